@@ -1,0 +1,23 @@
+// The log: one spdlog logger to stderr, made in main and handed to whoever writes to it.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <spdlog/logger.h>
+
+#include "base/error.hpp"
+
+namespace farport {
+
+using Log = std::shared_ptr<spdlog::logger>;
+
+/// Makes a logger that writes to stderr.
+/// `level`: trace, debug, info, warn, error or off. `format`: "text" (coloured on a terminal only) or
+/// "json" (one object a line: time, level, message).
+[[nodiscard]] Result<Log> make_log(std::string_view level, std::string_view format);
+
+/// A logger that drops everything, for tests and for commands that print their own errors.
+[[nodiscard]] Log make_silent_log();
+
+}  // namespace farport
