@@ -1,0 +1,122 @@
+#include "transport/address.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+
+#include <cstring>
+
+namespace farport::transport {
+namespace {
+
+/// One uv_getaddrinfo request that outlives a cancelled coroutine.
+struct Lookup {
+  uv_getaddrinfo_t request{};
+  Loop* loop = nullptr;
+  Waiter waiter;
+  int status = 0;
+  addrinfo* found = nullptr;
+  bool abandoned = false;
+};
+
+/// Owns a Lookup until its callback has run.
+class LookupAwaiter {
+ public:
+  LookupAwaiter(Loop& loop, const char* host, const char* port) : lookup_(new Lookup) {
+    lookup_->loop = &loop;
+    lookup_->request.data = lookup_;
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    started_ = uv_getaddrinfo(loop.uv(), &lookup_->request, on_done, host, port, &hints);
+  }
+  LookupAwaiter(const LookupAwaiter&) = delete;
+  LookupAwaiter& operator=(const LookupAwaiter&) = delete;
+  ~LookupAwaiter() {
+    if (done_ || started_ != 0) {
+      if (lookup_->found != nullptr) uv_freeaddrinfo(lookup_->found);
+      delete lookup_;
+      return;
+    }
+    lookup_->abandoned = true;
+    lookup_->waiter.unlink();
+    uv_cancel(reinterpret_cast<uv_req_t*>(&lookup_->request));
+  }
+  [[nodiscard]] bool await_ready() const noexcept { return started_ != 0; }
+  void await_suspend(std::coroutine_handle<> coroutine) { lookup_->waiter.coroutine = coroutine; }
+  Lookup& await_resume() {
+    done_ = true;
+    if (started_ != 0) lookup_->status = started_;
+    return *lookup_;
+  }
+
+ private:
+  static void on_done(uv_getaddrinfo_t* request, int status, addrinfo* found) {
+    auto* lookup = static_cast<Lookup*>(request->data);
+    if (lookup->abandoned) {
+      if (found != nullptr) uv_freeaddrinfo(found);
+      delete lookup;
+      return;
+    }
+    lookup->status = status;
+    lookup->found = found;
+    lookup->loop->make_ready(lookup->waiter);
+  }
+
+  Lookup* lookup_;
+  int started_ = 0;
+  bool done_ = false;
+};
+
+bool same(const Address& address, const addrinfo& entry) {
+  return address.size == entry.ai_addrlen && std::memcmp(&address.storage, entry.ai_addr, address.size) == 0;
+}
+
+std::vector<Address> collect(const addrinfo* entry) {
+  std::vector<Address> addresses;
+  for (; entry != nullptr; entry = entry->ai_next) {
+    bool known = false;
+    for (const Address& address : addresses) known |= same(address, *entry);
+    if (known || entry->ai_addrlen > sizeof(sockaddr_storage)) continue;
+    Address address;
+    std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+    address.size = entry->ai_addrlen;
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
+}  // namespace
+
+std::string Address::text() const {
+  char host[INET6_ADDRSTRLEN] = "";
+  if (storage.ss_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, host, sizeof host);
+    return "[" + std::string(host) + "]:" + std::to_string(port());
+  }
+  inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, host, sizeof host);
+  return std::string(host) + ":" + std::to_string(port());
+}
+
+std::uint16_t Address::port() const {
+  // The port stands at the same place in both families.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+}
+
+bool Address::is_loopback() const {
+  if (storage.ss_family == AF_INET6) {
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr);
+  }
+  const auto* v4 = reinterpret_cast<const sockaddr_in*>(&storage);
+  return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+}
+
+Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port) {
+  const std::string service = std::to_string(port);
+  LookupAwaiter awaiter(loop, host.c_str(), service.c_str());
+  const Lookup& lookup = co_await awaiter;
+  if (lookup.status != 0) {
+    co_return fail("resolve", host, uv_strerror(lookup.status), "check the name and this host's DNS");
+  }
+  co_return collect(lookup.found);
+}
+
+}  // namespace farport::transport

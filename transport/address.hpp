@@ -1,0 +1,30 @@
+// Network addresses: parsing, resolving, showing.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "transport/loop.hpp"
+
+namespace farport::transport {
+
+/// An IPv4 or IPv6 address with its port, as the socket calls take it.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  /// "10.0.0.2:9000" or "[fd00::2]:9000".
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool is_loopback() const;
+  [[nodiscard]] std::uint16_t port() const;
+};
+
+/// All addresses of a host name or a literal, in the resolver's order (RFC 6724), without duplicates.
+Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port);
+
+}  // namespace farport::transport

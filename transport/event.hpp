@@ -1,0 +1,47 @@
+// A flag that a coroutine can wait for.
+#pragma once
+
+#include "transport/loop.hpp"
+
+namespace farport::transport {
+
+/// An auto-reset event with one waiter: set() lets one `co_await event.wait()` pass, now or later.
+class Event {
+ public:
+  explicit Event(Loop& loop) : loop_(loop) {}
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void set() {
+    set_ = true;
+    if (waiter_ != nullptr) loop_.make_ready(*waiter_);
+  }
+
+  class [[nodiscard]] Wait {
+   public:
+    explicit Wait(Event& event) : event_(event) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    ~Wait() {
+      if (event_.waiter_ == &waiter_) event_.waiter_ = nullptr;
+    }
+    [[nodiscard]] bool await_ready() const noexcept { return event_.set_; }
+    void await_suspend(std::coroutine_handle<> coroutine) {
+      waiter_.coroutine = coroutine;
+      event_.waiter_ = &waiter_;
+    }
+    void await_resume() { event_.set_ = false; }
+
+   private:
+    Event& event_;
+    Waiter waiter_;
+  };
+  Wait wait() { return Wait(*this); }
+
+ private:
+  Loop& loop_;
+  bool set_ = false;
+  Waiter* waiter_ = nullptr;
+};
+
+}  // namespace farport::transport

@@ -1,0 +1,234 @@
+#include "transport/http2_session.hpp"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "transport/http2_callbacks.hpp"
+#include "transport/tls_stream.hpp"
+
+namespace farport::transport {
+namespace {
+
+/// Reads in a row before others get their turn.
+constexpr int kReadsPerTurn = 16;
+constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
+
+nghttp2_nv field(std::string_view name, std::string_view value) {
+  return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
+          reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
+          NGHTTP2_NV_FLAG_NONE};
+}
+
+void append(std::vector<nghttp2_nv>& list, const HeaderFields& fields) {
+  for (const auto& [name, value] : fields) list.push_back(field(name, value));
+}
+
+}  // namespace
+
+Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits limits,
+                           RequestHandler on_request)
+    : loop_(lower->loop()),
+      lower_(std::move(lower)),
+      role_(role),
+      limits_(limits),
+      on_request_(std::move(on_request)) {
+  nghttp2_session_callbacks* callbacks = Callbacks::make();
+  nghttp2_option* option = nullptr;
+  nghttp2_option_new(&option);
+  nghttp2_option_set_no_auto_window_update(option, 1);
+  nghttp2_option_set_no_closed_streams(option, 1);
+  nghttp2_session* session = nullptr;
+  if (role == Role::server) {
+    nghttp2_session_server_new2(&session, callbacks, this, option);
+  } else {
+    nghttp2_session_client_new2(&session, callbacks, this, option);
+  }
+  nghttp2_option_del(option);
+  nghttp2_session_callbacks_del(callbacks);
+  session_.reset(session);
+
+  const std::array<nghttp2_settings_entry, 4> settings{{
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.window},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.head_bytes},
+      {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+  }};
+  nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+  nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
+  loop_.at_turn_end(*this);
+}
+
+Http2Session::~Http2Session() {
+  if (lower_pending_) lower_->cancel_write();
+  close_streams(Error{"use", "the session", "it has ended", {}, 0});
+}
+
+Task<Result<void>> Http2Session::run() {
+  std::vector<std::byte> buffer(kTlsRecord);
+  Error why;
+  for (int reads = 0;; ++reads) {
+    const Io io = lower_->try_read(buffer);
+    if (io.status == IoStatus::would_block) {
+      reads = 0;
+      co_await lower_->readable();
+      continue;
+    }
+    if (io.status != IoStatus::ok) {
+      why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
+                                       : lower_->error();
+      break;
+    }
+    const ssize_t used =
+        nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), io.bytes);
+    loop_.at_turn_end(*this);
+    if (used < 0) {
+      why = Error{"go on with", "the session", nghttp2_strerror(static_cast<int>(used)), {}, 0};
+      break;
+    }
+    dispatch_requests();
+    if (reads >= kReadsPerTurn) {
+      reads = 0;
+      co_await next_turn(loop_);
+    }
+  }
+  abort(why);
+  co_return tl::unexpected(why);
+}
+
+std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std::string_view path,
+                                                   std::string_view authority, const HeaderFields& fields,
+                                                   bool body) {
+  std::vector<nghttp2_nv> list{field(":method", method), field(":scheme", "https"),
+                               field(":authority", authority), field(":path", path)};
+  append(list, fields);
+  const nghttp2_data_provider provider = Callbacks::body();
+  const std::int32_t id = nghttp2_submit_request(session_.get(), nullptr, list.data(), list.size(),
+                                                 body ? &provider : nullptr, nullptr);
+  if (id < 0) return nullptr;
+  auto stream = std::make_unique<Http2Stream>(loop_, *this, id);
+  stream->outbound_ended_ = !body;
+  nghttp2_session_set_stream_user_data(session_.get(), id, stream.get());
+  streams_.push(*stream);
+  loop_.at_turn_end(*this);
+  return stream;
+}
+
+void Http2Session::abort(const Error& why) {
+  lower_->abort(why);
+  close_streams(why);
+}
+
+void Http2Session::close_streams(const Error& why) {
+  while (ListNode* node = streams_.pop()) {
+    auto* stream = static_cast<Http2Stream*>(node);
+    nghttp2_session_set_stream_user_data(session_.get(), stream->id_, nullptr);
+    stream->closed(why, false);
+  }
+  in_flight_ = nullptr;
+}
+
+// From nghttp2.
+
+Http2Stream* Http2Session::find(std::int32_t id) const {
+  return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session_.get(), id));
+}
+
+void Http2Session::request_begins(std::int32_t id) {
+  receiving_ = std::make_unique<Http2Stream>(loop_, *this, id);
+  nghttp2_session_set_stream_user_data(session_.get(), id, receiving_.get());
+  streams_.push(*receiving_);
+  head_bytes_ = 0;
+}
+
+int Http2Session::add_field(std::int32_t id, std::string_view name, std::string_view value) {
+  Http2Stream* stream = find(id);
+  if (stream == nullptr) return 0;
+  head_bytes_ += name.size() + value.size();
+  if (head_bytes_ > limits_.head_bytes) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  MessageHead& head = stream->head_;
+  if (name == ":method") {
+    head.method = value;
+  } else if (name == ":path") {
+    head.path = value;
+  } else if (name == ":authority") {
+    head.authority = value;
+  } else if (name == ":status") {
+    head.status = std::atoi(std::string(value).c_str());
+  } else if (!name.starts_with(':')) {
+    head.fields.emplace_back(name, value);
+  }
+  return 0;
+}
+
+void Http2Session::head_received(std::int32_t id) {
+  head_bytes_ = 0;
+  if (receiving_ != nullptr && receiving_->id_ == id) {
+    receiving_->received_head();
+    requests_.push_back(std::move(receiving_));
+    return;
+  }
+  Http2Stream* stream = find(id);
+  constexpr int kFirstFinalStatus = 200;  // 1xx announces that more heads follow (RFC 9110 section 15.2).
+  if (stream != nullptr && stream->head_.status >= kFirstFinalStatus) stream->received_head();
+}
+
+void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
+  Http2Stream* stream = find(id);
+  if (stream == nullptr) return;
+  write_cancelled(*stream);
+  stream->unlink();
+  const bool clean = error_code == NGHTTP2_NO_ERROR;
+  stream->closed(Error{"go on with", "the stream",
+                       clean ? "it has ended" : std::string("the other side broke it off: ") +
+                                                    nghttp2_http2_strerror(error_code),
+                       {}, 0},
+                 clean);
+  if (receiving_.get() == stream) receiving_.reset();
+}
+
+void Http2Session::dispatch_requests() {
+  std::vector<std::unique_ptr<Http2Stream>> requests;
+  requests.swap(requests_);
+  for (auto& request : requests) on_request_(std::move(request));
+}
+
+// For Http2Stream.
+
+void Http2Session::write_waits(Http2Stream& stream) {
+  nghttp2_session_resume_data(session_.get(), stream.id_);
+  loop_.at_turn_end(*this);
+}
+
+void Http2Session::write_cancelled(Http2Stream& stream) {
+  if (in_flight_ != &stream) return;
+  // The record is on its way: what the lower stream has not taken must survive its owner.
+  kept_.assign(chunk.data, chunk.data + chunk.size);
+  chunk.data = kept_.data();
+  in_flight_ = nullptr;
+}
+
+void Http2Session::consumed(Http2Stream& stream, std::size_t bytes) {
+  nghttp2_session_consume_stream(session_.get(), stream.id_, bytes);
+  loop_.at_turn_end(*this);
+}
+
+void Http2Session::submit_response(Http2Stream& stream, int status_code, const HeaderFields& fields,
+                                   bool body) {
+  const std::string code = std::to_string(status_code);
+  std::vector<nghttp2_nv> list{field(":status", code)};
+  append(list, fields);
+  const nghttp2_data_provider provider = Callbacks::body();
+  nghttp2_submit_response(session_.get(), stream.id_, list.data(), list.size(), body ? &provider : nullptr);
+  loop_.at_turn_end(*this);
+}
+
+void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
+  write_cancelled(stream);
+  nghttp2_session_set_stream_user_data(session_.get(), stream.id_, nullptr);
+  stream.unlink();
+  nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, error_code);
+  loop_.at_turn_end(*this);
+}
+
+}  // namespace farport::transport

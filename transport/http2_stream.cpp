@@ -1,0 +1,146 @@
+#include "transport/http2_stream.hpp"
+
+#include <nghttp2/nghttp2.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/http2_session.hpp"
+
+namespace farport::transport {
+
+std::string_view MessageHead::field(std::string_view name) const {
+  for (const auto& [key, value] : fields) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+Http2Stream::Http2Stream(Loop& loop, Http2Session& session, std::int32_t id)
+    : Stream(loop), session_(&session), id_(id), head_event_(loop) {}
+
+Http2Stream::~Http2Stream() {
+  if (session_ == nullptr) return;
+  // An answer that is whole needs no more of its request (RFC 9113 section 8.1); anything else is cut off.
+  session_->forget(*this, outbound_ended_ && session_->role_ == Http2Session::Role::server ? NGHTTP2_NO_ERROR
+                                                                                           : NGHTTP2_CANCEL);
+}
+
+Task<IoStatus> Http2Stream::head_received() {
+  while (!head_complete_ && !failed_) co_await head_event_.wait();
+  co_return head_complete_ ? IoStatus::ok : IoStatus::failed;
+}
+
+void Http2Stream::respond(int status, const HeaderFields& fields, bool body) {
+  if (session_ == nullptr) return;
+  outbound_ended_ = !body;
+  session_->submit_response(*this, status, fields, body);
+}
+
+Task<void> Http2Stream::respond(int status, std::string content_type, std::string body) {
+  respond(status, {{"content-type", std::move(content_type)}, {"content-length", std::to_string(body.size())}},
+          true);
+  const IoStatus written = co_await write(std::as_bytes(std::span(body)));
+  if (written != IoStatus::ok) co_return;
+  // The stream is over either way.
+  std::ignore = co_await finish();
+}
+
+Io Http2Stream::try_read(std::span<std::byte> into) {
+  const std::size_t available = inbound_.size() - inbound_read_;
+  if (available == 0) {
+    if (inbound_ended_) return {IoStatus::end, 0};
+    return {failed_ ? IoStatus::failed : IoStatus::would_block, 0};
+  }
+  const std::size_t taken = std::min(available, into.size());
+  std::memcpy(into.data(), inbound_.data() + inbound_read_, taken);
+  inbound_read_ += taken;
+  if (inbound_read_ == inbound_.size()) {
+    inbound_.clear();
+    inbound_read_ = 0;
+  }
+  if (session_ != nullptr) session_->consumed(*this, taken);
+  return {IoStatus::ok, taken};
+}
+
+void Http2Stream::when_readable(Wake* wake) {
+  if (wake != nullptr && (failed_ || inbound_ended_ || inbound_read_ < inbound_.size())) {
+    wake->wake();
+    return;
+  }
+  read_wake_ = wake;
+}
+
+bool Http2Stream::begin_write(WriteOperation& operation) {
+  if (failed_ || session_ == nullptr || outbound_ended_) {
+    operation.status = IoStatus::failed;
+    return true;
+  }
+  if (operation.chunk.size == 0 && !operation.finish) return true;
+  write_ = &operation;
+  session_->write_waits(*this);
+  return false;
+}
+
+void Http2Stream::cancel_write() {
+  write_ = nullptr;
+  if (session_ != nullptr) session_->write_cancelled(*this);
+}
+
+void Http2Stream::when_gone(Wake* wake) {
+  if (wake != nullptr && session_ == nullptr) {
+    wake->wake();
+    return;
+  }
+  gone_wake_ = wake;
+}
+
+void Http2Stream::abort(Error why) {
+  if (session_ != nullptr) std::exchange(session_, nullptr)->forget(*this, NGHTTP2_CANCEL);
+  fail(std::move(why));
+}
+
+void Http2Stream::received(std::span<const std::byte> bytes) {
+  inbound_.insert(inbound_.end(), bytes.begin(), bytes.end());
+  if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
+}
+
+void Http2Stream::received_end() {
+  inbound_ended_ = true;
+  if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
+}
+
+void Http2Stream::received_head() {
+  head_complete_ = true;
+  head_event_.set();
+}
+
+void Http2Stream::closed(Error why, bool clean) {
+  session_ = nullptr;
+  if (clean && inbound_ended_) {
+    // Nothing is lost; but what is still being written has no reader any more.
+    if (write_ != nullptr) complete_write(outbound_ended_ ? IoStatus::ok : IoStatus::failed);
+    if (error_.why.empty()) error_ = std::move(why);
+    if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
+    return;
+  }
+  fail(std::move(why));
+}
+
+void Http2Stream::fail(Error why) {
+  if (failed_) return;
+  failed_ = true;
+  error_ = std::move(why);
+  head_event_.set();
+  if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
+  if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
+  if (write_ != nullptr) complete_write(IoStatus::failed);
+}
+
+void Http2Stream::complete_write(IoStatus status) {
+  WriteOperation* done = std::exchange(write_, nullptr);
+  done->status = status;
+  done->complete();
+}
+
+}  // namespace farport::transport

@@ -1,0 +1,87 @@
+// Http2Stream: one HTTP/2 stream (RFC 9113 section 5) as a Stream. A request or its answer is the head that
+// comes first; the body is what is read and written.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/event.hpp"
+#include "transport/stream.hpp"
+
+namespace farport::transport {
+
+class Http2Session;
+
+/// Header fields in the order in which they came. Names are lower case (RFC 9113 section 8.2).
+using HeaderFields = std::vector<std::pair<std::string, std::string>>;
+
+/// What stands before a body: a request's method and path, or an answer's status.
+struct MessageHead {
+  std::string method;
+  std::string path;
+  std::string authority;
+  int status = 0;
+  HeaderFields fields;
+
+  /// The value of the first field with this name; empty where there is none.
+  [[nodiscard]] std::string_view field(std::string_view name) const;
+};
+
+/// Owned by its user. Destroying it before both directions have ended resets the stream.
+class Http2Stream final : public Stream, private ListNode {
+ public:
+  Http2Stream(Loop& loop, Http2Session& session, std::int32_t id);
+  ~Http2Stream() override;
+
+  /// The peer's head: on a server there from the start, on a client once head_received() has passed.
+  [[nodiscard]] const MessageHead& head() const { return head_; }
+  /// Passes when the answer's head has come (ok), or never will (failed).
+  Task<IoStatus> head_received();
+  /// Sends an answer's head; with `body` the stream is then written to and finished, otherwise it ends here.
+  void respond(int status, const HeaderFields& fields, bool body);
+  /// Sends a whole answer: head and body, then ends this direction.
+  Task<void> respond(int status, std::string content_type, std::string body);
+
+  Io try_read(std::span<std::byte> into) override;
+  void when_readable(Wake* wake) override;
+  bool begin_write(WriteOperation& operation) override;
+  void cancel_write() override;
+  void when_gone(Wake* wake) override;
+  void abort(Error why) override;
+  [[nodiscard]] const Error& error() const override { return error_; }
+
+ private:
+  friend class Http2Session;
+
+  // What the session tells of its peer.
+  void received(std::span<const std::byte> bytes);
+  void received_end();
+  void received_head();
+  void closed(Error why, bool clean);
+
+  void fail(Error why);
+  void complete_write(IoStatus status);
+
+  Http2Session* session_;  ///< nullptr once the stream is closed or the session is gone.
+  std::int32_t id_;
+  MessageHead head_;
+  bool head_complete_ = false;
+  Event head_event_;
+
+  std::vector<std::byte> inbound_;
+  std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
+  bool inbound_ended_ = false;
+
+  WriteOperation* write_ = nullptr;
+  bool outbound_ended_ = false;
+
+  Wake* read_wake_ = nullptr;
+  Wake* gone_wake_ = nullptr;
+  bool failed_ = false;
+  Error error_;
+};
+
+}  // namespace farport::transport

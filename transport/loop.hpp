@@ -1,0 +1,115 @@
+// The reactor: one libuv loop, and the order in which coroutines run on it.
+//
+// A turn of the loop is: poll for I/O, resume every coroutine that became ready (each once), then run the
+// turn-end hooks, which write out what those coroutines left behind (so that many small frames make one
+// write). Coroutines are only ever resumed from here, never from inside a library's callback.
+#pragma once
+
+#include <uv.h>
+
+#include <chrono>
+#include <coroutine>
+#include <functional>
+#include <memory>
+
+#include "transport/node_list.hpp"
+#include "transport/task.hpp"
+
+namespace farport::transport {
+
+using Milliseconds = std::chrono::milliseconds;
+
+/// A suspended coroutine that waits for its turn.
+struct Waiter : ListNode {
+  std::coroutine_handle<> coroutine;
+};
+
+/// Something that has work left for the end of the turn, such as frames to write.
+class TurnEnd : public ListNode {
+ public:
+  virtual void turn_end() = 0;
+
+ protected:
+  ~TurnEnd() = default;
+};
+
+class Loop {
+ public:
+  Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  /// Lets closing handles finish; whoever owns handles must be gone by then.
+  ~Loop();
+
+  /// Runs `task` on this loop until it has finished, and returns its result; rethrows its exception.
+  template <typename T>
+  T run(Task<T> task);
+
+  /// Resumes `waiter`'s coroutine in this turn or the next. Twice is once.
+  void make_ready(Waiter& waiter);
+  /// Calls `hook.turn_end()` once all ready coroutines of this turn have run. Twice is once.
+  void at_turn_end(TurnEnd& hook);
+
+  /// The loop's clock in milliseconds; monotonic, updated once a turn.
+  [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
+  [[nodiscard]] uv_loop_t* uv() { return &uv_; }
+
+ private:
+  void run_ready();
+  void run_until(const bool& done);
+
+  uv_loop_t uv_{};
+  uv_prepare_t prepare_{};
+  uv_check_t check_{};
+  uv_idle_t idle_{};  ///< Active while coroutines are ready, so that the poll doesn't block.
+  NodeList ready_;
+  NodeList turn_ends_;
+};
+
+template <typename T>
+T Loop::run(Task<T> task) {
+  bool done = false;
+  auto drive = [](Task<T>& work, bool& flag) -> Task<void> {
+    struct Done {
+      bool& flag;
+      ~Done() { flag = true; }
+    } const at_exit{flag};
+    // Only waits: the result stays in `work`, and is taken below.
+    co_await work.finished();
+  };
+  Task<void> driver = drive(task, done);
+  driver.start();
+  run_until(done);
+  return task.take();
+}
+
+/// co_await next_turn(loop): lets everybody else run, then goes on. For loops that might never wait.
+class [[nodiscard]] NextTurn {
+ public:
+  explicit NextTurn(Loop& loop) : loop_(loop) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    waiter_.coroutine = coroutine;
+    loop_.make_ready(waiter_);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  Loop& loop_;
+  Waiter waiter_;
+};
+[[nodiscard]] inline NextTurn next_turn(Loop& loop) { return NextTurn(loop); }
+
+/// Deletes a libuv handle the way libuv wants it: closed first, freed in the close callback.
+template <typename Handle>
+struct HandleCloser {
+  void operator()(Handle* handle) const {
+    uv_close(reinterpret_cast<uv_handle_t*>(handle),
+             [](uv_handle_t* closed) { delete reinterpret_cast<Handle*>(closed); });
+  }
+};
+/// An owned libuv handle. Initialise the object made with `new` before wrapping it.
+template <typename Handle>
+using OwnedHandle = std::unique_ptr<Handle, HandleCloser<Handle>>;
+
+}  // namespace farport::transport

@@ -1,0 +1,169 @@
+#include "transport/socket.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "transport/timer.hpp"
+
+namespace farport::transport {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr Milliseconds kShortagePause{100};
+constexpr Milliseconds kBacklogPause{10};
+/// Bytes that the kernel may hold unsent for us: small, so that a command isn't stuck behind a bulk trace.
+constexpr int kNotSentLowWater = 128 * 1024;
+/// A peer that acknowledges nothing for this long is gone.
+constexpr unsigned kUserTimeoutMs = 30'000;
+constexpr int kKeepAliveIdleS = 15;
+constexpr int kKeepAliveIntervalS = 5;
+constexpr int kKeepAliveProbes = 3;
+
+void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
+
+void tune_tcp(int fd) {
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kNotSentLowWater);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUserTimeoutMs));
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleS);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalS);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+}
+
+Result<sockaddr_un> unix_address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() > kMaxUnixPath) {
+    return fail("use the socket path", path, "it must have 1 to 107 bytes", "choose a shorter directory");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+std::string peer_name(int fd) {
+  Address peer;
+  peer.size = sizeof peer.storage;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size) != 0) return "peer";
+  return peer.storage.ss_family == AF_UNIX ? "local client" : peer.text();
+}
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+std::string_view connect_hint(int error) {
+  switch (error) {
+    case ECONNREFUSED:
+      return "nothing listens there: is farport serve running?";
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return "check the address, the route and the firewalls";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Listener::Listener(Loop& loop, UniqueFd fd, std::string name)
+    : loop_(loop), socket_(loop, std::move(fd), name), name_(std::move(name)) {}
+
+Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& address) {
+  const int family = address.storage.ss_family;
+  UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return fail_errno("listen on", address.text(), errno);
+  set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (family == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (::bind(fd.get(), address.get(), address.size) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+    return fail_errno("listen on", address.text(), errno,
+                      errno == EADDRINUSE ? "another process has this port: choose another one" : "");
+  }
+  Address bound;
+  bound.size = sizeof bound.storage;
+  getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);
+  return std::make_unique<Listener>(loop, std::move(fd), bound.text());
+}
+
+Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::string& path) {
+  const Result<sockaddr_un> address = unix_address(path);
+  if (!address) return tl::unexpected(address.error());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return fail_errno("listen on", path, errno);
+  // The socket's file gets the descriptor's mode (less the umask), so it is private from its first moment.
+  ::fchmod(fd.get(), 0600);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+    return fail_errno("create the socket", path, errno);
+  }
+  if (::listen(fd.get(), kBacklog) != 0) return fail_errno("listen on", path, errno);
+  return std::make_unique<Listener>(loop, std::move(fd), path);
+}
+
+Task<std::unique_ptr<FdStream>> Listener::accept() {
+  for (;;) {
+    UniqueFd fd(::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd) {
+      std::string name = peer_name(fd.get());
+      tune_tcp(fd.get());
+      co_return std::make_unique<FdStream>(loop_, std::move(fd), std::move(name));
+    }
+    const int error = errno;
+    if (error == EAGAIN) {
+      co_await socket_.readable();
+    } else if (is_shortage(error)) {
+      co_await sleep(loop_, kShortagePause);
+    }
+  }
+}
+
+Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address, Milliseconds limit) {
+  UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) co_return fail_errno("connect to", address.text(), errno);
+  tune_tcp(fd.get());
+  const int raw = fd.get();
+  auto stream = std::make_unique<FdStream>(loop, std::move(fd), address.text());
+  if (::connect(raw, address.get(), address.size) != 0) {
+    if (errno != EINPROGRESS) co_return fail_errno("connect to", address.text(), errno, connect_hint(errno));
+    Deadline deadline(loop, limit, [&stream] { stream->abort(Error{"connect", {}, "timed out", {}, ETIMEDOUT}); });
+    co_await stream->connected();
+    if (deadline.expired()) {
+      co_return fail_errno("connect to", address.text(), ETIMEDOUT, connect_hint(ETIMEDOUT));
+    }
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) co_return fail_errno("connect to", address.text(), error, connect_hint(error));
+  }
+  co_return stream;
+}
+
+Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit) {
+  const Result<sockaddr_un> target = unix_address(path);
+  if (!target) co_return tl::unexpected(target.error());
+  const std::uint64_t give_up_at = loop.now_ms() + static_cast<std::uint64_t>(limit.count());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) co_return fail_errno("connect to", path, errno);
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*target), sizeof *target) != 0) {
+    const int error = errno;
+    if (error != EAGAIN || loop.now_ms() >= give_up_at) co_return fail_errno("connect to", path, error);
+    co_await sleep(loop, kBacklogPause);
+  }
+  co_return std::make_unique<FdStream>(loop, std::move(fd), std::move(path));
+}
+
+Result<PeerCredentials> peer_credentials(const FdStream& stream) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(stream.fd(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return fail_errno("ask who is behind", stream.name(), errno);
+  }
+  return PeerCredentials{credentials.pid, credentials.uid, credentials.gid};
+}
+
+}  // namespace farport::transport

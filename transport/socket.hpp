@@ -1,0 +1,51 @@
+// Making sockets: listening, accepting and connecting, over TCP and on Unix socket paths.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "transport/address.hpp"
+#include "transport/fd_stream.hpp"
+
+namespace farport::transport {
+
+/// A listening socket. accept() is for one coroutine at a time.
+class Listener {
+ public:
+  /// Listens on a TCP address (IPv6 addresses take IPv6 only).
+  static Result<std::unique_ptr<Listener>> tcp(Loop& loop, const Address& address);
+  /// Creates a Unix socket with mode 0600 at `path`, which must not exist yet. The caller removes it.
+  static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path);
+
+  Listener(Loop& loop, UniqueFd fd, std::string name);
+
+  /// The next connection. Waits out a shortage of descriptors or memory instead of failing.
+  Task<std::unique_ptr<FdStream>> accept();
+  /// The address in use, with the port that the system chose where 0 was asked for.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  Loop& loop_;
+  FdStream socket_;  ///< Only polled for readiness.
+  std::string name_;
+};
+
+/// Connects to a TCP address within `limit`.
+Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address, Milliseconds limit);
+
+/// Connects to a Unix socket path. A full backlog is waited out for up to `limit`.
+Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit);
+
+/// The process and user at the other end of a Unix socket, as they were when it connected or listened
+/// (unix(7), SO_PEERCRED). The pid is 0 where the process has none in our pid namespace.
+struct PeerCredentials {
+  pid_t pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+Result<PeerCredentials> peer_credentials(const FdStream& stream);
+
+/// The longest path that a Unix socket can have, in bytes (unix(7): sun_path with its terminating zero).
+inline constexpr std::size_t kMaxUnixPath = 107;
+
+}  // namespace farport::transport

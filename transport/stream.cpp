@@ -1,0 +1,23 @@
+#include "transport/stream.hpp"
+
+namespace farport::transport {
+
+Task<Io> Stream::read(std::span<std::byte> into) {
+  for (;;) {
+    const Io io = try_read(into);
+    if (io.status != IoStatus::would_block) co_return io;
+    co_await readable();
+  }
+}
+
+Task<Io> Stream::read_exactly(std::span<std::byte> into) {
+  std::size_t filled = 0;
+  while (filled < into.size()) {
+    const Io io = co_await read(into.subspan(filled));
+    if (io.status != IoStatus::ok) co_return Io{io.status, filled};
+    filled += io.bytes;
+  }
+  co_return Io{IoStatus::ok, filled};
+}
+
+}  // namespace farport::transport

@@ -1,0 +1,215 @@
+// Stream: the only interface to bytes. Unix sockets, TCP, TLS and HTTP/2 streams are Streams.
+//
+// Reading is by readiness: try_read() takes what is there; when_readable() says when to try again. Writing is
+// by completion: begin_write() takes the bytes now or holds the operation until it could, which is the
+// back-pressure. One reader and one writer at a time. Nothing here allocates. A Stream outlives the
+// operations on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/error.hpp"
+#include "transport/loop.hpp"
+
+namespace farport::transport {
+
+/// What became of a read or a write.
+enum class IoStatus : std::uint8_t {
+  ok,           ///< `bytes` were read, or all were taken.
+  would_block,  ///< Nothing now. Only try_read() says so.
+  end,          ///< The peer has finished sending.
+  failed,       ///< The stream is broken; error() says why.
+};
+struct Io {
+  IoStatus status = IoStatus::ok;
+  std::size_t bytes = 0;
+};
+
+/// The room that a frame header needs in front of a payload (RFC 9113 section 4.1: 9 bytes).
+inline constexpr std::size_t kHeadroom = 9;
+
+/// Bytes to be written. With headroom, the stream may overwrite the kHeadroom bytes in front of `data` and
+/// whatever it has already taken: so a frame header is put before each part of the payload where it lies.
+struct Chunk {
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+  bool headroom = false;
+
+  void advance(std::size_t taken) {
+    data += taken;
+    size -= taken;
+  }
+};
+
+/// Told once that something has become possible.
+class Wake {
+ public:
+  virtual void wake() = 0;
+
+ protected:
+  ~Wake() = default;
+};
+
+/// A write under way. `chunk` advances as bytes are taken; while the operation is pending its owner may
+/// repoint it to a copy of what is left.
+class WriteOperation {
+ public:
+  Chunk chunk;
+  bool finish = false;  ///< End this direction once the chunk is taken.
+  IoStatus status = IoStatus::ok;
+  /// Called once, from the loop, when a pending operation has been taken or has failed.
+  virtual void complete() = 0;
+
+ protected:
+  ~WriteOperation() = default;
+};
+
+class ReadableAwaiter;
+class GoneAwaiter;
+class WriteAwaiter;
+
+class Stream {
+ public:
+  explicit Stream(Loop& loop) : loop_(loop) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+
+  /// Reads up to into.size() bytes that are there already.
+  virtual Io try_read(std::span<std::byte> into) = 0;
+  /// Calls wake.wake() once when try_read() is worth another try; nullptr forgets it.
+  virtual void when_readable(Wake* wake) = 0;
+  /// Takes all of the operation's chunk: true if that was done (or failed: see operation.status) at once,
+  /// false if it is pending and complete() will be called.
+  virtual bool begin_write(WriteOperation& operation) = 0;
+  /// Forgets a pending write. What it had not taken is lost, so only abort() makes sense afterwards.
+  virtual void cancel_write() = 0;
+  /// Calls wake.wake() once when the peer is wholly gone, so that nothing written can reach it: more than
+  /// the end of its sending, which try_read() tells. nullptr forgets it.
+  virtual void when_gone(Wake* wake) = 0;
+  /// Breaks the stream off in both directions: pending operations fail with `why`. Idempotent; the first
+  /// reason stays.
+  virtual void abort(Error why) = 0;
+  /// Why the stream failed. Meaningful after an IoStatus::failed.
+  [[nodiscard]] virtual const Error& error() const = 0;
+
+  /// co_await readable(): passes when try_read() is worth a try.
+  [[nodiscard]] ReadableAwaiter readable();
+  /// co_await gone(): passes when the peer is wholly gone.
+  [[nodiscard]] GoneAwaiter gone();
+  /// co_await write(chunk): passes with ok when all bytes are taken, or with failed.
+  [[nodiscard]] WriteAwaiter write(Chunk chunk);
+  /// co_await write(bytes): the same without headroom. The bytes must stay until it passes.
+  [[nodiscard]] WriteAwaiter write(std::span<const std::byte> bytes);
+  /// co_await finish(): ends this direction; the other one goes on (half-close).
+  [[nodiscard]] WriteAwaiter finish();
+
+  /// Reads at least one byte, waiting for it: ok, end or failed.
+  Task<Io> read(std::span<std::byte> into);
+  /// Reads exactly into.size() bytes: ok, end (`bytes` says how many came before it) or failed.
+  Task<Io> read_exactly(std::span<std::byte> into);
+
+  [[nodiscard]] Loop& loop() const { return loop_; }
+
+ private:
+  Loop& loop_;
+};
+
+/// Resumes a coroutine in the loop's turn when woken.
+class CoroutineWake : public Wake {
+ public:
+  explicit CoroutineWake(Loop& loop) : loop_(loop) {}
+  void wake() override { loop_.make_ready(waiter_); }
+  void resume_later(std::coroutine_handle<> coroutine) { waiter_.coroutine = coroutine; }
+
+ protected:
+  ~CoroutineWake() = default;
+
+ private:
+  Loop& loop_;
+  Waiter waiter_;
+};
+
+class [[nodiscard]] ReadableAwaiter final : CoroutineWake {
+ public:
+  explicit ReadableAwaiter(Stream& stream) : CoroutineWake(stream.loop()), stream_(stream) {}
+  ReadableAwaiter(const ReadableAwaiter&) = delete;
+  ReadableAwaiter& operator=(const ReadableAwaiter&) = delete;
+  ~ReadableAwaiter() {
+    if (waiting_) stream_.when_readable(nullptr);
+  }
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    resume_later(coroutine);
+    waiting_ = true;
+    stream_.when_readable(this);
+  }
+  void await_resume() noexcept { waiting_ = false; }
+
+ private:
+  Stream& stream_;
+  bool waiting_ = false;
+};
+
+class [[nodiscard]] GoneAwaiter final : CoroutineWake {
+ public:
+  explicit GoneAwaiter(Stream& stream) : CoroutineWake(stream.loop()), stream_(stream) {}
+  GoneAwaiter(const GoneAwaiter&) = delete;
+  GoneAwaiter& operator=(const GoneAwaiter&) = delete;
+  ~GoneAwaiter() {
+    if (waiting_) stream_.when_gone(nullptr);
+  }
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    resume_later(coroutine);
+    waiting_ = true;
+    stream_.when_gone(this);
+  }
+  void await_resume() noexcept { waiting_ = false; }
+
+ private:
+  Stream& stream_;
+  bool waiting_ = false;
+};
+
+class [[nodiscard]] WriteAwaiter final : WriteOperation {
+ public:
+  WriteAwaiter(Stream& stream, Chunk bytes, bool end) : stream_(stream) {
+    chunk = bytes;
+    finish = end;
+  }
+  WriteAwaiter(const WriteAwaiter&) = delete;
+  WriteAwaiter& operator=(const WriteAwaiter&) = delete;
+  ~WriteAwaiter() {
+    if (pending_) stream_.cancel_write();
+  }
+  [[nodiscard]] bool await_ready() {
+    pending_ = !stream_.begin_write(*this);
+    return !pending_;
+  }
+  void await_suspend(std::coroutine_handle<> coroutine) { waiter_.coroutine = coroutine; }
+  [[nodiscard]] IoStatus await_resume() const noexcept { return status; }
+
+ private:
+  void complete() override {
+    pending_ = false;
+    stream_.loop().make_ready(waiter_);
+  }
+
+  Stream& stream_;
+  Waiter waiter_;
+  bool pending_ = false;
+};
+
+inline ReadableAwaiter Stream::readable() { return ReadableAwaiter(*this); }
+inline GoneAwaiter Stream::gone() { return GoneAwaiter(*this); }
+inline WriteAwaiter Stream::write(Chunk chunk) { return {*this, chunk, false}; }
+inline WriteAwaiter Stream::write(std::span<const std::byte> bytes) {
+  // Without headroom nobody writes through the pointer.
+  return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, false};
+}
+inline WriteAwaiter Stream::finish() { return {*this, Chunk{}, true}; }
+
+}  // namespace farport::transport
