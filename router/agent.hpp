@@ -1,0 +1,67 @@
+// The agent: `farport serve`. Accepts sessions beside the runtimes and carries diagnostic connections to them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "auth/allow.hpp"
+#include "auth/openssl.hpp"
+#include "router/api.hpp"
+#include "router/discovery.hpp"
+#include "transport/task_set.hpp"
+#include "transport/tls_stream.hpp"
+
+namespace farport::router {
+
+struct AgentSettings {
+  std::vector<transport::Address> listen;               ///< TLS.
+  std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
+  DiscoverySettings discovery;
+  transport::Milliseconds handshake_limit{10'000};
+  transport::Milliseconds first_message_limit{10'000};
+};
+
+class Agent {
+ public:
+  /// `context` may be null where only the insecure loopback listener is asked for.
+  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context, auth::AllowList allowed);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// Opens the listening sockets. Errors name the address.
+  Result<void> listen();
+  /// Serves until stop() is called.
+  transport::Task<void> run();
+  void stop() { stopped_.set(); }
+
+ private:
+  using Accepted = std::unique_ptr<transport::FdStream>;
+  using Handler = transport::Task<void> (Agent::*)(Accepted);
+
+  transport::Task<void> accept(transport::Listener& listener, Handler handler);
+  transport::Task<void> serve_tls(Accepted connection);
+  transport::Task<void> serve_plain(Accepted connection);
+  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller);
+  transport::Task<void> serve_raw(transport::Stream& stream, Caller caller, std::string wanted);
+  transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
+  transport::Task<void> refuse_raw(transport::Stream& stream, const Caller& caller, std::uint32_t hresult,
+                                   std::string why);
+  [[nodiscard]] Result<Runtime> choose_raw(const std::string& wanted) const;
+
+  transport::Loop& loop_;
+  Log log_;
+  AgentSettings settings_;
+  auth::SslCtxPtr context_;
+  auth::AllowList allowed_;
+  Registry registry_;
+  Discovery discovery_;
+  BufferPool buffers_;
+  AgentServices services_;
+  std::vector<std::unique_ptr<transport::Listener>> listeners_;
+  std::unique_ptr<transport::Listener> plain_listener_;
+  transport::Event stopped_;
+  transport::TaskSet tasks_;  ///< Last: its tasks use all the rest.
+};
+
+}  // namespace farport::router

@@ -1,0 +1,67 @@
+// The mirror's link to one agent: dials, follows the agent's runtimes, and dials again when it breaks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "router/mirrored_runtime.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+
+struct NamedSocket {
+  std::string name;  ///< Which runtime: an id, a pid or a name.
+  std::string path;
+};
+
+/// Which runtimes are mirrored, and where else they are offered.
+struct MirrorChoice {
+  std::vector<std::string> select;  ///< Ids, pids, names, globs; empty: all.
+  std::vector<NamedSocket> sockets;
+};
+
+class AgentLink {
+ public:
+  AgentLink(MirrorServices& services, const MirrorChoice& choice, transport::Address address,
+            std::string server_name, SSL_CTX* context);
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+  ~AgentLink();
+
+  /// Keeps the link until it is cancelled.
+  transport::Task<void> run();
+
+  [[nodiscard]] const std::string& address() const { return address_text_; }
+  [[nodiscard]] bool connected() const { return session_ != nullptr; }
+  /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.
+  [[nodiscard]] bool settled() const { return settled_; }
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
+  [[nodiscard]] std::vector<const MirroredRuntime*> runtimes() const;
+
+ private:
+  transport::Task<Error> hold_session();
+  transport::Task<void> follow(AgentSession& session);
+  transport::Task<void> apply(RuntimeEvent event);
+  transport::Task<void> mirror(Runtime runtime);
+  void remove(const std::string& id);
+  void settle(std::string error);
+  [[nodiscard]] bool selected(const Runtime& runtime) const;
+  [[nodiscard]] std::vector<std::string> sockets_for(const Runtime& runtime) const;
+
+  MirrorServices& services_;
+  const MirrorChoice& choice_;
+  transport::Address address_;
+  std::string address_text_;
+  std::string server_name_;
+  SSL_CTX* context_;
+  AgentSession* session_ = nullptr;  ///< The live one, owned by hold_session().
+  bool settled_ = false;
+  std::string last_error_;
+  std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
+  std::set<std::string> listed_;  ///< Ids told of in this session: the others are gone once it is complete.
+};
+
+}  // namespace farport::router

@@ -1,0 +1,77 @@
+// A session with an agent, from the side that dials: mutual TLS and HTTP/2, and what the API offers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/openssl.hpp"
+#include "router/registry.hpp"
+#include "transport/address.hpp"
+#include "transport/http2_session.hpp"
+#include "transport/tls_stream.hpp"
+
+namespace farport::router {
+
+class AgentSession {
+ public:
+  /// Dials an agent and shakes hands. `server_name`: the name or address that the agent's certificate must
+  /// hold. `context` must outlive the session. Errors say what to do.
+  static transport::Task<Result<std::unique_ptr<AgentSession>>> dial(transport::Loop& loop,
+                                                                     transport::Address address,
+                                                                     std::string server_name, SSL_CTX* context);
+
+  AgentSession(std::unique_ptr<transport::TlsStream> tls, std::string address);
+
+  /// Carries the session until it ends, and says why it did. The agent's refusal of our certificate shows
+  /// here, since TLS 1.3 tells of it only after the handshake.
+  transport::Task<Error> run();
+
+  /// Sends a request; nullptr where the session can take no more.
+  std::unique_ptr<transport::Http2Stream> request(std::string_view method, std::string_view path, bool body);
+  /// Opens a diagnostic connection to a runtime, for the tool's bytes to be written to.
+  std::unique_ptr<transport::Http2Stream> open(std::string_view runtime_id);
+  void abort(const Error& why) { http_.abort(why); }
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+ private:
+  std::string address_;
+  transport::TlsStream& tls_;  ///< Owned by http_.
+  transport::Http2Session http_;
+};
+
+/// The whole body of an answer, if its status is 200. Errors carry what the agent says; `code` is the status.
+transport::Task<Result<std::string>> read_answer(transport::Http2Stream& answer);
+
+/// The lines of an answer as they come: nothing once it has ended.
+class AnswerLines {
+ public:
+  explicit AnswerLines(transport::Http2Stream& answer) : answer_(answer) {}
+  transport::Task<std::optional<std::string>> next();
+
+ private:
+  transport::Http2Stream& answer_;
+  std::string buffered_;
+};
+
+/// An agent as a user names it: where to dial, and the name to verify.
+struct AgentAddress {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string server_name;  ///< Empty: the host.
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// Asks every address of an agent for its runtimes, one session each. Errors: the first address that failed,
+/// if none answered.
+struct AgentRuntimes {
+  std::string address;
+  std::vector<Runtime> runtimes;
+};
+transport::Task<Result<std::vector<AgentRuntimes>>> list_runtimes(transport::Loop& loop, AgentAddress agent,
+                                                                  SSL_CTX* context);
+
+}  // namespace farport::router

@@ -1,0 +1,148 @@
+#include "router/diagnostic_port.hpp"
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "router/probe.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::FdStream;
+using transport::Milliseconds;
+using transport::Task;
+using transport::UniqueFd;
+
+/// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
+constexpr std::array kFirstTries{Milliseconds{20}, Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
+/// How often a runtime whose process we can't see is asked whether it still lives.
+constexpr Milliseconds kLifeSign{800};
+
+/// How long a runtime's full backlog is waited out.
+constexpr Milliseconds kConnectLimit{5000};
+
+/// pidfd_open(2) without glibc's wrapper, whose header (2.36) lacks the extern "C" that C++ needs.
+UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+std::string user(uid_t id) { return "user " + std::to_string(id); }
+
+Result<void> check_owner(const std::string& path, uid_t owner) {
+  const uid_t own = ::geteuid();
+  if (own == 0 || own == owner) return {};
+  return fail("use the socket", path, "it belongs to " + user(owner) + " and farport runs as " + user(own),
+              "run farport as " + user(owner) + " (in a pod: the same runAsUser)");
+}
+
+}  // namespace
+
+Result<SocketFile> inspect_socket(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return fail_errno("use the socket", path, errno);
+  if (S_ISLNK(status.st_mode)) {
+    return fail("use the socket", path, "it is a symbolic link, and those are not followed",
+                "name the socket itself");
+  }
+  if (!S_ISSOCK(status.st_mode)) return fail("use the socket", path, "it is not a socket");
+  return SocketFile{status.st_dev, status.st_ino, status.st_uid};
+}
+
+Task<Result<std::unique_ptr<FdStream>>> connect_port(transport::Loop& loop, std::string path) {
+  const Result<SocketFile> file = inspect_socket(path);
+  if (!file) co_return tl::unexpected(file.error());
+  const Result<void> owner = check_owner(path, file->owner);
+  if (!owner) co_return tl::unexpected(owner.error());
+  auto connection = co_await transport::connect_unix(loop, path, kConnectLimit);
+  if (!connection) co_return tl::unexpected(connection.error());
+  const auto peer = transport::peer_credentials(**connection);
+  if (!peer) co_return tl::unexpected(peer.error());
+  if (peer->uid != file->owner) {
+    co_return fail("use the socket", path,
+                   "a process of " + user(peer->uid) + " listens on a file of " + user(file->owner),
+                   "find out who made it");
+  }
+  co_return connection;
+}
+
+struct DiagnosticPort::Contact {
+  Runtime runtime;
+  UniqueFd pidfd;  ///< Of the process that listens; none where it isn't visible here.
+};
+
+DiagnosticPort::DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, std::string path,
+                               std::string name, Milliseconds retry)
+    : loop_(loop),
+      registry_(registry),
+      log_(std::move(log)),
+      path_(std::move(path)),
+      name_(std::move(name)),
+      retry_(retry) {}
+
+Task<void> DiagnosticPort::follow() {
+  for (std::size_t failures = 0;;) {
+    Result<Contact> contact = co_await make_contact();
+    if (!contact) {
+      const bool early = failures < kFirstTries.size();
+      if (!early) report(contact.error());
+      co_await transport::sleep(loop_, early ? kFirstTries[failures] : retry_);
+      ++failures;
+      continue;
+    }
+    Runtime runtime = contact->runtime;
+    if (!name_.empty()) runtime.name = name_;
+    log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
+    {
+      const auto entry = registry_.add(runtime, path_, !name_.empty());
+      co_await until_ended(std::move(*contact));
+    }
+    log_->info("{} (pid {}) has ended", runtime.name, runtime.pid);
+    reported_.clear();
+    failures = kFirstTries.size();
+  }
+}
+
+Task<Result<DiagnosticPort::Contact>> DiagnosticPort::make_contact() {
+  auto connection = co_await connect_port(loop_, path_);
+  if (!connection) co_return tl::unexpected(connection.error());
+  const auto peer = transport::peer_credentials(**connection);
+  if (!peer) co_return tl::unexpected(peer.error());
+  Contact contact;
+  // Opened before the answer comes: whoever answers lived then, so the descriptor is of that process and
+  // not of a later one with the same pid.
+  if (peer->pid > 0) contact.pidfd = open_pidfd(peer->pid);
+  Result<Runtime> runtime = co_await probe(std::move(*connection), path_);
+  if (!runtime) co_return tl::unexpected(runtime.error());
+  contact.runtime = std::move(*runtime);
+  co_return contact;
+}
+
+Task<void> DiagnosticPort::until_ended(Contact contact) {
+  if (contact.pidfd) {
+    FdStream process(loop_, std::move(contact.pidfd), "the process");
+    co_await process.readable();
+    co_return;
+  }
+  for (;;) {
+    co_await transport::sleep(loop_, kLifeSign);
+    const Result<Runtime> now = co_await probe(loop_, path_);
+    // Busy is not dead: only a refused connection, or another runtime, says that this one has ended.
+    const bool refused = !now && (now.error().code == ECONNREFUSED || now.error().code == ENOENT);
+    if (refused || (now && now->id != contact.runtime.id)) co_return;
+  }
+}
+
+void DiagnosticPort::report(const Error& error) {
+  std::string message = error.message();
+  if (error.code == ECONNREFUSED) {
+    message = "the socket " + path_ + " is stale: its process has ended without removing it; remove the file";
+  }
+  if (message == reported_) return;
+  reported_ = message;
+  log_->warn("{}", message);
+}
+
+}  // namespace farport::router

@@ -1,0 +1,73 @@
+#include "router/mirror.hpp"
+
+#include <algorithm>
+
+namespace farport::router {
+
+using transport::Task;
+
+Mirror::Mirror(transport::Loop& loop, Log log, MirrorSettings settings)
+    : loop_(loop), log_(std::move(log)), settings_(std::move(settings)), changed_(loop), tasks_(loop) {}
+
+Task<Result<void>> Mirror::start() {
+  auto files = LocalFiles::claim(settings_.socket_directory, log_);
+  if (!files) co_return tl::unexpected(files.error());
+  files_ = std::move(*files);
+  auto image = PlaceholderImage::make();
+  if (!image) co_return tl::unexpected(image.error());
+  image_ = std::make_unique<PlaceholderImage>(std::move(*image));
+  services_ = std::make_unique<MirrorServices>(
+      MirrorServices{loop_, log_, *files_, buffers_, *image_, [this] { changed_.set(); }});
+  for (const MirroredAgent& agent : settings_.agents) {
+    // A name with many addresses means every address, as a headless service has them.
+    const auto addresses = co_await transport::resolve(loop_, agent.address.host, agent.address.port);
+    if (!addresses) co_return tl::unexpected(addresses.error());
+    const std::string name = agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
+    for (const transport::Address& address : *addresses) {
+      links_.push_back(
+          std::make_unique<AgentLink>(*services_, settings_.choice, address, name, agent.context.get()));
+    }
+  }
+  for (const auto& link : links_) tasks_.spawn(link->run());
+  co_return Result<void>{};
+}
+
+Task<Result<void>> Mirror::settled() {
+  const auto all_settled = [this] {
+    return std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->settled(); });
+  };
+  while (!all_settled()) co_await changed_.wait();
+  for (const auto& link : links_) {
+    if (link->last_error().empty()) co_return Result<void>{};
+  }
+  co_return fail("reach", "any agent", links_.empty() ? "none is named" : links_.front()->last_error());
+}
+
+std::vector<MirrorRow> Mirror::rows() const {
+  std::vector<MirrorRow> rows;
+  for (const auto& link : links_) {
+    for (const MirroredRuntime* mirrored : link->runtimes()) {
+      rows.push_back({mirrored->runtime(), link->address(), mirrored->local_pid(), mirrored->socket(),
+                      mirrored->active(), link->connected()});
+    }
+  }
+  return rows;
+}
+
+Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view agent) const {
+  std::vector<MirrorRow> fitting;
+  std::string choice;
+  for (MirrorRow& row : rows()) {
+    if (!agent.empty() && row.agent != agent) continue;
+    choice += (choice.empty() ? "" : ", ") + row.runtime.name + " (pid " + std::to_string(row.runtime.pid) + " on " +
+              row.agent + ")";
+    if (wanted.empty() || names_runtime(wanted, row.runtime)) fitting.push_back(std::move(row));
+  }
+  if (fitting.size() == 1) return fitting.front();
+  const std::string_view on = wanted.empty() ? "a runtime" : wanted;
+  if (choice.empty()) return fail("choose", on, "the agent has no runtime", "look with: farport ps");
+  if (fitting.empty()) return fail("choose", on, "there is no such runtime", "choose one of " + choice);
+  return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit", "choose one of " + choice);
+}
+
+}  // namespace farport::router

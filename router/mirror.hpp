@@ -1,0 +1,67 @@
+// The mirror: `farport connect`. Makes the runtimes of one or several agents look local.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "router/agent_link.hpp"
+
+namespace farport::router {
+
+/// An agent to mirror, with what its sessions need.
+struct MirroredAgent {
+  AgentAddress address;
+  std::shared_ptr<SSL_CTX> context;
+};
+
+struct MirrorSettings {
+  std::vector<MirroredAgent> agents;
+  std::string socket_directory;
+  MirrorChoice choice;
+};
+
+/// One row of what a mirror shows.
+struct MirrorRow {
+  Runtime runtime;
+  std::string agent;
+  pid_t local_pid = 0;
+  std::string socket;
+  std::size_t active = 0;  ///< Open diagnostic connections.
+  bool connected = true;   ///< false while the session with the agent is being dialled again.
+};
+
+class Mirror {
+ public:
+  Mirror(transport::Loop& loop, Log log, MirrorSettings settings);
+  Mirror(const Mirror&) = delete;
+  Mirror& operator=(const Mirror&) = delete;
+
+  /// Claims the socket directory, resolves the agents' names and starts following them. Errors name what
+  /// can't be used; an agent that doesn't answer is none: it is dialled until it does.
+  transport::Task<Result<void>> start();
+  /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
+  transport::Task<Result<void>> settled();
+  /// Passes when something has changed since the last time. For one waiter.
+  [[nodiscard]] transport::Event& changed() { return changed_; }
+
+  [[nodiscard]] std::vector<MirrorRow> rows() const;
+  /// The mirrored runtime that a person means (an id, a pid, a name; empty: the only one). Errors say what
+  /// there is to choose from.
+  [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view agent = {}) const;
+
+ private:
+  transport::Loop& loop_;
+  Log log_;
+  MirrorSettings settings_;
+  transport::Event changed_;
+  BufferPool buffers_;
+  std::unique_ptr<LocalFiles> files_;
+  std::unique_ptr<PlaceholderImage> image_;
+  std::unique_ptr<MirrorServices> services_;
+  std::vector<std::unique_ptr<AgentLink>> links_;
+  transport::TaskSet tasks_;  ///< Last: the links' tasks use all the rest.
+};
+
+}  // namespace farport::router

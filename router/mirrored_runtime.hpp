@@ -1,0 +1,71 @@
+// A remote runtime made to look local: a placeholder process, and sockets that are named after it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "router/agent_session.hpp"
+#include "router/buffer_pool.hpp"
+#include "router/local_files.hpp"
+#include "router/placeholder.hpp"
+#include "transport/socket.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::router {
+
+/// What all mirrored runtimes of a mirror share.
+struct MirrorServices {
+  transport::Loop& loop;
+  Log log;
+  LocalFiles& files;
+  BufferPool& buffers;
+  PlaceholderImage& image;
+  std::function<void()> on_change;  ///< Something that a person would want to see is different now.
+};
+
+class MirroredRuntime {
+ public:
+  /// Gives the session to open diagnostic connections in; nullptr while there is none.
+  using SessionSource = std::function<AgentSession*()>;
+
+  /// Starts the placeholder and opens the sockets in the services' directory. `more_sockets`: further paths
+  /// to offer this runtime at.
+  static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services, Runtime runtime,
+                                                                         std::vector<std::string> more_sockets,
+                                                                         SessionSource session);
+
+  MirroredRuntime(MirrorServices& services, Runtime runtime, SessionSource session);
+  MirroredRuntime(const MirroredRuntime&) = delete;
+  MirroredRuntime& operator=(const MirroredRuntime&) = delete;
+  /// Ends connections and the placeholder, removes the sockets.
+  ~MirroredRuntime();
+
+  [[nodiscard]] const Runtime& runtime() const { return runtime_; }
+  void update(Runtime runtime) { runtime_ = std::move(runtime); }
+  /// The placeholder's: what tools know the runtime by.
+  [[nodiscard]] pid_t local_pid() const { return placeholder_->pid(); }
+  [[nodiscard]] const std::string& socket() const { return paths_.front(); }
+  /// Diagnostic connections that are open now.
+  [[nodiscard]] std::size_t active() const { return connections_.size(); }
+
+ private:
+  Result<void> open_socket(std::string path);
+  transport::Task<void> accept(transport::Listener& listener);
+  transport::Task<void> carry(std::unique_ptr<transport::FdStream> tool);
+  transport::Task<Result<void>> join(transport::FdStream& tool);
+  transport::Task<void> refuse(transport::Stream& tool, const Error& why);
+
+  MirrorServices& services_;
+  Runtime runtime_;
+  SessionSource session_;
+  std::unique_ptr<Placeholder> placeholder_;
+  std::vector<std::string> paths_;
+  std::vector<std::unique_ptr<transport::Listener>> listeners_;
+  transport::TaskSet connections_;
+  transport::TaskSet acceptors_;
+};
+
+}  // namespace farport::router

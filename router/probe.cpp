@@ -1,0 +1,87 @@
+#include "router/probe.hpp"
+
+#include <array>
+
+#include "ipc/error.hpp"
+#include "ipc/process_info.hpp"
+#include "router/gate.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::FdStream;
+using transport::IoStatus;
+using transport::Task;
+
+/// The newest first: each knows more than the one before it.
+constexpr std::array kQuestions{ipc::kProcessInfo3, ipc::kProcessInfo2, ipc::kProcessInfo};
+
+/// The base name of a command line's first word.
+std::string command_of(const std::string& command_line) {
+  const std::string first = command_line.substr(0, command_line.find(' '));
+  return first.substr(first.rfind('/') + 1);
+}
+
+Runtime runtime_of(const ipc::ProcessInfo& info) {
+  Runtime runtime;
+  runtime.id = info.cookie.to_string();
+  runtime.pid = info.pid;
+  runtime.name = info.entry_assembly.empty() ? command_of(info.command_line) : info.entry_assembly;
+  runtime.command_line = info.command_line;
+  runtime.os = info.os;
+  runtime.architecture = info.architecture;
+  runtime.version = info.clr_version;
+  runtime.since = utc_now();
+  return runtime;
+}
+
+/// One command and its answer, within the limit.
+Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Command command) {
+  const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
+    connection.abort(Error{"ask the runtime at", connection.name(), "it doesn't answer",
+                           "is something else holding its diagnostics?", 0});
+  });
+  const auto question = ipc::encode_message(ipc::make_message(command));
+  const IoStatus written = co_await connection.write(*question);
+  if (written != IoStatus::ok) co_return tl::unexpected(connection.error());
+  const auto answer = co_await read_first_message(connection);
+  if (!answer) co_return tl::unexpected(answer.error());
+  co_return ipc::decode_message(answer->bytes);
+}
+
+}  // namespace
+
+Task<Result<Runtime>> probe(std::unique_ptr<FdStream> connection, std::string socket_path) {
+  transport::Loop& loop = connection->loop();
+  for (const ipc::Command command : kQuestions) {
+    if (connection == nullptr) {
+      auto again = co_await transport::connect_unix(loop, socket_path, kProbeLimit);
+      if (!again) co_return tl::unexpected(again.error());
+      connection = std::move(*again);
+    }
+    const auto answer = co_await ask(*connection, command);
+    if (!answer) co_return tl::unexpected(answer.error());
+    if (ipc::is_ok(*answer)) {
+      const auto info = ipc::decode_process_info(command, answer->payload);
+      if (!info) co_return tl::unexpected(info.error());
+      co_return runtime_of(*info);
+    }
+    const auto refused = ipc::decode_error(*answer);
+    if (!refused) co_return tl::unexpected(refused.error());
+    if (refused->hresult != ipc::hresult::kUnknownCommand) {
+      co_return fail("ask the runtime at", socket_path, refused->message());
+    }
+    connection.reset();
+  }
+  co_return fail("ask the runtime at", socket_path, "it knows none of the ProcessInfo commands");
+}
+
+Task<Result<Runtime>> probe(transport::Loop& loop, std::string socket_path) {
+  auto connection = co_await transport::connect_unix(loop, socket_path, kProbeLimit);
+  if (!connection) co_return tl::unexpected(connection.error());
+  Result<Runtime> runtime = co_await probe(std::move(*connection), socket_path);
+  co_return runtime;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,113 @@
+#include "router/registry.hpp"
+
+#include <algorithm>
+
+namespace farport::router {
+
+std::string_view to_string(RuntimeEvent::Kind kind) {
+  switch (kind) {
+    case RuntimeEvent::Kind::added:
+      return "added";
+    case RuntimeEvent::Kind::changed:
+      return "changed";
+    case RuntimeEvent::Kind::removed:
+      return "removed";
+    case RuntimeEvent::Kind::listed:
+      break;
+  }
+  return "listed";
+}
+
+std::unique_ptr<Registry::Entry> Registry::add(Runtime runtime, std::string socket_path, bool named) {
+  auto entry = std::make_unique<Entry>(*this, runtime.id, std::move(socket_path));
+  const auto [place, is_new] = listed_.try_emplace(runtime.id);
+  Listed& listed = place->second;
+  listed.entries.push_back(entry.get());
+  if (is_new) {
+    listed.runtime = std::move(runtime);
+    tell(RuntimeEvent::Kind::added, listed.runtime);
+    return entry;
+  }
+  if (!named) runtime.name = listed.runtime.name;
+  runtime.since = listed.runtime.since;
+  if (runtime != listed.runtime) {
+    listed.runtime = std::move(runtime);
+    tell(RuntimeEvent::Kind::changed, listed.runtime);
+  }
+  return entry;
+}
+
+void Registry::remove(Entry& entry) {
+  const auto place = listed_.find(entry.id_);
+  if (place == listed_.end()) return;
+  std::erase(place->second.entries, &entry);
+  if (!place->second.entries.empty()) return;
+  const Runtime runtime = std::move(place->second.runtime);
+  listed_.erase(place);
+  tell(RuntimeEvent::Kind::removed, runtime);
+}
+
+void Registry::tell(RuntimeEvent::Kind kind, const Runtime& runtime) {
+  for (Watch* watch : watches_) {
+    watch->events_.push_back({kind, runtime});
+    watch->arrived_.set();
+  }
+}
+
+std::vector<Runtime> Registry::all() const {
+  std::vector<Runtime> runtimes;
+  runtimes.reserve(listed_.size());
+  for (const auto& [id, listed] : listed_) runtimes.push_back(listed.runtime);
+  return runtimes;
+}
+
+const Runtime* Registry::find(std::string_view id) const {
+  const auto place = listed_.find(id);
+  return place == listed_.end() ? nullptr : &place->second.runtime;
+}
+
+Result<Runtime> Registry::choose(std::string_view wanted) const {
+  std::vector<const Runtime*> fitting;
+  std::string choice;
+  for (const auto& [id, listed] : listed_) {
+    if (wanted.empty() || names_runtime(wanted, listed.runtime)) fitting.push_back(&listed.runtime);
+    choice += (choice.empty() ? "" : ", ") + listed.runtime.name + " (pid " + std::to_string(listed.runtime.pid) + ")";
+  }
+  if (fitting.size() == 1) return *fitting.front();
+  const std::string_view on = wanted.empty() ? "a runtime" : wanted;
+  if (listed_.empty()) return fail("choose", on, "no runtime is here");
+  if (fitting.empty()) return fail("choose", on, "no such runtime", "there are " + choice);
+  return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit", "name one of " + choice);
+}
+
+std::string Registry::socket_path(std::string_view id) const {
+  const auto place = listed_.find(id);
+  return place == listed_.end() ? std::string() : place->second.entries.front()->socket_path_;
+}
+
+std::unique_ptr<Registry::Watch> Registry::watch() { return std::make_unique<Watch>(*this); }
+
+Registry::Watch::Watch(Registry& registry) : registry_(registry), arrived_(registry.loop_) {
+  for (const auto& [id, listed] : registry.listed_) {
+    events_.push_back({RuntimeEvent::Kind::added, listed.runtime});
+  }
+  events_.push_back({RuntimeEvent::Kind::listed, {}});
+  registry.watches_.push_back(this);
+}
+
+Registry::Watch::~Watch() { std::erase(registry_.watches_, this); }
+
+transport::Task<std::optional<RuntimeEvent>> Registry::Watch::next() {
+  while (events_.empty() && !closed_) co_await arrived_.wait();
+  if (closed_) co_return std::nullopt;
+  RuntimeEvent event = std::move(events_.front());
+  events_.pop_front();
+  co_return event;
+}
+
+void Registry::Watch::close() {
+  closed_ = true;
+  arrived_.set();
+}
+
+}  // namespace farport::router

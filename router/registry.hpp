@@ -1,0 +1,98 @@
+// The registry: the runtimes that an agent offers, and who wants to hear of changes.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "router/runtime.hpp"
+#include "transport/event.hpp"
+
+namespace farport::router {
+
+struct RuntimeEvent {
+  /// `listed` stands after the last runtime that was there when watching began.
+  enum class Kind : std::uint8_t { added, changed, removed, listed };
+  Kind kind = Kind::added;
+  Runtime runtime;
+};
+
+/// "added", "changed", "removed" or "listed".
+[[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
+
+class Registry {
+ public:
+  explicit Registry(transport::Loop& loop) : loop_(loop) {}
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  /// A place of the runtime where it can be reached: it is listed while it has one. Ends with the object.
+  class Entry;
+  /// Lists a runtime that is reached through the listen port at `socket_path`. A runtime may have several
+  /// ports (same id): it is listed once, under the name that was configured for one of them.
+  [[nodiscard]] std::unique_ptr<Entry> add(Runtime runtime, std::string socket_path, bool named);
+
+  [[nodiscard]] std::vector<Runtime> all() const;
+  [[nodiscard]] const Runtime* find(std::string_view id) const;
+  /// The runtime that a person means: an id, a pid or a name; with an empty text, the only one. Errors say
+  /// what there is to choose from.
+  [[nodiscard]] Result<Runtime> choose(std::string_view wanted) const;
+  /// A diagnostic port of the runtime; empty when it is gone.
+  [[nodiscard]] std::string socket_path(std::string_view id) const;
+
+  /// Tells of all runtimes now and of every change from now on.
+  class Watch;
+  [[nodiscard]] std::unique_ptr<Watch> watch();
+
+ private:
+  struct Listed {
+    Runtime runtime;
+    std::vector<Entry*> entries;
+  };
+  void remove(Entry& entry);
+  void tell(RuntimeEvent::Kind kind, const Runtime& runtime);
+
+  transport::Loop& loop_;
+  std::map<std::string, Listed, std::less<>> listed_;
+  std::vector<Watch*> watches_;
+};
+
+class Registry::Entry {
+ public:
+  Entry(Registry& registry, std::string id, std::string socket_path)
+      : registry_(registry), id_(std::move(id)), socket_path_(std::move(socket_path)) {}
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() { registry_.remove(*this); }
+
+ private:
+  friend class Registry;
+  Registry& registry_;
+  std::string id_;
+  std::string socket_path_;
+};
+
+class Registry::Watch {
+ public:
+  explicit Watch(Registry& registry);
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();
+
+  /// The next event, as soon as there is one; nothing once the watch is closed.
+  transport::Task<std::optional<RuntimeEvent>> next();
+  /// Ends whoever waits for the next event.
+  void close();
+
+ private:
+  friend class Registry;
+  Registry& registry_;
+  std::deque<RuntimeEvent> events_;
+  bool closed_ = false;
+  transport::Event arrived_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,101 @@
+#include "router/relay.hpp"
+
+#include "transport/event.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Io;
+using transport::IoStatus;
+using transport::Stream;
+using transport::Task;
+
+/// Chunks moved without waiting before everybody else gets a turn.
+constexpr int kChunksPerTurn = 16;
+/// How long what a vanished side has sent may take to be delivered.
+constexpr transport::Milliseconds kLastDelivery{5000};
+
+/// One way: from a stream to the other.
+struct Direction {
+  Direction(Stream& sender, Stream& receiver) : from(sender), to(receiver) {}
+
+  Stream& from;
+  Stream& to;
+  std::uint64_t bytes = 0;
+  bool finished = false;   ///< All that was sent is delivered, the end included.
+  bool from_gone = false;  ///< The sender can't receive anything any more.
+  std::optional<Error> broken;
+};
+
+Task<void> pump(Direction& way, BufferPool& buffers, transport::Event& changed) {
+  for (int chunks = 0; !way.broken && !way.finished;) {
+    Io io;
+    {
+      // Held only while there is something to carry.
+      const Buffer buffer = buffers.take();
+      io = way.from.try_read(buffer.space());
+      if (io.status == IoStatus::ok) {
+        const IoStatus written = co_await way.to.write(buffer.filled(io.bytes));
+        if (written != IoStatus::ok) way.broken = way.to.error();
+        way.bytes += io.bytes;
+      }
+    }
+    if (io.status == IoStatus::would_block) {
+      chunks = 0;
+      co_await way.from.readable();
+    } else if (io.status == IoStatus::end) {
+      const IoStatus ended = co_await way.to.finish();
+      if (ended != IoStatus::ok) way.broken = way.to.error();
+      way.finished = true;
+    } else if (io.status == IoStatus::failed) {
+      way.broken = way.from.error();
+    } else if (++chunks == kChunksPerTurn) {
+      chunks = 0;
+      co_await transport::next_turn(way.from.loop());
+    }
+  }
+  changed.set();
+}
+
+Task<void> watch(Direction& way, transport::Event& changed) {
+  co_await way.from.gone();
+  way.from_gone = true;
+  changed.set();
+}
+
+}  // namespace
+
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers) {
+  transport::Event changed(tool.loop());
+  Direction forth(tool, runtime);
+  Direction back(runtime, tool);
+  Task<void> forth_pump = pump(forth, buffers, changed);
+  Task<void> back_pump = pump(back, buffers, changed);
+  Task<void> tool_watch = watch(forth, changed);
+  Task<void> runtime_watch = watch(back, changed);
+  forth_pump.start();
+  back_pump.start();
+  tool_watch.start();
+  runtime_watch.start();
+
+  std::optional<transport::Deadline> last_delivery;
+  const auto over = [&] {
+    if (forth.broken || back.broken || (last_delivery && last_delivery->expired())) return true;
+    if (forth.finished && (back.finished || forth.from_gone)) return true;
+    return back.finished && back.from_gone;
+  };
+  while (!over()) {
+    // Nobody reads what goes to a side that is gone.
+    if (forth.from_gone) back_pump.reset();
+    if (back.from_gone) forth_pump.reset();
+    if ((forth.from_gone || back.from_gone) && !last_delivery) {
+      last_delivery.emplace(tool.loop(), kLastDelivery, [&changed] { changed.set(); });
+    }
+    co_await changed.wait();
+  }
+  RelayOutcome outcome{forth.bytes, back.bytes, forth.broken ? forth.broken : back.broken};
+  co_return outcome;
+}
+
+}  // namespace farport::router

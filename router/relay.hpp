@@ -1,0 +1,23 @@
+// The relay: joins two Streams. The one function that moves data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "router/buffer_pool.hpp"
+#include "transport/stream.hpp"
+
+namespace farport::router {
+
+struct RelayOutcome {
+  std::uint64_t to_runtime = 0;  ///< Bytes read from the tool's side and taken by the runtime's.
+  std::uint64_t to_tool = 0;     ///< Bytes the other way.
+  std::optional<Error> broken;   ///< Why it ended early; nothing when both sides finished as they should.
+};
+
+/// Carries bytes both ways until both directions have ended, or one side is wholly gone or broken. A side
+/// that finishes sending is passed on as just that (half-close); a side that is gone ends the connection once
+/// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
+transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime, BufferPool& buffers);
+
+}  // namespace farport::router

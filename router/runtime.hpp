@@ -1,0 +1,36 @@
+// A runtime as farport knows it, on either side.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace farport::router {
+
+enum class RuntimeState : std::uint8_t { running, suspended };
+
+/// "running" or "suspended".
+[[nodiscard]] std::string_view to_string(RuntimeState state);
+
+struct Runtime {
+  std::string id;    ///< The runtime cookie: a GUID in its usual form, lower case.
+  std::uint64_t pid = 0;  ///< In the runtime's own pid namespace.
+  std::string name;  ///< The configured name, else the entry assembly's, else the command's.
+  std::string command_line;
+  std::string os;
+  std::string architecture;
+  std::string version;  ///< The runtime's product version, such as "10.0.1".
+  RuntimeState state = RuntimeState::running;
+  std::string since;  ///< When the agent found it: UTC, RFC 3339.
+
+  bool operator==(const Runtime&) const = default;
+};
+
+/// Whether `wanted` names this runtime: its id, its pid, or its name; `*` and `?` in it are wildcards for
+/// the name and the command line's first word.
+[[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
+
+/// The time now as RFC 3339 in UTC, to the second.
+[[nodiscard]] std::string utc_now();
+
+}  // namespace farport::router

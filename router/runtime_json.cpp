@@ -1,0 +1,99 @@
+#include "router/runtime_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace farport::router {
+namespace {
+
+using nlohmann::json;
+
+/// More of a foreign error text than this is not worth showing.
+constexpr std::size_t kShownError = 200;
+
+json object_of(const Runtime& runtime) {
+  return {{"id", runtime.id},
+          {"pid", runtime.pid},
+          {"name", runtime.name},
+          {"command_line", runtime.command_line},
+          {"os", runtime.os},
+          {"architecture", runtime.architecture},
+          {"version", runtime.version},
+          {"state", to_string(runtime.state)},
+          {"since", runtime.since}};
+}
+
+/// What a runtime says of itself need not be UTF-8.
+std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+Runtime runtime_of(const json& object) {
+  Runtime runtime;
+  runtime.id = object.at("id").get<std::string>();
+  runtime.pid = object.at("pid").get<std::uint64_t>();
+  runtime.name = object.at("name").get<std::string>();
+  runtime.command_line = object.at("command_line").get<std::string>();
+  runtime.os = object.at("os").get<std::string>();
+  runtime.architecture = object.at("architecture").get<std::string>();
+  runtime.version = object.at("version").get<std::string>();
+  runtime.state = object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended
+                                                                       : RuntimeState::running;
+  runtime.since = object.at("since").get<std::string>();
+  return runtime;
+}
+
+RuntimeEvent::Kind kind_of(const std::string& name) {
+  if (name == "added") return RuntimeEvent::Kind::added;
+  if (name == "changed") return RuntimeEvent::Kind::changed;
+  if (name == "removed") return RuntimeEvent::Kind::removed;
+  if (name == "listed") return RuntimeEvent::Kind::listed;
+  throw std::invalid_argument("no such event: " + name);
+}
+
+}  // namespace
+
+std::string to_json(const Runtime& runtime) { return dump(object_of(runtime)); }
+
+std::string to_json(const std::vector<Runtime>& runtimes) {
+  json array = json::array();
+  for (const Runtime& runtime : runtimes) array.push_back(object_of(runtime));
+  return dump(array);
+}
+
+std::string to_json_line(const RuntimeEvent& event) {
+  json object = {{"event", to_string(event.kind)}};
+  if (event.kind != RuntimeEvent::Kind::listed) object["runtime"] = object_of(event.runtime);
+  return dump(object) + "\n";
+}
+
+Result<std::vector<Runtime>> runtimes_from_json(std::string_view text) {
+  try {
+    std::vector<Runtime> runtimes;
+    for (const json& object : json::parse(text)) runtimes.push_back(runtime_of(object));
+    return runtimes;
+  } catch (const std::exception& error) {
+    return fail("read", "the agent's list of runtimes", error.what());
+  }
+}
+
+Result<RuntimeEvent> event_from_json(std::string_view line) {
+  try {
+    const json object = json::parse(line);
+    RuntimeEvent event;
+    event.kind = kind_of(object.at("event").get<std::string>());
+    if (event.kind != RuntimeEvent::Kind::listed) event.runtime = runtime_of(object.at("runtime"));
+    return event;
+  } catch (const std::exception& error) {
+    return fail("read", "an event of the agent", error.what());
+  }
+}
+
+std::string error_json(std::string_view why) { return dump(json{{"error", why}}); }
+
+std::string error_from_json(std::string_view body) {
+  const json object = json::parse(body, nullptr, false);
+  if (object.is_object() && object.contains("error") && object["error"].is_string()) {
+    return object["error"].get<std::string>();
+  }
+  return std::string(body.substr(0, kShownError));
+}
+
+}  // namespace farport::router
