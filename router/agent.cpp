@@ -64,7 +64,7 @@ Task<void> Agent::serve_tls(Accepted connection) {
     co_return;
   }
   caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
-  caller.rule = allowed_.match(caller.identity);
+  caller.rule = allowed_.match(*caller.identity);
   if (!caller.rule) log_->warn("refused {}: {}", caller.address, refusal(caller));
   if (tls->alpn() == "h2") {
     co_await serve_session(std::move(tls), std::move(caller));
@@ -80,7 +80,7 @@ Task<Result<void>> Agent::shake_hands(TlsStream& tls) {
     tls.abort(Error{"agree on TLS with", "the peer", "it did not finish the handshake in time", {}, 0});
   });
   Result<void> agreed = co_await tls.handshake();
-  if (!agreed && !limit.expired() && tls.openssl_error() != 0) {
+  if (!agreed && !limit.expired()) {
     agreed.error().why = auth::describe_handshake_failure(tls.ssl(), tls.openssl_error());
   }
   co_return agreed;

@@ -34,7 +34,8 @@ AgentLink::AgentLink(MirrorServices& services, const MirrorChoice& choice, trans
       address_(address),
       address_text_(address.text()),
       server_name_(std::move(server_name)),
-      context_(context) {}
+      context_(context),
+      restarts_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
 
@@ -129,13 +130,27 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
 Task<void> AgentLink::mirror(Runtime runtime) {
   const std::string id = runtime.id;
   const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address_text_ + ")";
-  auto mirrored = co_await MirroredRuntime::start(services_, runtime, sockets_for(runtime), [this] { return session_; });
+  // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
+  MirroredRuntime::SessionSource session = [this] { return session_; };
+  std::function<void()> on_lost = [this, id] { restarts_.spawn(mirror_again(id)); };
+  auto mirrored = co_await MirroredRuntime::start(services_, runtime, sockets_for(runtime), std::move(session),
+                                                  std::move(on_lost));
   if (!mirrored) {
     services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
     co_return;
   }
   services_.log->info("{} is here as process {}: {}", what, (*mirrored)->local_pid(), (*mirrored)->socket());
   mirrored_[id] = std::move(*mirrored);
+}
+
+Task<void> AgentLink::mirror_again(std::string id) {
+  const auto known = mirrored_.find(id);
+  if (known == mirrored_.end()) co_return;
+  Runtime runtime = known->second->runtime();
+  services_.log->warn("somebody ended process {}, which stood for {}: starting another", known->second->local_pid(),
+                      runtime.name);
+  mirrored_.erase(known);
+  co_await mirror(std::move(runtime));
 }
 
 void AgentLink::remove(const std::string& id) {

@@ -46,6 +46,7 @@ class AgentLink {
   transport::Task<void> follow(AgentSession& session);
   transport::Task<void> apply(RuntimeEvent event);
   transport::Task<void> mirror(Runtime runtime);
+  transport::Task<void> mirror_again(std::string id);
   void remove(const std::string& id);
   void settle(std::string error);
   [[nodiscard]] bool selected(const Runtime& runtime) const;
@@ -62,6 +63,7 @@ class AgentLink {
   std::string last_error_;
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
   std::set<std::string> listed_;  ///< Ids told of in this session: the others are gone once it is complete.
+  transport::TaskSet restarts_;
 };
 
 }  // namespace farport::router

@@ -47,7 +47,8 @@ Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& 
     });
     const Result<void> agreed = co_await tls->handshake();
     if (!agreed) {
-      const std::string why = limit.expired() ? agreed.error().why : explain(*tls, agreed.error());
+      const std::string why = limit.expired() ? agreed.error().why
+                                              : auth::describe_handshake_failure(tls->ssl(), tls->openssl_error());
       co_return fail("open a session with", address.text(), why);
     }
   }
@@ -143,7 +144,9 @@ Task<Result<std::vector<AgentRuntimes>>> list_runtimes(transport::Loop& loop, Ag
   for (const transport::Address& address : *addresses) {
     auto runtimes = co_await list_one(loop, address, server_name, context);
     if (runtimes) {
-      lists.push_back({address.text(), std::move(*runtimes)});
+      AgentRuntimes& list = lists.emplace_back();
+      list.address = address.text();
+      list.runtimes = std::move(*runtimes);
     } else if (!failure) {
       failure = runtimes.error();
     }

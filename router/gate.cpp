@@ -5,10 +5,12 @@ namespace farport::router {
 using transport::Io;
 using transport::IoStatus;
 
-std::string describe(const Caller& caller) { return auth::describe(caller.identity) + " from " + caller.address; }
+std::string describe(const Caller& caller) {
+  return (caller.identity ? auth::describe(*caller.identity) : "somebody") + " from " + caller.address;
+}
 
 std::string refusal(const Caller& caller) {
-  return auth::describe(caller.identity) +
+  return (caller.identity ? auth::describe(*caller.identity) : "somebody") +
          " is not allowed by any rule of this agent; allow it there with --allow-cn, --allow-dns or --allow-uri";
 }
 

@@ -14,7 +14,7 @@ namespace farport::router {
 /// Who is at the other end of a connection to the agent.
 struct Caller {
   std::string address;
-  auth::Identity identity;          ///< Without names on the insecure loopback listener.
+  std::optional<auth::Identity> identity;  ///< None on the insecure loopback listener.
   std::optional<std::string> rule;  ///< The rule that lets the caller in; nothing: not allowed.
 };
 

@@ -83,6 +83,14 @@ bool remove_stale_socket(const std::string& path) {
   return ::unlink(path.c_str()) == 0;
 }
 
+bool has_live_mirror(const std::string& directory) {
+  for (const std::string& manifest : manifests_in(directory)) {
+    const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return true;
+  }
+  return false;
+}
+
 Result<std::unique_ptr<LocalFiles>> LocalFiles::claim(std::string directory, const Log& log) {
   for (const std::string& manifest : manifests_in(directory)) clean_up_after(manifest, log);
   // A mirror may run several times in one process, as it does in tests: the first free number is taken.

@@ -39,6 +39,9 @@ class LocalFiles {
   std::set<std::string> paths_;
 };
 
+/// Whether a mirror that still lives has claimed `directory`.
+[[nodiscard]] bool has_live_mirror(const std::string& directory);
+
 /// Removes the socket at `path` if it is this user's and nobody listens on it any more. False if something
 /// else, or something alive, is there.
 bool remove_stale_socket(const std::string& path);

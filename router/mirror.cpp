@@ -36,11 +36,17 @@ Task<Result<void>> Mirror::settled() {
   const auto all_settled = [this] {
     return std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->settled(); });
   };
-  while (!all_settled()) co_await changed_.wait();
+  while (!all_settled() && !stopped_settling_) co_await changed_.wait();
   for (const auto& link : links_) {
-    if (link->last_error().empty()) co_return Result<void>{};
+    if (link->settled() && link->last_error().empty()) co_return Result<void>{};
   }
-  co_return fail("reach", "any agent", links_.empty() ? "none is named" : links_.front()->last_error());
+  const std::string why = links_.empty() ? "none is named" : links_.front()->last_error();
+  co_return fail("reach", "any agent", why.empty() ? "none has answered in time" : why);
+}
+
+void Mirror::stop_settling() {
+  stopped_settling_ = true;
+  changed_.set();
 }
 
 std::vector<MirrorRow> Mirror::rows() const {
@@ -51,6 +57,12 @@ std::vector<MirrorRow> Mirror::rows() const {
                       mirrored->active(), link->connected()});
     }
   }
+  return rows;
+}
+
+std::vector<LinkRow> Mirror::links() const {
+  std::vector<LinkRow> rows;
+  for (const auto& link : links_) rows.push_back({link->address(), link->connected(), link->last_error()});
   return rows;
 }
 

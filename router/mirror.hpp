@@ -32,6 +32,13 @@ struct MirrorRow {
   bool connected = true;   ///< false while the session with the agent is being dialled again.
 };
 
+/// The state of the link to one agent.
+struct LinkRow {
+  std::string agent;
+  bool connected = false;
+  std::string last_error;
+};
+
 class Mirror {
  public:
   Mirror(transport::Loop& loop, Log log, MirrorSettings settings);
@@ -43,10 +50,14 @@ class Mirror {
   transport::Task<Result<void>> start();
   /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
   transport::Task<Result<void>> settled();
+  /// Ends the waiting of settled() with what there is by now.
+  void stop_settling();
+  [[nodiscard]] transport::Loop& loop() const { return loop_; }
   /// Passes when something has changed since the last time. For one waiter.
   [[nodiscard]] transport::Event& changed() { return changed_; }
 
   [[nodiscard]] std::vector<MirrorRow> rows() const;
+  [[nodiscard]] std::vector<LinkRow> links() const;
   /// The mirrored runtime that a person means (an id, a pid, a name; empty: the only one). Errors say what
   /// there is to choose from.
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view agent = {}) const;
@@ -56,6 +67,7 @@ class Mirror {
   Log log_;
   MirrorSettings settings_;
   transport::Event changed_;
+  bool stopped_settling_ = false;
   BufferPool buffers_;
   std::unique_ptr<LocalFiles> files_;
   std::unique_ptr<PlaceholderImage> image_;

@@ -12,6 +12,15 @@ using transport::Task;
 
 constexpr int kForbidden = 403;
 
+/// Where stock tools look for a process's socket.
+std::vector<std::string> socket_paths(const std::string& directory, const Placeholder& placeholder) {
+  const std::string suffix =
+      std::to_string(placeholder.pid()) + "-" + std::to_string(placeholder.start_time()) + "-socket";
+  return {directory + "/dotnet-diagnostic-" + suffix,
+          // Second, since dotnet-gcdump ignores one that is older than the plain one.
+          directory + "/dotnet-diagnostic-dsrouter-" + suffix};
+}
+
 Task<void> abort_when_gone(transport::Stream& watched, transport::Stream& stream) {
   co_await watched.gone();
   stream.abort(Error{"go on for", "the tool", "it is gone", {}, 0});
@@ -34,19 +43,17 @@ MirroredRuntime::~MirroredRuntime() {
 
 Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services, Runtime runtime,
                                                                       std::vector<std::string> more_sockets,
-                                                                      SessionSource session) {
+                                                                      SessionSource session,
+                                                                      std::function<void()> on_lost) {
   auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), std::move(session));
   const Runtime& remote = mirrored->runtime_;
   const std::string& directory = services.files.directory();
   auto placeholder = co_await Placeholder::start(services.loop, services.image, remote.name,
-                                                 split_command_line(remote.command_line), directory, [] {});
+                                                 split_command_line(remote.command_line), directory,
+                                                 std::move(on_lost));
   if (!placeholder) co_return tl::unexpected(placeholder.error());
   mirrored->placeholder_ = std::move(*placeholder);
-  const std::string suffix = std::to_string(mirrored->placeholder_->pid()) + "-" +
-                             std::to_string(mirrored->placeholder_->start_time()) + "-socket";
-  std::vector<std::string> paths{directory + "/dotnet-diagnostic-" + suffix,
-                                 // Second, since dotnet-gcdump ignores one that is older than the plain one.
-                                 directory + "/dotnet-diagnostic-dsrouter-" + suffix};
+  std::vector<std::string> paths = socket_paths(directory, *mirrored->placeholder_);
   for (std::string& path : more_sockets) paths.push_back(std::move(path));
   for (std::string& path : paths) {
     const Result<void> opened = mirrored->open_socket(std::move(path));

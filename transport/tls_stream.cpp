@@ -149,9 +149,11 @@ Io TlsStream::try_read(std::span<std::byte> into) {
   ERR_clear_error();
   std::size_t got = 0;
   const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &got);
+  drained_ = false;
   if (result == 1) return {IoStatus::ok, got};
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
+      drained_ = true;
       return {IoStatus::would_block, 0};
     case SSL_ERROR_ZERO_RETURN:
       return {IoStatus::end, 0};
@@ -162,7 +164,8 @@ Io TlsStream::try_read(std::span<std::byte> into) {
 }
 
 void TlsStream::when_readable(Wake* wake) {
-  if (wake != nullptr && (failed_ || SSL_pending(ssl_.get()) > 0)) {
+  // OpenSSL reads ahead: a whole record may lie in its buffer while the lower stream has nothing to say.
+  if (wake != nullptr && (failed_ || (!drained_ && SSL_has_pending(ssl_.get()) == 1))) {
     wake->wake();
     return;
   }

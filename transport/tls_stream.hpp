@@ -60,6 +60,7 @@ class TlsStream final : public Stream {
   std::unique_ptr<Overflow> overflow_;
   SslPtr ssl_;
   WriteOperation* write_ = nullptr;
+  bool drained_ = false;  ///< The last try_read() found nothing more.
   bool failed_ = false;
   unsigned long openssl_error_ = 0;
   Error error_;

@@ -1,0 +1,135 @@
+#include "auth/check.hpp"
+
+#include <openssl/err.h>
+
+#include "auth/identity.hpp"
+#include "auth/load.hpp"
+
+namespace farport::auth {
+namespace {
+
+constexpr int kWarnDays = 14;
+
+using Findings = std::vector<Finding>;
+
+void add(Findings& findings, Finding::Level level, std::string text) {
+  findings.push_back({level, std::move(text)});
+}
+
+/// What is true of any certificate that is read: names, and how long it still lasts.
+void describe_certificate(Findings& findings, const X509* certificate, const std::string& path) {
+  const Identity identity = identity_of(certificate);
+  std::string text = path + ": " + distinguished_name(X509_get_subject_name(certificate));
+  for (const auto& dns : identity.dns) text += ", DNS " + dns;
+  for (const auto& ip : identity.ips) text += ", IP " + ip;
+  for (const auto& uri : identity.uris) text += ", URI " + uri;
+  add(findings, Finding::Level::ok,
+      text + "; issued by " + distinguished_name(X509_get_issuer_name(certificate)));
+  if (identity.rejected_names > 0) {
+    add(findings, Finding::Level::warning,
+        path + ": names with control characters, invalid UTF-8 or more than one common name match no rule");
+  }
+}
+
+void check_time_left(Findings& findings, const X509* certificate, const std::string& path) {
+  int days = 0;
+  int seconds = 0;
+  const ASN1_TIME* until = X509_get0_notAfter(certificate);
+  if (ASN1_TIME_diff(&days, &seconds, nullptr, until) != 1) return;
+  if (days < 0 || seconds < 0) {
+    add(findings, Finding::Level::problem, path + ": expired on " + time_text(until));
+    return;
+  }
+  const std::string left = days == 1 ? "1 day" : std::to_string(days) + " days";
+  add(findings, days < kWarnDays ? Finding::Level::warning : Finding::Level::ok,
+      path + ": valid until " + time_text(until) + ", " + left + " left" +
+          (days < kWarnDays ? "; renew it soon" : ""));
+}
+
+/// Whether ours chains to the CAs that we trust ourselves. Need not be: the other side's may be of another
+/// CA.
+void check_chain(Findings& findings, const std::vector<X509Ptr>& chain, const std::vector<X509Ptr>& anchors,
+                 const TlsFiles& files, Side side) {
+  const X509StorePtr store(X509_STORE_new());
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
+  for (const auto& anchor : anchors) X509_STORE_add_cert(store.get(), anchor.get());
+  const std::unique_ptr<STACK_OF(X509), decltype([](STACK_OF(X509) * stack) { sk_X509_free(stack); })> others(
+      sk_X509_new_null());
+  for (std::size_t i = 1; i < chain.size(); ++i) sk_X509_push(others.get(), chain[i].get());
+  const X509StoreCtxPtr verification(X509_STORE_CTX_new());
+  X509_STORE_CTX_init(verification.get(), store.get(), chain.front().get(), others.get());
+  X509_STORE_CTX_set_purpose(verification.get(),
+                             side == Side::server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT);
+  if (X509_verify_cert(verification.get()) == 1) {
+    add(findings, Finding::Level::ok, files.cert + ": chains to " + files.ca);
+  } else {
+    const int verdict = X509_STORE_CTX_get_error(verification.get());
+    add(findings, Finding::Level::warning,
+        files.cert + ": does not chain to " + files.ca + " (" + X509_verify_cert_error_string(verdict) +
+            "); a peer that trusts the same file will refuse it");
+  }
+  ERR_clear_error();
+}
+
+void check_own(Findings& findings, const std::vector<X509Ptr>& chain, const TlsFiles& files, Side side) {
+  X509* own = chain.front().get();
+  describe_certificate(findings, own, files.cert);
+  const auto usable = check_usable(own, side, files.cert);
+  if (usable) {
+    check_time_left(findings, own, files.cert);
+  } else {
+    add(findings, Finding::Level::problem, usable.error().message());
+  }
+  const Identity identity = identity_of(own);
+  if (side == Side::server && identity.dns.empty() && identity.ips.empty()) {
+    add(findings, Finding::Level::problem,
+        files.cert +
+            ": holds no DNS name or address, so that no client can verify it; issue one with: farport "
+            "certs server DIR --name N --dns NAME");
+  }
+}
+
+void check_key(Findings& findings, X509* own, const TlsFiles& files) {
+  const auto key = load_key(files.key);
+  if (!key) {
+    add(findings, Finding::Level::problem, key.error().message());
+    return;
+  }
+  if (own != nullptr) {
+    const bool matches = X509_check_private_key(own, key->get()) == 1;
+    ERR_clear_error();
+    add(findings, matches ? Finding::Level::ok : Finding::Level::problem,
+        files.key + (matches ? ": is the key of " : ": is not the key of ") + files.cert);
+  }
+  const std::string permissions = key_permission_warning(files.key);
+  if (!permissions.empty()) {
+    add(findings, Finding::Level::warning, files.key + ": " + permissions + "; chmod 600 " + files.key);
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> check_tls_files(const TlsFiles& files, Side side) {
+  Findings findings;
+  const auto chain = load_certificates(files.cert);
+  const auto anchors = load_certificates(files.ca);
+  if (chain) {
+    check_own(findings, *chain, files, side);
+  } else {
+    add(findings, Finding::Level::problem, chain.error().message());
+  }
+  check_key(findings, chain ? chain->front().get() : nullptr, files);
+  if (anchors) {
+    for (const auto& anchor : *anchors) {
+      add(findings, Finding::Level::ok,
+          files.ca + ": trusts " + distinguished_name(X509_get_subject_name(anchor.get())));
+      check_time_left(findings, anchor.get(), files.ca);
+    }
+  } else {
+    add(findings, Finding::Level::problem, anchors.error().message());
+  }
+  if (chain && anchors) check_chain(findings, *chain, *anchors, files, side);
+  return findings;
+}
+
+}  // namespace farport::auth

@@ -1,0 +1,167 @@
+#include "auth/identity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+
+#include "auth/openssl.hpp"
+
+namespace farport::auth {
+namespace {
+
+std::string_view bytes_of(const ASN1_STRING* text) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+          static_cast<std::size_t>(ASN1_STRING_length(text))};
+}
+
+/// No C0 or C1 control character in what is known to be UTF-8. NUL is one: "alice\0.evil" is not "alice".
+bool without_controls(std::string_view utf8) {
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(utf8[i]);
+    if (byte < 0x20 || byte == 0x7f) return false;
+    if (byte == 0xc2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xa0) return false;
+  }
+  return true;
+}
+
+/// A DirectoryString of a subject, as UTF-8.
+std::optional<std::string> subject_text(const ASN1_STRING* value) {
+  unsigned char* converted = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&converted, value);  // Refuses what is not valid in its own encoding.
+  if (size < 0) {
+    ERR_clear_error();
+    return std::nullopt;
+  }
+  const std::string text(reinterpret_cast<const char*>(converted), static_cast<std::size_t>(size));
+  OPENSSL_free(converted);
+  if (text.empty() || !without_controls(text)) return std::nullopt;
+  return text;
+}
+
+/// An IA5String of an alternative name: printable ASCII without spaces.
+std::optional<std::string> ia5_text(const ASN1_STRING* value) {
+  const std::string_view text = bytes_of(value);
+  const bool clean = std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (text.empty() || !clean) return std::nullopt;
+  return std::string(text);
+}
+
+std::optional<std::string> ip_text(const ASN1_STRING* value) {
+  const std::string_view address = bytes_of(value);
+  if (address.size() != sizeof(in_addr) && address.size() != sizeof(in6_addr)) return std::nullopt;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const int family = address.size() == sizeof(in_addr) ? AF_INET : AF_INET6;
+  return std::string(inet_ntop(family, address.data(), text.data(), text.size()));
+}
+
+void read_subject(const X509* certificate, Identity& identity) {
+  const X509_NAME* subject = X509_get_subject_name(certificate);
+  int common_names = 0;
+  for (int i = 0; i < X509_NAME_entry_count(subject); ++i) {
+    const X509_NAME_ENTRY* entry = X509_NAME_get_entry(subject, i);
+    const int kind = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
+    if (kind != NID_commonName && kind != NID_organizationalUnitName) continue;
+    if (kind == NID_commonName) ++common_names;
+    auto text = subject_text(X509_NAME_ENTRY_get_data(entry));
+    if (!text) {
+      ++identity.rejected_names;
+    } else if (kind == NID_commonName) {
+      identity.common_name = std::move(*text);
+    } else {
+      identity.organizational_units.push_back(std::move(*text));
+    }
+  }
+  if (common_names > 1) {
+    identity.common_name.clear();
+    ++identity.rejected_names;
+  }
+}
+
+void read_alternative_names(const X509* certificate, Identity& identity) {
+  const GeneralNamesPtr names(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  if (!names) return;
+  const auto keep = [&](std::optional<std::string> text, std::vector<std::string>& list) {
+    if (text) {
+      list.push_back(std::move(*text));
+    } else {
+      ++identity.rejected_names;
+    }
+  };
+  for (int i = 0; i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    int kind = 0;
+    const void* value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names.get(), i), &kind);
+    if (kind == GEN_DNS) keep(ia5_text(static_cast<const ASN1_STRING*>(value)), identity.dns);
+    if (kind == GEN_URI) keep(ia5_text(static_cast<const ASN1_STRING*>(value)), identity.uris);
+    if (kind == GEN_IPADD) keep(ip_text(static_cast<const ASN1_STRING*>(value)), identity.ips);
+  }
+}
+
+std::string serial_of(const X509* certificate) {
+  const BignumPtr number(ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr));
+  char* hex = number ? BN_bn2hex(number.get()) : nullptr;
+  if (hex == nullptr) return {};
+  std::string text = hex;
+  OPENSSL_free(hex);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'F' ? c + 32 : c; });
+  return text;
+}
+
+std::string pin_of(const X509* certificate) {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+  if (size < 0) return {};
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int digest_size = 0;
+  const int done =
+      EVP_Digest(der, static_cast<std::size_t>(size), digest.data(), &digest_size, EVP_sha256(), nullptr);
+  OPENSSL_free(der);
+  if (done != 1) return {};
+  std::array<unsigned char, EVP_MAX_MD_SIZE * 2> base64{};
+  const int length = EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(digest_size));
+  return {reinterpret_cast<const char*>(base64.data()), static_cast<std::size_t>(length)};
+}
+
+/// A name for people: cut where it would fill the screen, between two characters of UTF-8.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kLongest = 128;
+  if (name.size() <= kLongest) return name;
+  std::size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) --end;
+  return name.substr(0, end) + "…";
+}
+
+}  // namespace
+
+Identity identity_of(const X509* certificate) {
+  Identity identity;
+  read_subject(certificate, identity);
+  read_alternative_names(certificate, identity);
+  identity.serial = serial_of(certificate);
+  identity.spki_pin = pin_of(certificate);
+  return identity;
+}
+
+std::string describe(const Identity& identity) {
+  constexpr std::size_t kMostNames = 4;
+  std::vector<std::string> names;
+  if (!identity.common_name.empty()) names.push_back("CN=" + identity.common_name);
+  names.insert(names.end(), identity.uris.begin(), identity.uris.end());
+  for (const auto& dns : identity.dns) {
+    if (dns != identity.common_name) names.push_back(dns);
+  }
+  if (names.empty()) return "serial " + identity.serial;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    text += (i == 0 ? "" : ", ") + shortened(names[i]);
+  }
+  if (names.size() > kMostNames) text += " and " + std::to_string(names.size() - kMostNames) + " more";
+  return text;
+}
+
+}  // namespace farport::auth

@@ -1,0 +1,32 @@
+// Identity: who a certificate says that its holder is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <openssl/x509.h>
+
+namespace farport::auth {
+
+/// The names in a verified certificate. Only names that mean one thing to everybody are in here: one with an
+/// embedded NUL, a control character, invalid UTF-8, or (for DNS and URI, which are IA5Strings) anything
+/// outside printable ASCII is left out, and so never matches a rule.
+struct Identity {
+  std::string common_name;  ///< Empty where the subject has none, or more than one (which would be meant?).
+  std::vector<std::string> organizational_units;
+  std::vector<std::string> dns;  ///< Subject alternative names, as written.
+  std::vector<std::string> uris;
+  std::vector<std::string> ips;  ///< As text: "10.0.0.2", "fd00::2".
+  std::string serial;            ///< Hexadecimal, lower case.
+  std::string spki_pin;          ///< SHA-256 of the SubjectPublicKeyInfo, base64 (RFC 7469 section 2.4).
+  int rejected_names = 0;        ///< How many were left out.
+};
+
+/// Reads the names of a certificate. Says nothing about whether the certificate is to be trusted.
+[[nodiscard]] Identity identity_of(const X509* certificate);
+
+/// One line for people and logs: "CN=alice, spiffe://acme.example/ns/prod"; "serial 5f3a…" for a nameless
+/// one. Safe to print: without control characters, as an Identity is.
+[[nodiscard]] std::string describe(const Identity& identity);
+
+}  // namespace farport::auth

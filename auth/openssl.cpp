@@ -1,0 +1,45 @@
+#include "auth/openssl.hpp"
+
+#include <array>
+#include <ctime>
+
+#include <openssl/err.h>
+
+namespace farport::auth {
+
+std::string openssl_error_text(unsigned long code) {
+  const char* reason = ERR_reason_error_string(code);
+  return reason == nullptr ? "unknown error" : reason;
+}
+
+std::string take_openssl_error() {
+  std::string text;
+  while (const unsigned long code = ERR_get_error()) {
+    const std::string reason = openssl_error_text(code);
+    if (text.ends_with(reason)) continue;  // Layers of OpenSSL repeat each other.
+    text += (text.empty() ? "" : ": ") + reason;
+  }
+  return text.empty() ? "unknown error" : text;
+}
+
+std::string time_text(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return "an unreadable time";
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts);
+  return {text.data(), size};
+}
+
+std::string distinguished_name(const X509_NAME* name) {
+  const BioPtr bio(BIO_new(BIO_s_mem()));
+  // ESC_CTRL keeps control characters out of logs; ESC_MSB is left out, so that UTF-8 stays readable.
+  constexpr unsigned long kFlags = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_UTF8_CONVERT |
+                                   XN_FLAG_SEP_COMMA_PLUS | XN_FLAG_DN_REV | XN_FLAG_FN_SN;
+  if (X509_NAME_print_ex(bio.get(), name, 0, kFlags) < 0) return "an unreadable name";
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio.get(), &data);
+  if (size <= 0) return "no name";
+  return {data, static_cast<std::size_t>(size)};
+}
+
+}  // namespace farport::auth

@@ -1,0 +1,50 @@
+// Owners for OpenSSL's objects, and its errors and times in words.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+namespace farport::auth {
+
+/// Frees an OpenSSL object with the function that OpenSSL has for it.
+template <auto Function>
+struct OpenSslFree {
+  template <typename T>
+  void operator()(T* object) const {
+    Function(object);
+  }
+};
+
+using Asn1IntegerPtr = std::unique_ptr<ASN1_INTEGER, OpenSslFree<ASN1_INTEGER_free>>;
+using BignumPtr = std::unique_ptr<BIGNUM, OpenSslFree<BN_free>>;
+using BioPtr = std::unique_ptr<BIO, OpenSslFree<BIO_free_all>>;
+using EvpPkeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree<EVP_PKEY_free>>;
+using GeneralNamesPtr = std::unique_ptr<GENERAL_NAMES, OpenSslFree<GENERAL_NAMES_free>>;
+using SslCtxPtr = std::unique_ptr<SSL_CTX, OpenSslFree<SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, OpenSslFree<SSL_free>>;
+using X509Ptr = std::unique_ptr<X509, OpenSslFree<X509_free>>;
+using X509ExtensionPtr = std::unique_ptr<X509_EXTENSION, OpenSslFree<X509_EXTENSION_free>>;
+using X509StorePtr = std::unique_ptr<X509_STORE, OpenSslFree<X509_STORE_free>>;
+using X509StoreCtxPtr = std::unique_ptr<X509_STORE_CTX, OpenSslFree<X509_STORE_CTX_free>>;
+
+/// Takes this thread's OpenSSL error queue and says what it holds, the first cause first. Empties the queue.
+/// Never empty: "unknown error" where OpenSSL gave no reason.
+[[nodiscard]] std::string take_openssl_error();
+
+/// The same for one error code, as ERR_peek_error() gives it.
+[[nodiscard]] std::string openssl_error_text(unsigned long code);
+
+/// "2026-11-21 04:36 UTC", or "an unreadable time".
+[[nodiscard]] std::string time_text(const ASN1_TIME* time);
+
+/// A name on one line, as RFC 2253 writes it: "CN=alice,O=Acme".
+[[nodiscard]] std::string distinguished_name(const X509_NAME* name);
+
+}  // namespace farport::auth

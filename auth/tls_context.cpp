@@ -1,0 +1,129 @@
+#include "auth/tls_context.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+
+#include "auth/load.hpp"
+
+namespace farport::auth {
+namespace {
+
+/// AES-128-GCM first: every TLS 1.3 peer has it (RFC 8446 section 9.1), and it costs the least.
+constexpr const char* kCipherSuites =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+/// ALPN's list form (RFC 7301 section 3.1): a length, then the name.
+constexpr std::array<unsigned char, 3> kAlpnH2 = {2, 'h', '2'};
+
+/// SSL_CTX_set_alpn_select_cb: not called for a client that offers nothing, which is therefore raw.
+int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
+                    const unsigned char* offered, unsigned int size, void*) {
+  for (unsigned int at = 0; at < size; at += 1U + offered[at]) {
+    const std::string_view name(reinterpret_cast<const char*>(offered) + at + 1, offered[at]);
+    if (name != "h2") continue;
+    *chosen = offered + at + 1;
+    *chosen_size = offered[at];
+    return SSL_TLSEXT_ERR_OK;
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+Result<void> use_credentials(SSL_CTX* context, const TlsFiles& files, Side side) {
+  auto credentials = load_credentials(files.cert, files.key);
+  if (!credentials) return tl::unexpected(credentials.error());
+  const auto& chain = credentials->chain;
+  if (auto usable = check_usable(chain.front().get(), side, files.cert); !usable) {
+    return tl::unexpected(usable.error());
+  }
+  bool taken = SSL_CTX_use_certificate(context, chain.front().get()) == 1 &&
+               SSL_CTX_use_PrivateKey(context, credentials->key.get()) == 1;
+  for (std::size_t i = 1; taken && i < chain.size(); ++i) {
+    taken = SSL_CTX_add1_chain_cert(context, chain[i].get()) == 1;
+  }
+  // Keys and digests too weak for the system's security level end up here.
+  if (!taken) return fail("use certificate", files.cert, take_openssl_error(), "issue a stronger one");
+  return {};
+}
+
+Result<void> use_trust_anchors(SSL_CTX* context, const TlsFiles& files, Side side) {
+  auto anchors = load_certificates(files.ca);
+  if (!anchors) return tl::unexpected(anchors.error());
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  // An intermediate CA in the file is trusted without its root, as other TLS libraries have it.
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+  for (const auto& anchor : *anchors) {
+    if (X509_STORE_add_cert(store, anchor.get()) != 1) {
+      return fail("use CA", files.ca, take_openssl_error(), "is this the right file?");
+    }
+    // Tells clients which CA their certificate should come from (RFC 8446 section 4.2.4).
+    if (side == Side::server) SSL_CTX_add_client_CA(context, anchor.get());
+  }
+  return {};
+}
+
+Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
+  const bool server = side == Side::server;
+  ERR_clear_error();
+  SslCtxPtr context(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
+  if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_max_proto_version(context.get(), TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_ciphersuites(context.get(), kCipherSuites) != 1) {
+    return fail("set up TLS 1.3", "", take_openssl_error(), "does the system's openssl.cnf forbid it?");
+  }
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_read_ahead(context.get(), 1);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | (server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
+                     nullptr);
+  if (auto used = use_credentials(context.get(), files, side); !used) return tl::unexpected(used.error());
+  if (auto used = use_trust_anchors(context.get(), files, side); !used) return tl::unexpected(used.error());
+  return context;
+}
+
+}  // namespace
+
+Result<SslCtxPtr> make_server_context(const TlsFiles& files) {
+  auto context = make_context(files, Side::server);
+  if (!context) return context;
+  SSL_CTX_set_num_tickets(context->get(), 0);
+  SSL_CTX_set_max_early_data(context->get(), 0);
+  SSL_CTX_set_alpn_select_cb(context->get(), choose_protocol, nullptr);
+  return context;
+}
+
+Result<SslCtxPtr> make_client_context(const TlsFiles& files) {
+  auto context = make_context(files, Side::client);
+  if (!context) return context;
+  if (SSL_CTX_set_alpn_protos(context->get(), kAlpnH2.data(), kAlpnH2.size()) != 0) {  // 0 is success here.
+    return fail("offer HTTP/2", "", take_openssl_error());
+  }
+  return context;
+}
+
+Result<void> set_expected_server_name(SSL* ssl, const std::string& name) {
+  std::string plain = name;
+  if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);
+  const std::string address = plain.substr(0, plain.find('%'));  // Without a scope such as %eth0.
+  if (plain.ends_with('.')) plain.pop_back();                    // A certificate has no root dot.
+  if (plain.empty() || plain.find('\0') != std::string::npos) {
+    return fail("verify server name", name, "it is not a name", "give --server-name NAME");
+  }
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  std::size_t size = 0;
+  if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) size = sizeof(in_addr);
+  if (size == 0 && inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1) size = sizeof(in6_addr);
+
+  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  ERR_clear_error();
+  const bool set =
+      size > 0 ? X509_VERIFY_PARAM_set1_ip(SSL_get0_param(ssl), bytes.data(), size) == 1
+               : SSL_set1_host(ssl, plain.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, plain.c_str()) == 1;
+  if (!set) return fail("verify server name", name, take_openssl_error(), "give --server-name NAME");
+  return {};
+}
+
+}  // namespace farport::auth

@@ -1,0 +1,45 @@
+// TLS contexts for both sides: TLS 1.3 only, and both sides show certificates.
+#pragma once
+
+#include <string>
+
+#include "auth/openssl.hpp"
+#include "base/error.hpp"
+
+namespace farport::auth {
+
+/// Paths of PEM files.
+struct TlsFiles {
+  std::string cert;  ///< Our certificate, then its intermediates.
+  std::string key;   ///< Its private key, unencrypted. May be the same file.
+  std::string ca;    ///< Trust anchors for the other side's certificate; each one in it is trusted as it is.
+};
+
+/// Which side of TLS a certificate is used on: the agent accepts and is the server, the mirror dials.
+enum class Side { server, client };
+
+/// The context of an agent. Peers must show a certificate that chains to files.ca and may be used as a
+/// client's. ALPN: "h2" where the client offers it; a client that offers none is raw; one that offers only
+/// others is refused with no_application_protocol (RFC 7301 section 3.2). No tickets, no resumption, no early
+/// data. Errors name the file, what is wrong with it and what to do; a certificate of ours that is expired,
+/// not yet valid, not a server's, or not the key's is one.
+[[nodiscard]] Result<SslCtxPtr> make_server_context(const TlsFiles& files);
+
+/// The context of a mirror, which offers "h2". Peers must show a certificate that chains to files.ca and may
+/// be used as a server's; call set_expected_server_name() for each connection.
+[[nodiscard]] Result<SslCtxPtr> make_client_context(const TlsFiles& files);
+
+/// Before a client's handshake: the name that the server's certificate must hold as a subject alternative
+/// name (the common name does not count, RFC 9525 section 2), and that goes out as SNI. An IP address, also
+/// in brackets, is looked for among the certificate's addresses, and there is no SNI then (RFC 6066 section
+/// 3). An error means that nothing would be verified: don't connect.
+[[nodiscard]] Result<void> set_expected_server_name(SSL* ssl, const std::string& name);
+
+/// Why a handshake failed, and what to do: for our side, whichever it is, in words for whoever runs it.
+/// `openssl_error`: ERR_peek_error() right after the call that failed; 0 where the peer just closed the
+/// connection. A TLS 1.3 client learns at its first read whether the server took its certificate (RFC 8446
+/// appendix E.1.2): this explains that failure too.
+/// "the agent's certificate is for orders.example, not 10.0.0.2; use --server-name orders.example"
+[[nodiscard]] std::string describe_handshake_failure(SSL* ssl, unsigned long openssl_error);
+
+}  // namespace farport::auth

@@ -1,0 +1,36 @@
+// The `certs` commands: a small CA and certificates, for those who have no PKI at hand.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace farport::cli {
+
+/// `farport certs init DIR`
+struct CertsInitSettings {
+  std::string directory;
+  bool force = false;  ///< --force: replace a CA that is there already.
+};
+
+/// `farport certs server DIR --name N …` and `farport certs client DIR --name N …`
+struct CertsIssueSettings {
+  std::string directory;          ///< Where ca.crt and ca.key are; the new files go beside them.
+  std::string name;               ///< --name: common name, and the files' name.
+  std::vector<std::string> dns;   ///< --dns
+  std::vector<std::string> ips;   ///< --ip
+  std::vector<std::string> uris;  ///< --uri
+  bool force = false;             ///< --force: replace files of that name.
+};
+
+/// Makes a CA: DIR/ca.crt and DIR/ca.key. Prints what it wrote and what to do next to stdout, an error to
+/// stderr. Returns the exit code: 0, or 1 if a file could not be written.
+int certs_init(const CertsInitSettings& settings);
+
+/// Issues a certificate for an agent: DIR/NAME.crt and DIR/NAME.key. Without dns and ips the name is the DNS
+/// name (or the address, if it is one). Exit code: 0; 1 failed; 2 a name or address that cannot be one.
+int certs_server(const CertsIssueSettings& settings);
+
+/// Issues a certificate for a mirror, as certs_server does; names beside the common name are optional.
+int certs_client(const CertsIssueSettings& settings);
+
+}  // namespace farport::cli

@@ -1,0 +1,111 @@
+// The diagnostic IPC protocol's data types, read from and written to bytes: little-endian numbers, GUIDs,
+// counted strings and arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "ipc/guid.hpp"
+
+namespace farport::ipc {
+
+using Bytes = std::vector<std::byte>;
+using BytesView = std::span<const std::byte>;
+
+/// Reads fields one after the other and never past the end. The first field that can't be read makes the
+/// reader fail; everything read after that is zero or empty, so that a decoder may read all its fields and
+/// ask once, with result(). Bytes left over are no error: the runtime ignores them too, and newer runtimes
+/// append fields. Keeps a view of the bytes and of the name.
+class Reader {
+ public:
+  /// `of` names what is being read, for the error message.
+  Reader(BytesView bytes, std::string_view of) : bytes_(bytes), of_(of) {}
+
+  std::uint8_t u8() { return static_cast<std::uint8_t>(number(1)); }
+  std::uint16_t u16() { return static_cast<std::uint16_t>(number(2)); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
+  std::uint64_t u64() { return number(8); }
+  /// One byte; anything but 0 is true, as the runtime reads it.
+  bool boolean() { return u8() != 0; }
+  Guid guid();
+
+  /// A string as UTF-8, or nothing where its count is 0. As in the runtime the last UTF-16 unit must be zero,
+  /// and the first zero unit ends the string. Invalid surrogates become U+FFFD.
+  std::optional<std::string> optional_string();
+  /// The same, with an absent string read as an empty one.
+  std::string string() { return optional_string().value_or(std::string()); }
+
+  /// An array's count. Fails where so many elements of at least `smallest_element` bytes (not 0) can't be in
+  /// what is left, so that a count that lies never makes anybody allocate.
+  std::uint32_t count(std::size_t smallest_element);
+  /// An array of u32.
+  std::vector<std::uint32_t> u32_array();
+  /// A u32 count and as many bytes.
+  Bytes byte_array();
+
+  /// Fails for a reason of the caller's, unless the reader has failed already.
+  void reject(std::string_view why);
+
+  [[nodiscard]] bool failed() const { return why_.has_value(); }
+  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - offset_; }
+
+  /// What was read, or the error where reading it failed.
+  template <typename T>
+  [[nodiscard]] Result<T> result(T value) const {
+    if (failed()) return tl::unexpected<Error>(error());
+    return value;
+  }
+
+ private:
+  /// The next `size` bytes; empty, and failed, where there are fewer.
+  BytesView take(std::size_t size);
+  std::uint64_t number(std::size_t size);
+  [[nodiscard]] Error error() const;
+
+  BytesView bytes_;
+  std::string_view of_;
+  std::size_t offset_ = 0;
+  std::optional<std::string> why_;
+};
+
+/// Appends fields to bytes that it owns. Cannot fail; what is too long for a message is noticed by encode()
+/// of the message.
+class Writer {
+ public:
+  void u8(std::uint8_t value) { number(value, 1); }
+  void u16(std::uint16_t value) { number(value, 2); }
+  void u32(std::uint32_t value) { number(value, 4); }
+  void u64(std::uint64_t value) { number(value, 8); }
+  void boolean(bool value) { u8(value ? 1 : 0); }
+  void guid(const Guid& value) { bytes(value.bytes); }
+
+  /// A string from UTF-8, with its count and terminating zero; an empty one has the count 1. Invalid UTF-8
+  /// becomes U+FFFD.
+  void string(std::string_view utf8);
+  /// The same, or the count 0 for an absent string.
+  void optional_string(const std::optional<std::string>& utf8);
+
+  /// An array's count; the elements follow by further calls.
+  void count(std::size_t elements) { u32(static_cast<std::uint32_t>(elements)); }
+  /// An array of u32.
+  void u32_array(const std::vector<std::uint32_t>& values);
+  /// Bytes as they are, without a count.
+  void bytes(BytesView raw);
+
+  /// Gives what was written away.
+  [[nodiscard]] Bytes take() { return std::move(bytes_); }
+
+ private:
+  void number(std::uint64_t value, std::size_t size);
+
+  Bytes bytes_;
+};
+
+}  // namespace farport::ipc
