@@ -1,0 +1,29 @@
+// The commands, each with what it needs, and how they end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/flags.hpp"
+#include "config/settings.hpp"
+
+namespace farport::cli {
+
+inline constexpr int kSuccess = 0;
+inline constexpr int kFailure = 1;  ///< It failed at run time.
+inline constexpr int kUsage = 2;    ///< Wrong usage or configuration.
+
+/// Each runs a command to its end and returns the exit code.
+int serve(const config::ServeSettings& settings);
+int connect(const config::ConnectSettings& settings);
+int run(const config::RunSettings& settings);
+int ps(const config::PsSettings& settings);
+/// Takes the flags as they are: what doesn't resolve is what it reports.
+int check(const config::Flags& flags);
+
+/// Prints "farport: …" to standard error, and returns kFailure.
+int report(const Error& error);
+/// The same for what is wrong with a configuration: returns kUsage.
+int report(const std::vector<std::string>& problems);
+
+}  // namespace farport::cli

@@ -1,0 +1,64 @@
+// farport connect: the mirror.
+#include <csignal>
+#include <cstdio>
+
+#include "base/log.hpp"
+#include "cli/commands.hpp"
+#include "cli/mirror_view.hpp"
+#include "cli/remotes.hpp"
+#include "transport/signals.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+/// Changes that come in a burst are shown at once.
+constexpr transport::Milliseconds kRedrawPause{100};
+
+Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Event& stop) {
+  const Result<void> started = co_await mirror.start();
+  if (!started) co_return started;
+  // Whoever waits for the mirror's changes redraws; the end comes by cancelling that.
+  Task<void> redraw = [](router::Mirror& shown, MirrorView& on) -> Task<void> {
+    for (;;) {
+      on.show(shown);
+      co_await transport::sleep(shown.loop(), kRedrawPause);
+      co_await shown.changed().wait();
+    }
+  }(mirror, view);
+  redraw.start();
+  co_await stop.wait();
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+int connect(const config::ConnectSettings& settings) {
+  const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
+  // The table shows what the log would say; only what has no place in it is logged.
+  const auto log = make_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
+                            settings.log.format);
+  if (!log) return report(log.error());
+  auto agents = agents_of(settings.remotes);
+  if (!agents) return report(agents.error());
+  transport::Loop loop;
+  router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir, {}};
+  for (const config::RemoteSettings& remote : settings.remotes) {
+    auto& select = mirror_settings.choice.select;
+    select.insert(select.end(), remote.select.begin(), remote.select.end());
+  }
+  for (const config::NamedSocket& socket : settings.sockets) {
+    mirror_settings.choice.sockets.push_back({socket.name, socket.path});
+  }
+  router::Mirror mirror(loop, *log, std::move(mirror_settings));
+  MirrorView view(kind);
+  transport::Event stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { stop.set(); });
+  const Result<void> shown = loop.run(show(mirror, view, stop));
+  view.end();
+  return shown ? kSuccess : report(shown.error());
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,72 @@
+// What --help says beside the list of options: what a command is for, and how it is mostly used.
+#pragma once
+
+namespace farport::cli {
+
+inline constexpr const char* kAbout =
+    "farport makes .NET runtimes on another host look local, over mutual TLS, so that the\n"
+    "stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.";
+
+inline constexpr const char* kExamples = R"(Examples:
+  Certificates, once:            farport certs init certs
+                                 farport certs server certs --name agent --dns orders.example
+                                 farport certs client certs --name alice
+  Beside the application:        farport serve --listen 0.0.0.0:9000 --allow-cn alice --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
+  Beside the tools:              farport connect orders.example:9000 --tls-cert alice.crt --tls-key alice.key --tls-ca ca.crt
+                                 dotnet-trace ps
+  Both in one, for one tool:     farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
+
+Certificates for connect, run and ps may stand in FARPORT_TLS_CERT, FARPORT_TLS_KEY and FARPORT_TLS_CA, or in
+~/.config/farport/config.toml. "farport COMMAND --help" says more.)";
+
+inline constexpr const char* kServeAbout =
+    "The agent: runs beside .NET runtimes (a sidecar, a host daemon), finds their diagnostic sockets and\n"
+    "offers them over mutual TLS. Run it as the same user as the runtimes, or as root.";
+inline constexpr const char* kServeExamples = R"(Examples:
+  farport serve --listen 0.0.0.0:9000 --allow-cn alice --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
+  farport serve --listen [::]:9000 --search /tmp --search /run/app --allow-uri 'spiffe://acme.example/ns/*/sa/oncall' …
+  farport serve --config /etc/farport/agent.toml)";
+
+inline constexpr const char* kConnectAbout =
+    "The mirror: makes every runtime of one or several agents look local until Ctrl-C. A name with many\n"
+    "addresses means all of them.";
+inline constexpr const char* kConnectExamples = R"(Examples:
+  farport connect orders.example:9000
+  farport connect prod-orders                          a profile of ~/.config/farport/config.toml
+  farport connect localhost:9000 --server-name orders  through kubectl port-forward
+  farport connect 10.0.0.2:9000 --socket orders=/tmp/orders.sock
+  farport connect 10.0.0.2:9000 --select 'orders*' --json
+Then, in another terminal:
+  dotnet-trace ps
+  dotnet-trace collect -p PID)";
+
+inline constexpr const char* kRunAbout =
+    "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port HOST:PORT[/RUNTIME], the\n"
+    "remote's -p PID and -n NAME are replaced by what is mirrored here. Returns the tool's exit code.";
+inline constexpr const char* kRunExamples = R"(Examples:
+  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
+  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000/orders --duration 00:00:30
+  farport run orders.example:9000 -- dotnet-counters monitor -n orders
+  farport run prod-orders -- dotnet-stack report -p 1)";
+
+inline constexpr const char* kPsAbout = "Lists the runtimes of one or several agents.";
+inline constexpr const char* kPsExamples = R"(Examples:
+  farport ps orders.example:9000
+  farport ps prod-orders --json)";
+
+inline constexpr const char* kCertsAbout =
+    "Makes a small CA and certificates (ECDSA P-256, 90 days) for those who have no PKI at hand.";
+inline constexpr const char* kCertsExamples = R"(Examples:
+  farport certs init certs
+  farport certs server certs --name agent --dns orders.example --ip 10.0.0.2
+  farport certs client certs --name alice --uri spiffe://acme.example/ns/prod/sa/oncall)";
+
+inline constexpr const char* kCheckAbout =
+    "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
+    "remotes it checks what connect would use, otherwise what serve would. Exit code 0 if nothing is wrong.";
+inline constexpr const char* kCheckExamples = R"(Examples:
+  farport check --config /etc/farport/agent.toml
+  farport check prod-orders
+  farport check --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt --listen 0.0.0.0:9000 --allow-cn alice)";
+
+}  // namespace farport::cli

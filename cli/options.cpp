@@ -1,0 +1,217 @@
+#include "cli/options.hpp"
+
+#include <nghttp2/nghttp2ver.h>
+#include <openssl/crypto.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "base/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "config/values.hpp"
+
+namespace farport::cli {
+namespace {
+
+std::string version_text() {
+  return "farport " + std::string(kVersion) + " (" + OpenSSL_version(OPENSSL_VERSION) + ", libuv " +
+         uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
+}
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const char* about, const char* examples) {
+  CLI::App* command = app.add_subcommand(name, about);
+  command->footer(std::string("\n") + examples);
+  return command;
+}
+
+/// A flag that may be given several times, each time with one value.
+void add_list(CLI::App* command, const std::string& name, std::vector<std::string>& into, const std::string& help,
+              const std::string& type) {
+  command->add_option(name, into, help)->type_name(type)->allow_extra_args(false);
+}
+
+void add_value(CLI::App* command, const std::string& name, std::optional<std::string>& into, const std::string& help,
+               const std::string& type) {
+  command->add_option(name, into, help)->type_name(type);
+}
+
+void add_common(CLI::App* command, config::Flags& flags) {
+  add_value(command, "--config", flags.config, "Configuration file (TOML) [FARPORT_CONFIG]", "FILE");
+  add_value(command, "--tls-cert", flags.tls_cert, "Our certificate, PEM [FARPORT_TLS_CERT]", "FILE");
+  add_value(command, "--tls-key", flags.tls_key, "Its private key, PEM [FARPORT_TLS_KEY]", "FILE");
+  add_value(command, "--tls-ca", flags.tls_ca, "The CA of the other side's certificate, PEM [FARPORT_TLS_CA]", "FILE");
+  add_value(command, "--log-level", flags.log_level, "trace, debug, info, warn, error or off [FARPORT_LOG_LEVEL]",
+            "LEVEL");
+  add_value(command, "--log-format", flags.log_format, "text or json [FARPORT_LOG_FORMAT]", "FORMAT");
+}
+
+void add_agent_flags(CLI::App* command, config::Flags& flags) {
+  add_list(command, "--listen", flags.listen, "Address to listen on; may be repeated [FARPORT_LISTEN]", "ADDR:PORT");
+  add_list(command, "--search", flags.search,
+           "Directory with diagnostic sockets; may be repeated [FARPORT_SEARCH; $TMPDIR, else /tmp]", "DIR");
+  add_list(command, "--runtime", flags.runtime,
+           "A runtime's diagnostic socket at a path of its own; may be repeated [FARPORT_RUNTIME]", "NAME=PATH");
+  add_list(command, "--allow-cn", flags.allow_cn,
+           "Allow certificates with this common name; may be repeated [FARPORT_ALLOW_CN]", "NAME");
+  add_list(command, "--allow-dns", flags.allow_dns, "… with this DNS name [FARPORT_ALLOW_DNS]", "NAME");
+  add_list(command, "--allow-uri", flags.allow_uri,
+           "… with a URI that matches (SPIFFE; * is one path segment, ** the rest) [FARPORT_ALLOW_URI]", "PATTERN");
+  command->add_flag("--allow-all", flags.allow_all, "Allow every certificate of the CA [FARPORT_ALLOW_ALL]");
+  add_value(command, "--insecure-loopback", flags.insecure_loopback,
+            "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",
+            "ADDR:PORT");
+}
+
+CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
+  add_value(command, "--server-name", flags.server_name,
+            "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]", "NAME");
+  return command->add_option("AGENT", flags.remotes, "HOST:PORT of an agent, or a profile of the configuration file");
+}
+
+void add_mirror_flags(CLI::App* command, config::Flags& flags) {
+  add_value(command, "--socket-dir", flags.socket_dir,
+            "Where to make the sockets [FARPORT_SOCKET_DIR; $TMPDIR, else /tmp, where tools look]", "DIR");
+  add_list(command, "--socket", flags.socket,
+           "Also offer a runtime at this path; may be repeated [FARPORT_SOCKET]", "NAME=PATH");
+  add_list(command, "--select", flags.select,
+           "Mirror only these: name, pid, id or glob; may be repeated [FARPORT_SELECT]", "PATTERN");
+}
+
+void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about, CertsIssueSettings& into) {
+  CLI::App* command = certs->add_subcommand(name, about);
+  command->add_option("DIR", into.directory, "The directory of ca.crt and ca.key")->required();
+  command->add_option("--name", into.name, "Common name, and the name of the files")->required()->type_name("NAME");
+  add_list(command, "--dns", into.dns, "A DNS name; may be repeated", "NAME");
+  add_list(command, "--ip", into.ips, "An IP address; may be repeated", "ADDRESS");
+  add_list(command, "--uri", into.uris, "A URI, such as a SPIFFE ID; may be repeated", "URI");
+  command->add_flag("--force", into.force, "Replace files that are there already");
+}
+
+/// The commands and what CLI11 has parsed into.
+struct Parser {
+  Parser() {
+    app.footer(std::string("\n") + kExamples);
+    app.require_subcommand(1);
+    app.set_version_flag("--version", version_text());
+
+    serve = add_command(app, "serve", kServeAbout, kServeExamples);
+    add_agent_flags(serve, line.flags);
+    add_common(serve, line.flags);
+
+    connect = add_command(app, "connect", kConnectAbout, kConnectExamples);
+    add_remotes(connect, line.flags)->required();
+    add_mirror_flags(connect, line.flags);
+    connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
+    add_common(connect, line.flags);
+
+    run = add_command(app, "run", kRunAbout, kRunExamples);
+    add_remotes(run, line.flags);
+    add_list(run, "--select", line.flags.select, "Mirror only these: name, pid, id or glob; may be repeated",
+             "PATTERN");
+    add_common(run, line.flags);
+
+    ps = add_command(app, "ps", kPsAbout, kPsExamples);
+    add_remotes(ps, line.flags)->required();
+    ps->add_flag("--json", line.flags.json, "Print a JSON array");
+    add_common(ps, line.flags);
+
+    add_certs();
+
+    check = add_command(app, "check", kCheckAbout, kCheckExamples);
+    add_remotes(check, line.flags);
+    add_agent_flags(check, line.flags);
+    add_mirror_flags(check, line.flags);
+    add_common(check, line.flags);
+  }
+
+  void add_certs() {
+    certs = add_command(app, "certs", kCertsAbout, kCertsExamples);
+    certs->require_subcommand(1);
+    CLI::App* init = certs->add_subcommand("init", "Makes a CA: DIR/ca.crt and DIR/ca.key");
+    init->add_option("DIR", line.certs_init.directory, "A directory; made if it isn't there")->required();
+    init->add_flag("--force", line.certs_init.force, "Replace a CA that is there already");
+    add_certs_issue(certs, "server", "Issues a certificate for an agent: DIR/NAME.crt and DIR/NAME.key",
+                    line.certs_issue);
+    add_certs_issue(certs, "client", "Issues a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
+                    line.certs_issue);
+  }
+
+  [[nodiscard]] Command chosen() const {
+    if (serve->parsed()) return Command::serve;
+    if (connect->parsed()) return Command::connect;
+    if (run->parsed()) return Command::run;
+    if (ps->parsed()) return Command::ps;
+    if (check->parsed()) return Command::check;
+    if (certs->got_subcommand("init")) return Command::certs_init;
+    return certs->got_subcommand("server") ? Command::certs_server : Command::certs_client;
+  }
+
+  /// The words that a misspelt one may have been meant to be.
+  [[nodiscard]] std::vector<std::string> words() const {
+    std::vector<std::string> all;
+    const auto add = [&](const CLI::App* command) {
+      all.push_back(command->get_name());
+      for (const CLI::Option* option : command->get_options()) {
+        for (const std::string& name : option->get_lnames()) all.push_back("--" + name);
+      }
+    };
+    for (const CLI::App* command : app.get_subcommands({})) add(command);
+    return all;
+  }
+
+  CommandLine line;
+  CLI::App app{kAbout, "farport"};
+  CLI::App* serve = nullptr;
+  CLI::App* connect = nullptr;
+  CLI::App* run = nullptr;
+  CLI::App* ps = nullptr;
+  CLI::App* certs = nullptr;
+  CLI::App* check = nullptr;
+};
+
+[[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  std::fprintf(stderr, "farport: %s\n", error.what());
+  const std::vector<std::string> known = parser.words();
+  for (const std::string& word : words) {
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    const std::string meant = config::nearest(word.substr(0, word.find('=')), known);
+    if (!meant.empty() && (word.starts_with("-") == meant.starts_with("-"))) {
+      std::fprintf(stderr, "farport: did you mean \"%s\" for \"%s\"?\n", meant.c_str(), word.c_str());
+    }
+  }
+  std::fputs("farport: see farport --help\n", stderr);
+  throw CommandLineDone{kUsage};
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  Parser parser;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool is_run = !words.empty() && words.front() == "run";
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  if (is_run && separator != words.end()) {
+    parser.line.flags.tool.assign(separator + 1, words.end());
+    words.erase(separator, words.end());
+  }
+  if (words.empty()) words.emplace_back("--help");
+  const std::vector<std::string> as_given = words;
+  // CLI11 takes its words from the end of the vector.
+  std::reverse(words.begin(), words.end());
+  try {
+    parser.app.parse(words);
+  } catch (const CLI::Success& done) {
+    parser.app.exit(done);
+    throw CommandLineDone{kSuccess};
+  } catch (const CLI::ParseError& error) {
+    fail_usage(parser, error, as_given);
+  }
+  parser.line.command = parser.chosen();
+  return std::move(parser.line);
+}
+
+}  // namespace farport::cli

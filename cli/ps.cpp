@@ -1,0 +1,68 @@
+// farport ps: the runtimes of one or several agents, once.
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/remotes.hpp"
+#include "cli/table.hpp"
+#include "router/runtime_json.hpp"
+
+namespace farport::cli {
+namespace {
+
+struct Listing {
+  std::vector<router::AgentRuntimes> agents;
+  std::vector<Error> failures;
+};
+
+transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
+  Listing listing;
+  for (const router::MirroredAgent& agent : agents) {
+    auto lists = co_await router::list_runtimes(loop, agent.address, agent.context.get());
+    if (!lists) {
+      listing.failures.push_back(lists.error());
+      continue;
+    }
+    for (router::AgentRuntimes& list : *lists) listing.agents.push_back(std::move(list));
+  }
+  co_return listing;
+}
+
+std::string as_json(const Listing& listing) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const router::AgentRuntimes& agent : listing.agents) {
+    for (nlohmann::json runtime : nlohmann::json::parse(router::to_json(agent.runtimes))) {
+      runtime["agent"] = agent.address;
+      all.push_back(std::move(runtime));
+    }
+  }
+  return all.dump(2) + "\n";
+}
+
+std::string as_table(const Listing& listing) {
+  std::vector<TableRow> rows{{"PID", "NAME", "AGENT", "VERSION", "STATE", "SINCE", "COMMAND LINE"}};
+  for (const router::AgentRuntimes& agent : listing.agents) {
+    for (const router::Runtime& runtime : agent.runtimes) {
+      rows.push_back({std::to_string(runtime.pid), runtime.name, agent.address, runtime.version,
+                      std::string(to_string(runtime.state)), runtime.since, runtime.command_line});
+    }
+  }
+  return format_table(rows, terminal_width(STDOUT_FILENO));
+}
+
+}  // namespace
+
+int ps(const config::PsSettings& settings) {
+  auto agents = agents_of(settings.remotes);
+  if (!agents) return report(agents.error());
+  transport::Loop loop;
+  const Listing listing = loop.run(list_all(loop, std::move(*agents)));
+  for (const Error& failure : listing.failures) report(failure);
+  const std::string text = settings.json ? as_json(listing) : as_table(listing);
+  std::fputs(text.c_str(), stdout);
+  return listing.failures.empty() ? kSuccess : kFailure;
+}
+
+}  // namespace farport::cli

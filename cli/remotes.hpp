@@ -1,0 +1,15 @@
+// From remotes as they are configured to agents as they are dialled.
+#pragma once
+
+#include <vector>
+
+#include "config/settings.hpp"
+#include "router/mirror.hpp"
+
+namespace farport::cli {
+
+/// Loads each remote's certificates. Errors name the file and what to do.
+[[nodiscard]] Result<std::vector<router::MirroredAgent>> agents_of(
+    const std::vector<config::RemoteSettings>& remotes);
+
+}  // namespace farport::cli

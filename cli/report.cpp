@@ -1,0 +1,17 @@
+#include <cstdio>
+
+#include "cli/commands.hpp"
+
+namespace farport::cli {
+
+int report(const Error& error) {
+  std::fprintf(stderr, "farport: %s\n", error.message().c_str());
+  return kFailure;
+}
+
+int report(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) std::fprintf(stderr, "farport: %s\n", problem.c_str());
+  return kUsage;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,80 @@
+// farport serve: the agent.
+#include <csignal>
+
+#include "auth/tls_context.hpp"
+#include "cli/commands.hpp"
+#include "router/agent.hpp"
+#include "transport/signals.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Loop;
+
+Result<std::vector<transport::Address>> resolve_all(Loop& loop, const std::vector<config::Address>& addresses) {
+  std::vector<transport::Address> all;
+  for (const config::Address& address : addresses) {
+    const auto resolved = loop.run(transport::resolve(loop, address.host, address.port));
+    if (!resolved) return tl::unexpected(resolved.error());
+    all.insert(all.end(), resolved->begin(), resolved->end());
+  }
+  return all;
+}
+
+Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSettings& settings) {
+  router::AgentSettings agent;
+  auto listen = resolve_all(loop, settings.listen);
+  if (!listen) return tl::unexpected(listen.error());
+  agent.listen = std::move(*listen);
+  if (settings.insecure_loopback) {
+    const auto plain = resolve_all(loop, {*settings.insecure_loopback});
+    if (!plain) return tl::unexpected(plain.error());
+    agent.insecure_loopback = plain->front();
+    if (!agent.insecure_loopback->is_loopback()) {
+      return fail("listen without TLS on", agent.insecure_loopback->text(), "it is not a loopback address",
+                  "use 127.0.0.1 or [::1]");
+    }
+  }
+  agent.discovery.search = settings.search;
+  for (const config::NamedSocket& named : settings.runtimes) {
+    agent.discovery.named.push_back({named.name, named.path});
+  }
+  agent.discovery.rescan = settings.rescan;
+  agent.handshake_limit = settings.handshake_timeout;
+  agent.first_message_limit = settings.first_message_timeout;
+  return agent;
+}
+
+Result<auth::SslCtxPtr> server_context(const config::ServeSettings& settings) {
+  if (settings.listen.empty()) return auth::SslCtxPtr{};
+  return auth::make_server_context({settings.tls.cert, settings.tls.key, settings.tls.ca});
+}
+
+}  // namespace
+
+int serve(const config::ServeSettings& settings) {
+  const auto log = make_log(settings.log.level, settings.log.format);
+  if (!log) return report(log.error());
+  const auto fatal = [&](const Error& error) {
+    (*log)->error("{}", error.message());
+    return kFailure;
+  };
+  auto context = server_context(settings);
+  if (!context) return fatal(context.error());
+  auto allowed = auth::AllowList::make({settings.allow.cn, settings.allow.dns, settings.allow.uri, settings.allow.all});
+  if (!allowed) return fatal(allowed.error());
+  Loop loop;
+  auto prepared = agent_settings(loop, settings);
+  if (!prepared) return fatal(prepared.error());
+  router::Agent agent(loop, *log, std::move(*prepared), std::move(*context), std::move(*allowed));
+  const Result<void> listening = agent.listen();
+  if (!listening) return fatal(listening.error());
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&](int number) {
+    (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
+    agent.stop();
+  });
+  loop.run(agent.run());
+  return kSuccess;
+}
+
+}  // namespace farport::cli

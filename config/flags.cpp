@@ -1,0 +1,58 @@
+#include "config/flags.hpp"
+
+#include <cstdlib>
+
+namespace farport::config {
+namespace {
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  for (std::size_t start = 0; start <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', start), list.size());
+    if (comma > start) items.push_back(list.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return items;
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return std::string(value);
+  };
+}
+
+void take_environment(Flags& flags, const Environment& environment) {
+  const auto one = [&](std::optional<std::string>& flag, const char* name) {
+    if (!flag) flag = environment(name);
+  };
+  const auto many = [&](std::vector<std::string>& flag, const char* name) {
+    if (flag.empty()) flag = split(environment(name).value_or(""));
+  };
+  one(flags.config, "FARPORT_CONFIG");
+  one(flags.log_level, "FARPORT_LOG_LEVEL");
+  one(flags.log_format, "FARPORT_LOG_FORMAT");
+  one(flags.tls_cert, "FARPORT_TLS_CERT");
+  one(flags.tls_key, "FARPORT_TLS_KEY");
+  one(flags.tls_ca, "FARPORT_TLS_CA");
+  many(flags.listen, "FARPORT_LISTEN");
+  one(flags.insecure_loopback, "FARPORT_INSECURE_LOOPBACK");
+  many(flags.search, "FARPORT_SEARCH");
+  many(flags.runtime, "FARPORT_RUNTIME");
+  many(flags.allow_cn, "FARPORT_ALLOW_CN");
+  many(flags.allow_dns, "FARPORT_ALLOW_DNS");
+  many(flags.allow_uri, "FARPORT_ALLOW_URI");
+  if (!flags.allow_all) {
+    const std::string all = environment("FARPORT_ALLOW_ALL").value_or("");
+    flags.allow_all = all == "1" || all == "true";
+  }
+  one(flags.server_name, "FARPORT_SERVER_NAME");
+  one(flags.socket_dir, "FARPORT_SOCKET_DIR");
+  many(flags.socket, "FARPORT_SOCKET");
+  many(flags.select, "FARPORT_SELECT");
+}
+
+}  // namespace farport::config

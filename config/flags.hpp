@@ -1,0 +1,47 @@
+// The flags as given, and what the environment gives in their place.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace farport::config {
+
+/// Every flag of every command that takes settings; a command leaves those that it doesn't have empty.
+struct Flags {
+  std::optional<std::string> config;
+  std::optional<std::string> log_level;
+  std::optional<std::string> log_format;
+  std::optional<std::string> tls_cert;
+  std::optional<std::string> tls_key;
+  std::optional<std::string> tls_ca;
+
+  std::vector<std::string> listen;
+  std::optional<std::string> insecure_loopback;
+  std::vector<std::string> search;
+  std::vector<std::string> runtime;
+  std::vector<std::string> allow_cn;
+  std::vector<std::string> allow_dns;
+  std::vector<std::string> allow_uri;
+  bool allow_all = false;
+
+  std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
+  std::optional<std::string> server_name;
+  std::optional<std::string> socket_dir;
+  std::vector<std::string> socket;
+  std::vector<std::string> select;
+  bool json = false;
+
+  std::vector<std::string> tool;
+};
+
+/// Looks a variable up; nothing where it isn't set. Handed in, so that tests have an environment of their own.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+/// The process's own environment.
+[[nodiscard]] Environment process_environment();
+
+/// Fills what no flag gives from the FARPORT_* variables. Lists there are separated by commas.
+void take_environment(Flags& flags, const Environment& environment);
+
+}  // namespace farport::config

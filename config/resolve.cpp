@@ -1,0 +1,211 @@
+#include "config/resolve.hpp"
+
+#include <filesystem>
+
+#include "config/values.hpp"
+
+namespace farport::config {
+namespace {
+
+/// Collects problems while settings are put together.
+class Resolver {
+ public:
+  Resolver(const Flags& flags, bool own_file) : flags_(flags) {
+    std::string path = flags.config.value_or("");
+    std::error_code error;
+    if (path.empty() && own_file) {
+      path = default_file();
+      if (!std::filesystem::exists(path, error)) path.clear();
+    }
+    if (path.empty()) return;
+    auto file = read_file(path);
+    if (file) {
+      file_ = std::move(*file);
+    } else {
+      problems_ = std::move(file.error());
+    }
+  }
+
+  [[nodiscard]] const File& file() const { return file_; }
+  [[nodiscard]] bool ok() const { return problems_.empty(); }
+  [[nodiscard]] Problems take_problems() { return std::move(problems_); }
+  void problem(std::string text) { problems_.push_back(std::move(text)); }
+
+  template <typename T>
+  std::optional<T> parsed(const std::string& text, Result<T> (*parse)(std::string_view)) {
+    Result<T> value = parse(text);
+    if (value) return std::move(*value);
+    problem(value.error().message());
+    return std::nullopt;
+  }
+
+  /// The values of a flag that may be given several times; the file's where it isn't given.
+  template <typename T>
+  std::vector<T> many(const std::vector<std::string>& flag, Result<T> (*parse)(std::string_view),
+                      const std::vector<T>& from_file) {
+    if (flag.empty()) return from_file;
+    std::vector<T> values;
+    for (const std::string& text : flag) {
+      if (auto value = parsed(text, parse)) values.push_back(std::move(*value));
+    }
+    return values;
+  }
+  static std::vector<std::string> many(const std::vector<std::string>& flag,
+                                       const std::vector<std::string>& from_file) {
+    return flag.empty() ? from_file : flag;
+  }
+
+  [[nodiscard]] TlsFiles tls(const TlsFiles& from_file) const {
+    return {flags_.tls_cert.value_or(from_file.cert), flags_.tls_key.value_or(from_file.key),
+            flags_.tls_ca.value_or(from_file.ca)};
+  }
+  [[nodiscard]] LogSettings log() const {
+    return {flags_.log_level.value_or(file_.log.level), flags_.log_format.value_or(file_.log.format)};
+  }
+
+  void require_tls(const TlsFiles& tls, const std::string& what_for) {
+    const auto require = [&](const std::string& value, const std::string& name, const std::string& variable) {
+      if (!value.empty()) return;
+      problem("no TLS " + name + " for " + what_for + ": give --tls-" + name + " FILE, " + variable +
+              " or tls." + name + " in the configuration file (farport certs makes certificates)");
+    };
+    require(tls.cert, "cert", "FARPORT_TLS_CERT");
+    require(tls.key, "key", "FARPORT_TLS_KEY");
+    require(tls.ca, "ca", "FARPORT_TLS_CA");
+  }
+
+  /// A remote by HOST:PORT or profile.
+  std::optional<RemoteSettings> remote(const std::string& text) {
+    RemoteSettings remote;
+    if (const auto profile = file_.remotes.find(text); profile != file_.remotes.end()) {
+      remote = profile->second;
+    } else if (text.find(':') == std::string::npos) {
+      problem(no_such_profile(text));
+      return std::nullopt;
+    } else if (auto address = parsed(text, parse_address)) {
+      remote.addresses.push_back(std::move(*address));
+    } else {
+      return std::nullopt;
+    }
+    const TlsFiles& own = remote.tls;
+    remote.tls = tls({own.cert.empty() ? file_.tls.cert : own.cert, own.key.empty() ? file_.tls.key : own.key,
+                      own.ca.empty() ? file_.tls.ca : own.ca});
+    if (flags_.server_name) remote.server_name = *flags_.server_name;
+    if (!flags_.select.empty()) remote.select = flags_.select;
+    require_tls(remote.tls, text);
+    return remote;
+  }
+
+  std::vector<RemoteSettings> remotes() {
+    std::vector<RemoteSettings> all;
+    for (const std::string& text : flags_.remotes) {
+      if (auto one = remote(text)) all.push_back(std::move(*one));
+    }
+    return all;
+  }
+
+ private:
+  [[nodiscard]] std::string no_such_profile(const std::string& text) const {
+    std::vector<std::string> profiles;
+    for (const auto& [name, remote] : file_.remotes) profiles.push_back(name);
+    const std::string meant = nearest(text, profiles);
+    return "no remote \"" + text + "\": " +
+           (meant.empty() ? "give HOST:PORT, or a profile of [remotes] in the configuration file"
+                          : "did you mean \"" + meant + "\"?");
+  }
+
+  const Flags& flags_;
+  File file_;
+  Problems problems_;
+};
+
+bool is_loopback(const Address& address) {
+  return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
+}
+
+void check_serve(Resolver& resolver, const ServeSettings& settings) {
+  if (settings.listen.empty() && !settings.insecure_loopback) {
+    resolver.problem("nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000");
+  }
+  if (settings.insecure_loopback && !is_loopback(*settings.insecure_loopback)) {
+    resolver.problem("--insecure-loopback " + to_string(*settings.insecure_loopback) +
+                     " is not a loopback address: without TLS use only 127.0.0.1 or [::1]");
+  }
+  if (settings.listen.empty()) return;
+  resolver.require_tls(settings.tls, "the agent");
+  if (settings.allow.empty()) {
+    resolver.problem(
+        "nobody could connect: give --allow-cn NAME, --allow-dns NAME, --allow-uri PATTERN or --allow-all");
+  }
+}
+
+}  // namespace
+
+Resolved<ServeSettings> resolve_serve(const Flags& flags) {
+  Resolver resolver(flags, false);
+  const File& file = resolver.file();
+  ServeSettings settings;
+  settings.listen = resolver.many(flags.listen, parse_address, file.listen);
+  settings.insecure_loopback = file.insecure_loopback;
+  if (flags.insecure_loopback) settings.insecure_loopback = resolver.parsed(*flags.insecure_loopback, parse_address);
+  settings.tls = resolver.tls(file.tls);
+  settings.log = resolver.log();
+  settings.search = Resolver::many(flags.search, file.search);
+  settings.runtimes = resolver.many(flags.runtime, parse_named_socket, file.named);
+  if (settings.search.empty()) settings.search.push_back(temporary_directory());
+  // The rules come from one place: flags that narrow must not be widened by a file.
+  const AllowRules given{flags.allow_cn, flags.allow_dns, flags.allow_uri, flags.allow_all};
+  settings.allow = given.empty() ? file.allow : given;
+  settings.rescan = file.rescan;
+  settings.handshake_timeout = file.handshake_timeout;
+  settings.first_message_timeout = file.first_message_timeout;
+  if (resolver.ok()) check_serve(resolver, settings);
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
+  Resolver resolver(flags, true);
+  ConnectSettings settings;
+  settings.remotes = resolver.remotes();
+  settings.socket_dir = flags.socket_dir.value_or(resolver.file().socket_dir);
+  if (settings.socket_dir.empty()) settings.socket_dir = temporary_directory();
+  std::error_code error;
+  settings.socket_dir = std::filesystem::absolute(settings.socket_dir, error).lexically_normal().string();
+  settings.sockets = resolver.many<NamedSocket>(flags.socket, parse_named_socket, {});
+  settings.json = flags.json;
+  settings.log = resolver.log();
+  settings.log_level_given = flags.log_level.has_value() || resolver.file().has_log_level;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<PsSettings> resolve_ps(const Flags& flags) {
+  Resolver resolver(flags, true);
+  PsSettings settings{resolver.remotes(), flags.json};
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<RunSettings> resolve_run(const Flags& flags) {
+  Resolver resolver(flags, true);
+  RunSettings settings;
+  settings.remotes = resolver.remotes();
+  settings.tool = flags.tool;
+  settings.log = resolver.log();
+  // The log would only disturb the tool's own output.
+  if (!flags.log_level && !resolver.file().has_log_level) settings.log.level = "error";
+  if (settings.tool.empty()) {
+    resolver.problem("no tool to run: write it after --, as in: farport run HOST:PORT -- dotnet-trace ps");
+  }
+  settings.resolve_remote = [flags](const std::string& text) -> Result<RemoteSettings> {
+    Resolver again(flags, true);
+    auto remote = again.remote(text);
+    if (again.ok() && remote) return std::move(*remote);
+    return fail("use the remote", text, again.take_problems().front());
+  };
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+}  // namespace farport::config

@@ -1,0 +1,21 @@
+// From flags, environment and file to settings: flags win over the environment, the environment over the file.
+#pragma once
+
+#include "config/file.hpp"
+#include "config/flags.hpp"
+
+namespace farport::config {
+
+/// What is wrong with a configuration: one line each, ready to be shown.
+using Problems = std::vector<std::string>;
+template <typename T>
+using Resolved = tl::expected<T, Problems>;
+
+/// Each takes flags that the environment has already filled up, reads the file that they name (or, but for
+/// serve, the user's own where there is one) and checks that the whole makes sense.
+[[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);
+[[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
+[[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags);
+[[nodiscard]] Resolved<RunSettings> resolve_run(const Flags& flags);
+
+}  // namespace farport::config

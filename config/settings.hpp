@@ -1,0 +1,97 @@
+// What each command works with once the file, the environment and the flags have been put together.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace farport::config {
+
+using Milliseconds = std::chrono::milliseconds;
+
+/// HOST:PORT. The host is a name or an address; an IPv6 address is here without its brackets.
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+  bool operator==(const Address&) const = default;
+};
+
+/// Paths of PEM files; empty where not given.
+struct TlsFiles {
+  std::string cert;
+  std::string key;
+  std::string ca;
+};
+
+struct LogSettings {
+  std::string level = "info";
+  std::string format = "text";
+};
+
+/// NAME=PATH: a Unix socket and the runtime that it belongs to.
+struct NamedSocket {
+  std::string name;
+  std::string path;
+  bool operator==(const NamedSocket&) const = default;
+};
+
+/// Who may connect. Empty: nobody.
+struct AllowRules {
+  std::vector<std::string> cn;
+  std::vector<std::string> dns;
+  std::vector<std::string> uri;
+  bool all = false;
+  [[nodiscard]] bool empty() const { return cn.empty() && dns.empty() && uri.empty() && !all; }
+};
+
+struct ServeSettings {
+  std::vector<Address> listen;
+  std::optional<Address> insecure_loopback;
+  TlsFiles tls;
+  LogSettings log;
+  std::vector<std::string> search;    ///< Directories; never empty: $TMPDIR, else /tmp.
+  std::vector<NamedSocket> runtimes;  ///< Listen ports at paths of their own.
+  AllowRules allow;
+  Milliseconds rescan{5000};
+  Milliseconds handshake_timeout{10'000};
+  Milliseconds first_message_timeout{10'000};
+};
+
+/// An agent, or several behind one name or profile.
+struct RemoteSettings {
+  std::string profile;  ///< The profile's name; empty for a HOST:PORT.
+  std::vector<Address> addresses;
+  std::string server_name;  ///< Empty: the host that is dialled.
+  TlsFiles tls;
+  std::vector<std::string> select;  ///< Which runtimes to mirror; empty: all.
+};
+
+struct ConnectSettings {
+  std::vector<RemoteSettings> remotes;
+  std::string socket_dir;
+  std::vector<NamedSocket> sockets;
+  bool json = false;
+  LogSettings log;
+  bool log_level_given = false;  ///< By a flag, the environment or the file.
+};
+
+struct PsSettings {
+  std::vector<RemoteSettings> remotes;
+  bool json = false;
+};
+
+struct RunSettings {
+  std::vector<RemoteSettings> remotes;  ///< Those named before the "--"; may be empty.
+  std::vector<std::string> tool;        ///< The tool and its arguments; never empty.
+  LogSettings log;
+  /// A remote that is named in the tool's own arguments, by HOST:PORT or profile.
+  std::function<Result<RemoteSettings>(const std::string&)> resolve_remote;
+};
+
+}  // namespace farport::config

@@ -1,0 +1,98 @@
+#include "config/values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+
+namespace farport::config {
+namespace {
+
+constexpr std::size_t kLargestTypo = 2;  // Edits.
+
+/// Levenshtein's distance, row by row.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Result<Address> parse_address(std::string_view text) {
+  const auto bad = [&](std::string_view why) {
+    return fail("use the address", text, why, "write HOST:PORT, or [ADDRESS]:PORT for IPv6");
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return bad("the port is missing");
+  std::string_view host = text.substr(0, colon);
+  const std::string_view digits = text.substr(colon + 1);
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size() || port > 0xFFFF) {
+    return bad("the port must be a number from 0 to 65535");
+  }
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return bad("an IPv6 address needs brackets");
+  }
+  if (host.empty()) return bad("the host is missing");
+  if (host.find_first_of("/ ,@") != std::string_view::npos) return bad("that is no host name or address");
+  return Address{std::string(host), static_cast<std::uint16_t>(port)};
+}
+
+std::string to_string(const Address& address) {
+  std::string host = address.host;
+  if (host.find(':') != std::string::npos) host = '[' + host + ']';
+  return host + ':' + std::to_string(address.port);
+}
+
+Result<Milliseconds> parse_duration(std::string_view text) {
+  constexpr std::int64_t kLongest = 1000LL * 3600 * 24 * 365;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const std::int64_t factor = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
+  if (error != std::errc() || factor == 0 || number <= 0 || number > kLongest / factor) {
+    return fail("use the duration", text, "it must be a whole number with a unit", "write for example 500ms, 5s, 2m or 1h");
+  }
+  return Milliseconds(number * factor);
+}
+
+Result<NamedSocket> parse_named_socket(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    return fail("use", text, "a name and a path are needed", "write NAME=PATH");
+  }
+  std::error_code error;
+  const auto path = std::filesystem::absolute(std::string(text.substr(equals + 1)), error);
+  return NamedSocket{std::string(text.substr(0, equals)), path.lexically_normal().string()};
+}
+
+std::string nearest(std::string_view wrong, const std::vector<std::string>& words) {
+  const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
+    return distance(wrong, a) < distance(wrong, b);
+  });
+  return best != words.end() && distance(wrong, *best) <= kLargestTypo ? *best : std::string();
+}
+
+std::string temporary_directory() {
+  const char* directory = std::getenv("TMPDIR");
+  if (directory == nullptr || *directory == '\0') return "/tmp";
+  std::string text = directory;
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+}  // namespace farport::config

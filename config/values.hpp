@@ -1,0 +1,29 @@
+// The small languages in settings: addresses, durations, NAME=PATH pairs, and near misses of words.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.hpp"
+
+namespace farport::config {
+
+/// "10.0.0.2:9000", "orders.example:9000", "[fd00::2]:9000". The port is 0 to 65535 and must be there.
+[[nodiscard]] Result<Address> parse_address(std::string_view text);
+/// The reverse.
+[[nodiscard]] std::string to_string(const Address& address);
+
+/// "500ms", "5s", "2m", "1h": a whole number above zero with its unit.
+[[nodiscard]] Result<Milliseconds> parse_duration(std::string_view text);
+
+/// "orders=/run/orders.sock". A relative path is taken from the working directory.
+[[nodiscard]] Result<NamedSocket> parse_named_socket(std::string_view text);
+
+/// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
+[[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
+
+/// $TMPDIR, else /tmp: where runtimes put their sockets and stock tools look for them.
+[[nodiscard]] std::string temporary_directory();
+
+}  // namespace farport::config
