@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "auth/tls_context.hpp"
+#include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
 #include "router/agent.hpp"
 #include "transport/signals.hpp"
@@ -73,6 +74,7 @@ int serve(const config::ServeSettings& settings) {
     (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     agent.stop();
   });
+  release_startup_memory();
   loop.run(agent.run());
   return kSuccess;
 }

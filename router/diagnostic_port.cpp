@@ -20,6 +20,9 @@ using transport::UniqueFd;
 
 /// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
 constexpr std::array kFirstTries{Milliseconds{20}, Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
+/// How long a runtime may be starting up: a command line without arguments is believed after that.
+constexpr int kStartUpProbes = 5;
+constexpr Milliseconds kStartUpPause{200};
 /// How often a runtime whose process we can't see is asked whether it still lives.
 constexpr Milliseconds kLifeSign{800};
 
@@ -116,6 +119,12 @@ Task<Result<DiagnosticPort::Contact>> DiagnosticPort::make_contact() {
   if (peer->pid > 0) contact.pidfd = open_pidfd(peer->pid);
   Result<Runtime> runtime = co_await probe(std::move(*connection), path_);
   if (!runtime) co_return tl::unexpected(runtime.error());
+  // A runtime that is just starting knows its command line only in part: the program, without arguments.
+  for (int again = 0; again < kStartUpProbes && runtime->command_line.find(' ') == std::string::npos; ++again) {
+    co_await transport::sleep(loop_, kStartUpPause);
+    runtime = co_await probe(loop_, path_);
+    if (!runtime) co_return tl::unexpected(runtime.error());
+  }
   contact.runtime = std::move(*runtime);
   co_return contact;
 }

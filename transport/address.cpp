@@ -111,6 +111,16 @@ bool Address::is_loopback() const {
 
 Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port) {
   const std::string service = std::to_string(port);
+  // A literal needs no resolver, and so no thread.
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* literal = nullptr;
+  if (::getaddrinfo(host.c_str(), service.c_str(), &hints, &literal) == 0) {
+    std::vector<Address> addresses = collect(literal);
+    ::freeaddrinfo(literal);
+    co_return addresses;
+  }
   LookupAwaiter awaiter(loop, host.c_str(), service.c_str());
   const Lookup& lookup = co_await awaiter;
   if (lookup.status != 0) {
