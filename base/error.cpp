@@ -20,8 +20,8 @@ tl::unexpected<Error> fail(std::string_view what, std::string_view on, std::stri
 
 tl::unexpected<Error> fail_errno(std::string_view what, std::string_view on, int errno_value,
                                  std::string_view hint) {
-  return tl::unexpected<Error>(Error{std::string(what), std::string(on), std::strerror(errno_value),
-                                     std::string(hint), errno_value});
+  return tl::unexpected<Error>(
+      Error{std::string(what), std::string(on), std::strerror(errno_value), std::string(hint), errno_value});
 }
 
 }  // namespace farport

@@ -1,12 +1,12 @@
 #include "base/log.hpp"
 
-#include <unistd.h>
-
-#include <nlohmann/json.hpp>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
 
 namespace farport {
 namespace {

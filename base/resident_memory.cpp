@@ -1,12 +1,12 @@
 #include "base/resident_memory.hpp"
 
-#include <malloc.h>
-#include <sys/mman.h>
-
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+
+#include <malloc.h>
+#include <sys/mman.h>
 
 namespace farport {
 namespace {
@@ -26,9 +26,11 @@ void release_startup_memory() {
     std::uintptr_t end = 0;
     char permissions[5] = "";
     unsigned long inode = 0;
-    const int fields = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &start, &end, permissions, &inode);
+    const int fields =
+        std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &start, &end, permissions, &inode);
     // Text that comes from a file and was never written to: nothing is lost, it is only read again.
-    const bool text = permissions[0] == 'r' && permissions[1] == '-' && permissions[2] == 'x' && permissions[3] == 'p';
+    const bool text =
+        permissions[0] == 'r' && permissions[1] == '-' && permissions[2] == 'x' && permissions[3] == 'p';
     if (fields == 4 && text && inode != 0) {
       ::madvise(reinterpret_cast<void*>(start), end - start, MADV_DONTNEED);
     }

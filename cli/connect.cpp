@@ -45,12 +45,8 @@ int connect(const config::ConnectSettings& settings) {
   if (!agents) return report(agents.error());
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir, {}};
-  for (const config::RemoteSettings& remote : settings.remotes) {
-    auto& select = mirror_settings.choice.select;
-    select.insert(select.end(), remote.select.begin(), remote.select.end());
-  }
   for (const config::NamedSocket& socket : settings.sockets) {
-    mirror_settings.choice.sockets.push_back({socket.name, socket.path});
+    mirror_settings.sockets.push_back({socket.name, socket.path});
   }
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
   MirrorView view(kind);

@@ -11,7 +11,7 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
     if (!context) return tl::unexpected(context.error());
     const std::shared_ptr<SSL_CTX> shared(std::move(*context));
     for (const config::Address& address : remote.addresses) {
-      agents.push_back({{address.host, address.port, remote.server_name}, shared});
+      agents.push_back({{address.host, address.port, remote.server_name}, shared, remote.select});
     }
   }
   return agents;

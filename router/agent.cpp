@@ -20,7 +20,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       allowed_(std::move(allowed)),
       registry_(loop),
       discovery_(loop, registry_, log_, settings_.discovery),
-      services_{loop, log_, registry_, buffers_, settings_.first_message_limit, std::chrono::steady_clock::now()},
+      services_{
+          loop, log_, registry_, buffers_, settings_.first_message_limit, std::chrono::steady_clock::now()},
       stopped_(loop),
       tasks_(loop) {}
 
@@ -90,7 +91,8 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
   log_->info("session of {}", describe(caller));
   Api api(services_, caller);
   transport::TaskSet requests(loop_);
-  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, transport::Http2Limits{},
+  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server,
+                                  transport::Http2Limits{},
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
                                     requests.spawn(api.handle(std::move(request)));
                                   });
@@ -128,6 +130,10 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::strin
   }
   if (!caller.rule) {
     co_await refuse_raw(stream, caller, ipc::hresult::kAccessDenied, refusal(caller));
+    co_return;
+  }
+  if (const auto why = not_supported(**first)) {
+    co_await refuse_raw(stream, caller, ipc::hresult::kNotSupported, *why);
     co_return;
   }
   const Result<Runtime> runtime = choose_raw(wanted);

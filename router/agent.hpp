@@ -1,4 +1,5 @@
-// The agent: `farport serve`. Accepts sessions beside the runtimes and carries diagnostic connections to them.
+// The agent: `farport serve`. Accepts sessions beside the runtimes and carries diagnostic connections to
+// them.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,8 @@ struct AgentSettings {
 class Agent {
  public:
   /// `context` may be null where only the insecure loopback listener is asked for.
-  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context, auth::AllowList allowed);
+  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
+        auth::AllowList allowed);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 

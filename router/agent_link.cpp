@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "router/http_status.hpp"
 #include "router/runtime_json.hpp"
 
 namespace farport::router {
@@ -27,10 +28,10 @@ Milliseconds jittered(Milliseconds pause) {
 
 }  // namespace
 
-AgentLink::AgentLink(MirrorServices& services, const MirrorChoice& choice, transport::Address address,
+AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
                      std::string server_name, SSL_CTX* context)
     : services_(services),
-      choice_(choice),
+      choice_(std::move(choice)),
       address_(address),
       address_text_(address.text()),
       server_name_(std::move(server_name)),
@@ -82,8 +83,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
   const transport::IoStatus head =
       answer == nullptr ? transport::IoStatus::failed : co_await answer->head_received();
   if (head != transport::IoStatus::ok) co_return;
-  constexpr int kOk = 200;
-  if (answer->head().status != kOk) {
+  if (answer->head().status != http_status::kOk) {
     const auto refused = co_await read_answer(*answer);
     if (!refused) session.abort(Error{"use", address_text_, refused.error().why, {}, 0});
     co_return;
@@ -129,12 +129,13 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
 
 Task<void> AgentLink::mirror(Runtime runtime) {
   const std::string id = runtime.id;
-  const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address_text_ + ")";
+  const std::string what =
+      runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address_text_ + ")";
   // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
   MirroredRuntime::SessionSource session = [this] { return session_; };
   std::function<void()> on_lost = [this, id] { restarts_.spawn(mirror_again(id)); };
-  auto mirrored = co_await MirroredRuntime::start(services_, runtime, sockets_for(runtime), std::move(session),
-                                                  std::move(on_lost));
+  auto mirrored = co_await MirroredRuntime::start(services_, runtime, sockets_for(runtime),
+                                                  std::move(session), std::move(on_lost));
   if (!mirrored) {
     services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
     co_return;
@@ -147,8 +148,8 @@ Task<void> AgentLink::mirror_again(std::string id) {
   const auto known = mirrored_.find(id);
   if (known == mirrored_.end()) co_return;
   Runtime runtime = known->second->runtime();
-  services_.log->warn("somebody ended process {}, which stood for {}: starting another", known->second->local_pid(),
-                      runtime.name);
+  services_.log->warn("somebody ended process {}, which stood for {}: starting another",
+                      known->second->local_pid(), runtime.name);
   mirrored_.erase(known);
   co_await mirror(std::move(runtime));
 }
@@ -157,8 +158,8 @@ void AgentLink::remove(const std::string& id) {
   listed_.erase(id);
   const auto known = mirrored_.find(id);
   if (known == mirrored_.end()) return;
-  services_.log->info("{} (pid {} on {}) has ended", known->second->runtime().name, known->second->runtime().pid,
-                      address_text_);
+  services_.log->info("{} (pid {} on {}) has ended", known->second->runtime().name,
+                      known->second->runtime().pid, address_text_);
   mirrored_.erase(known);
 }
 

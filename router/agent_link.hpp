@@ -17,7 +17,7 @@ struct NamedSocket {
   std::string path;
 };
 
-/// Which runtimes are mirrored, and where else they are offered.
+/// Which of an agent's runtimes are mirrored, and where else they are offered.
 struct MirrorChoice {
   std::vector<std::string> select;  ///< Ids, pids, names, globs; empty: all.
   std::vector<NamedSocket> sockets;
@@ -25,7 +25,7 @@ struct MirrorChoice {
 
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, const MirrorChoice& choice, transport::Address address,
+  AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
             std::string server_name, SSL_CTX* context);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
@@ -53,7 +53,7 @@ class AgentLink {
   [[nodiscard]] std::vector<std::string> sockets_for(const Runtime& runtime) const;
 
   MirrorServices& services_;
-  const MirrorChoice& choice_;
+  MirrorChoice choice_;
   transport::Address address_;
   std::string address_text_;
   std::string server_name_;

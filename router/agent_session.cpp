@@ -1,6 +1,7 @@
 #include "router/agent_session.hpp"
 
 #include "auth/tls_context.hpp"
+#include "router/http_status.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/socket.hpp"
 #include "transport/task_set.hpp"
@@ -19,7 +20,6 @@ constexpr transport::Milliseconds kConnectLimit{10'000};
 constexpr transport::Milliseconds kHandshakeLimit{10'000};
 /// A list of runtimes longer than this is not from an agent.
 constexpr std::size_t kMaxAnswer = 16 * 1024 * 1024;
-constexpr int kOk = 200;
 
 std::string explain(const TlsStream& tls, const Error& error) {
   if (tls.openssl_error() == 0) return error.why;
@@ -33,7 +33,8 @@ std::string AgentAddress::text() const {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& loop, transport::Address address,
+Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& loop,
+                                                               transport::Address address,
                                                                std::string server_name, SSL_CTX* context) {
   auto connection = co_await transport::connect_tcp(loop, address, kConnectLimit);
   if (!connection) co_return tl::unexpected(connection.error());
@@ -43,12 +44,14 @@ Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& 
   {
     TlsStream& stream = *tls;
     const transport::Deadline limit(loop, kHandshakeLimit, [&stream] {
-      stream.abort(Error{"agree on TLS with", {}, "it does not answer; is this the port of farport serve?", {}, 0});
+      stream.abort(
+          Error{"agree on TLS with", {}, "it does not answer; is this the port of farport serve?", {}, 0});
     });
     const Result<void> agreed = co_await tls->handshake();
     if (!agreed) {
-      const std::string why = limit.expired() ? agreed.error().why
-                                              : auth::describe_handshake_failure(tls->ssl(), tls->openssl_error());
+      const std::string why = limit.expired()
+                                  ? agreed.error().why
+                                  : auth::describe_handshake_failure(tls->ssl(), tls->openssl_error());
       co_return fail("open a session with", address.text(), why);
     }
   }
@@ -72,7 +75,8 @@ Task<Error> AgentSession::run() {
   co_return why;
 }
 
-std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std::string_view path, bool body) {
+std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std::string_view path,
+                                                   bool body) {
   return http_.request(method, path, address_, {}, body);
 }
 
@@ -92,7 +96,7 @@ Task<Result<std::string>> read_answer(Http2Stream& answer) {
     body.append(reinterpret_cast<const char*>(part.data()), io.bytes);
     if (body.size() > kMaxAnswer) co_return fail("read", "the agent's answer", "it is too long");
   }
-  if (answer.head().status == kOk) co_return body;
+  if (answer.head().status == http_status::kOk) co_return body;
   Error refused{"use", "the agent", error_from_json(body), {}, answer.head().status};
   co_return tl::unexpected(refused);
 }

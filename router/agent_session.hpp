@@ -20,7 +20,8 @@ class AgentSession {
   /// hold. `context` must outlive the session. Errors say what to do.
   static transport::Task<Result<std::unique_ptr<AgentSession>>> dial(transport::Loop& loop,
                                                                      transport::Address address,
-                                                                     std::string server_name, SSL_CTX* context);
+                                                                     std::string server_name,
+                                                                     SSL_CTX* context);
 
   AgentSession(std::unique_ptr<transport::TlsStream> tls, std::string address);
 

@@ -7,6 +7,7 @@
 #include "base/version.hpp"
 #include "ipc/commands.hpp"
 #include "router/diagnostic_port.hpp"
+#include "router/http_status.hpp"
 #include "router/relay.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/timer.hpp"
@@ -20,13 +21,6 @@ using transport::Task;
 
 constexpr std::string_view kRuntimes = "/v1/runtimes";
 constexpr std::string_view kIpcSuffix = "/ipc";
-constexpr int kOk = 200;
-constexpr int kBadRequest = 400;
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
-constexpr int kMethodNotAllowed = 405;
-constexpr int kRequestTimeout = 408;
-constexpr int kBadGateway = 502;
 
 /// A request target (RFC 9113 section 8.3.1): the path, and what follows the question mark.
 struct Target {
@@ -52,7 +46,7 @@ std::string ipc_target(std::string_view path) {
 /// The head of an answer whose body follows bit by bit. A function of its own, as is about(): GCC 12 destroys
 /// the elements of an initializer list twice in a coroutine.
 void begin_answer(Http2Stream& request, const char* content_type) {
-  request.respond(kOk, {{"content-type", content_type}}, true);
+  request.respond(http_status::kOk, {{"content-type", content_type}}, true);
 }
 
 std::string about(const AgentServices& services, const Caller& caller) {
@@ -62,19 +56,15 @@ std::string about(const AgentServices& services, const Caller& caller) {
       {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
       {"identity", auth::describe(*caller.identity)},
       {"rule", *caller.rule},
-      {"limits", {{"first_message_seconds", std::chrono::duration<double>(services.first_message_limit).count()}}}};
+      {"limits",
+       {{"first_message_seconds", std::chrono::duration<double>(services.first_message_limit).count()}}}};
   return answer.dump();
-}
-
-/// Breaks `stream` off as soon as the other side of `watched` is gone.
-Task<void> abort_when_gone(transport::Stream& watched, transport::Stream& stream) {
-  co_await watched.gone();
-  stream.abort(Error{"go on for", "the tool", "it is gone", {}, 0});
 }
 
 }  // namespace
 
-Task<Result<std::unique_ptr<transport::FdStream>>> open_runtime(AgentServices& services, std::string runtime_id,
+Task<Result<std::unique_ptr<transport::FdStream>>> open_runtime(AgentServices& services,
+                                                                std::string runtime_id,
                                                                 std::vector<std::byte> message) {
   std::string path = services.registry.socket_path(runtime_id);
   if (path.empty()) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
@@ -85,13 +75,13 @@ Task<Result<std::unique_ptr<transport::FdStream>>> open_runtime(AgentServices& s
   co_return runtime;
 }
 
-void log_outcome(AgentServices& services, const Caller& caller, const Runtime& runtime, const ipc::Header& command,
-                 std::uint64_t to_tool, std::chrono::steady_clock::time_point since,
-                 const std::optional<Error>& broken) {
+void log_outcome(AgentServices& services, const Caller& caller, const Runtime& runtime,
+                 const ipc::Header& command, std::uint64_t to_tool,
+                 std::chrono::steady_clock::time_point since, const std::optional<Error>& broken) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - since;
-  services.log->info("{} on {} (pid {}) by {}: {} bytes in {:.3f} s{}{}", ipc::describe(command.command()), runtime.name,
-                     runtime.pid, describe(caller), to_tool, took.count(), broken ? ", broken off: " : "",
-                     broken ? broken->message() : "");
+  services.log->info("{} on {} (pid {}) by {}: {} bytes in {:.3f} s{}{}", ipc::describe(command.command()),
+                     runtime.name, runtime.pid, describe(caller), to_tool, took.count(),
+                     broken ? ", broken off: " : "", broken ? broken->message() : "");
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
@@ -100,17 +90,19 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   const Target target = split_target(whole);
   const std::string id = ipc_target(target.path);
   if (!caller_.rule) {
-    co_await refuse(*request, kForbidden, refusal(caller_));
+    co_await refuse(*request, http_status::kForbidden, refusal(caller_));
   } else if (!id.empty()) {
     if (method == "POST") {
       co_await diagnostic_connection(*request, id);
     } else {
-      co_await refuse(*request, kMethodNotAllowed, "use POST: the body is a diagnostic connection");
+      co_await refuse(*request, http_status::kMethodNotAllowed,
+                      "use POST: the body is a diagnostic connection");
     }
   } else if (target.path != kRuntimes && target.path != "/v1/agent") {
-    co_await refuse(*request, kNotFound, "there is no " + std::string(target.path) + "; see docs/wire.md");
+    co_await refuse(*request, http_status::kNotFound,
+                    "there is no " + std::string(target.path) + "; see docs/wire.md");
   } else if (method != "GET") {
-    co_await refuse(*request, kMethodNotAllowed, "use GET");
+    co_await refuse(*request, http_status::kMethodNotAllowed, "use GET");
   } else if (target.path == "/v1/agent") {
     co_await about_agent(*request);
   } else if (target.query == "watch=true") {
@@ -121,12 +113,13 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
 }
 
 Task<void> Api::refuse(Http2Stream& request, int status, std::string why) {
-  services_.log->info("refused {} {} to {}: {}", request.head().method, request.head().path, describe(caller_), why);
+  services_.log->info("refused {} {} to {}: {}", request.head().method, request.head().path,
+                      describe(caller_), why);
   co_await request.respond(status, "application/json", error_json(why));
 }
 
 Task<void> Api::list(Http2Stream& request) {
-  co_await request.respond(kOk, "application/json", to_json(services_.registry.all()));
+  co_await request.respond(http_status::kOk, "application/json", to_json(services_.registry.all()));
 }
 
 Task<void> Api::watch(Http2Stream& request) {
@@ -146,13 +139,14 @@ Task<void> Api::watch(Http2Stream& request) {
 }
 
 Task<void> Api::about_agent(Http2Stream& request) {
-  co_await request.respond(kOk, "application/json", about(services_, caller_));
+  co_await request.respond(http_status::kOk, "application/json", about(services_, caller_));
 }
 
 Task<void> Api::diagnostic_connection(Http2Stream& request, std::string id) {
   const Runtime* known = services_.registry.find(id);
   if (known == nullptr) {
-    co_await refuse(request, kNotFound, "there is no runtime " + id + "; GET /v1/runtimes lists them");
+    co_await refuse(request, http_status::kNotFound,
+                    "there is no runtime " + id + "; GET /v1/runtimes lists them");
     co_return;
   }
   // A copy: the runtime may end while its connection is being opened.
@@ -172,9 +166,11 @@ Task<void> Api::diagnostic_connection(Http2Stream& request, std::string id) {
     late = limit.expired() && !first;
   }
   if (late) {
-    co_await refuse(request, kRequestTimeout, "the first message did not come whole in time");
+    co_await refuse(request, http_status::kRequestTimeout, "the first message did not come whole in time");
   } else if (!*first) {
-    co_await refuse(request, kBadRequest, first->error().message());
+    co_await refuse(request, http_status::kBadRequest, first->error().message());
+  } else if (const auto why = not_supported(**first)) {
+    co_await refuse(request, http_status::kNotImplemented, *why);
   } else {
     co_await carry(request, runtime, std::move(**first));
   }
@@ -184,7 +180,7 @@ Task<void> Api::carry(Http2Stream& request, Runtime runtime, FirstMessage first)
   const auto since = std::chrono::steady_clock::now();
   auto opened = co_await open_runtime(services_, runtime.id, std::move(first.bytes));
   if (!opened) {
-    co_await refuse(request, kBadGateway, opened.error().message());
+    co_await refuse(request, http_status::kBadGateway, opened.error().message());
     co_return;
   }
   transport::FdStream& port = **opened;

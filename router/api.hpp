@@ -30,9 +30,9 @@ transport::Task<Result<std::unique_ptr<transport::FdStream>>> open_runtime(Agent
                                                                            std::vector<std::byte> message);
 
 /// Logs what became of a diagnostic connection.
-void log_outcome(AgentServices& services, const Caller& caller, const Runtime& runtime, const ipc::Header& command,
-                 std::uint64_t to_tool, std::chrono::steady_clock::time_point since,
-                 const std::optional<Error>& broken);
+void log_outcome(AgentServices& services, const Caller& caller, const Runtime& runtime,
+                 const ipc::Header& command, std::uint64_t to_tool,
+                 std::chrono::steady_clock::time_point since, const std::optional<Error>& broken);
 
 class Api {
  public:

@@ -40,7 +40,8 @@ class BufferPool {
   static constexpr std::size_t kSpace = 4 * transport::kMaxPayload;
 
   Buffer take() {
-    if (free_.empty()) return {*this, std::make_unique_for_overwrite<std::byte[]>(transport::kHeadroom + kSpace)};
+    if (free_.empty())
+      return {*this, std::make_unique_for_overwrite<std::byte[]>(transport::kHeadroom + kSpace)};
     std::unique_ptr<std::byte[]> bytes = std::move(free_.back());
     free_.pop_back();
     return {*this, std::move(bytes)};

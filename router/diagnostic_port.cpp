@@ -1,11 +1,11 @@
 #include "router/diagnostic_port.hpp"
 
+#include <array>
+#include <cerrno>
+
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
 
 #include "router/probe.hpp"
 #include "transport/timer.hpp"
@@ -30,9 +30,13 @@ constexpr Milliseconds kLifeSign{800};
 constexpr Milliseconds kConnectLimit{5000};
 
 /// pidfd_open(2) without glibc's wrapper, whose header (2.36) lacks the extern "C" that C++ needs.
-UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+UniqueFd open_pidfd(pid_t pid) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
-std::string user(uid_t id) { return "user " + std::to_string(id); }
+std::string user(uid_t id) {
+  return "user " + std::to_string(id);
+}
 
 Result<void> check_owner(const std::string& path, uid_t owner) {
   const uid_t own = ::geteuid();
@@ -120,7 +124,8 @@ Task<Result<DiagnosticPort::Contact>> DiagnosticPort::make_contact() {
   Result<Runtime> runtime = co_await probe(std::move(*connection), path_);
   if (!runtime) co_return tl::unexpected(runtime.error());
   // A runtime that is just starting knows its command line only in part: the program, without arguments.
-  for (int again = 0; again < kStartUpProbes && runtime->command_line.find(' ') == std::string::npos; ++again) {
+  for (int again = 0; again < kStartUpProbes && runtime->command_line.find(' ') == std::string::npos;
+       ++again) {
     co_await transport::sleep(loop_, kStartUpPause);
     runtime = co_await probe(loop_, path_);
     if (!runtime) co_return tl::unexpected(runtime.error());

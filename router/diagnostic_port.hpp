@@ -1,11 +1,11 @@
 // Following one listen port: from the moment its socket file is there until it has gone.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <optional>
 #include <string>
+
+#include <sys/types.h>
 
 #include "base/log.hpp"
 #include "router/registry.hpp"

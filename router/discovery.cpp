@@ -1,11 +1,13 @@
 #include "router/discovery.hpp"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <set>
 
+#include <dirent.h>
+
+#include "router/placeholder/image.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -23,7 +25,20 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string file_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string file_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Whether a default port is one that a mirror on this host has made: its pid is then a placeholder's. An
+/// agent that offered those again could mirror itself.
+bool is_mirrored(const std::string& path) {
+  const std::string name = file_of(path);
+  if (!is_default_port_name(name)) return false;
+  const std::string pid = name.substr(kPrefix.size(), name.find('-', kPrefix.size()) - kPrefix.size());
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/" + pid + "/exe", error);
+  return program.string().starts_with("/memfd:" + std::string(kPlaceholderName));
+}
 
 struct DirectoryClose {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -36,7 +51,8 @@ bool is_default_port_name(std::string_view name) {
   if (name.size() < kPrefix.size() + kSuffix.size()) return false;
   const std::string_view middle = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
   const std::size_t dash = middle.find('-');
-  return dash != std::string_view::npos && all_digits(middle.substr(0, dash)) && all_digits(middle.substr(dash + 1));
+  return dash != std::string_view::npos && all_digits(middle.substr(0, dash)) &&
+         all_digits(middle.substr(dash + 1));
 }
 
 /// inotify through libuv. Only files that may be diagnostic ports count: /tmp is a busy place.
@@ -75,7 +91,11 @@ struct Discovery::Followed {
 };
 
 Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, DiscoverySettings settings)
-    : loop_(loop), registry_(registry), log_(std::move(log)), settings_(std::move(settings)), changed_(loop) {}
+    : loop_(loop),
+      registry_(registry),
+      log_(std::move(log)),
+      settings_(std::move(settings)),
+      changed_(loop) {}
 
 Discovery::~Discovery() = default;
 
@@ -142,8 +162,9 @@ void Discovery::follow(const Found& found) {
     if (known->second->file == *file) return;
     followed_.erase(known);
   }
-  auto port = std::make_unique<DiagnosticPort>(loop_, registry_, log_, found.path, found.name,
-                                               settings_.rescan);
+  if (is_mirrored(found.path)) return;
+  auto port =
+      std::make_unique<DiagnosticPort>(loop_, registry_, log_, found.path, found.name, settings_.rescan);
   auto& followed = followed_[found.path];
   followed = std::make_unique<Followed>(*file, std::move(port));
   followed->task.start();

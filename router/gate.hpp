@@ -15,7 +15,7 @@ namespace farport::router {
 struct Caller {
   std::string address;
   std::optional<auth::Identity> identity;  ///< None on the insecure loopback listener.
-  std::optional<std::string> rule;  ///< The rule that lets the caller in; nothing: not allowed.
+  std::optional<std::string> rule;         ///< The rule that lets the caller in; nothing: not allowed.
 };
 
 /// "CN=alice from 10.0.0.3:51000".
@@ -29,6 +29,10 @@ struct FirstMessage {
   ipc::Header header;
   std::vector<std::byte> bytes;  ///< Header and payload, as they came.
 };
+
+/// Why a command can't be carried whoever asks for it; nothing where it can. A user_events session passes a
+/// file descriptor, which no network carries: the runtime would wait for it and answer nobody else meanwhile.
+[[nodiscard]] std::optional<std::string> not_supported(const FirstMessage& first);
 
 /// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
 /// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before

@@ -1,17 +1,17 @@
 #include "router/local_files.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <vector>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-
-#include <cerrno>
-#include <cstring>
-#include <memory>
-#include <sstream>
-#include <vector>
 
 namespace farport::router {
 namespace {
@@ -71,7 +71,8 @@ std::vector<std::string> manifests_in(const std::string& directory) {
 
 bool remove_stale_socket(const std::string& path) {
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid())
+    return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return false;

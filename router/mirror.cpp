@@ -22,10 +22,11 @@ Task<Result<void>> Mirror::start() {
     // A name with many addresses means every address, as a headless service has them.
     const auto addresses = co_await transport::resolve(loop_, agent.address.host, agent.address.port);
     if (!addresses) co_return tl::unexpected(addresses.error());
-    const std::string name = agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
+    const std::string name =
+        agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
+    const MirrorChoice choice{agent.select, settings_.sockets};
     for (const transport::Address& address : *addresses) {
-      links_.push_back(
-          std::make_unique<AgentLink>(*services_, settings_.choice, address, name, agent.context.get()));
+      links_.push_back(std::make_unique<AgentLink>(*services_, choice, address, name, agent.context.get()));
     }
   }
   for (const auto& link : links_) tasks_.spawn(link->run());
@@ -71,8 +72,8 @@ Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view agent
   std::string choice;
   for (MirrorRow& row : rows()) {
     if (!agent.empty() && row.agent != agent) continue;
-    choice += (choice.empty() ? "" : ", ") + row.runtime.name + " (pid " + std::to_string(row.runtime.pid) + " on " +
-              row.agent + ")";
+    choice += (choice.empty() ? "" : ", ") + row.runtime.name + " (pid " + std::to_string(row.runtime.pid) +
+              " on " + row.agent + ")";
     if (wanted.empty() || names_runtime(wanted, row.runtime)) fitting.push_back(std::move(row));
   }
   if (fitting.size() == 1) return fitting.front();

@@ -14,12 +14,13 @@ namespace farport::router {
 struct MirroredAgent {
   AgentAddress address;
   std::shared_ptr<SSL_CTX> context;
+  std::vector<std::string> select;  ///< Ids, pids, names, globs of what is mirrored; empty: all.
 };
 
 struct MirrorSettings {
   std::vector<MirroredAgent> agents;
   std::string socket_directory;
-  MirrorChoice choice;
+  std::vector<NamedSocket> sockets;  ///< Where else runtimes are offered.
 };
 
 /// One row of what a mirror shows.

@@ -2,6 +2,7 @@
 
 #include "ipc/error.hpp"
 #include "router/gate.hpp"
+#include "router/http_status.hpp"
 #include "router/relay.hpp"
 
 namespace farport::router {
@@ -10,8 +11,6 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-constexpr int kForbidden = 403;
-
 /// Where stock tools look for a process's socket.
 std::vector<std::string> socket_paths(const std::string& directory, const Placeholder& placeholder) {
   const std::string suffix =
@@ -19,11 +18,6 @@ std::vector<std::string> socket_paths(const std::string& directory, const Placeh
   return {directory + "/dotnet-diagnostic-" + suffix,
           // Second, since dotnet-gcdump ignores one that is older than the plain one.
           directory + "/dotnet-diagnostic-dsrouter-" + suffix};
-}
-
-Task<void> abort_when_gone(transport::Stream& watched, transport::Stream& stream) {
-  co_await watched.gone();
-  stream.abort(Error{"go on for", "the tool", "it is gone", {}, 0});
 }
 
 }  // namespace
@@ -41,16 +35,17 @@ MirroredRuntime::~MirroredRuntime() {
   for (const std::string& path : paths_) services_.files.remove(path);
 }
 
-Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services, Runtime runtime,
+Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services,
+                                                                      Runtime runtime,
                                                                       std::vector<std::string> more_sockets,
                                                                       SessionSource session,
                                                                       std::function<void()> on_lost) {
   auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), std::move(session));
   const Runtime& remote = mirrored->runtime_;
   const std::string& directory = services.files.directory();
-  auto placeholder = co_await Placeholder::start(services.loop, services.image, remote.name,
-                                                 split_command_line(remote.command_line), directory,
-                                                 std::move(on_lost));
+  auto placeholder =
+      co_await Placeholder::start(services.loop, services.image, remote.name,
+                                  split_command_line(remote.command_line), directory, std::move(on_lost));
   if (!placeholder) co_return tl::unexpected(placeholder.error());
   mirrored->placeholder_ = std::move(*placeholder);
   std::vector<std::string> paths = socket_paths(directory, *mirrored->placeholder_);
@@ -95,9 +90,11 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool) {
   // A tool that comes and goes without a whole command has nothing to be told.
   if (!first) co_return Result<void>{};
   AgentSession* session = session_();
-  if (session == nullptr) co_return fail("reach", "the agent", "the session is broken; it is being dialled again");
+  if (session == nullptr)
+    co_return fail("reach", "the agent", "the session is broken; it is being dialled again");
   const auto runtime = session->open(runtime_.id);
-  if (runtime == nullptr) co_return fail("reach", session->address(), "the session takes no more connections");
+  if (runtime == nullptr)
+    co_return fail("reach", session->address(), "the session takes no more connections");
   {
     Task<void> guard = abort_when_gone(tool, *runtime);
     guard.start();
@@ -106,20 +103,19 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool) {
     const IoStatus answered = co_await runtime->head_received();
     if (answered != IoStatus::ok) co_return tl::unexpected(runtime->error());
   }
-  constexpr int kOk = 200;
-  if (runtime->head().status != kOk) {
+  if (runtime->head().status != http_status::kOk) {
     const auto refused = co_await read_answer(*runtime);
     if (!refused) co_return tl::unexpected(refused.error());
   }
   const RelayOutcome outcome = co_await relay(tool, *runtime, services_.buffers);
-  services_.log->debug("{} on {}: {} bytes", ipc::describe(first->header.command()), runtime_.name, outcome.to_tool);
+  services_.log->debug("{} on {}: {} bytes", ipc::describe(first->header.command()), runtime_.name,
+                       outcome.to_tool);
   if (outcome.broken) services_.log->debug("broken off: {}", outcome.broken->message());
   co_return Result<void>{};
 }
 
 Task<void> MirroredRuntime::refuse(transport::Stream& tool, const Error& why) {
-  const ipc::Bytes answer =
-      ipc::encode_error(why.code == kForbidden ? ipc::hresult::kAccessDenied : ipc::hresult::kFail);
+  const ipc::Bytes answer = ipc::encode_error(http_status::hresult_of(why.code));
   const IoStatus written = co_await tool.write(answer);
   if (written == IoStatus::ok) std::ignore = co_await tool.finish();
 }

@@ -34,10 +34,9 @@ class MirroredRuntime {
   /// Starts the placeholder and opens the sockets in the services' directory. `more_sockets`: further paths
   /// to offer this runtime at. `on_lost`: called once if somebody ends the placeholder; it may destroy the
   /// object.
-  static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services, Runtime runtime,
-                                                                         std::vector<std::string> more_sockets,
-                                                                         SessionSource session,
-                                                                         std::function<void()> on_lost);
+  static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(
+      MirrorServices& services, Runtime runtime, std::vector<std::string> more_sockets, SessionSource session,
+      std::function<void()> on_lost);
 
   MirroredRuntime(MirrorServices& services, Runtime runtime, SessionSource session);
   MirroredRuntime(const MirroredRuntime&) = delete;

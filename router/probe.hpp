@@ -13,7 +13,8 @@ namespace farport::router {
 transport::Task<Result<Runtime>> probe(transport::Loop& loop, std::string socket_path);
 
 /// The same, with the first command on a connection that is open already.
-transport::Task<Result<Runtime>> probe(std::unique_ptr<transport::FdStream> connection, std::string socket_path);
+transport::Task<Result<Runtime>> probe(std::unique_ptr<transport::FdStream> connection,
+                                       std::string socket_path);
 
 /// How long a runtime may take to answer a probe.
 inline constexpr transport::Milliseconds kProbeLimit{5000};

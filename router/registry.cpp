@@ -71,7 +71,8 @@ Result<Runtime> Registry::choose(std::string_view wanted) const {
   std::string choice;
   for (const auto& [id, listed] : listed_) {
     if (wanted.empty() || names_runtime(wanted, listed.runtime)) fitting.push_back(&listed.runtime);
-    choice += (choice.empty() ? "" : ", ") + listed.runtime.name + " (pid " + std::to_string(listed.runtime.pid) + ")";
+    choice += (choice.empty() ? "" : ", ") + listed.runtime.name + " (pid " +
+              std::to_string(listed.runtime.pid) + ")";
   }
   if (fitting.size() == 1) return *fitting.front();
   const std::string_view on = wanted.empty() ? "a runtime" : wanted;
@@ -85,7 +86,9 @@ std::string Registry::socket_path(std::string_view id) const {
   return place == listed_.end() ? std::string() : place->second.entries.front()->socket_path_;
 }
 
-std::unique_ptr<Registry::Watch> Registry::watch() { return std::make_unique<Watch>(*this); }
+std::unique_ptr<Registry::Watch> Registry::watch() {
+  return std::make_unique<Watch>(*this);
+}
 
 Registry::Watch::Watch(Registry& registry) : registry_(registry), arrived_(registry.loop_) {
   for (const auto& [id, listed] : registry.listed_) {
@@ -95,7 +98,9 @@ Registry::Watch::Watch(Registry& registry) : registry_(registry), arrived_(regis
   registry.watches_.push_back(this);
 }
 
-Registry::Watch::~Watch() { std::erase(registry_.watches_, this); }
+Registry::Watch::~Watch() {
+  std::erase(registry_.watches_, this);
+}
 
 transport::Task<std::optional<RuntimeEvent>> Registry::Watch::next() {
   while (events_.empty() && !closed_) co_await arrived_.wait();

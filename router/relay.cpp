@@ -66,6 +66,11 @@ Task<void> watch(Direction& way, transport::Event& changed) {
 
 }  // namespace
 
+Task<void> abort_when_gone(Stream& watched, Stream& stream) {
+  co_await watched.gone();
+  stream.abort(Error{"go on for", "the tool", "it is gone", {}, 0});
+}
+
 Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers) {
   transport::Event changed(tool.loop());
   Direction forth(tool, runtime);

@@ -13,9 +13,9 @@ enum class RuntimeState : std::uint8_t { running, suspended };
 [[nodiscard]] std::string_view to_string(RuntimeState state);
 
 struct Runtime {
-  std::string id;    ///< The runtime cookie: a GUID in its usual form, lower case.
+  std::string id;         ///< The runtime cookie: a GUID in its usual form, lower case.
   std::uint64_t pid = 0;  ///< In the runtime's own pid namespace.
-  std::string name;  ///< The configured name, else the entry assembly's, else the command's.
+  std::string name;       ///< The configured name, else the entry assembly's, else the command's.
   std::string command_line;
   std::string os;
   std::string architecture;

@@ -11,19 +11,17 @@ using nlohmann::json;
 constexpr std::size_t kShownError = 200;
 
 json object_of(const Runtime& runtime) {
-  return {{"id", runtime.id},
-          {"pid", runtime.pid},
-          {"name", runtime.name},
-          {"command_line", runtime.command_line},
-          {"os", runtime.os},
-          {"architecture", runtime.architecture},
-          {"version", runtime.version},
-          {"state", to_string(runtime.state)},
+  return {{"id", runtime.id},           {"pid", runtime.pid},
+          {"name", runtime.name},       {"command_line", runtime.command_line},
+          {"os", runtime.os},           {"architecture", runtime.architecture},
+          {"version", runtime.version}, {"state", to_string(runtime.state)},
           {"since", runtime.since}};
 }
 
 /// What a runtime says of itself need not be UTF-8.
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 Runtime runtime_of(const json& object) {
   Runtime runtime;
@@ -34,8 +32,8 @@ Runtime runtime_of(const json& object) {
   runtime.os = object.at("os").get<std::string>();
   runtime.architecture = object.at("architecture").get<std::string>();
   runtime.version = object.at("version").get<std::string>();
-  runtime.state = object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended
-                                                                       : RuntimeState::running;
+  runtime.state =
+      object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
   runtime.since = object.at("since").get<std::string>();
   return runtime;
 }
@@ -50,7 +48,9 @@ RuntimeEvent::Kind kind_of(const std::string& name) {
 
 }  // namespace
 
-std::string to_json(const Runtime& runtime) { return dump(object_of(runtime)); }
+std::string to_json(const Runtime& runtime) {
+  return dump(object_of(runtime));
+}
 
 std::string to_json(const std::vector<Runtime>& runtimes) {
   json array = json::array();
@@ -86,7 +86,9 @@ Result<RuntimeEvent> event_from_json(std::string_view line) {
   }
 }
 
-std::string error_json(std::string_view why) { return dump(json{{"error", why}}); }
+std::string error_json(std::string_view why) {
+  return dump(json{{"error", why}});
+}
 
 std::string error_from_json(std::string_view body) {
   const json object = json::parse(body, nullptr, false);

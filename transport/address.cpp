@@ -1,9 +1,9 @@
 #include "transport/address.hpp"
 
+#include <cstring>
+
 #include <arpa/inet.h>
 #include <netdb.h>
-
-#include <cstring>
 
 namespace farport::transport {
 namespace {

@@ -1,11 +1,11 @@
 // Network addresses: parsing, resolving, showing.
 #pragma once
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <string>
 #include <vector>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "base/error.hpp"
 #include "transport/loop.hpp"

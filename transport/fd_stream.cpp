@@ -1,11 +1,11 @@
 #include "transport/fd_stream.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
 
 namespace farport::transport {
 namespace {
@@ -78,7 +78,9 @@ bool FdStream::push(WriteOperation& operation) {
   return true;
 }
 
-void FdStream::cancel_write() { write_ = nullptr; }
+void FdStream::cancel_write() {
+  write_ = nullptr;
+}
 
 void FdStream::when_gone(Wake* wake) {
   if (failed_ && wake != nullptr) {

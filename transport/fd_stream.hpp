@@ -77,6 +77,8 @@ class [[nodiscard]] FdStream::ConnectedAwaiter final : WriteOperation {
   FdStream& stream_;
   Waiter waiter_;
 };
-inline FdStream::ConnectedAwaiter FdStream::connected() { return ConnectedAwaiter(*this); }
+inline FdStream::ConnectedAwaiter FdStream::connected() {
+  return ConnectedAwaiter(*this);
+}
 
 }  // namespace farport::transport

@@ -16,7 +16,8 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
   nghttp2_session_callbacks_new(&callbacks);
 
   nghttp2_session_callbacks_set_send_callback(
-      callbacks, [](nghttp2_session*, const std::uint8_t* data, std::size_t size, int, void* self) -> ssize_t {
+      callbacks,
+      [](nghttp2_session*, const std::uint8_t* data, std::size_t size, int, void* self) -> ssize_t {
         return static_cast<Http2Session*>(self)->collect(data, size);
       });
   nghttp2_session_callbacks_set_send_data_callback(
@@ -30,8 +31,9 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
         return self->send_data(*stream, header, size);
       });
   nghttp2_session_callbacks_set_data_source_read_length_callback(
-      callbacks, [](nghttp2_session*, std::uint8_t, std::int32_t, std::int32_t session_window,
-                    std::int32_t stream_window, std::uint32_t max_frame, void*) -> ssize_t {
+      callbacks,
+      [](nghttp2_session*, std::uint8_t, std::int32_t, std::int32_t session_window,
+         std::int32_t stream_window, std::uint32_t max_frame, void*) -> ssize_t {
         return std::min<std::int64_t>({session_window, stream_window, max_frame, kMaxPayload});
       });
 
@@ -43,9 +45,9 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
         return 0;
       });
   nghttp2_session_callbacks_set_on_header_callback(
-      callbacks, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
-                    std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t,
-                    void* self) {
+      callbacks,
+      [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
+         const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* self) {
         return static_cast<Http2Session*>(self)->add_field(frame->hd.stream_id, text(name, name_size),
                                                            text(value, value_size));
       });

@@ -49,8 +49,8 @@ int Http2Session::send_data(Http2Stream& stream, const std::uint8_t* frame_heade
   if (lower_pending_) return NGHTTP2_ERR_WOULDBLOCK;
   WriteOperation& write = *stream.write_;
   const bool in_place = write.chunk.headroom && size > kSmallPayload;
-  const int result = in_place ? send_in_place(stream, frame_header, size)
-                              : send_collected(frame_header, write.chunk, size);
+  const int result =
+      in_place ? send_in_place(stream, frame_header, size) : send_collected(frame_header, write.chunk, size);
   if (result != 0) return result;
   write.chunk.advance(size);
   if ((frame_header[kFlagsByte] & NGHTTP2_FLAG_END_STREAM) != 0) stream.outbound_ended_ = true;

@@ -79,8 +79,8 @@ Task<Result<void>> Http2Session::run() {
                                        : lower_->error();
       break;
     }
-    const ssize_t used =
-        nghttp2_session_mem_recv(session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), io.bytes);
+    const ssize_t used = nghttp2_session_mem_recv(
+        session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), io.bytes);
     loop_.at_turn_end(*this);
     if (used < 0) {
       why = Error{"go on with", "the session", nghttp2_strerror(static_cast<int>(used)), {}, 0};
@@ -179,11 +179,14 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
   write_cancelled(*stream);
   stream->unlink();
   const bool clean = error_code == NGHTTP2_NO_ERROR;
-  stream->closed(Error{"go on with", "the stream",
-                       clean ? "it has ended" : std::string("the other side broke it off: ") +
-                                                    nghttp2_http2_strerror(error_code),
-                       {}, 0},
-                 clean);
+  stream->closed(
+      Error{"go on with",
+            "the stream",
+            clean ? "it has ended"
+                  : std::string("the other side broke it off: ") + nghttp2_http2_strerror(error_code),
+            {},
+            0},
+      clean);
   if (receiving_.get() == stream) receiving_.reset();
 }
 

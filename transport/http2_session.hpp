@@ -1,10 +1,10 @@
 // Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2. The callbacks only translate.
 #pragma once
 
-#include <nghttp2/nghttp2.h>
-
 #include <functional>
 #include <memory>
+
+#include <nghttp2/nghttp2.h>
 
 #include "transport/http2_stream.hpp"
 
@@ -14,9 +14,9 @@ namespace farport::transport {
 inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
 
 struct Http2Limits {
-  std::uint32_t streams = 1000;           ///< Open at once, asked for by the peer.
-  std::uint32_t window = 1024 * 1024;     ///< Bytes that a peer may send on one stream ahead of its reader.
-  std::uint32_t head_bytes = 16 * 1024;   ///< All header fields of one message together.
+  std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
+  std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
+  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together.
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {

@@ -1,9 +1,9 @@
 #include "transport/http2_stream.hpp"
 
-#include <nghttp2/nghttp2.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include <nghttp2/nghttp2.h>
 
 #include "transport/http2_session.hpp"
 

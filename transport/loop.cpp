@@ -9,7 +9,8 @@ Loop::Loop() {
   uv_check_init(&uv_, &check_);
   uv_idle_init(&uv_, &idle_);
   // Timers make coroutines ready before the poll, I/O after it: both get their turn at once.
-  uv_prepare_start(&prepare_, [](uv_prepare_t* handle) { static_cast<Loop*>(handle->loop->data)->run_ready(); });
+  uv_prepare_start(&prepare_,
+                   [](uv_prepare_t* handle) { static_cast<Loop*>(handle->loop->data)->run_ready(); });
   uv_check_start(&check_, [](uv_check_t* handle) { static_cast<Loop*>(handle->loop->data)->run_ready(); });
 }
 

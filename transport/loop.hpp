@@ -5,12 +5,12 @@
 // write). Coroutines are only ever resumed from here, never from inside a library's callback.
 #pragma once
 
-#include <uv.h>
-
 #include <chrono>
 #include <coroutine>
 #include <functional>
 #include <memory>
+
+#include <uv.h>
 
 #include "transport/node_list.hpp"
 #include "transport/task.hpp"
@@ -98,7 +98,9 @@ class [[nodiscard]] NextTurn {
   Loop& loop_;
   Waiter waiter_;
 };
-[[nodiscard]] inline NextTurn next_turn(Loop& loop) { return NextTurn(loop); }
+[[nodiscard]] inline NextTurn next_turn(Loop& loop) {
+  return NextTurn(loop);
+}
 
 /// Deletes a libuv handle the way libuv wants it: closed first, freed in the close callback.
 template <typename Handle>

@@ -1,12 +1,12 @@
 #include "transport/socket.hpp"
 
-#include <netinet/tcp.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include "transport/timer.hpp"
 
@@ -24,7 +24,9 @@ constexpr int kKeepAliveIdleS = 15;
 constexpr int kKeepAliveIntervalS = 5;
 constexpr int kKeepAliveProbes = 3;
 
-void set_option(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
+void set_option(int fd, int level, int option, int value) {
+  setsockopt(fd, level, option, &value, sizeof value);
+}
 
 void tune_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -130,7 +132,9 @@ Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address,
   auto stream = std::make_unique<FdStream>(loop, std::move(fd), address.text());
   if (::connect(raw, address.get(), address.size) != 0) {
     if (errno != EINPROGRESS) co_return fail_errno("connect to", address.text(), errno, connect_hint(errno));
-    Deadline deadline(loop, limit, [&stream] { stream->abort(Error{"connect", {}, "timed out", {}, ETIMEDOUT}); });
+    Deadline deadline(loop, limit, [&stream] {
+      stream->abort(Error{"connect", {}, "timed out", {}, ETIMEDOUT});
+    });
     co_await stream->connected();
     if (deadline.expired()) {
       co_return fail_errno("connect to", address.text(), ETIMEDOUT, connect_hint(ETIMEDOUT));

@@ -203,13 +203,21 @@ class [[nodiscard]] WriteAwaiter final : WriteOperation {
   bool pending_ = false;
 };
 
-inline ReadableAwaiter Stream::readable() { return ReadableAwaiter(*this); }
-inline GoneAwaiter Stream::gone() { return GoneAwaiter(*this); }
-inline WriteAwaiter Stream::write(Chunk chunk) { return {*this, chunk, false}; }
+inline ReadableAwaiter Stream::readable() {
+  return ReadableAwaiter(*this);
+}
+inline GoneAwaiter Stream::gone() {
+  return GoneAwaiter(*this);
+}
+inline WriteAwaiter Stream::write(Chunk chunk) {
+  return {*this, chunk, false};
+}
 inline WriteAwaiter Stream::write(std::span<const std::byte> bytes) {
   // Without headroom nobody writes through the pointer.
   return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, false};
 }
-inline WriteAwaiter Stream::finish() { return {*this, Chunk{}, true}; }
+inline WriteAwaiter Stream::finish() {
+  return {*this, Chunk{}, true};
+}
 
 }  // namespace farport::transport

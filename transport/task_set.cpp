@@ -37,7 +37,8 @@ void TaskSet::spawn(Task<void> task) {
 
 void TaskSet::clear() {
   while (ListNode* node = running_.pop()) {
-    std::coroutine_handle<Root::promise_type>::from_promise(*static_cast<Root::promise_type*>(node)).destroy();
+    std::coroutine_handle<Root::promise_type>::from_promise(*static_cast<Root::promise_type*>(node))
+        .destroy();
   }
 }
 

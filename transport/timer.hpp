@@ -21,7 +21,9 @@ class [[nodiscard]] Sleep {
   Waiter waiter_;
   OwnedHandle<uv_timer_t> timer_;
 };
-[[nodiscard]] inline Sleep sleep(Loop& loop, Milliseconds delay) { return {loop, delay}; }
+[[nodiscard]] inline Sleep sleep(Loop& loop, Milliseconds delay) {
+  return {loop, delay};
+}
 
 /// A time limit: calls `on_expired` once, from the loop, unless it is cancelled or destroyed before. The
 /// usual callback aborts a Stream, which ends whatever waits for it.

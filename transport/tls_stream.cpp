@@ -1,11 +1,11 @@
 #include "transport/tls_stream.hpp"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
 
 namespace farport::transport {
 namespace {
@@ -30,7 +30,8 @@ class TlsStream::Overflow final : public WriteOperation {
 
   [[nodiscard]] bool pending() const { return pending_; }
 
-  /// Hands bytes to the lower stream; keeps a copy of what it doesn't take at once. False: broken or too much.
+  /// Hands bytes to the lower stream; keeps a copy of what it doesn't take at once. False: broken or too
+  /// much.
   bool send(const char* data, std::size_t size) {
     if (pending_) return append(data, size);
     // The lower stream only reads through the pointer: there is no headroom.
@@ -91,7 +92,8 @@ class TlsStream::Bio {
     BIO_METHOD* method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "farport stream");
     BIO_meth_set_read(method, read);
     BIO_meth_set_write(method, write);
-    BIO_meth_set_ctrl(method, [](BIO*, int command, long, void*) -> long { return command == BIO_CTRL_FLUSH ? 1 : 0; });
+    BIO_meth_set_ctrl(
+        method, [](BIO*, int command, long, void*) -> long { return command == BIO_CTRL_FLUSH ? 1 : 0; });
     return method;
   }
   static int read(BIO* bio, char* into, int size) {
@@ -201,7 +203,9 @@ bool TlsStream::push(WriteOperation& operation) {
   return true;
 }
 
-void TlsStream::cancel_write() { write_ = nullptr; }
+void TlsStream::cancel_write() {
+  write_ = nullptr;
+}
 
 void TlsStream::lower_taken(IoStatus status) {
   if (status == IoStatus::failed) {
@@ -214,7 +218,9 @@ void TlsStream::lower_taken(IoStatus status) {
   operation->complete();
 }
 
-void TlsStream::when_gone(Wake* wake) { lower_->when_gone(wake); }
+void TlsStream::when_gone(Wake* wake) {
+  lower_->when_gone(wake);
+}
 
 void TlsStream::abort(Error why) {
   if (failed_) return;
@@ -237,8 +243,11 @@ void TlsStream::fail_tls(std::string_view what, int ssl_result) {
   }
   const bool cut_off = kind == SSL_ERROR_SYSCALL ||
                        ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
-  abort(Error{std::string(what), "the TLS peer",
-              cut_off ? "it closed the connection" : openssl_reason("protocol error"), {}, 0});
+  abort(Error{std::string(what),
+              "the TLS peer",
+              cut_off ? "it closed the connection" : openssl_reason("protocol error"),
+              {},
+              0});
 }
 
 std::string_view TlsStream::alpn() const {

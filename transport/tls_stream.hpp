@@ -2,10 +2,10 @@
 // the lower stream is full.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <memory>
 #include <vector>
+
+#include <openssl/ssl.h>
 
 #include "transport/stream.hpp"
 

@@ -1,9 +1,9 @@
 // An owned file descriptor.
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
+
+#include <unistd.h>
 
 namespace farport::transport {
 

@@ -24,7 +24,6 @@ extern const std::byte farport_placeholder_end[];
 namespace farport::router {
 namespace {
 
-constexpr char kFileName[] = "farport-placeholder";
 constexpr char kTried[] = "make the placeholder's program in";
 constexpr char kWhere[] = "memory";
 /// MFD_EXEC, which glibc does not know yet: asks for an executable file where vm.memfd_noexec is 1
@@ -32,9 +31,9 @@ constexpr char kWhere[] = "memory";
 constexpr unsigned kMemfdExec = 0x0010;
 
 int create_file() {
-  const int file = ::memfd_create(kFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING | kMemfdExec);
+  const int file = ::memfd_create(kPlaceholderName, MFD_CLOEXEC | MFD_ALLOW_SEALING | kMemfdExec);
   // An older kernel refuses a flag that it doesn't know; its files are executable anyway.
-  if (file < 0 && errno == EINVAL) return ::memfd_create(kFileName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0 && errno == EINVAL) return ::memfd_create(kPlaceholderName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   return file;
 }
 

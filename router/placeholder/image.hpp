@@ -8,6 +8,9 @@
 
 namespace farport::router {
 
+/// The program's name, as /proc/PID/exe shows it behind "/memfd:".
+inline constexpr const char* kPlaceholderName = "farport-placeholder";
+
 /// A sealed file in memory that holds the program. Made once, for all placeholders of a mirror.
 class PlaceholderImage {
  public:

@@ -1,0 +1,25 @@
+// The statuses of the agent's API (RFC 9110 section 15), and what a tool is told for them.
+#pragma once
+
+#include <cstdint>
+
+#include "ipc/error.hpp"
+
+namespace farport::router::http_status {
+
+inline constexpr int kOk = 200;
+inline constexpr int kBadRequest = 400;
+inline constexpr int kForbidden = 403;
+inline constexpr int kNotFound = 404;
+inline constexpr int kMethodNotAllowed = 405;
+inline constexpr int kRequestTimeout = 408;
+inline constexpr int kNotImplemented = 501;
+inline constexpr int kBadGateway = 502;
+
+/// The HRESULT that stands for a status in the answer to a tool; also for 0, a failure without a status.
+[[nodiscard]] constexpr std::uint32_t hresult_of(int status) {
+  if (status == kForbidden) return ipc::hresult::kAccessDenied;
+  return status == kNotImplemented ? ipc::hresult::kNotSupported : ipc::hresult::kFail;
+}
+
+}  // namespace farport::router::http_status
