@@ -33,7 +33,7 @@ void print_event(const char* kind, const std::string& object) {
 
 std::string status_line(const router::LinkRow& link) {
   if (link.connected) return {};
-  return link.agent + ": " + (link.last_error.empty() ? "dialling" : link.last_error + "; dialling again");
+  return link.last_error.empty() ? "dialling " + link.agent : link.last_error + "; dialling again";
 }
 
 }  // namespace
