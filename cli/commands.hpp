@@ -21,8 +21,8 @@ int ps(const config::PsSettings& settings);
 /// Takes the flags as they are: what doesn't resolve is what it reports.
 int check(const config::Flags& flags);
 
-/// Prints "farport: …" to standard error, and returns kFailure.
-int report(const Error& error);
+/// Prints "farport: …" to standard error, and returns `exit_code`.
+int report(const Error& error, int exit_code = kFailure);
 /// The same for what is wrong with a configuration: returns kUsage.
 int report(const std::vector<std::string>& problems);
 

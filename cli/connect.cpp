@@ -42,7 +42,7 @@ int connect(const config::ConnectSettings& settings) {
                             settings.log.format);
   if (!log) return report(log.error());
   auto agents = agents_of(settings.remotes);
-  if (!agents) return report(agents.error());
+  if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir, {}};
   for (const config::NamedSocket& socket : settings.sockets) {

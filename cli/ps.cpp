@@ -56,7 +56,7 @@ std::string as_table(const Listing& listing) {
 
 int ps(const config::PsSettings& settings) {
   auto agents = agents_of(settings.remotes);
-  if (!agents) return report(agents.error());
+  if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
   const Listing listing = loop.run(list_all(loop, std::move(*agents)));
   for (const Error& failure : listing.failures) report(failure);

@@ -4,9 +4,9 @@
 
 namespace farport::cli {
 
-int report(const Error& error) {
+int report(const Error& error, int exit_code) {
   std::fprintf(stderr, "farport: %s\n", error.message().c_str());
-  return kFailure;
+  return exit_code;
 }
 
 int report(const std::vector<std::string>& problems) {

@@ -56,20 +56,20 @@ Result<auth::SslCtxPtr> server_context(const config::ServeSettings& settings) {
 int serve(const config::ServeSettings& settings) {
   const auto log = make_log(settings.log.level, settings.log.format);
   if (!log) return report(log.error());
-  const auto fatal = [&](const Error& error) {
+  const auto fatal = [&](const Error& error, int exit_code) {
     (*log)->error("{}", error.message());
-    return kFailure;
+    return exit_code;
   };
   auto context = server_context(settings);
-  if (!context) return fatal(context.error());
+  if (!context) return fatal(context.error(), kUsage);
   auto allowed = auth::AllowList::make({settings.allow.cn, settings.allow.dns, settings.allow.uri, settings.allow.all});
-  if (!allowed) return fatal(allowed.error());
+  if (!allowed) return fatal(allowed.error(), kUsage);
   Loop loop;
   auto prepared = agent_settings(loop, settings);
-  if (!prepared) return fatal(prepared.error());
+  if (!prepared) return fatal(prepared.error(), kFailure);
   router::Agent agent(loop, *log, std::move(*prepared), std::move(*context), std::move(*allowed));
   const Result<void> listening = agent.listen();
-  if (!listening) return fatal(listening.error());
+  if (!listening) return fatal(listening.error(), kFailure);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&](int number) {
     (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     agent.stop();

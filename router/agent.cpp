@@ -11,6 +11,14 @@ using transport::IoStatus;
 using transport::Task;
 using transport::TlsStream;
 
+namespace {
+
+/// How long a raw peer may take to close after it has been told everything.
+constexpr transport::Milliseconds kLinger{5000};
+constexpr std::size_t kLingerRead = 1024;
+
+}  // namespace
+
 Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
              auth::AllowList allowed)
     : loop_(loop),
@@ -148,7 +156,20 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::strin
     co_return;
   }
   const RelayOutcome outcome = co_await relay(stream, **opened, buffers_);
+  opened->reset();
   log_outcome(services_, caller, *runtime, (*first)->header, outcome.to_tool, since, outcome.broken);
+  if (!outcome.broken) co_await linger(stream);
+}
+
+Task<void> Agent::linger(transport::Stream& stream) {
+  const transport::Deadline limit(loop_, kLinger, [&stream] {
+    stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
+  });
+  std::vector<std::byte> ignored(kLingerRead);
+  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
+    const transport::Io io = co_await stream.read(ignored);
+    status = io.status;
+  }
 }
 
 Task<void> Agent::refuse_raw(transport::Stream& stream, const Caller& caller, std::uint32_t hresult,
@@ -156,7 +177,9 @@ Task<void> Agent::refuse_raw(transport::Stream& stream, const Caller& caller, st
   log_->info("refused a raw connection of {}: {}", describe(caller), why);
   const ipc::Bytes answer = ipc::encode_error(hresult);
   const IoStatus written = co_await stream.write(answer);
-  if (written == IoStatus::ok) std::ignore = co_await stream.finish();
+  if (written != IoStatus::ok) co_return;
+  std::ignore = co_await stream.finish();
+  co_await linger(stream);
 }
 
 }  // namespace farport::router

@@ -49,6 +49,8 @@ class Agent {
   transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
   transport::Task<void> refuse_raw(transport::Stream& stream, const Caller& caller, std::uint32_t hresult,
                                    std::string why);
+  /// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
+  transport::Task<void> linger(transport::Stream& stream);
   [[nodiscard]] Result<Runtime> choose_raw(const std::string& wanted) const;
 
   transport::Loop& loop_;

@@ -152,6 +152,7 @@ Task<void> AgentLink::mirror_again(std::string id) {
                       known->second->local_pid(), runtime.name);
   mirrored_.erase(known);
   co_await mirror(std::move(runtime));
+  services_.on_change();
 }
 
 void AgentLink::remove(const std::string& id) {

@@ -43,15 +43,6 @@ class TlsStream::Overflow final : public WriteOperation {
     return true;
   }
 
-  /// Ends the lower stream's direction after what is kept.
-  void finish_lower() {
-    finish = true;
-    if (!pending_) {
-      chunk = Chunk{};
-      pending_ = !owner_.lower_->begin_write(*this);
-    }
-  }
-
  private:
   bool append(const char* data, std::size_t size) {
     if (chunk.size + size > kMaxOverflow) return false;
@@ -194,10 +185,10 @@ bool TlsStream::push(WriteOperation& operation) {
     }
   }
   if (!failed_ && operation.finish) {
-    // close_notify ends our direction only (RFC 8446 section 6.1).
+    // close_notify ends our direction only (RFC 8446 section 6.1). The connection below stays open: there are
+    // peers (stunnel) that take its end for a reason to drop what they haven't read yet.
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
-    overflow_->finish_lower();
   }
   operation.status = failed_ ? IoStatus::failed : IoStatus::ok;
   return true;

@@ -1,5 +1,5 @@
-// fake_runtime: plays .NET runtimes on listen ports, for load, faults and malformed answers. Its own epoll loop,
-// so that it can't share a mistake with farport's transport.
+// fake_runtime: plays .NET runtimes on listen ports, for load, faults and malformed answers. Its own epoll
+// loop, so that it can't share a mistake with farport's transport.
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>

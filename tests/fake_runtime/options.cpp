@@ -7,7 +7,8 @@ namespace farport::fake {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: fake_runtime SOCKET [--pid N] [--cookie GUID] [--name ENTRY] [--command-line TEXT] [--stream-bytes N]\n"
+    "usage: fake_runtime SOCKET [--pid N] [--cookie GUID] [--name ENTRY] [--command-line TEXT] "
+    "[--stream-bytes N]\n"
     "                    [--fault hang|garbage|half-answer|close|early-answer|flood] [--leave-socket]\n"
     "       fake_runtime --many N DIR";
 

@@ -1,14 +1,14 @@
 #include "server.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <stdexcept>
 
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
@@ -17,8 +17,12 @@ namespace farport::fake {
 namespace {
 
 constexpr std::size_t kBlock = 256 * 1024;
+/// Then it is the other connections' turn, however fast the stream's reader is.
+constexpr int kWritesPerTurn = 4;
 
-void append(ipc::Bytes& to, const ipc::Bytes& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append(ipc::Bytes& to, const ipc::Bytes& bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 
 ipc::Guid cookie_for(const Options& options, std::uint64_t pid) {
   if (const auto given = ipc::Guid::parse(options.cookie)) return *given;
@@ -29,12 +33,14 @@ ipc::Guid cookie_for(const Options& options, std::uint64_t pid) {
 
 }  // namespace
 
-Server::Server(const Options& options) : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)), block_(kBlock) {
+Server::Server(const Options& options)
+    : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)), block_(kBlock) {
   for (std::size_t i = 0; i < block_.size(); ++i) block_[i] = static_cast<std::byte>(i * 31 + i / 251);
   if (options_.many == 0) listen(options_.socket, options_.pid);
   for (int i = 0; i < options_.many; ++i) {
     const std::uint64_t pid = options_.pid + static_cast<std::uint64_t>(i);
-    const std::string name = "/dotnet-diagnostic-" + std::to_string(pid) + "-" + std::to_string(1000 + i) + "-socket";
+    const std::string name =
+        "/dotnet-diagnostic-" + std::to_string(pid) + "-" + std::to_string(1000 + i) + "-socket";
     listen(options_.directory + name, pid);
   }
 }
@@ -56,11 +62,14 @@ void Server::listen(std::string path, std::uint64_t pid) {
   auto port = std::make_unique<Port>();
   port->fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   ::fchmod(port->fd, 0600);
-  if (::bind(port->fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(port->fd, 1024) != 0) {
+  if (::bind(port->fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(port->fd, 1024) != 0) {
     throw std::runtime_error(path + ": " + std::strerror(errno));
   }
   port->path = std::move(path);
-  port->info = {pid, cookie_for(options_, pid), options_.command_line, "Linux", "x64", options_.name, "10.0.0", "linux-x64"};
+  port->info = {
+      pid,        cookie_for(options_, pid), options_.command_line, "Linux", "x64", options_.name, "10.0.0",
+      "linux-x64"};
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = port->fd;
@@ -121,10 +130,8 @@ void Server::read(Connection& connection) {
     // Only the client's end of sending: an answer under way goes on.
     const bool over = got == 0 ? connection.out.empty() && !connection.streaming : errno != EAGAIN;
     if (over) return close(connection.fd);
-    epoll_event event{};
-    event.events = EPOLLOUT;
-    event.data.fd = connection.fd;
-    ::epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
+    connection.client_finished = true;
+    watch(connection);
     return;
   }
   connection.in.insert(connection.in.end(), buffer, buffer + got);
@@ -184,7 +191,7 @@ void Server::stop_session(std::uint64_t session) {
 }
 
 bool Server::write(Connection& connection) {
-  for (;;) {
+  for (int turn = 0; turn < kWritesPerTurn; ++turn) {
     const bool head = connection.written < connection.out.size();
     if (!head && !connection.endless && connection.left == 0) {
       connection.streaming = false;
@@ -205,11 +212,17 @@ bool Server::write(Connection& connection) {
       connection.left -= static_cast<std::uint64_t>(sent);
     }
   }
+  watch(connection);
+  return true;
 }
 
-void Server::watch(const Connection& connection) const {
+void Server::watch(Connection& connection) const {
+  // Its end of sending would be reported without end.
+  const std::uint32_t wanted = connection.client_finished ? EPOLLOUT : EPOLLIN | EPOLLOUT;
+  if (connection.watched == wanted) return;
+  connection.watched = wanted;
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT;
+  event.events = wanted;
   event.data.fd = connection.fd;
   ::epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.fd, &event);
 }

@@ -25,13 +25,15 @@ struct Connection {
   int fd = -1;
   const Port* port = nullptr;
   ipc::Bytes in;
-  ipc::Bytes out;                 ///< Still to be written before anything else.
-  std::size_t written = 0;        ///< Of `out`.
+  ipc::Bytes out;           ///< Still to be written before anything else.
+  std::size_t written = 0;  ///< Of `out`.
   bool streaming = false;
   bool endless = false;
-  std::uint64_t left = 0;         ///< Of the stream, where it has an end.
+  std::uint64_t left = 0;  ///< Of the stream, where it has an end.
   std::uint64_t session = 0;
   bool close_when_written = false;
+  bool client_finished = false;  ///< It has shut down its sending.
+  std::uint32_t watched = 0;     ///< The epoll events of the last watch().
 };
 
 class Server {
@@ -55,7 +57,8 @@ class Server {
   void stop_session(std::uint64_t session);
   /// Writes what it can; false when the connection is over.
   bool write(Connection& connection);
-  void watch(const Connection& connection) const;
+  /// Asks epoll for what the connection still waits for, once it has something to write.
+  void watch(Connection& connection) const;
   void close(int fd);
 
   Options options_;

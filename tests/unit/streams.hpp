@@ -1,11 +1,11 @@
 // Streams to test with: connected pairs, and what a test usually does with them.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <memory>
 #include <string>
 #include <utility>
+
+#include <sys/socket.h>
 
 #include "transport/fd_stream.hpp"
 #include "transport/task_set.hpp"
@@ -30,7 +30,9 @@ inline StreamPair make_pair(Loop& loop) {
           std::make_unique<FdStream>(loop, transport::UniqueFd(fds[1]), "right")};
 }
 
-inline std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 /// Everything up to the end of the stream. `last` tells how it ended.
 inline Task<std::string> read_all(Stream& stream, IoStatus* last = nullptr) {

@@ -26,8 +26,12 @@ struct Sessions {
   }
   static Task<void> carry(Http2Session& session) { std::ignore = co_await session.run(); }
 
-  std::unique_ptr<Http2Stream> get(std::string_view path) { return client->request("GET", path, "agent", {}, false); }
-  std::unique_ptr<Http2Stream> post(std::string_view path) { return client->request("POST", path, "agent", {}, true); }
+  std::unique_ptr<Http2Stream> get(std::string_view path) {
+    return client->request("GET", path, "agent", {}, false);
+  }
+  std::unique_ptr<Http2Stream> post(std::string_view path) {
+    return client->request("POST", path, "agent", {}, true);
+  }
 
   Loop& loop;
   std::unique_ptr<Http2Session> client;

@@ -149,15 +149,18 @@ TEST_CASE("a session over TLS carries streams both ways") {
   CHECK(pair.server->alpn() == "h2");
   transport::TaskSet tasks(loop);
   transport::Http2Session client(std::move(pair.client), transport::Http2Session::Role::client, {});
-  transport::Http2Session server(std::move(pair.server), transport::Http2Session::Role::server, {},
-                                 [&](std::unique_ptr<transport::Http2Stream> request) {
-                                   tasks.spawn([](std::unique_ptr<transport::Http2Stream> stream) -> Task<void> {
-                                     stream->respond(200, {}, true);
-                                     std::string all = co_await read_all(*stream);
-                                     std::ignore = co_await write_all(*stream, std::move(all), true);
-                                   }(std::move(request)));
-                                 });
-  const auto carry = [](transport::Http2Session& session) -> Task<void> { std::ignore = co_await session.run(); };
+  transport::Http2Session server(
+      std::move(pair.server), transport::Http2Session::Role::server, {},
+      [&](std::unique_ptr<transport::Http2Stream> request) {
+        tasks.spawn([](std::unique_ptr<transport::Http2Stream> stream) -> Task<void> {
+          stream->respond(200, {}, true);
+          std::string all = co_await read_all(*stream);
+          std::ignore = co_await write_all(*stream, std::move(all), true);
+        }(std::move(request)));
+      });
+  const auto carry = [](transport::Http2Session& session) -> Task<void> {
+    std::ignore = co_await session.run();
+  };
   transport::TaskSet sessions(loop);
   sessions.spawn(carry(client));
   sessions.spawn(carry(server));

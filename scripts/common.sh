@@ -1,0 +1,90 @@
+# What the scripts share. Sourced, not run; expects `set -euo pipefail`.
+# shellcheck shell=bash
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11-dev libexpected-dev libfmt-dev
+                libnghttp2-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev nlohmann-json3-dev)
+
+# The dotnet-trace that the tests and the demo use.
+dotnet_trace_version=10.0.750501
+
+say() { printf '\n== %s\n' "$*"; }
+
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# Prints the comment at the top of the script, which is its help.
+print_help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
+# as_root COMMAND...: runs it as root.
+as_root() {
+  if [[ $EUID -eq 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "this takes root, and there is no sudo: $*"
+  fi
+}
+
+# install_missing PACKAGE...: installs those Debian packages that are not there.
+install_missing() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [[ ${#missing[@]} -eq 0 ]] && return
+  say "installing ${missing[*]}"
+  as_root apt-get update
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"
+}
+
+# build_preset PRESET [TARGET...] [-- CMAKE_ARGUMENT...]: configures and builds, with ccache.
+build_preset() {
+  local preset=$1 targets=()
+  shift
+  while [[ $# -gt 0 && $1 != -- ]]; do
+    targets+=("$1")
+    shift
+  done
+  [[ $# -gt 0 ]] && shift
+  say "building ${targets[*]:-everything} (preset $preset)"
+  (
+    cd "$root"
+    cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@" >/dev/null
+    cmake --build --preset "$preset" ${targets[0]:+--target "${targets[@]}"}
+  )
+}
+
+# Makes the .NET environment of our own doing quiet and independent of the user's.
+use_dotnet() {
+  export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1
+  DOTNET_ROOT="$(dirname "$(readlink -f "$(command -v dotnet)")")"
+  export DOTNET_ROOT
+}
+
+# build_dotnet PROJECT_DIRECTORY: builds a C# project into build/dotnet/bin/NAME/release.
+build_dotnet() {
+  say "building $1"
+  dotnet build "$root/$1" --configuration Release --artifacts-path "$root/build/dotnet" --verbosity quiet
+}
+
+# Installs the stock dotnet-trace into build/tools, unless that version is there.
+install_dotnet_trace() {
+  local tool="$root/build/tools/dotnet-trace"
+  if [[ -x $tool ]] && "$tool" --version 2>/dev/null | grep -qF "$dotnet_trace_version"; then return; fi
+  say "installing dotnet-trace $dotnet_trace_version into build/tools"
+  dotnet tool install --tool-path "$root/build/tools" dotnet-trace --version "$dotnet_trace_version" --allow-downgrade
+}
+
+no_dotnet_advice() {
+  cat <<'TEXT'
+The .NET SDK 10 is needed for this, and there is no `dotnet` on the PATH. For Debian it comes from Microsoft:
+
+  https://learn.microsoft.com/dotnet/core/install/linux-debian    (says how to add their packages)
+  sudo apt-get install dotnet-sdk-10.0
+TEXT
+}

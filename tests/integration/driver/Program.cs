@@ -1,0 +1,71 @@
+// What a diagnostic tool does, as Microsoft's client library does it: one subcommand per way to use it. Results
+// are printed as lines of `name value`.
+using Driver;
+using Microsoft.Diagnostics.NETCore.Client;
+
+const string usage = """
+    driver COMMAND (PID | --socket PATH) [ARGUMENTS]
+
+      info                     process information
+      env                      environment variables
+      counters SECONDS         values of the System.Runtime and Orders counters
+      heapwalk                 the heap events of one induced collection, as dotnet-gcdump asks for them
+      session SECONDS          an event session: bytes, events, and whether any is missing
+      until-end                an event session that goes on until the runtime ends it
+      many N SECONDS           N event sessions at once
+      hold PROVIDER            opens an event session and keeps it
+    """;
+
+if (args.Length < 2)
+{
+    Console.Error.WriteLine(usage);
+    return 2;
+}
+var command = args[0];
+var bySocket = args[1] == "--socket";
+var rest = args[(bySocket ? 3 : 2)..];
+
+try
+{
+    await using var connector = bySocket
+        ? await DiagnosticsClientConnector.FromDiagnosticPort(args[2] + ",connect", CancellationToken.None)
+        : null;
+    var client = connector?.Instance ?? new DiagnosticsClient(int.Parse(args[1]));
+    switch (command)
+    {
+        case "info":
+            Process.PrintInfo(client);
+            return 0;
+        case "env":
+            Process.PrintEnvironment(client);
+            return 0;
+        case "counters":
+            Counters.Print(client, double.Parse(rest[0]));
+            return 0;
+        case "heapwalk":
+            HeapWalk.Print(client);
+            return 0;
+        case "session":
+            (await Sessions.Collect(client, double.Parse(rest[0]))).Print();
+            return 0;
+        case "until-end":
+            (await Sessions.CollectUntilEnd(client)).Print();
+            return 0;
+        case "many":
+            await Sessions.PrintMany(client, int.Parse(rest[0]), double.Parse(rest[1]));
+            return 0;
+        case "hold":
+            Sessions.Hold(client, rest[0]);
+            return 0;
+        default:
+            Console.Error.WriteLine($"driver: unknown command {command}\n\n{usage}");
+            return 2;
+    }
+}
+catch (Exception failure)
+{
+    // The kind of failure is what a test asks for; the stack is for whoever reads the log.
+    Console.WriteLine($"failed {failure.GetType().Name}: {failure.Message}");
+    Console.Error.WriteLine(failure);
+    return 1;
+}

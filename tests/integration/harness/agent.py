@@ -1,0 +1,63 @@
+"""`farport serve`."""
+
+import json
+
+from harness import needs, proc, wait
+
+PORT = 9000
+ALLOW_TOOLS = ("--allow-cn", "tools")
+
+
+class Agent:
+    """An agent on the far host, ready to be connected to. `flags` are added to those that every agent needs."""
+
+    def __init__(self, lab, *flags, port=PORT, listen=None, search=None, pair=None, allow=ALLOW_TOOLS, **options):
+        self.lab = lab
+        self.port = port
+        listen = listen or [f"{lab.far.address}:{port}"]
+        search = [lab.far.tmp] if search is None else search
+        arguments = [needs.farport(), "serve", *(pair or lab.agent_pair).flags(), *allow]
+        for address in listen:
+            arguments += ["--listen", address]
+        for directory in search:
+            arguments += ["--search", directory]
+        self.process = lab.far.start(*arguments, *flags, name=f"farport-serve-{port}", **options)
+        wait.until(self._ready, lambda: f"the agent listens\n{self.process.output()}")
+
+    def _ready(self):
+        if not self.process.running():
+            raise AssertionError(f"the agent has ended\n{self.process.output()}")
+        return proc.listens(self.process.pid, self.port)
+
+    @property
+    def remote(self):
+        """HOST:PORT, for a mirror."""
+        return f"{self.lab.far.address}:{self.port}"
+
+    def runtimes(self):
+        """What it lists."""
+        done = self.lab.near.run(needs.farport(), "ps", self.remote, "--json", *self.lab.tools_pair.flags())
+        if done.code != 0:
+            raise AssertionError(f"farport ps: {done.described}")
+        return json.loads(done.stdout)
+
+    def wait_for(self, *applications, seconds=15.0):
+        """Waits until it lists just these applications, and returns what it says of them, in their order."""
+        wanted = sorted(application.pid_inside for application in applications)
+
+        def listed():
+            found = {runtime["pid"]: runtime for runtime in self.runtimes()}
+            return sorted(found) == wanted and [found] or None
+
+        found = wait.until(listed, lambda: f"the agent lists {wanted}\n{self.process.output()}", seconds)[0]
+        return [found[application.pid_inside] for application in applications]
+
+    def log(self):
+        """What it has logged so far."""
+        return self.process.stderr()
+
+    def stop(self):
+        """Ends it, as a service manager does, and checks that it went well."""
+        code = self.process.stop()
+        if code != 0:
+            raise AssertionError(f"the agent ended with {code}\n{self.process.output()}")

@@ -1,0 +1,82 @@
+"""Certificates: as `farport certs` issues them, and as only OpenSSL does."""
+
+import datetime
+import os
+import subprocess
+
+from harness import needs
+
+AGENT_NAME = "agent.test"
+
+
+class Pair:
+    """A certificate, its key, and the CA that its holder trusts."""
+
+    def __init__(self, directory, name, ca=None):
+        self.cert = os.path.join(directory, name + ".crt")
+        self.key = os.path.join(directory, name + ".key")
+        self.ca = ca or os.path.join(directory, "ca.crt")
+
+    def flags(self):
+        """For farport's command line."""
+        return ["--tls-cert", self.cert, "--tls-key", self.key, "--tls-ca", self.ca]
+
+    def environment(self):
+        """The same for its environment."""
+        return {"FARPORT_TLS_CERT": self.cert, "FARPORT_TLS_KEY": self.key, "FARPORT_TLS_CA": self.ca}
+
+
+class Authority:
+    """A CA in a directory of its own."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self._farport("init", directory)
+
+    def _farport(self, *arguments):
+        done = subprocess.run([needs.farport(), "certs", *arguments], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"farport certs {' '.join(arguments)}: {done.stdout}{done.stderr}")
+
+    def server(self, name, *names):
+        """A certificate for an agent: `names` are flags such as --dns NAME."""
+        self._farport("server", self.directory, "--name", name, *names)
+        return Pair(self.directory, name)
+
+    def client(self, name, *names):
+        """A certificate for a mirror."""
+        self._farport("client", self.directory, "--name", name, *names)
+        return Pair(self.directory, name)
+
+    def with_dates(self, name, first_day, last_day, server=False):
+        """A certificate valid from `first_day` to `last_day`, in days from now, made by OpenSSL."""
+        pair = Pair(self.directory, name)
+        work = os.path.join(self.directory, name + ".openssl")
+        os.mkdir(work)
+        usage = "serverAuth" if server else "clientAuth"
+        configuration = os.path.join(work, "openssl.cnf")
+        with open(configuration, "w", encoding="ascii") as file:
+            file.write(
+                f"[ca]\ndefault_ca = d\n[d]\ndatabase = {work}/index\nnew_certs_dir = {work}\npolicy = p\n"
+                "default_md = sha256\nrand_serial = yes\n[p]\ncommonName = supplied\n[req]\ndistinguished_name = n\n"
+                f"[n]\n[x]\nextendedKeyUsage = {usage}\nsubjectAltName = DNS:{AGENT_NAME}\n"
+                "keyUsage = digitalSignature\nbasicConstraints = CA:FALSE\nauthorityKeyIdentifier = keyid\n")
+        open(os.path.join(work, "index"), "wb").close()
+        request = os.path.join(work, "request")
+        self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
+                      configuration, "-subj", f"/CN={name}", "-keyout", pair.key, "-out", request)
+        self._openssl("ca", "-batch", "-notext", "-config", configuration, "-extensions", "x", "-startdate",
+                      _date(first_day), "-enddate", _date(last_day), "-cert", pair.ca, "-keyfile",
+                      os.path.join(self.directory, "ca.key"), "-in", request, "-out", pair.cert)
+        return pair
+
+    @staticmethod
+    def _openssl(*arguments):
+        done = subprocess.run([needs.program("openssl"), *arguments], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"openssl {' '.join(arguments)}: {done.stderr}")
+
+
+def _date(days):
+    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)
+    return moment.strftime("%Y%m%d%H%M%SZ")

@@ -1,0 +1,59 @@
+"""`farport connect`."""
+
+import json
+import os
+import signal
+
+from harness import needs, proc, wait
+
+
+class Mirror:
+    """A mirror on the near host, of the agents given as HOST:PORT. `directory`: where it makes its sockets."""
+
+    def __init__(self, lab, *remotes, flags=(), pair=None, directory=None, **options):
+        self.lab = lab
+        self.directory = directory or lab.near.tmp
+        arguments = [needs.farport(), "connect", *remotes, "--json", *(pair or lab.tools_pair).flags()]
+        if directory:
+            arguments += ["--socket-dir", directory]
+        self.process = lab.near.start(*arguments, *flags, name="farport-connect", **options)
+
+    def rows(self):
+        """The mirrored runtimes, as the mirror has announced them."""
+        rows = {}
+        for line in self.process.stdout().splitlines(keepends=True):
+            if not line.endswith("\n"):
+                break
+            event = json.loads(line)
+            runtime = event["runtime"]
+            key = (runtime["agent"], runtime["id"])
+            if event["event"] == "removed":
+                rows.pop(key, None)
+            else:
+                rows[key] = runtime
+        return list(rows.values())
+
+    def wait_for(self, *applications, seconds=15.0):
+        """Waits until it shows just these applications, and returns their rows in the same order."""
+        wanted = sorted(application.pid_inside for application in applications)
+        wait.until(lambda: sorted(row["pid"] for row in self.rows()) == wanted,
+                   lambda: f"the mirror shows {wanted}, not {self.rows()}\n{self.process.output()}", seconds)
+        rows = {row["pid"]: row for row in self.rows()}
+        return [rows[application.pid_inside] for application in applications]
+
+    def placeholders(self):
+        """The pids (as the lab sees them) of its placeholder processes."""
+        return proc.children(self.process.pid)
+
+    def files(self):
+        """Everything in its directory but what .NET tools made there for themselves."""
+        return sorted(name for name in os.listdir(self.directory) if not name.startswith(("clr-", "dotnet-lockfile")))
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends it and checks that it has taken everything with it."""
+        placeholders = self.placeholders()
+        code = self.process.stop(number)
+        left = [pid for pid in placeholders if proc.is_alive(pid)]
+        if code != 0 or left or self.files():
+            raise AssertionError(f"the mirror ended with {code}, left processes {left} and files {self.files()}\n"
+                                 + self.process.output())

@@ -1,0 +1,60 @@
+"""The parts that the tests are made of. One that is missing fails the test: nothing is skipped."""
+
+import mmap
+import os
+import pathlib
+import shutil
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def _file(variable, default, how):
+    path = pathlib.Path(os.environ.get(variable) or default).resolve()
+    if not path.is_file():
+        raise RuntimeError(f"{path} is missing: {how} (or set {variable})")
+    return str(path)
+
+
+def farport():
+    """The binary under test."""
+    return _file("FARPORT_BINARY", ROOT / "build/release/farport", "scripts/build makes it")
+
+
+def _artifact(name):
+    directory = os.environ.get("FARPORT_TEST_DOTNET") or ROOT / "build/dotnet"
+    return _file(f"FARPORT_TEST_{name.upper()}", pathlib.Path(directory) / "bin" / name / "release" / name,
+                 "scripts/test --prepare makes it")
+
+
+def orders():
+    """The sample application."""
+    return _artifact("orders")
+
+
+def driver():
+    """The program on Microsoft's client library."""
+    return _artifact("driver")
+
+
+def dotnet_trace():
+    """The stock tool."""
+    return _file("FARPORT_TEST_DOTNET_TRACE", ROOT / "build/tools/dotnet-trace", "scripts/test --prepare installs it")
+
+
+def program(name):
+    """A program of the distribution."""
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if path is None:
+        raise RuntimeError(f"{name} is missing: scripts/test --prepare installs it")
+    return path
+
+
+def dotnet_root():
+    """Where the .NET installation is: what the tools' launchers need to know."""
+    return os.path.dirname(os.path.realpath(program("dotnet")))
+
+
+def is_sanitized():
+    """Whether the binary under test is built with AddressSanitizer."""
+    with open(farport(), "rb") as binary, mmap.mmap(binary.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"__asan_init") >= 0

@@ -1,0 +1,88 @@
+"""What /proc says of a process."""
+
+import os
+import pathlib
+import re
+
+
+def children(pid):
+    """The pids of the living children."""
+    try:
+        found = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [int(child) for child in found if is_alive(int(child))]
+
+
+def status(pid, field):
+    """One field of /proc/PID/status; empty if the process is gone."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return ""
+    found = re.search(rf"^{field}:\s*(.*)$", text, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def is_alive(pid):
+    """Whether the process runs: a zombie does not."""
+    return status(pid, "State")[:1] not in ("", "Z", "X")
+
+
+def pid_inside(pid):
+    """The pid that the process has in its own pid namespace."""
+    return int(status(pid, "NSpid").split()[-1])
+
+
+def command_line(pid):
+    """The arguments."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return []
+
+
+def environment(pid):
+    """The environment that the process was started with."""
+    try:
+        content = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (entry.partition(b"=") for entry in content.split(b"\0") if entry)
+    return {name.decode(): value.decode() for name, _, value in pairs}
+
+
+def open_files(pid):
+    """How many file descriptors are open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def memory_kib(pid):
+    """Proportional set size, in KiB."""
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE).group(1))
+
+
+def processes_of_namespace(kind, identity):
+    """The living processes in the namespace that `identity` (the link's text) names."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if os.readlink(f"/proc/{entry}/ns/{kind}") == identity and is_alive(int(entry)):
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+def listens(pid, port):
+    """Whether the process's network namespace has a TCP listener at `port`."""
+    wanted = f":{port:04X}"
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[1].endswith(wanted) and fields[3] == "0A":
+                return True
+    return False
