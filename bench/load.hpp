@@ -1,0 +1,40 @@
+// The kinds of load, each against one Unix socket. All throw std::runtime_error when a connection fails.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace farport::bench {
+
+using Seconds = std::chrono::duration<double>;
+
+/// How long each of many commands took.
+struct Latencies {
+  std::vector<double> microseconds;
+
+  /// The value that `percent` of all are not above.
+  [[nodiscard]] double percentile(double percent) const;
+};
+
+/// How much in which time.
+struct Throughput {
+  std::uint64_t amount = 0;  ///< Commands, or bytes.
+  double seconds = 0;
+  std::uint64_t all = 0;  ///< With what came before and after the time measured.
+
+  [[nodiscard]] double per_second() const { return static_cast<double>(amount) / seconds; }
+};
+
+/// One command after the other, each on a connection of its own, until `count` are done or the time is over.
+[[nodiscard]] Latencies run_latency(const std::string& path, std::size_t count, Seconds at_most);
+/// The same with `concurrency` connections at any time.
+[[nodiscard]] Throughput run_rate(const std::string& path, Seconds duration, std::size_t concurrency);
+/// `count` sessions at once, each read as fast as it comes. Measures from when all of them flow.
+[[nodiscard]] Throughput run_stream(const std::string& path, Seconds duration, std::size_t count);
+/// One command after the other, while one session is read as fast as it comes.
+[[nodiscard]] Latencies run_beside(const std::string& path, Seconds duration);
+
+}  // namespace farport::bench

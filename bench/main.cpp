@@ -1,0 +1,63 @@
+// farport_bench: a load client for a diagnostic port, which prints what it measured as one line of JSON.
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "load.hpp"
+
+namespace farport::bench {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: farport_bench SOCKET latency COUNT [SECONDS]       commands one by one\n"
+    "       farport_bench SOCKET rate SECONDS [CONCURRENCY]    commands, 16 at once\n"
+    "       farport_bench SOCKET stream SECONDS [COUNT]        sessions' streams\n"
+    "       farport_bench SOCKET beside SECONDS                commands beside one stream";
+
+void print(const Latencies& latencies) {
+  std::printf("{\"commands\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", latencies.microseconds.size(),
+              latencies.percentile(50), latencies.percentile(99));
+}
+
+void run(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 3 || arguments.size() > 4) throw std::invalid_argument(kUsage);
+  const std::string& path = arguments[0];
+  const std::string& load = arguments[1];
+  const auto number = [&](std::size_t at, double otherwise) {
+    return at < arguments.size() ? std::stod(arguments[at]) : otherwise;
+  };
+  const Seconds duration(number(2, 0));
+  if (load == "latency") {
+    print(run_latency(path, static_cast<std::size_t>(number(2, 0)), Seconds(number(3, 60))));
+  } else if (load == "rate") {
+    const Throughput rate = run_rate(path, duration, static_cast<std::size_t>(number(3, 16)));
+    std::printf("{\"commands\": %llu, \"per_second\": %.1f}\n", static_cast<unsigned long long>(rate.all),
+                rate.per_second());
+  } else if (load == "stream") {
+    const Throughput stream = run_stream(path, duration, static_cast<std::size_t>(number(3, 1)));
+    std::printf("{\"bytes\": %llu, \"mib_per_second\": %.1f}\n", static_cast<unsigned long long>(stream.all),
+                stream.per_second() / (1 << 20));
+  } else if (load == "beside") {
+    print(run_beside(path, duration));
+  } else {
+    throw std::invalid_argument(kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace farport::bench
+
+int main(int argc, char** argv) {
+  try {
+    farport::bench::run({argv + 1, argv + argc});
+    return 0;
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "farport_bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,97 @@
+"""What a tunnel does under load, and what its runtime's side costs."""
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+TICK = os.sysconf("SC_CLK_TCK")
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of each load makes a round."""
+
+    rounds: int
+    commands: int  # One by one, at most;
+    command_seconds: float  # ... and at most so long.
+    seconds: float  # Of each of the other loads.
+
+
+FULL = Plan(rounds=4, commands=1000, command_seconds=1.0, seconds=1.5)
+QUICK = Plan(rounds=2, commands=300, command_seconds=0.5, seconds=0.7)
+
+
+def process_tree(pid: int) -> list[int]:
+    pids = [pid]
+    for parent in pids:
+        for task in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                pids += [int(child) for child in task.read_text().split()]
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+    return pids
+
+
+def cpu_seconds(pid: int) -> float:
+    """Of the process, its living children, and all children that were waited for."""
+    ticks = 0
+    for each in process_tree(pid):
+        try:
+            fields = Path(f"/proc/{each}/stat").read_text().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        ticks += sum(int(field) for field in fields[11:15])  # utime, stime, cutime, cstime
+    return ticks / TICK
+
+
+def pss_mib(pid: int) -> float:
+    """The proportional set size of the process and its children."""
+    kib = 0
+    for each in process_tree(pid):
+        for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                kib += int(line.split()[1])
+    return kib / 1024
+
+
+class Bench:
+    """Runs the loads of one round against one tunnel."""
+
+    def __init__(self, client: Path, plan: Plan):
+        self.client = client
+        self.plan = plan
+
+    def load(self, peer, *arguments) -> dict:
+        command = [str(self.client), str(peer.tool_socket), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        if done.returncode != 0:
+            raise RuntimeError(f"{peer.name}: {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def with_cpu(self, peer, *arguments) -> tuple[dict, float]:
+        """The load's result, and the CPU seconds of the runtime's side; 0 without a tunnel."""
+        if peer.agent is None:
+            return self.load(peer, *arguments), 0.0
+        before = cpu_seconds(peer.agent.pid)
+        result = self.load(peer, *arguments)
+        time.sleep(0.2)  # Connections under way end.
+        return result, cpu_seconds(peer.agent.pid) - before
+
+    def round(self, peer) -> dict[str, float]:
+        plan = self.plan
+        latency = self.load(peer, "latency", plan.commands, plan.command_seconds)
+        rate, rate_cpu = self.with_cpu(peer, "rate", plan.seconds, 16)
+        stream, stream_cpu = self.with_cpu(peer, "stream", plan.seconds)
+        beside = self.load(peer, "beside", plan.seconds)
+        return {
+            "p50_us": latency["p50_us"],
+            "rate": rate["per_second"],
+            "cpu_per_1000": rate_cpu / rate["commands"] * 1000,
+            "mib": stream["mib_per_second"],
+            "cpu_per_gib": stream_cpu / (stream["bytes"] / GIB),
+            "beside_p99_us": beside["p99_us"],
+        }

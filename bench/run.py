@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Measures farport beside its peers, all in one run, and prints the table."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import measure
+import peers
+import report
+from peers.base import Peer, Setting, wait_until
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/bench", help="where the binaries are")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--only", metavar="WORD", action="append", help="only peers with this in their name")
+    parser.add_argument("--rounds", type=int, help="how many rounds, instead of the plan's")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every round's figures there")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    return parser.parse_args()
+
+
+def make_certificates(farport: Path, directory: Path) -> None:
+    for arguments in (
+        ["init", directory],
+        ["server", directory, "--name", "agent", "--dns", "agent", "--ip", "127.0.0.1"],
+        ["client", directory, "--name", "tool"],
+    ):
+        subprocess.run([farport, "certs", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def weigh_at_rest(kind: type[Peer], setting: Setting) -> float:
+    """The memory of the runtime's side, without the other side and the other peers, which would share pages."""
+    peer = kind(setting)
+    try:
+        peer.start_agent()
+        if peer.agent is None:
+            return 0
+        time.sleep(1)
+        return measure.pss_mib(peer.agent.pid)
+    finally:
+        peer.stop()
+
+
+def run_rounds(bench: measure.Bench, all_peers: list[Peer]) -> dict[str, list[dict[str, float]]]:
+    rounds: dict[str, list[dict[str, float]]] = {peer.name: [] for peer in all_peers}
+    for number in range(bench.plan.rounds):
+        for peer in all_peers:
+            print(f"round {number + 1} of {bench.plan.rounds}: {peer.name}", file=sys.stderr)
+            rounds[peer.name].append(bench.round(peer))
+    return rounds
+
+
+def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
+    """Every peer's rounds, medians with memory, and the versions."""
+    kinds = [kind for kind in peers.ALL if not options.only or any(word in kind.name for word in options.only)]
+    certificates, runtime_socket = work / "ca", work / "runtime.sock"
+    farport = options.build / "farport"
+    make_certificates(farport, certificates)
+
+    def setting(name: str) -> Setting:
+        return Setting(work / name, certificates, runtime_socket, farport)
+
+    runtime = subprocess.Popen([options.build / "fake_runtime", runtime_socket], stdout=subprocess.DEVNULL)
+    running: list[Peer] = []
+    try:
+        wait_until(runtime_socket.exists, "the fake runtime")
+        pss = {kind.name: weigh_at_rest(kind, setting(f"rest{at}")) for at, kind in enumerate(kinds)}
+        bench = measure.Bench(options.build / "farport_bench", plan)
+        for at, kind in enumerate(kinds):
+            peer = kind(setting(f"peer{at}"))
+            running.append(peer)
+            peer.start_agent()
+            peer.start_mirror()
+            bench.load(peer, "latency", 50, 1)
+        rounds = run_rounds(bench, running)
+        after = {peer.name: measure.pss_mib(peer.agent.pid) for peer in running if peer.agent}
+    finally:
+        for peer in running:
+            peer.stop()
+        runtime.terminate()
+        runtime.wait()
+    results = {name: {**report.medians(each), "pss": pss[name], "pss_after": after.get(name, 0)} for name, each in rounds.items()}
+    versions = [f"{peer.version(peer.setting)}{f' ({peer.note})' if peer.note else ''}" for peer in running]
+    return rounds, results, [version for version in versions if version]
+
+
+def main() -> int:
+    options = parse_arguments()
+    plan = measure.QUICK if options.quick else measure.FULL
+    if options.rounds:
+        plan = measure.Plan(options.rounds, plan.commands, plan.command_seconds, plan.seconds)
+    load_before = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="farport-bench-") as work:
+        rounds, results, versions = measure_all(options, plan, Path(work))
+    if options.json:
+        options.json.write_text(json.dumps({"rounds": rounds, "medians": results}, indent=2) + "\n")
+    print(report.table(results))
+    if "farport" in results:
+        print("\n" + report.goals_table(results))
+        print(f"\nThe agent's PSS after all that: {results['farport']['pss_after']:.1f} MiB")
+    if options.write:
+        text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]))
+        (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
