@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
 
 namespace farport::bench {
@@ -63,9 +64,15 @@ void Connection::receive_ok() const {
     have += got;
     if (wanted != ipc::kHeaderSize || have < ipc::kHeaderSize) continue;
     const auto header = ipc::decode_header(std::span(buffer).first(have));
-    if (!header || header->command() != ipc::kOk) throw std::runtime_error("the answer is not OK");
+    if (!header) throw std::runtime_error("the answer is no message");
     wanted = header->size;
   }
+  const auto answer = ipc::decode_message(std::span(buffer).first(have));
+  if (!answer) throw std::runtime_error("the answer is no message");
+  if (ipc::is_ok(*answer)) return;
+  const auto error = ipc::decode_error(*answer);
+  throw std::runtime_error("the answer is an error: " +
+                           (error ? error->message() : ipc::describe(answer->command())));
 }
 
 std::size_t Connection::read(std::span<std::byte> buffer) const {
