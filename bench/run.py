@@ -63,8 +63,10 @@ def run_rounds(bench: measure.Bench, all_peers: list[Peer]) -> dict[str, list[di
 def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
     """Every peer's rounds, medians with memory, and the versions."""
     kinds = [kind for kind in peers.ALL if not options.only or any(word in kind.name for word in options.only)]
-    certificates, runtime_socket = work / "ca", work / "runtime.sock"
-    farport = options.build / "farport"
+    farport, certificates = options.build / "farport", work / "ca"
+    # In a directory of its own: farport watches it, and would wake at what others do there.
+    runtime_socket = work / "runtime" / "runtime.sock"
+    runtime_socket.parent.mkdir()
     make_certificates(farport, certificates)
 
     def setting(name: str) -> Setting:
@@ -89,7 +91,10 @@ def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
             peer.stop()
         runtime.terminate()
         runtime.wait()
-    results = {name: {**report.medians(each), "pss": pss[name], "pss_after": after.get(name, 0)} for name, each in rounds.items()}
+    results = {
+        name: {**report.medians(each), "pss": pss[name], "pss_after": after.get(name, 0)}
+        for name, each in rounds.items()
+    }
     versions = [f"{peer.version(peer.setting)}{f' ({peer.note})' if peer.note else ''}" for peer in running]
     return rounds, results, [version for version in versions if version]
 
@@ -108,7 +113,7 @@ def main() -> int:
     if "farport" in results:
         print("\n" + report.goals_table(results))
         print(f"\nThe agent's PSS after all that: {results['farport']['pss_after']:.1f} MiB")
-    if options.write:
+    if options.write and "farport" in results:
         text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]))
         (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
     return 0

@@ -1,5 +1,7 @@
 #include "router/mirrored_runtime.hpp"
 
+#include <cerrno>
+
 #include "ipc/error.hpp"
 #include "router/gate.hpp"
 #include "router/http_status.hpp"
@@ -78,7 +80,7 @@ Task<void> MirroredRuntime::accept(transport::Listener& listener) {
 Task<void> MirroredRuntime::carry(std::unique_ptr<transport::FdStream> tool) {
   services_.on_change();
   const Result<void> joined = co_await join(*tool);
-  if (!joined) {
+  if (!joined && joined.error().code != ECANCELED) {
     services_.log->warn("{} (pid {}): {}", runtime_.name, runtime_.pid, joined.error().message());
     co_await refuse(*tool, joined.error());
   }

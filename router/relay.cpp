@@ -1,5 +1,7 @@
 #include "router/relay.hpp"
 
+#include <cerrno>
+
 #include "transport/event.hpp"
 #include "transport/timer.hpp"
 
@@ -15,6 +17,9 @@ using transport::Task;
 constexpr int kChunksPerTurn = 16;
 /// How long what a vanished side has sent may take to be delivered.
 constexpr transport::Milliseconds kLastDelivery{5000};
+/// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream that
+/// ends needs no reset.
+constexpr transport::Milliseconds kFarewell{100};
 
 /// One way: from a stream to the other.
 struct Direction {
@@ -68,7 +73,7 @@ Task<void> watch(Direction& way, transport::Event& changed) {
 
 Task<void> abort_when_gone(Stream& watched, Stream& stream) {
   co_await watched.gone();
-  stream.abort(Error{"go on for", "the tool", "it is gone", {}, 0});
+  stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
 }
 
 Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers) {
@@ -84,18 +89,17 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers) {
   tool_watch.start();
   runtime_watch.start();
 
-  std::optional<transport::Deadline> last_delivery;
+  std::optional<transport::Deadline> limit;
   const auto over = [&] {
-    if (forth.broken || back.broken || (last_delivery && last_delivery->expired())) return true;
-    if (forth.finished && (back.finished || forth.from_gone)) return true;
-    return back.finished && back.from_gone;
+    if (forth.broken || back.broken || (limit && limit->expired())) return true;
+    return back.finished && (forth.finished || back.from_gone);
   };
   while (!over()) {
-    // Nobody reads what goes to a side that is gone.
-    if (forth.from_gone) back_pump.reset();
+    // Nobody reads what goes to a runtime that is gone. A tool that is gone shows when something is written to it.
     if (back.from_gone) forth_pump.reset();
-    if ((forth.from_gone || back.from_gone) && !last_delivery) {
-      last_delivery.emplace(tool.loop(), kLastDelivery, [&changed] { changed.set(); });
+    if (forth.from_gone || back.from_gone) {
+      const transport::Milliseconds left = forth.finished ? kFarewell : kLastDelivery;
+      if (!limit || forth.finished) limit.emplace(tool.loop(), left, [&changed] { changed.set(); });
     }
     co_await changed.wait();
   }

@@ -20,7 +20,8 @@ struct RelayOutcome {
 /// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime, BufferPool& buffers);
 
-/// Breaks `stream` off as soon as the other side of `watched` is gone. For the time before both are relayed.
+/// Breaks `stream` off as soon as the other side of `watched` is gone, with the error code ECANCELED. For the
+/// time before both are relayed.
 transport::Task<void> abort_when_gone(transport::Stream& watched, transport::Stream& stream);
 
 }  // namespace farport::router

@@ -38,6 +38,7 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
   nghttp2_option_new(&option);
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_no_closed_streams(option, 1);
+  nghttp2_option_set_stream_reset_rate_limit(option, limits.resets_at_once, limits.resets_per_second);
   nghttp2_session* session = nullptr;
   if (role == Role::server) {
     nghttp2_session_server_new2(&session, callbacks, this, option);

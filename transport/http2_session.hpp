@@ -17,6 +17,9 @@ struct Http2Limits {
   std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
   std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
   std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together.
+  /// Streams that a peer may reset, at once and for ever: more is an attack (CVE-2023-44487).
+  std::uint64_t resets_at_once = 5000;
+  std::uint64_t resets_per_second = 1000;
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {

@@ -94,7 +94,8 @@ class Peer:
     def pem(self, name: str) -> str:
         """Certificate and key in one file, as some want them."""
         path = self.directory / f"{name}.pem"
-        path.write_bytes(b"".join((self.setting.certificates / f"{name}{end}").read_bytes() for end in (".crt", ".key")))
+        parts = [self.setting.certificates / (name + end) for end in (".crt", ".key")]
+        path.write_bytes(b"".join(part.read_bytes() for part in parts))
         path.chmod(0o600)
         return str(path)
 

@@ -21,7 +21,8 @@ class Haproxy(Peer):
         ca = self.certificate("ca.crt")
         (self.directory / "agent.cfg").write_text(
             f"{COMMON}listen bench\n"
-            f"  bind 127.0.0.1:{self.port} ssl crt {self.pem('agent')} ca-file {ca} verify required ssl-min-ver TLSv1.3\n"
+            f"  bind 127.0.0.1:{self.port} ssl crt {self.pem('agent')} ca-file {ca} verify required"
+            f" ssl-min-ver TLSv1.3\n"
             f"  server runtime unix@{self.setting.runtime_socket}\n"
         )
         (self.directory / "mirror.cfg").write_text(

@@ -15,9 +15,8 @@ class Ssh(Peer):
 
     def prepare(self) -> None:
         for key in ("host", "user"):
-            subprocess.run(
-                ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", str(self.directory / key)], check=True
-            )
+            file = str(self.directory / key)
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", file], check=True)
         host = (self.directory / "host.pub").read_text()
         (self.directory / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host}")
         (self.directory / "sshd_config").write_text(

@@ -67,6 +67,20 @@ class Endings(Case):
         self.assertEqual((values["whole"], values["lost"]), ("True", "0"))
         self.mirror.wait_for(self.application)
 
+    def test_what_a_runtime_said_at_its_end_still_reaches_a_slow_tool(self):
+        second = self.lab.orders("--seconds", "2")
+        row = self.mirror.wait_for(self.application, second)[1]
+        tool = self.tools.start_driver("until-end", row["local_pid"])
+        tool.wait_for_output("open True")
+        tool.freeze()
+        try:
+            second.process.wait(15)
+            self.mirror.wait_for(self.application)
+        finally:
+            tool.thaw()
+        tool.wait(15)
+        self.assertIn("whole True", tool.stdout(), tool.output())
+
     def test_a_runtime_that_is_killed_in_the_middle_ends_the_session_at_once(self):
         second = self.lab.orders()
         row = self.mirror.wait_for(self.application, second)[1]

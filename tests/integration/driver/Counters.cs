@@ -22,7 +22,8 @@ internal static class Counters
         using var source = new EventPipeEventSource(session.EventStream);
         source.Dynamic.All += happened =>
         {
-            if (happened.EventName == "EventCounters" && happened.PayloadValue(0) is IDictionary<string, object> wrapper)
+            if (happened.EventName == "EventCounters"
+                && happened.PayloadValue(0) is IDictionary<string, object> wrapper)
             {
                 var counter = (IDictionary<string, object>)wrapper["Payload"];
                 var value = counter.TryGetValue("Mean", out var mean) ? mean : counter["Increment"];

@@ -27,7 +27,8 @@ internal static class HeapWalk
         using var source = new EventPipeEventSource(counted);
         source.Clr.GCStart += start =>
         {
-            if (walked < 0 && start.Depth == 2 && start.Type == GCType.NonConcurrentGC && start.Reason == GCReason.Induced)
+            var full = start.Depth == 2 && start.Type == GCType.NonConcurrentGC;
+            if (walked < 0 && full && start.Reason == GCReason.Induced)
             {
                 walked = start.Count;
             }

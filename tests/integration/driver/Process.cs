@@ -9,7 +9,8 @@ internal static class Process
     /// <summary>Prints every field of the answer. The library keeps the method to itself and its own tools.</summary>
     public static void PrintInfo(DiagnosticsClient client)
     {
-        var method = typeof(DiagnosticsClient).GetMethod("GetProcessInfo", BindingFlags.Instance | BindingFlags.NonPublic)
+        const BindingFlags internals = BindingFlags.Instance | BindingFlags.NonPublic;
+        var method = typeof(DiagnosticsClient).GetMethod("GetProcessInfo", internals)
             ?? throw new MissingMethodException("DiagnosticsClient.GetProcessInfo");
         object info;
         try

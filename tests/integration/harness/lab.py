@@ -45,8 +45,8 @@ class Lab:
         return host
 
     def _connect(self):
-        subprocess.run(["ip", "link", "add", "cable", "netns", self.far.network, "type", "veth", "peer", "name", "cable",
-                        "netns", self.near.network], check=True)
+        subprocess.run(["ip", "link", "add", "cable", "netns", self.far.network, "type", "veth",
+                        "peer", "name", "cable", "netns", self.near.network], check=True)
         for host in self._hosts:
             for command in ("link set lo up", "link set cable up", f"address add {host.address}/24 dev cable",
                             f"address add {host.address6}/64 dev cable nodad"):
