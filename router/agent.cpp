@@ -1,5 +1,7 @@
 #include "router/agent.hpp"
 
+#include <cerrno>
+
 #include "auth/tls_context.hpp"
 #include "ipc/error.hpp"
 #include "router/relay.hpp"
@@ -74,8 +76,8 @@ Task<void> Agent::serve_tls(Accepted connection) {
   }
   caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
   caller.rule = allowed_.match(*caller.identity);
-  if (!caller.rule) log_->warn("refused {}: {}", caller.address, refusal(caller));
   if (tls->alpn() == "h2") {
+    if (!caller.rule) log_->warn("refused {}: {}", caller.address, refusal(caller));
     co_await serve_session(std::move(tls), std::move(caller));
   } else {
     const char* name = SSL_get_servername(tls->ssl(), TLSEXT_NAMETYPE_host_name);
@@ -133,7 +135,12 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::strin
     first = co_await read_first_message(stream);
   }
   if (!*first) {
-    log_->info("refused a raw connection of {}: {}", describe(caller), first->error().message());
+    const Error& why = first->error();
+    if (why.code == EBADMSG) {
+      co_await refuse_raw(stream, caller, ipc::hresult::kBadEncoding, why.message());
+    } else {
+      log_->info("refused a raw connection of {}: {}", describe(caller), why.message());
+    }
     co_return;
   }
   if (!caller.rule) {

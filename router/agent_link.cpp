@@ -36,7 +36,7 @@ AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, transport::A
       address_text_(address.text()),
       server_name_(std::move(server_name)),
       context_(context),
-      restarts_(services.loop) {}
+      tasks_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
 
@@ -119,7 +119,7 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
       break;
     case RuntimeEvent::Kind::listed:
       // What went while the session was broken.
-      std::erase_if(mirrored_, [&](const auto& entry) { return !listed_.contains(entry.first); });
+      remove_unlisted();
       services_.log->info("following {}: {} runtimes", address_text_, mirrored_.size());
       settle({});
       break;
@@ -133,7 +133,7 @@ Task<void> AgentLink::mirror(Runtime runtime) {
       runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address_text_ + ")";
   // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
   MirroredRuntime::SessionSource session = [this] { return session_; };
-  std::function<void()> on_lost = [this, id] { restarts_.spawn(mirror_again(id)); };
+  std::function<void()> on_lost = [this, id] { tasks_.spawn(mirror_again(id)); };
   auto mirrored = co_await MirroredRuntime::start(services_, runtime, sockets_for(runtime),
                                                   std::move(session), std::move(on_lost));
   if (!mirrored) {
@@ -150,6 +150,7 @@ Task<void> AgentLink::mirror_again(std::string id) {
   Runtime runtime = known->second->runtime();
   services_.log->warn("somebody ended process {}, which stood for {}: starting another",
                       known->second->local_pid(), runtime.name);
+  tasks_.spawn(retire(std::move(known->second)));
   mirrored_.erase(known);
   co_await mirror(std::move(runtime));
   services_.on_change();
@@ -161,7 +162,21 @@ void AgentLink::remove(const std::string& id) {
   if (known == mirrored_.end()) return;
   services_.log->info("{} (pid {} on {}) has ended", known->second->runtime().name,
                       known->second->runtime().pid, address_text_);
+  tasks_.spawn(retire(std::move(known->second)));
   mirrored_.erase(known);
+}
+
+Task<void> AgentLink::retire(std::unique_ptr<MirroredRuntime> mirrored) {
+  mirrored->retire();
+  co_await mirrored->idle();
+}
+
+void AgentLink::remove_unlisted() {
+  std::vector<std::string> gone;
+  for (const auto& [id, mirrored] : mirrored_) {
+    if (!listed_.contains(id)) gone.push_back(id);
+  }
+  for (const std::string& id : gone) remove(id);
 }
 
 void AgentLink::settle(std::string error) {

@@ -47,7 +47,9 @@ class AgentLink {
   transport::Task<void> apply(RuntimeEvent event);
   transport::Task<void> mirror(Runtime runtime);
   transport::Task<void> mirror_again(std::string id);
+  transport::Task<void> retire(std::unique_ptr<MirroredRuntime> mirrored);
   void remove(const std::string& id);
+  void remove_unlisted();
   void settle(std::string error);
   [[nodiscard]] bool selected(const Runtime& runtime) const;
   [[nodiscard]] std::vector<std::string> sockets_for(const Runtime& runtime) const;
@@ -63,7 +65,7 @@ class AgentLink {
   std::string last_error_;
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
   std::set<std::string> listed_;  ///< Ids told of in this session: the others are gone once it is complete.
-  transport::TaskSet restarts_;
+  transport::TaskSet tasks_;
 };
 
 }  // namespace farport::router

@@ -128,7 +128,10 @@ Task<Result<std::vector<Runtime>>> list_one(transport::Loop& loop, transport::Ad
     why = co_await carried.run();
   }(**session, ended));
   const auto answer = (*session)->request("GET", "/v1/runtimes", false);
-  if (answer == nullptr) co_return fail("ask", address.text(), "the session takes no request");
+  if (answer == nullptr) {
+    const Error none{"ask", address.text(), "the session takes no request", {}, 0};
+    co_return tl::unexpected(ended ? *ended : none);
+  }
   const auto body = co_await read_answer(*answer);
   // The session's own end says more than that of the request in it.
   if (!body && body.error().code == 0) co_await tasks.idle();

@@ -1,5 +1,7 @@
 #include "router/gate.hpp"
 
+#include <cerrno>
+
 #include "ipc/event_pipe.hpp"
 
 namespace farport::router {
@@ -36,7 +38,11 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
                    "the connection ended after " + std::to_string(head.bytes) + " of its 20 header bytes");
   }
   const auto header = ipc::decode_header(first.bytes);
-  if (!header) co_return tl::unexpected(header.error());
+  if (!header) {
+    Error malformed = header.error();
+    malformed.code = EBADMSG;
+    co_return tl::unexpected(malformed);
+  }
   first.header = *header;
   first.bytes.resize(header->size);
   const Io rest = co_await stream.read_exactly(std::span(first.bytes).subspan(ipc::kHeaderSize));

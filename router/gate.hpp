@@ -36,7 +36,7 @@ struct FirstMessage {
 
 /// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
 /// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before
-/// the message was whole, or it isn't an IPC message.
+/// the message was whole; or it isn't an IPC message (`code` is EBADMSG).
 transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream);
 
 }  // namespace farport::router

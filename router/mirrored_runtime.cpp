@@ -32,9 +32,15 @@ MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, Sess
       acceptors_(services.loop) {}
 
 MirroredRuntime::~MirroredRuntime() {
-  acceptors_.clear();
+  retire();
   connections_.clear();
+}
+
+void MirroredRuntime::retire() {
+  acceptors_.clear();
+  listeners_.clear();
   for (const std::string& path : paths_) services_.files.remove(path);
+  placeholder_.reset();
 }
 
 Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services,
@@ -90,7 +96,8 @@ Task<void> MirroredRuntime::carry(std::unique_ptr<transport::FdStream> tool) {
 Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool) {
   const auto first = co_await read_first_message(tool);
   // A tool that comes and goes without a whole command has nothing to be told.
-  if (!first) co_return Result<void>{};
+  if (!first && first.error().code != EBADMSG) co_return Result<void>{};
+  if (!first) co_return tl::unexpected(first.error());
   AgentSession* session = session_();
   if (session == nullptr)
     co_return fail("reach", "the agent", "the session is broken; it is being dialled again");
@@ -117,7 +124,8 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool) {
 }
 
 Task<void> MirroredRuntime::refuse(transport::Stream& tool, const Error& why) {
-  const ipc::Bytes answer = ipc::encode_error(http_status::hresult_of(why.code));
+  const ipc::Bytes answer =
+      ipc::encode_error(why.code == EBADMSG ? ipc::hresult::kBadEncoding : http_status::hresult_of(why.code));
   const IoStatus written = co_await tool.write(answer);
   if (written == IoStatus::ok) std::ignore = co_await tool.finish();
 }

@@ -47,8 +47,13 @@ class MirroredRuntime {
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
   void update(Runtime runtime) { runtime_ = std::move(runtime); }
   /// The placeholder's: what tools know the runtime by.
-  [[nodiscard]] pid_t local_pid() const { return placeholder_->pid(); }
+  [[nodiscard]] pid_t local_pid() const { return placeholder_ == nullptr ? 0 : placeholder_->pid(); }
   [[nodiscard]] const std::string& socket() const { return paths_.front(); }
+  /// Takes the placeholder and the sockets away. Connections that are open go on to their own end: what the
+  /// runtime said last may still be on its way.
+  void retire();
+  /// Passes when no connection is open any more.
+  transport::Task<void> idle() { return connections_.idle(); }
   /// Diagnostic connections that are open now.
   [[nodiscard]] std::size_t active() const { return connections_.size(); }
 

@@ -17,8 +17,8 @@ using transport::Task;
 constexpr int kChunksPerTurn = 16;
 /// How long what a vanished side has sent may take to be delivered.
 constexpr transport::Milliseconds kLastDelivery{5000};
-/// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream that
-/// ends needs no reset.
+/// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream
+/// that ends needs no reset.
 constexpr transport::Milliseconds kFarewell{100};
 
 /// One way: from a stream to the other.
@@ -33,25 +33,42 @@ struct Direction {
   std::optional<Error> broken;
 };
 
+/// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
+/// `ended` tells of that.
+Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
+  Io io = from.try_read(space);
+  if (io.status != IoStatus::ok || io.bytes == space.size()) return io;
+  const Io more = from.try_read(space.subspan(io.bytes));
+  ended = more.status == IoStatus::end;
+  io.bytes += more.bytes;
+  return io;
+}
+
 Task<void> pump(Direction& way, BufferPool& buffers, transport::Event& changed) {
   for (int chunks = 0; !way.broken && !way.finished;) {
     Io io;
+    bool ended = false;
     {
       // Held only while there is something to carry.
       const Buffer buffer = buffers.take();
-      io = way.from.try_read(buffer.space());
-      if (io.status == IoStatus::ok) {
-        const IoStatus written = co_await way.to.write(buffer.filled(io.bytes));
-        if (written != IoStatus::ok) way.broken = way.to.error();
-        way.bytes += io.bytes;
+      io = fill(way.from, buffer.space(), ended);
+      IoStatus written = IoStatus::ok;
+      if (ended) {
+        written = co_await way.to.write_last(buffer.filled(io.bytes));
+      } else if (io.status == IoStatus::ok) {
+        written = co_await way.to.write(buffer.filled(io.bytes));
       }
+      if (written != IoStatus::ok) way.broken = way.to.error();
+      way.bytes += io.bytes;
     }
-    if (io.status == IoStatus::would_block) {
+    if (ended) {
+      way.finished = true;
+    } else if (io.status == IoStatus::would_block) {
       chunks = 0;
       co_await way.from.readable();
     } else if (io.status == IoStatus::end) {
-      const IoStatus ended = co_await way.to.finish();
-      if (ended != IoStatus::ok) way.broken = way.to.error();
+      const IoStatus finished = co_await way.to.finish();
+      if (finished != IoStatus::ok) way.broken = way.to.error();
       way.finished = true;
     } else if (io.status == IoStatus::failed) {
       way.broken = way.from.error();
@@ -95,7 +112,8 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers) {
     return back.finished && (forth.finished || back.from_gone);
   };
   while (!over()) {
-    // Nobody reads what goes to a runtime that is gone. A tool that is gone shows when something is written to it.
+    // Nobody reads what goes to a runtime that is gone. A tool that is gone shows when something is written
+    // to it.
     if (back.from_gone) forth_pump.reset();
     if (forth.from_gone || back.from_gone) {
       const transport::Milliseconds left = forth.finished ? kFarewell : kLastDelivery;

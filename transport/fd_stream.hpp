@@ -8,9 +8,9 @@
 
 namespace farport::transport {
 
-class FdStream final : public Stream {
+class FdStream final : public Stream, private Watched {
  public:
-  /// Takes over a connected, non-blocking descriptor. `name` stands for it in errors.
+  /// Takes over a non-blocking descriptor. `name` stands for it in errors.
   FdStream(Loop& loop, UniqueFd fd, std::string name);
   ~FdStream() override;
 
@@ -18,7 +18,7 @@ class FdStream final : public Stream {
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
   void cancel_write() override;
-  /// Unix sockets tell of a peer that has closed (EPOLLHUP); TCP tells only at the next failed write.
+  /// Unix sockets tell of a peer that has closed (EPOLLHUP); TCP only of one that has reset the connection.
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
   [[nodiscard]] const Error& error() const override { return error_; }
@@ -29,22 +29,25 @@ class FdStream final : public Stream {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// Says that an operation on fd() by somebody else, such as accept(2), would have blocked: readable()
+  /// waits.
+  void found_nothing() { readable_ = false; }
 
  private:
-  [[nodiscard]] int wanted() const;
-  void poll_for_more();
-  void set_polled(int events);
-  void on_event(int status, int events);
-  void on_hang_up();
+  void on_events(std::uint32_t events) override;
+  void watch();
   bool push(WriteOperation& operation);
   void complete_write(IoStatus status);
   void fail_errno(std::string_view what, int errno_value);
 
   UniqueFd fd_;
   std::string name_;
-  OwnedHandle<uv_poll_t> poll_;
-  int polled_ = 0;  ///< The events that libuv polls for now.
-  bool tells_hang_up_ = false;
+
+  // What the events so far say: edges, so they are remembered until something is found to be otherwise.
+  bool watched_ = false;
+  bool readable_ = false;
+  bool ending_ = false;  ///< The peer has finished sending: a short read is not the last one.
+  bool gone_ = false;
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
@@ -67,7 +70,7 @@ class [[nodiscard]] FdStream::ConnectedAwaiter final : WriteOperation {
   void await_suspend(std::coroutine_handle<> coroutine) {
     waiter_.coroutine = coroutine;
     stream_.write_ = this;
-    stream_.poll_for_more();
+    stream_.watch();
   }
   void await_resume() const noexcept {}
 

@@ -100,6 +100,7 @@ Task<Result<void>> Http2Session::run() {
 std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std::string_view path,
                                                    std::string_view authority, const HeaderFields& fields,
                                                    bool body) {
+  if (ended_) return nullptr;
   std::vector<nghttp2_nv> list{field(":method", method), field(":scheme", "https"),
                                field(":authority", authority), field(":path", path)};
   append(list, fields);
@@ -116,6 +117,7 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
 }
 
 void Http2Session::abort(const Error& why) {
+  ended_ = true;
   lower_->abort(why);
   close_streams(why);
 }

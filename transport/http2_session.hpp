@@ -38,8 +38,8 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   /// its streams have failed.
   Task<Result<void>> run();
 
-  /// Opens a stream with a request; nullptr when the session can take no more. With `body`, the stream is
-  /// then written to and finished.
+  /// Opens a stream with a request; nullptr when the session has ended or can take no more. With `body`, the
+  /// stream is then written to and finished.
   std::unique_ptr<Http2Stream> request(std::string_view method, std::string_view path,
                                        std::string_view authority, const HeaderFields& fields, bool body);
 
@@ -92,6 +92,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
   NodeList streams_;                                    ///< Those that still belong to the session.
 
+  bool ended_ = false;
   std::vector<std::byte> collected_;  ///< Small frames, on their way into one record.
   std::vector<std::byte> kept_;       ///< What the pending write takes, where nobody else keeps it.
   bool lower_pending_ = false;

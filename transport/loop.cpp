@@ -1,34 +1,54 @@
 #include "transport/loop.hpp"
 
-namespace farport::transport {
+#include <algorithm>
+#include <cstdlib>
 
-Loop::Loop() {
-  uv_loop_init(&uv_);
+#include "transport/timer.hpp"
+
+namespace farport::transport {
+namespace {
+
+constexpr std::uint64_t kLongestPollMs = 3'600'000;
+
+}  // namespace
+
+Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_ || uv_loop_init(&uv_) != 0) std::abort();
   uv_.data = this;
-  uv_prepare_init(&uv_, &prepare_);
-  uv_check_init(&uv_, &check_);
-  uv_idle_init(&uv_, &idle_);
-  // Timers make coroutines ready before the poll, I/O after it: both get their turn at once.
-  uv_prepare_start(&prepare_,
-                   [](uv_prepare_t* handle) { static_cast<Loop*>(handle->loop->data)->run_ready(); });
-  uv_check_start(&check_, [](uv_check_t* handle) { static_cast<Loop*>(handle->loop->data)->run_ready(); });
+  uv_prepare_init(&uv_, &keeper_);
+  uv_prepare_start(&keeper_, [](uv_prepare_t*) {});
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = nullptr;  // Stands for libuv's own loop.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, uv_backend_fd(&uv_), &event);
 }
 
 Loop::~Loop() {
-  uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
-  uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
-  uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&keeper_), nullptr);
   uv_run(&uv_, UV_RUN_DEFAULT);
   uv_loop_close(&uv_);
 }
 
 void Loop::make_ready(Waiter& waiter) {
   ready_.push(waiter);
-  if (uv_is_active(reinterpret_cast<uv_handle_t*>(&idle_)) == 0) uv_idle_start(&idle_, [](uv_idle_t*) {});
 }
 
 void Loop::at_turn_end(TurnEnd& hook) {
   if (!hook.linked()) turn_ends_.push(hook);
+}
+
+void Loop::watch(int fd, Watched& watched) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.ptr = &watched;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+void Loop::forget(int fd, Watched& watched) {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  for (std::size_t i = 0; i < event_count_; ++i) {
+    if (events_[i].data.ptr == &watched) events_[i].events = 0;
+  }
 }
 
 void Loop::run_ready() {
@@ -37,11 +57,57 @@ void Loop::run_ready() {
   while (ListNode* node = turn.pop()) static_cast<Waiter*>(node)->coroutine.resume();
   turn.take(turn_ends_);
   while (ListNode* node = turn.pop()) static_cast<TurnEnd*>(node)->turn_end();
-  if (ready_.empty() && turn_ends_.empty()) uv_idle_stop(&idle_);
+}
+
+Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timer& timer) {
+  // The loop's clock stands still within a turn; a timer counts from now.
+  uv_update_time(&uv_);
+  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timer);
+}
+
+void Loop::fire_timers() {
+  while (!timers_.empty() && timers_.begin()->first <= now_ms()) {
+    Timer* timer = timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    timer->fire();
+  }
+}
+
+int Loop::poll_timeout() const {
+  if (!ready_.empty() || !turn_ends_.empty()) return 0;
+  const int uv_timeout = uv_backend_timeout(&uv_);
+  if (timers_.empty()) return uv_timeout;
+  const std::uint64_t due = timers_.begin()->first;
+  const std::uint64_t left = due > now_ms() ? std::min<std::uint64_t>(due - now_ms(), kLongestPollMs) : 0;
+  return uv_timeout < 0 ? static_cast<int>(left) : std::min(uv_timeout, static_cast<int>(left));
+}
+
+void Loop::poll() {
+  uv_update_time(&uv_);
+  const int count =
+      ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), poll_timeout());
+  event_count_ = count > 0 ? static_cast<std::size_t>(count) : 0;
+  bool uv_has_work = false;
+  for (std::size_t i = 0; i < event_count_; ++i) {
+    if (events_[i].events == 0) continue;
+    if (events_[i].data.ptr == nullptr) {
+      uv_has_work = true;
+    } else {
+      static_cast<Watched*>(events_[i].data.ptr)->on_events(events_[i].events);
+    }
+  }
+  event_count_ = 0;
+  uv_update_time(&uv_);
+  // Zero also where new handles wait to be polled, or closed ones to be freed.
+  if (uv_has_work || uv_backend_timeout(&uv_) == 0) uv_run(&uv_, UV_RUN_NOWAIT);
+  fire_timers();
 }
 
 void Loop::run_until(const bool& done) {
-  while (!done) uv_run(&uv_, UV_RUN_ONCE);
+  while (!done) {
+    run_ready();
+    if (!done) poll();
+  }
 }
 
 }  // namespace farport::transport

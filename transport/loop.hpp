@@ -1,19 +1,27 @@
-// The reactor: one libuv loop, and the order in which coroutines run on it.
+// The reactor, and the order in which coroutines run on it.
 //
 // A turn of the loop is: poll for I/O, resume every coroutine that became ready (each once), then run the
 // turn-end hooks, which write out what those coroutines left behind (so that many small frames make one
 // write). Coroutines are only ever resumed from here, never from inside a library's callback.
+//
+// Sockets are polled edge-triggered in an epoll set of our own: two system calls in a socket's life, where
+// libuv's uv_poll_t takes two each time somebody begins to wait; and timers are nodes in a tree of our own,
+// since every connection has some. libuv does everything else (signals, processes, names, file
+// notifications): its loop is one descriptor in that set, and runs when it has work.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <coroutine>
-#include <functional>
+#include <map>
 #include <memory>
 
+#include <sys/epoll.h>
 #include <uv.h>
 
 #include "transport/node_list.hpp"
 #include "transport/task.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace farport::transport {
 
@@ -33,6 +41,16 @@ class TurnEnd : public ListNode {
   ~TurnEnd() = default;
 };
 
+/// Whoever has a descriptor in the loop's epoll set.
+class Watched {
+ public:
+  /// Called with the events that came (epoll_ctl(2)), each once: edge-triggered.
+  virtual void on_events(std::uint32_t events) = 0;
+
+ protected:
+  ~Watched() = default;
+};
+
 class Loop {
  public:
   Loop();
@@ -50,18 +68,36 @@ class Loop {
   /// Calls `hook.turn_end()` once all ready coroutines of this turn have run. Twice is once.
   void at_turn_end(TurnEnd& hook);
 
+  /// Tells `watched` of the descriptor's events until forget(); what is the case already is told first.
+  void watch(int fd, Watched& watched);
+  /// No more events for `watched`, those included that have been polled already. Before `fd` is closed.
+  void forget(int fd, Watched& watched);
+
+  /// Timers that are running, by when they are due.
+  using Timers = std::multimap<std::uint64_t, class Timer*>;
+  /// Makes `timer` fire after `delay`. Ends with fired() or stop_timer().
+  Timers::iterator start_timer(Milliseconds delay, Timer& timer);
+  void stop_timer(Timers::iterator place) { timers_.erase(place); }
+
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
 
  private:
+  static constexpr std::size_t kEventsPerPoll = 256;
+
   void run_ready();
   void run_until(const bool& done);
+  void poll();
+  void fire_timers();
+  [[nodiscard]] int poll_timeout() const;
 
   uv_loop_t uv_{};
-  uv_prepare_t prepare_{};
-  uv_check_t check_{};
-  uv_idle_t idle_{};  ///< Active while coroutines are ready, so that the poll doesn't block.
+  uv_prepare_t keeper_{};  ///< Does nothing: without an active handle libuv says that it needs no waiting.
+  UniqueFd epoll_;
+  std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of this poll.
+  std::size_t event_count_ = 0;
+  Timers timers_;
   NodeList ready_;
   NodeList turn_ends_;
 };

@@ -52,7 +52,7 @@ std::string peer_name(int fd) {
   Address peer;
   peer.size = sizeof peer.storage;
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size) != 0) return "peer";
-  return peer.storage.ss_family == AF_UNIX ? "local client" : peer.text();
+  return peer.text();
 }
 
 bool is_shortage(int error) {
@@ -74,8 +74,8 @@ std::string_view connect_hint(int error) {
 
 }  // namespace
 
-Listener::Listener(Loop& loop, UniqueFd fd, std::string name)
-    : loop_(loop), socket_(loop, std::move(fd), name), name_(std::move(name)) {}
+Listener::Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp)
+    : loop_(loop), socket_(loop, std::move(fd), name), name_(std::move(name)), is_tcp_(is_tcp) {}
 
 Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& address) {
   const int family = address.storage.ss_family;
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& addre
   Address bound;
   bound.size = sizeof bound.storage;
   getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);
-  return std::make_unique<Listener>(loop, std::move(fd), bound.text());
+  return std::make_unique<Listener>(loop, std::move(fd), bound.text(), true);
 }
 
 Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::string& path) {
@@ -104,19 +104,20 @@ Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::s
     return fail_errno("create the socket", path, errno);
   }
   if (::listen(fd.get(), kBacklog) != 0) return fail_errno("listen on", path, errno);
-  return std::make_unique<Listener>(loop, std::move(fd), path);
+  return std::make_unique<Listener>(loop, std::move(fd), path, false);
 }
 
 Task<std::unique_ptr<FdStream>> Listener::accept() {
   for (;;) {
     UniqueFd fd(::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd) {
-      std::string name = peer_name(fd.get());
-      tune_tcp(fd.get());
+      std::string name = is_tcp_ ? peer_name(fd.get()) : "local client";
+      if (is_tcp_) tune_tcp(fd.get());
       co_return std::make_unique<FdStream>(loop_, std::move(fd), std::move(name));
     }
     const int error = errno;
     if (error == EAGAIN) {
+      socket_.found_nothing();
       co_await socket_.readable();
     } else if (is_shortage(error)) {
       co_await sleep(loop_, kShortagePause);

@@ -17,7 +17,7 @@ class Listener {
   /// Creates a Unix socket with mode 0600 at `path`, which must not exist yet. The caller removes it.
   static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path);
 
-  Listener(Loop& loop, UniqueFd fd, std::string name);
+  Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 
   /// The next connection. Waits out a shortage of descriptors or memory instead of failing.
   Task<std::unique_ptr<FdStream>> accept();
@@ -28,6 +28,7 @@ class Listener {
   Loop& loop_;
   FdStream socket_;  ///< Only polled for readiness.
   std::string name_;
+  bool is_tcp_;
 };
 
 /// Connects to a TCP address within `limit`.

@@ -103,6 +103,9 @@ class Stream {
   [[nodiscard]] WriteAwaiter write(Chunk chunk);
   /// co_await write(bytes): the same without headroom. The bytes must stay until it passes.
   [[nodiscard]] WriteAwaiter write(std::span<const std::byte> bytes);
+  /// co_await write_last(chunk): writes the chunk and ends this direction, which may take one frame instead
+  /// of two.
+  [[nodiscard]] WriteAwaiter write_last(Chunk chunk);
   /// co_await finish(): ends this direction; the other one goes on (half-close).
   [[nodiscard]] WriteAwaiter finish();
 
@@ -215,6 +218,9 @@ inline WriteAwaiter Stream::write(Chunk chunk) {
 inline WriteAwaiter Stream::write(std::span<const std::byte> bytes) {
   // Without headroom nobody writes through the pointer.
   return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, false};
+}
+inline WriteAwaiter Stream::write_last(Chunk chunk) {
+  return {*this, chunk, true};
 }
 inline WriteAwaiter Stream::finish() {
   return {*this, Chunk{}, true};

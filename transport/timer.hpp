@@ -2,24 +2,56 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "transport/loop.hpp"
 
 namespace farport::transport {
 
-/// co_await sleep(loop, delay): resumes after the delay. Destroying the coroutine cancels it.
-class [[nodiscard]] Sleep {
+/// Fires once, from the loop, unless it is stopped or destroyed before.
+class Timer {
  public:
-  Sleep(Loop& loop, Milliseconds delay) : loop_(loop), delay_(delay) {}
+  explicit Timer(Loop& loop) : loop_(loop) {}
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  void start(Milliseconds delay) { place_ = loop_.start_timer(delay, *this); }
+  void stop() {
+    if (place_) loop_.stop_timer(*std::exchange(place_, std::nullopt));
+  }
+  /// For the loop: the time has come.
+  void fire() {
+    place_.reset();
+    on_time();
+  }
+
+ protected:
+  ~Timer() { stop(); }
+  virtual void on_time() = 0;
+  Loop& loop_;
+
+ private:
+  std::optional<Loop::Timers::iterator> place_;
+};
+
+/// co_await sleep(loop, delay): resumes after the delay. Destroying the coroutine cancels it.
+class [[nodiscard]] Sleep final : Timer {
+ public:
+  Sleep(Loop& loop, Milliseconds delay) : Timer(loop), delay_(delay) {}
+  ~Sleep() = default;
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> coroutine);
+  void await_suspend(std::coroutine_handle<> coroutine) {
+    waiter_.coroutine = coroutine;
+    start(delay_);
+  }
   void await_resume() const noexcept {}
 
  private:
-  Loop& loop_;
+  void on_time() override { loop_.make_ready(waiter_); }
+
   Milliseconds delay_;
   Waiter waiter_;
-  OwnedHandle<uv_timer_t> timer_;
 };
 [[nodiscard]] inline Sleep sleep(Loop& loop, Milliseconds delay) {
   return {loop, delay};
@@ -27,18 +59,24 @@ class [[nodiscard]] Sleep {
 
 /// A time limit: calls `on_expired` once, from the loop, unless it is cancelled or destroyed before. The
 /// usual callback aborts a Stream, which ends whatever waits for it.
-class Deadline {
+class Deadline final : Timer {
  public:
-  Deadline(Loop& loop, Milliseconds limit, std::function<void()> on_expired);
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
-  void cancel() { timer_.reset(); }
+  Deadline(Loop& loop, Milliseconds limit, std::function<void()> on_expired)
+      : Timer(loop), on_expired_(std::move(on_expired)) {
+    start(limit);
+  }
+  ~Deadline() = default;
+  void cancel() { stop(); }
   [[nodiscard]] bool expired() const { return expired_; }
 
  private:
+  void on_time() override {
+    expired_ = true;
+    on_expired_();
+  }
+
   std::function<void()> on_expired_;
   bool expired_ = false;
-  OwnedHandle<uv_timer_t> timer_;
 };
 
 }  // namespace farport::transport

@@ -1,6 +1,8 @@
 """A pair of stunnel, a thread and a TLS handshake (resumed where it can) per connection."""
 
-from .base import Peer, Setting, first_line
+import subprocess
+
+from .base import Peer, Setting
 
 
 class Stunnel(Peer):
@@ -31,4 +33,6 @@ class Stunnel(Peer):
 
     @classmethod
     def version(cls, setting: Setting) -> str:
-        return first_line(["stunnel", "-version"]).split(" on ")[0]
+        command = ["stunnel", "-version"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+        return next(line for line in done.stdout.splitlines() if line.startswith("stunnel ")).split(" on ")[0]

@@ -25,7 +25,7 @@ class Refused(Case):
         self.agent.wait_for(self.application)
 
     def ps(self, pair, remote=None, *flags):
-        return self.lab.near.run(needs.farport(), "ps", remote or self.agent.remote, *pair.flags(), *flags, seconds=20)
+        return self.lab.near.run(needs.farport(), "ps", remote or self.agent.remote, *pair.flags(), *flags, seconds=10)
 
     def assert_agent_refuses(self, pair, *words):
         """That the agent turns a certificate away, tells its log why, and the caller hears of it."""
@@ -90,7 +90,9 @@ class Refused(Case):
     def test_a_certificate_of_another_ca(self):
         pair = self.others.client("tools")
         pair.ca = self.lab.tools_pair.ca
-        self.assert_agent_refuses(pair, "CA")
+        # Several times, since the refusal comes sometimes before and sometimes after the first request.
+        for _ in range(8):
+            self.assert_agent_refuses(pair, "CA")
 
     def test_a_certificate_that_has_expired(self):
         self.assert_agent_refuses_in_handshake(self.lab.authority.with_dates("expired", -10, -1), "expired")
