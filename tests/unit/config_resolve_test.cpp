@@ -1,0 +1,130 @@
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include "auth_fixtures.hpp"
+#include "config/resolve.hpp"
+
+using namespace farport::config;
+using farport::auth::test::TemporaryDirectory;
+
+namespace {
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+Flags agent_flags() {
+  Flags flags;
+  flags.listen = {"127.0.0.1:9000"};
+  flags.tls_cert = "c";
+  flags.tls_key = "k";
+  flags.tls_ca = "a";
+  flags.allow_cn = {"alice"};
+  return flags;
+}
+
+std::string problems_of(const Flags& flags) {
+  const auto settings = resolve_serve(flags);
+  std::string all;
+  if (!settings) {
+    for (const std::string& problem : settings.error()) all += problem + "\n";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("flags win over the environment, the environment over the file") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  flags.config = directory.file("agent.toml", "listen = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n"
+                                              "[runtimes]\nsearch = \"/from-file\"\n[tls]\nca = \"/file-ca\"\n");
+  flags.tls_ca.reset();
+  take_environment(flags, environment({{"FARPORT_LISTEN", "127.0.0.1:2"},
+                                       {"FARPORT_LOG_LEVEL", "debug"},
+                                       {"FARPORT_SEARCH", "/one,/two"}}));
+  const auto settings = resolve_serve(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->listen == std::vector<Address>{{"127.0.0.1", 9000}});
+  CHECK(settings->log.level == "debug");
+  CHECK(settings->log.format == "json");
+  CHECK(settings->search == std::vector<std::string>{"/one", "/two"});
+  CHECK(settings->tls.ca == "/file-ca");
+  CHECK(settings->tls.cert == "c");
+}
+
+TEST_CASE("rules by flags replace those of the file") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  flags.config = directory.file("agent.toml", "[allow]\nall = true\ncn = [\"bob\"]\n");
+  const auto settings = resolve_serve(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->allow.cn == std::vector<std::string>{"alice"});
+  CHECK_FALSE(settings->allow.all);
+}
+
+TEST_CASE("an agent that could serve nobody refuses to start") {
+  Flags flags = agent_flags();
+  CHECK(problems_of(flags).empty());
+  flags.allow_cn.clear();
+  CHECK_THAT(problems_of(flags), Catch::Contains("nobody could connect"));
+  flags = agent_flags();
+  flags.listen.clear();
+  CHECK_THAT(problems_of(flags), Catch::Contains("nothing to listen on"));
+  flags.insecure_loopback = "127.0.0.1:9001";
+  CHECK(problems_of(flags).empty());
+  flags.insecure_loopback = "10.0.0.1:9001";
+  CHECK_THAT(problems_of(flags), Catch::Contains("is not a loopback address"));
+  flags = agent_flags();
+  flags.tls_key.reset();
+  CHECK_THAT(problems_of(flags), Catch::Contains("--tls-key") && Catch::Contains("FARPORT_TLS_KEY"));
+  flags = agent_flags();
+  flags.listen = {"9000"};
+  flags.runtime = {"orders"};
+  CHECK_THAT(problems_of(flags), Catch::Contains("the port is missing") && Catch::Contains("NAME=PATH"));
+}
+
+TEST_CASE("a remote is an address or a profile") {
+  const TemporaryDirectory directory;
+  Flags flags;
+  flags.config = directory.file("config.toml", "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n"
+                                               "[remotes.prod-orders]\naddress = \"orders:9000\"\n"
+                                               "server_name = \"orders\"\ntls = { ca = \"/own-ca\" }\n");
+  flags.remotes = {"prod-orders", "10.0.0.2:9000"};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->remotes.size() == 2);
+  CHECK(settings->remotes[0].addresses == std::vector<Address>{{"orders", 9000}});
+  CHECK(settings->remotes[0].server_name == "orders");
+  CHECK(settings->remotes[0].tls.ca == "/own-ca");
+  CHECK(settings->remotes[0].tls.cert == "/c");
+  CHECK(settings->remotes[1].tls.ca == "/a");
+
+  flags.remotes = {"prod-ordres"};
+  const auto wrong = resolve_connect(flags);
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK_THAT(wrong.error().front(), Catch::Contains("did you mean \"prod-orders\"?"));
+}
+
+TEST_CASE("run resolves remotes that are named in the tool's arguments") {
+  Flags flags;
+  flags.tls_cert = "c";
+  flags.tls_key = "k";
+  flags.tls_ca = "a";
+  flags.tool = {"dotnet-trace", "ps"};
+  const auto settings = resolve_run(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->remotes.empty());
+  CHECK(settings->log.level == "error");
+  const auto remote = settings->resolve_remote("orders:9000");
+  REQUIRE(remote.has_value());
+  CHECK(remote->tls.cert == "c");
+  CHECK_FALSE(settings->resolve_remote("orders").has_value());
+  flags.tool.clear();
+  CHECK_FALSE(resolve_run(flags).has_value());
+}
