@@ -2,7 +2,8 @@
 //
 // A turn of the loop is: poll for I/O, resume every coroutine that became ready (each once), then run the
 // turn-end hooks, which write out what those coroutines left behind (so that many small frames make one
-// write). Coroutines are only ever resumed from here, never from inside a library's callback.
+// write); again, a few times, for what has become ready by that. Coroutines are only ever resumed from here,
+// never from inside a library's callback.
 //
 // Sockets are polled edge-triggered in an epoll set of our own: two system calls in a socket's life, where
 // libuv's uv_poll_t takes two each time somebody begins to wait; and timers are nodes in a tree of our own,
@@ -90,6 +91,7 @@ class Loop {
   void run_until(const bool& done);
   void poll();
   void fire_timers();
+  [[nodiscard]] bool busy() const { return !ready_.empty() || !turn_ends_.empty(); }
   [[nodiscard]] int poll_timeout() const;
 
   uv_loop_t uv_{};
