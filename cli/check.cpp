@@ -1,11 +1,12 @@
 // farport check: what is right and what is wrong with a configuration.
-#include <unistd.h>
+#include "auth/check.hpp"
 
 #include <cstdio>
 #include <filesystem>
 
+#include <unistd.h>
+
 #include "auth/allow.hpp"
-#include "auth/check.hpp"
 #include "cli/commands.hpp"
 #include "config/resolve.hpp"
 #include "config/values.hpp"
@@ -34,7 +35,9 @@ class Report {
   int problems_ = 0;
 };
 
-auth::TlsFiles files_of(const config::TlsFiles& tls) { return {tls.cert, tls.key, tls.ca}; }
+auth::TlsFiles files_of(const config::TlsFiles& tls) {
+  return {tls.cert, tls.key, tls.ca};
+}
 
 void check_directory(Report& report, const std::string& what, const std::string& path, int access) {
   std::error_code error;
@@ -48,7 +51,8 @@ void check_directory(Report& report, const std::string& what, const std::string&
 }
 
 void check_agent(Report& report, const config::ServeSettings& settings) {
-  for (const config::Address& address : settings.listen) report.add(Level::ok, "listens on " + to_string(address));
+  for (const config::Address& address : settings.listen)
+    report.add(Level::ok, "listens on " + to_string(address));
   if (settings.insecure_loopback) {
     report.add(Level::warning, "listens on " + to_string(*settings.insecure_loopback) +
                                    " without TLS: every process of this host may use it");
@@ -61,10 +65,12 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
   } else if (settings.allow.all) {
     report.add(Level::warning, "every certificate of the CA is allowed (--allow-all)");
   } else {
-    const std::size_t rules = settings.allow.cn.size() + settings.allow.dns.size() + settings.allow.uri.size();
+    const std::size_t rules =
+        settings.allow.cn.size() + settings.allow.dns.size() + settings.allow.uri.size();
     report.add(Level::ok, std::to_string(rules) + " rules say who may connect");
   }
-  for (const std::string& path : settings.search) check_directory(report, "search directory", path, R_OK | X_OK);
+  for (const std::string& path : settings.search)
+    check_directory(report, "search directory", path, R_OK | X_OK);
   for (const config::NamedSocket& named : settings.runtimes) {
     report.add(Level::ok, "the runtime " + named.name + " is expected at " + named.path);
   }
@@ -72,14 +78,16 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
 
 void check_mirror(Report& report, const config::ConnectSettings& settings) {
   for (const config::RemoteSettings& remote : settings.remotes) {
-    for (const config::Address& address : remote.addresses) report.add(Level::ok, "dials " + to_string(address));
+    for (const config::Address& address : remote.addresses)
+      report.add(Level::ok, "dials " + to_string(address));
     report.add(auth::check_tls_files(files_of(remote.tls), auth::Side::client));
   }
   check_directory(report, "socket directory", settings.socket_dir, W_OK | X_OK);
   // The longest name that is made there: the widest pid and start time.
   const std::string name = "/dotnet-diagnostic-dsrouter-4194304-99999999999-socket";
   if (settings.socket_dir.size() + name.size() > transport::kMaxUnixPath) {
-    report.add(Level::problem, "the socket directory's path is too long: sockets' paths have at most 107 bytes");
+    report.add(Level::problem,
+               "the socket directory's path is too long: sockets' paths have at most 107 bytes");
   }
 }
 

@@ -38,8 +38,9 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Eve
 int connect(const config::ConnectSettings& settings) {
   const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
   // The table shows what the log would say; only what has no place in it is logged.
-  const auto log = make_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
-                            settings.log.format);
+  const auto log =
+      make_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
+               settings.log.format);
   if (!log) return report(log.error());
   auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);

@@ -1,9 +1,9 @@
 #include "cli/mirror_view.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
+
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -38,7 +38,9 @@ std::string status_line(const router::LinkRow& link) {
 
 }  // namespace
 
-ViewKind view_for_terminal() { return ::isatty(STDOUT_FILENO) != 0 ? ViewKind::table : ViewKind::none; }
+ViewKind view_for_terminal() {
+  return ::isatty(STDOUT_FILENO) != 0 ? ViewKind::table : ViewKind::none;
+}
 
 void MirrorView::show(const router::Mirror& mirror) {
   if (kind_ == ViewKind::table) draw_table(mirror);
@@ -49,8 +51,9 @@ void MirrorView::draw_table(const router::Mirror& mirror) {
   const std::size_t width = terminal_width(STDOUT_FILENO);
   std::vector<TableRow> rows{{"PID", "NAME", "REMOTE PID", "HOST", "VERSION", "STATE", "CONNECTIONS"}};
   for (const router::MirrorRow& row : mirror.rows()) {
-    rows.push_back({std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid), row.agent,
-                    row.runtime.version, row.connected ? std::string(to_string(row.runtime.state)) : "reconnecting",
+    rows.push_back({std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid),
+                    row.agent, row.runtime.version,
+                    row.connected ? std::string(to_string(row.runtime.state)) : "reconnecting",
                     std::to_string(row.active)});
   }
   std::string text = format_table(rows, width);
@@ -58,7 +61,8 @@ void MirrorView::draw_table(const router::Mirror& mirror) {
     const std::string line = status_line(link);
     if (!line.empty()) text += format_table({{line}}, width);
   }
-  if (rows.size() > 1) text += format_table({{"Use these PIDs with any dotnet diagnostic tool. Ctrl-C ends."}}, width);
+  if (rows.size() > 1)
+    text += format_table({{"Use these PIDs with any dotnet diagnostic tool. Ctrl-C ends."}}, width);
   // Back to the table's first line, and everything below it away.
   if (lines_ > 0) std::printf("\x1b[%zuF\x1b[J", lines_);
   std::fputs(text.c_str(), stdout);
@@ -68,7 +72,8 @@ void MirrorView::draw_table(const router::Mirror& mirror) {
 
 void MirrorView::print_changes(const router::Mirror& mirror) {
   std::map<std::string, std::string> now;
-  for (const router::MirrorRow& row : mirror.rows()) now[row.agent + " " + row.runtime.id] = object_of(row).dump();
+  for (const router::MirrorRow& row : mirror.rows())
+    now[row.agent + " " + row.runtime.id] = object_of(row).dump();
   for (const auto& [key, object] : last_json_) {
     if (!now.contains(key)) print_event("removed", object);
   }

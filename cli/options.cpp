@@ -1,11 +1,11 @@
 #include "cli/options.hpp"
 
+#include <algorithm>
+#include <cstdio>
+
 #include <nghttp2/nghttp2ver.h>
 #include <openssl/crypto.h>
 #include <uv.h>
-
-#include <algorithm>
-#include <cstdio>
 
 #include <CLI/CLI.hpp>
 
@@ -29,13 +29,13 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const char* about,
 }
 
 /// A flag that may be given several times, each time with one value.
-void add_list(CLI::App* command, const std::string& name, std::vector<std::string>& into, const std::string& help,
-              const std::string& type) {
+void add_list(CLI::App* command, const std::string& name, std::vector<std::string>& into,
+              const std::string& help, const std::string& type) {
   command->add_option(name, into, help)->type_name(type)->allow_extra_args(false);
 }
 
-void add_value(CLI::App* command, const std::string& name, std::optional<std::string>& into, const std::string& help,
-               const std::string& type) {
+void add_value(CLI::App* command, const std::string& name, std::optional<std::string>& into,
+               const std::string& help, const std::string& type) {
   command->add_option(name, into, help)->type_name(type);
 }
 
@@ -43,33 +43,40 @@ void add_common(CLI::App* command, config::Flags& flags) {
   add_value(command, "--config", flags.config, "Configuration file (TOML) [FARPORT_CONFIG]", "FILE");
   add_value(command, "--tls-cert", flags.tls_cert, "Our certificate, PEM [FARPORT_TLS_CERT]", "FILE");
   add_value(command, "--tls-key", flags.tls_key, "Its private key, PEM [FARPORT_TLS_KEY]", "FILE");
-  add_value(command, "--tls-ca", flags.tls_ca, "The CA of the other side's certificate, PEM [FARPORT_TLS_CA]", "FILE");
-  add_value(command, "--log-level", flags.log_level, "trace, debug, info, warn, error or off [FARPORT_LOG_LEVEL]",
-            "LEVEL");
+  add_value(command, "--tls-ca", flags.tls_ca, "The CA of the other side's certificate, PEM [FARPORT_TLS_CA]",
+            "FILE");
+  add_value(command, "--log-level", flags.log_level,
+            "trace, debug, info, warn, error or off [FARPORT_LOG_LEVEL]", "LEVEL");
   add_value(command, "--log-format", flags.log_format, "text or json [FARPORT_LOG_FORMAT]", "FORMAT");
 }
 
 void add_agent_flags(CLI::App* command, config::Flags& flags) {
-  add_list(command, "--listen", flags.listen, "Address to listen on; may be repeated [FARPORT_LISTEN]", "ADDR:PORT");
+  add_list(command, "--listen", flags.listen, "Address to listen on; may be repeated [FARPORT_LISTEN]",
+           "ADDR:PORT");
   add_list(command, "--search", flags.search,
            "Directory with diagnostic sockets; may be repeated [FARPORT_SEARCH; $TMPDIR, else /tmp]", "DIR");
   add_list(command, "--runtime", flags.runtime,
-           "A runtime's diagnostic socket at a path of its own; may be repeated [FARPORT_RUNTIME]", "NAME=PATH");
+           "A runtime's diagnostic socket at a path of its own; may be repeated [FARPORT_RUNTIME]",
+           "NAME=PATH");
   add_list(command, "--allow-cn", flags.allow_cn,
            "Allow certificates with this common name; may be repeated [FARPORT_ALLOW_CN]", "NAME");
   add_list(command, "--allow-dns", flags.allow_dns, "… with this DNS name [FARPORT_ALLOW_DNS]", "NAME");
   add_list(command, "--allow-uri", flags.allow_uri,
-           "… with a URI that matches (SPIFFE; * is one path segment, ** the rest) [FARPORT_ALLOW_URI]", "PATTERN");
+           "… with a URI that matches (SPIFFE; * is one path segment, ** the rest) [FARPORT_ALLOW_URI]",
+           "PATTERN");
   command->add_flag("--allow-all", flags.allow_all, "Allow every certificate of the CA [FARPORT_ALLOW_ALL]");
-  add_value(command, "--insecure-loopback", flags.insecure_loopback,
-            "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",
-            "ADDR:PORT");
+  add_value(
+      command, "--insecure-loopback", flags.insecure_loopback,
+      "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",
+      "ADDR:PORT");
 }
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
   add_value(command, "--server-name", flags.server_name,
-            "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]", "NAME");
-  return command->add_option("AGENT", flags.remotes, "HOST:PORT of an agent, or a profile of the configuration file");
+            "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]",
+            "NAME");
+  return command->add_option("AGENT", flags.remotes,
+                             "HOST:PORT of an agent, or a profile of the configuration file");
 }
 
 void add_mirror_flags(CLI::App* command, config::Flags& flags) {
@@ -81,10 +88,13 @@ void add_mirror_flags(CLI::App* command, config::Flags& flags) {
            "Mirror only these: name, pid, id or glob; may be repeated [FARPORT_SELECT]", "PATTERN");
 }
 
-void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about, CertsIssueSettings& into) {
+void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about,
+                     CertsIssueSettings& into) {
   CLI::App* command = certs->add_subcommand(name, about);
   command->add_option("DIR", into.directory, "The directory of ca.crt and ca.key")->required();
-  command->add_option("--name", into.name, "Common name, and the name of the files")->required()->type_name("NAME");
+  command->add_option("--name", into.name, "Common name, and the name of the files")
+      ->required()
+      ->type_name("NAME");
   add_list(command, "--dns", into.dns, "A DNS name; may be repeated", "NAME");
   add_list(command, "--ip", into.ips, "An IP address; may be repeated", "ADDRESS");
   add_list(command, "--uri", into.uris, "A URI, such as a SPIFFE ID; may be repeated", "URI");
@@ -173,7 +183,8 @@ struct Parser {
   CLI::App* check = nullptr;
 };
 
-[[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error, const std::vector<std::string>& words) {
+[[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
+                             const std::vector<std::string>& words) {
   std::fprintf(stderr, "farport: %s\n", error.what());
   const std::vector<std::string> known = parser.words();
   for (const std::string& word : words) {

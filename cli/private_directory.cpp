@@ -1,13 +1,13 @@
 #include "cli/private_directory.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "router/local_files.hpp"
 
@@ -34,7 +34,8 @@ void remove_abandoned(const std::string& base) {
   for (const auto& entry : fs::directory_iterator(base, ignored)) {
     struct stat status {};
     const std::string path = entry.path();
-    if (!entry.path().filename().string().starts_with(kPrefix) || ::lstat(path.c_str(), &status) != 0) continue;
+    if (!entry.path().filename().string().starts_with(kPrefix) || ::lstat(path.c_str(), &status) != 0)
+      continue;
     if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) continue;
     if (std::time(nullptr) - status.st_ctime > kJudgedAfterSeconds && !router::has_live_mirror(path)) {
       abandoned.push_back(entry.path());

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"

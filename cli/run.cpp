@@ -1,8 +1,7 @@
 // farport run: a tool with a private mirror.
-#include <csignal>
-
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include "base/log.hpp"
 #include "cli/commands.hpp"
@@ -34,7 +33,9 @@ Result<std::vector<config::RemoteSettings>> all_remotes(const config::RunSetting
     if (!*port) continue;
     auto remote = settings.resolve_remote((*port)->agent);
     if (!remote) return tl::unexpected(remote.error());
-    const auto same = [&](const config::RemoteSettings& known) { return known.addresses == remote->addresses; };
+    const auto same = [&](const config::RemoteSettings& known) {
+      return known.addresses == remote->addresses;
+    };
     if (std::none_of(remotes.begin(), remotes.end(), same)) remotes.push_back(std::move(*remote));
   }
   if (remotes.empty()) {
@@ -66,7 +67,8 @@ Result<std::vector<std::string>> rewrite(const router::Mirror& mirror, std::vect
     if (!value) return tl::unexpected(value.error());
     if (target.kind == ToolTarget::Kind::name) {
       // By name the tool might find another process of this host: the pid is sure.
-      const std::string option = target.prefix.starts_with("--") || target.prefix.empty() ? "--process-id" : "-p";
+      const std::string option =
+          target.prefix.starts_with("--") || target.prefix.empty() ? "--process-id" : "-p";
       if (target.prefix.empty()) {
         arguments[target.argument - 1] = option;
       } else {
@@ -100,7 +102,8 @@ Task<Result<int>> run_tool(transport::Loop& loop, router::Mirror& mirror, const 
   ToolProcess& running = **process;
   // The terminal sends Ctrl-C to both: the tool decides what it means. Others reach only us.
   const transport::SignalWatch terminal(loop, {SIGINT, SIGQUIT}, [](int) {});
-  const transport::SignalWatch others(loop, {SIGTERM, SIGHUP}, [&running](int number) { running.signal(number); });
+  const transport::SignalWatch others(loop, {SIGTERM, SIGHUP},
+                                      [&running](int number) { running.signal(number); });
   const int code = co_await running.wait();
   co_return code;
 }

@@ -12,7 +12,8 @@ namespace {
 
 using transport::Loop;
 
-Result<std::vector<transport::Address>> resolve_all(Loop& loop, const std::vector<config::Address>& addresses) {
+Result<std::vector<transport::Address>> resolve_all(Loop& loop,
+                                                    const std::vector<config::Address>& addresses) {
   std::vector<transport::Address> all;
   for (const config::Address& address : addresses) {
     const auto resolved = loop.run(transport::resolve(loop, address.host, address.port));
@@ -62,7 +63,8 @@ int serve(const config::ServeSettings& settings) {
   };
   auto context = server_context(settings);
   if (!context) return fatal(context.error(), kUsage);
-  auto allowed = auth::AllowList::make({settings.allow.cn, settings.allow.dns, settings.allow.uri, settings.allow.all});
+  auto allowed =
+      auth::AllowList::make({settings.allow.cn, settings.allow.dns, settings.allow.uri, settings.allow.all});
   if (!allowed) return fatal(allowed.error(), kUsage);
   Loop loop;
   auto prepared = agent_settings(loop, settings);

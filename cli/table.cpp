@@ -1,14 +1,16 @@
 #include "cli/table.hpp"
 
+#include <algorithm>
+
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace farport::cli {
 namespace {
 
-bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+bool starts_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
 
 std::size_t columns(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));

@@ -42,7 +42,8 @@ std::vector<ToolTarget> find_targets(const std::vector<std::string>& arguments) 
         targets.push_back({kind, i + 1, {}, arguments[i + 1]});
       } else if (argument.size() > option.size() && argument.starts_with(option) &&
                  (argument[option.size()] == '=' || argument[option.size()] == ':')) {
-        targets.push_back({kind, i, argument.substr(0, option.size() + 1), argument.substr(option.size() + 1)});
+        targets.push_back(
+            {kind, i, argument.substr(0, option.size() + 1), argument.substr(option.size() + 1)});
       }
     }
   }

@@ -1,10 +1,10 @@
 #include "cli/tool_process.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdlib>
 #include <cstring>
+
+#include <unistd.h>
 
 namespace farport::cli {
 namespace {
@@ -37,7 +37,8 @@ std::string in_dotnet_tools(const std::string& name) {
 
 }  // namespace
 
-Result<std::unique_ptr<ToolProcess>> ToolProcess::start(transport::Loop& loop, std::vector<std::string> arguments,
+Result<std::unique_ptr<ToolProcess>> ToolProcess::start(transport::Loop& loop,
+                                                        std::vector<std::string> arguments,
                                                         const std::string& tmpdir) {
   auto tool = std::make_unique<ToolProcess>(loop);
   std::vector<std::string> environment = environment_with(tmpdir);
@@ -73,8 +74,9 @@ Result<std::unique_ptr<ToolProcess>> ToolProcess::start(transport::Loop& loop, s
     result = spawn();
   }
   if (result == 0) return tool;
-  return fail_errno("start", arguments[0], -result,
-                    result == UV_ENOENT ? "install it with: dotnet tool install --global " + arguments[0] : "");
+  return fail_errno(
+      "start", arguments[0], -result,
+      result == UV_ENOENT ? "install it with: dotnet tool install --global " + arguments[0] : "");
 }
 
 transport::Task<int> ToolProcess::wait() {
@@ -82,6 +84,8 @@ transport::Task<int> ToolProcess::wait() {
   co_return *exit_code_;
 }
 
-void ToolProcess::signal(int number) { uv_process_kill(process_.get(), number); }
+void ToolProcess::signal(int number) {
+  uv_process_kill(process_.get(), number);
+}
 
 }  // namespace farport::cli

@@ -20,8 +20,8 @@ class Reader {
   explicit Reader(std::string path) : path_(std::move(path)) {}
 
   void problem(const toml::source_region& where, const std::string& what) {
-    errors_.push_back(path_ + ":" + std::to_string(where.begin.line) + ":" + std::to_string(where.begin.column) +
-                      ": " + what);
+    errors_.push_back(path_ + ":" + std::to_string(where.begin.line) + ":" +
+                      std::to_string(where.begin.column) + ": " + what);
   }
   FileErrors take_errors() { return std::move(errors_); }
   [[nodiscard]] bool ok() const { return errors_.empty(); }
@@ -125,7 +125,8 @@ void read_table(Reader& reader, const toml::node& node, const Schema<Target>& sc
     std::vector<std::string> words;
     for (const auto& [word, setter] : schema) words.push_back(word);
     const std::string meant = nearest(name, words);
-    reader.problem(key.source(), "unknown key \"" + name + "\"" + (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+    reader.problem(key.source(), "unknown key \"" + name + "\"" +
+                                     (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
   }
 }
 
@@ -145,7 +146,10 @@ const Schema<File>& log_schema() {
          r.choice(n, f.log.level, {"trace", "debug", "info", "warn", "error", "off"});
          f.has_log_level = true;
        }},
-      {"format", [](Reader& r, const toml::node& n, File& f) { r.choice(n, f.log.format, {"text", "json"}); }},
+      {"format",
+       [](Reader& r, const toml::node& n, File& f) {
+         r.choice(n, f.log.format, {"text", "json"});
+       }},
   };
   return schema;
 }
@@ -177,7 +181,8 @@ const Schema<AllowRules>& allow_schema() {
 
 const Schema<File>& limits_schema() {
   static const Schema<File> schema{
-      {"handshake_timeout", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.handshake_timeout); }},
+      {"handshake_timeout",
+       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.handshake_timeout); }},
       {"first_message_timeout",
        [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.first_message_timeout); }},
   };
@@ -195,7 +200,8 @@ const Schema<RemoteSettings>& remote_schema() {
   static const Schema<RemoteSettings> schema{
       {"address", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.addresses(n, s.addresses); }},
       {"server_name", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.text(n, s.server_name); }},
-      {"tls", [](Reader& r, const toml::node& n, RemoteSettings& s) { read_table(r, n, tls_schema(), s.tls); }},
+      {"tls",
+       [](Reader& r, const toml::node& n, RemoteSettings& s) { read_table(r, n, tls_schema(), s.tls); }},
       {"select", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.texts(n, s.select); }},
   };
   return schema;
@@ -255,7 +261,8 @@ tl::expected<File, FileErrors> read_file(const std::string& path) {
 
 std::string default_file() {
   const char* config_home = std::getenv("XDG_CONFIG_HOME");
-  if (config_home != nullptr && config_home[0] == '/') return std::string(config_home) + "/farport/config.toml";
+  if (config_home != nullptr && config_home[0] == '/')
+    return std::string(config_home) + "/farport/config.toml";
   const char* home = std::getenv("HOME");
   return home == nullptr ? std::string() : std::string(home) + "/.config/farport/config.toml";
 }

@@ -36,7 +36,8 @@ struct Flags {
   std::vector<std::string> tool;
 };
 
-/// Looks a variable up; nothing where it isn't set. Handed in, so that tests have an environment of their own.
+/// Looks a variable up; nothing where it isn't set. Handed in, so that tests have an environment of their
+/// own.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 /// The process's own environment.
 [[nodiscard]] Environment process_environment();

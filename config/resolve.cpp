@@ -147,7 +147,8 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   ServeSettings settings;
   settings.listen = resolver.many(flags.listen, parse_address, file.listen);
   settings.insecure_loopback = file.insecure_loopback;
-  if (flags.insecure_loopback) settings.insecure_loopback = resolver.parsed(*flags.insecure_loopback, parse_address);
+  if (flags.insecure_loopback)
+    settings.insecure_loopback = resolver.parsed(*flags.insecure_loopback, parse_address);
   settings.tls = resolver.tls(file.tls);
   settings.log = resolver.log();
   settings.search = Resolver::many(flags.search, file.search);

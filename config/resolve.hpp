@@ -1,4 +1,5 @@
-// From flags, environment and file to settings: flags win over the environment, the environment over the file.
+// From flags, environment and file to settings: flags win over the environment, the environment over the
+// file.
 #pragma once
 
 #include "config/file.hpp"

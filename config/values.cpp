@@ -63,9 +63,14 @@ Result<Milliseconds> parse_duration(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  const std::int64_t factor = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
+  const std::int64_t factor = unit == "ms"  ? 1
+                              : unit == "s" ? 1000
+                              : unit == "m" ? 60'000
+                              : unit == "h" ? 3'600'000
+                                            : 0;
   if (error != std::errc() || factor == 0 || number <= 0 || number > kLongest / factor) {
-    return fail("use the duration", text, "it must be a whole number with a unit", "write for example 500ms, 5s, 2m or 1h");
+    return fail("use the duration", text, "it must be a whole number with a unit",
+                "write for example 500ms, 5s, 2m or 1h");
   }
   return Milliseconds(number * factor);
 }

@@ -91,8 +91,8 @@ TEST_CASE("what is wrong with a file is said with its place") {
   CHECK(only("tls = 3") == "/etc/farport/agent.toml:1:7: this must be a table");
   CHECK(only("[log]\nlevel = \"loud\"") ==
         "/etc/farport/agent.toml:2:9: \"loud\" is not one of trace, debug, info, warn, error, off");
-  CHECK_THAT(only("listen = [\"nowhere\"]"), Catch::StartsWith("/etc/farport/agent.toml:1:11: ") &&
-                                                 Catch::Contains("the port is missing"));
+  CHECK_THAT(only("listen = [\"nowhere\"]"),
+             Catch::StartsWith("/etc/farport/agent.toml:1:11: ") && Catch::Contains("the port is missing"));
   CHECK_THAT(only("[runtimes]\nrescan = \"soon\""), Catch::StartsWith("/etc/farport/agent.toml:2:10: "));
   CHECK_THAT(only("[runtimes]\nrescan = 5"), Catch::Contains("this must be a string"));
   CHECK_THAT(only("[remotes.x]\nserver_name = \"y\""), Catch::Contains("the remote \"x\" has no address"));
@@ -106,5 +106,6 @@ TEST_CASE("all mistakes are reported, not only the first") {
 TEST_CASE("a file that can't be read is named") {
   const auto file = read_file("/nowhere/agent.toml");
   REQUIRE_FALSE(file.has_value());
-  CHECK(file.error().front() == "cannot read the configuration /nowhere/agent.toml: No such file or directory");
+  CHECK(file.error().front() ==
+        "cannot read the configuration /nowhere/agent.toml: No such file or directory");
 }

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
-
 #include <filesystem>
 #include <fstream>
+
+#include <catch2/catch.hpp>
 
 #include "auth_fixtures.hpp"
 #include "config/resolve.hpp"
@@ -42,8 +42,9 @@ std::string problems_of(const Flags& flags) {
 TEST_CASE("flags win over the environment, the environment over the file") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
-  flags.config = directory.file("agent.toml", "listen = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n"
-                                              "[runtimes]\nsearch = \"/from-file\"\n[tls]\nca = \"/file-ca\"\n");
+  flags.config = directory.file("agent.toml",
+                                "listen = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n"
+                                "[runtimes]\nsearch = \"/from-file\"\n[tls]\nca = \"/file-ca\"\n");
   flags.tls_ca.reset();
   take_environment(flags, environment({{"FARPORT_LISTEN", "127.0.0.1:2"},
                                        {"FARPORT_LOG_LEVEL", "debug"},
@@ -92,9 +93,10 @@ TEST_CASE("an agent that could serve nobody refuses to start") {
 TEST_CASE("a remote is an address or a profile") {
   const TemporaryDirectory directory;
   Flags flags;
-  flags.config = directory.file("config.toml", "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n"
-                                               "[remotes.prod-orders]\naddress = \"orders:9000\"\n"
-                                               "server_name = \"orders\"\ntls = { ca = \"/own-ca\" }\n");
+  flags.config = directory.file("config.toml",
+                                "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n"
+                                "[remotes.prod-orders]\naddress = \"orders:9000\"\n"
+                                "server_name = \"orders\"\ntls = { ca = \"/own-ca\" }\n");
   flags.remotes = {"prod-orders", "10.0.0.2:9000"};
   const auto settings = resolve_connect(flags);
   REQUIRE(settings.has_value());
