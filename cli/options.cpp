@@ -22,9 +22,11 @@ std::string version_text() {
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
 }
 
-CLI::App* add_command(CLI::App& app, const std::string& name, const char* about, const char* examples) {
-  CLI::App* command = app.add_subcommand(name, about);
-  command->footer(std::string("\n") + examples);
+/// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
+CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
+                      const char* examples) {
+  CLI::App* command = app.add_subcommand(name, summary);
+  command->footer(std::string("\n") + about + "\n\n" + examples);
   return command;
 }
 
@@ -108,30 +110,33 @@ struct Parser {
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text());
 
-    serve = add_command(app, "serve", kServeAbout, kServeExamples);
+    serve = add_command(app, "serve", "The agent, beside the runtimes: offers them over mutual TLS",
+                        kServeAbout, kServeExamples);
     add_agent_flags(serve, line.flags);
     add_common(serve, line.flags);
 
-    connect = add_command(app, "connect", kConnectAbout, kConnectExamples);
+    connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
+                          kConnectAbout, kConnectExamples);
     add_remotes(connect, line.flags)->required();
     add_mirror_flags(connect, line.flags);
     connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
     add_common(connect, line.flags);
 
-    run = add_command(app, "run", kRunAbout, kRunExamples);
+    run = add_command(app, "run", "Runs one tool with a private mirror", kRunAbout, kRunExamples);
     add_remotes(run, line.flags);
     add_list(run, "--select", line.flags.select, "Mirror only these: name, pid, id or glob; may be repeated",
              "PATTERN");
     add_common(run, line.flags);
 
-    ps = add_command(app, "ps", kPsAbout, kPsExamples);
+    ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
     add_remotes(ps, line.flags)->required();
     ps->add_flag("--json", line.flags.json, "Print a JSON array");
     add_common(ps, line.flags);
 
     add_certs();
 
-    check = add_command(app, "check", kCheckAbout, kCheckExamples);
+    check = add_command(app, "check", "Says what is right and wrong with a configuration", kCheckAbout,
+                        kCheckExamples);
     add_remotes(check, line.flags);
     add_agent_flags(check, line.flags);
     add_mirror_flags(check, line.flags);
@@ -139,7 +144,7 @@ struct Parser {
   }
 
   void add_certs() {
-    certs = add_command(app, "certs", kCertsAbout, kCertsExamples);
+    certs = add_command(app, "certs", "Makes a small CA and certificates", kCertsAbout, kCertsExamples);
     certs->require_subcommand(1);
     CLI::App* init = certs->add_subcommand("init", "Makes a CA: DIR/ca.crt and DIR/ca.key");
     init->add_option("DIR", line.certs_init.directory, "A directory; made if it isn't there")->required();

@@ -61,6 +61,8 @@ int ps(const config::PsSettings& settings) {
   transport::Loop loop;
   const Listing listing = loop.run(list_all(loop, std::move(*agents)));
   for (const Error& failure : listing.failures) report(failure);
+  // A table without an agent would only say again that nothing answered; a script still gets its array.
+  if (listing.agents.empty() && !settings.json) return kFailure;
   const std::string text = settings.json ? as_json(listing) : as_table(listing);
   std::fputs(text.c_str(), stdout);
   return listing.failures.empty() ? kSuccess : kFailure;
