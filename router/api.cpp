@@ -6,7 +6,6 @@
 
 #include "base/version.hpp"
 #include "ipc/commands.hpp"
-#include "router/diagnostic_port.hpp"
 #include "router/http_status.hpp"
 #include "router/relay.hpp"
 #include "router/runtime_json.hpp"
@@ -66,9 +65,9 @@ std::string about(const AgentServices& services, const Caller& caller) {
 Task<Result<std::unique_ptr<transport::FdStream>>> open_runtime(AgentServices& services,
                                                                 std::string runtime_id,
                                                                 std::vector<std::byte> message) {
-  std::string path = services.registry.socket_path(runtime_id);
-  if (path.empty()) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
-  auto runtime = co_await connect_port(services.loop, std::move(path));
+  RuntimePort* port = services.registry.port(runtime_id);
+  if (port == nullptr) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
+  auto runtime = co_await port->open();
   if (!runtime) co_return runtime;
   const IoStatus written = co_await (*runtime)->write(message);
   if (written != IoStatus::ok) co_return tl::unexpected((*runtime)->error());

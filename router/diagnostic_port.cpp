@@ -101,9 +101,14 @@ Task<void> DiagnosticPort::follow() {
     }
     Runtime runtime = contact->runtime;
     if (!name_.empty()) runtime.name = name_;
-    log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
     {
-      const auto entry = registry_.add(runtime, path_, !name_.empty());
+      const auto entry = registry_.add(runtime, *this, !name_.empty());
+      if (!entry) {
+        report(entry.error());
+        co_await transport::sleep(loop_, retry_);
+        continue;
+      }
+      log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
       co_await until_ended(std::move(*contact));
     }
     log_->info("{} (pid {}) has ended", runtime.name, runtime.pid);
@@ -121,6 +126,7 @@ Task<Result<DiagnosticPort::Contact>> DiagnosticPort::make_contact() {
   // Opened before the answer comes: whoever answers lived then, so the descriptor is of that process and
   // not of a later one with the same pid.
   if (peer->pid > 0) contact.pidfd = open_pidfd(peer->pid);
+  process_ = *peer;
   Result<Runtime> runtime = co_await probe(std::move(*connection), path_);
   if (!runtime) co_return tl::unexpected(runtime.error());
   // A runtime that is just starting knows its command line only in part: the program, without arguments.

@@ -30,7 +30,8 @@ struct SocketFile {
 transport::Task<Result<std::unique_ptr<transport::FdStream>>> connect_port(transport::Loop& loop,
                                                                            std::string path);
 
-class DiagnosticPort {
+/// A listen port, which is found as a socket file.
+class DiagnosticPort final : public RuntimePort {
  public:
   /// `name`: what the user calls the runtime here; empty: what it calls itself.
   DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, std::string path, std::string name,
@@ -39,6 +40,10 @@ class DiagnosticPort {
   /// Lists the runtime in the registry while it lives. Says once what is wrong with a socket that can't be
   /// used, and tries again every `retry`. Never ends by itself: cancel it when the file has gone.
   transport::Task<void> follow();
+
+  transport::Task<Connection> open() override { return connect_port(loop_, path_); }
+  [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
+  [[nodiscard]] const std::string& path() const override { return path_; }
 
  private:
   struct Contact;
@@ -52,6 +57,7 @@ class DiagnosticPort {
   std::string path_;
   std::string name_;
   transport::Milliseconds retry_;
+  transport::PeerCredentials process_;
   std::string reported_;
 };
 

@@ -18,23 +18,49 @@ std::string_view to_string(RuntimeEvent::Kind kind) {
   return "listed";
 }
 
-std::unique_ptr<Registry::Entry> Registry::add(Runtime runtime, std::string socket_path, bool named) {
-  auto entry = std::make_unique<Entry>(*this, runtime.id, std::move(socket_path));
-  const auto [place, is_new] = listed_.try_emplace(runtime.id);
-  Listed& listed = place->second;
-  listed.entries.push_back(entry.get());
-  if (is_new) {
+namespace {
+
+bool same_process(const transport::PeerCredentials& a, const transport::PeerCredentials& b) {
+  return a.uid == b.uid && (a.pid == b.pid || a.pid == 0 || b.pid == 0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
+  const auto known = listed_.find(runtime.id);
+  if (known != listed_.end() &&
+      !same_process(known->second.entries.front()->port_.process(), port.process())) {
+    return fail("list the runtime at", port.path(),
+                "another process has its identity " + runtime.id + " already: " + known->second.runtime.name +
+                    " at " + known->second.entries.front()->port_.path(),
+                "find out which of the two is not what it says");
+  }
+  auto entry = std::make_unique<Entry>(*this, runtime.id, port);
+  if (known == listed_.end()) {
+    Listed& listed = listed_[runtime.id];
+    listed.entries.push_back(entry.get());
     listed.runtime = std::move(runtime);
     tell(RuntimeEvent::Kind::added, listed.runtime);
     return entry;
   }
-  if (!named) runtime.name = listed.runtime.name;
-  runtime.since = listed.runtime.since;
-  if (runtime != listed.runtime) {
-    listed.runtime = std::move(runtime);
-    tell(RuntimeEvent::Kind::changed, listed.runtime);
-  }
+  known->second.entries.push_back(entry.get());
+  if (!named) runtime.name = known->second.runtime.name;
+  change(known->second, std::move(runtime));
   return entry;
+}
+
+void Registry::update(Entry& entry, Runtime runtime) {
+  const auto place = listed_.find(entry.id_);
+  if (place == listed_.end()) return;
+  runtime.name = place->second.runtime.name;
+  change(place->second, std::move(runtime));
+}
+
+void Registry::change(Listed& listed, Runtime runtime) {
+  runtime.since = listed.runtime.since;
+  if (runtime == listed.runtime) return;
+  listed.runtime = std::move(runtime);
+  tell(RuntimeEvent::Kind::changed, listed.runtime);
 }
 
 void Registry::remove(Entry& entry) {
@@ -81,9 +107,9 @@ Result<Runtime> Registry::choose(std::string_view wanted) const {
   return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit", "name one of " + choice);
 }
 
-std::string Registry::socket_path(std::string_view id) const {
+RuntimePort* Registry::port(std::string_view id) const {
   const auto place = listed_.find(id);
-  return place == listed_.end() ? std::string() : place->second.entries.front()->socket_path_;
+  return place == listed_.end() ? nullptr : &place->second.entries.front()->port_;
 }
 
 std::unique_ptr<Registry::Watch> Registry::watch() {

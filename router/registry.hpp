@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "router/runtime.hpp"
+#include "router/runtime_port.hpp"
 #include "transport/event.hpp"
 
 namespace farport::router {
@@ -31,17 +32,18 @@ class Registry {
 
   /// A place of the runtime where it can be reached: it is listed while it has one. Ends with the object.
   class Entry;
-  /// Lists a runtime that is reached through the listen port at `socket_path`. A runtime may have several
-  /// ports (same id): it is listed once, under the name that was configured for one of them.
-  [[nodiscard]] std::unique_ptr<Entry> add(Runtime runtime, std::string socket_path, bool named);
+  /// Lists a runtime that is reached through `port`, which outlives the entry. A runtime may have several
+  /// ports (same id): it is listed once, under the name that was configured for one of them. Errors: another
+  /// process is listed with that id, which only somebody who pretends to be it can have.
+  [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, RuntimePort& port, bool named);
 
   [[nodiscard]] std::vector<Runtime> all() const;
   [[nodiscard]] const Runtime* find(std::string_view id) const;
   /// The runtime that a person means: an id, a pid or a name; with an empty text, the only one. Errors say
   /// what there is to choose from.
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted) const;
-  /// A diagnostic port of the runtime; empty when it is gone.
-  [[nodiscard]] std::string socket_path(std::string_view id) const;
+  /// A diagnostic port of the runtime; nullptr when it is gone.
+  [[nodiscard]] RuntimePort* port(std::string_view id) const;
 
   /// Tells of all runtimes now and of every change from now on.
   class Watch;
@@ -53,6 +55,8 @@ class Registry {
     std::vector<Entry*> entries;
   };
   void remove(Entry& entry);
+  void update(Entry& entry, Runtime runtime);
+  void change(Listed& listed, Runtime runtime);
   void tell(RuntimeEvent::Kind kind, const Runtime& runtime);
 
   transport::Loop& loop_;
@@ -62,17 +66,20 @@ class Registry {
 
 class Registry::Entry {
  public:
-  Entry(Registry& registry, std::string id, std::string socket_path)
-      : registry_(registry), id_(std::move(id)), socket_path_(std::move(socket_path)) {}
+  Entry(Registry& registry, std::string id, RuntimePort& port)
+      : registry_(registry), id_(std::move(id)), port_(port) {}
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   ~Entry() { registry_.remove(*this); }
+
+  /// Tells that the runtime has changed: its state, or what it says of itself. Name, id and time stay.
+  void update(Runtime runtime) { registry_.update(*this, std::move(runtime)); }
 
  private:
   friend class Registry;
   Registry& registry_;
   std::string id_;
-  std::string socket_path_;
+  RuntimePort& port_;
 };
 
 class Registry::Watch {
