@@ -17,7 +17,7 @@ struct FileClose {
 
 }  // namespace
 
-void release_startup_memory() {
+void release_idle_memory() {
   ::malloc_trim(0);
   const std::unique_ptr<std::FILE, FileClose> maps(std::fopen("/proc/self/maps", "re"));
   char line[512];

@@ -3,9 +3,9 @@
 
 namespace farport {
 
-/// Gives back what only starting up needed: free heap, and pages of program text, which the kernel reads
-/// again when they are run again. Starting touches most of the libraries' code once; serving needs little of
-/// it.
-void release_startup_memory();
+/// Gives back what starting up, or work that is done, needed: free heap, and pages of program text, which the
+/// kernel reads again when they are run again. Starting touches most of the libraries' code once; serving
+/// needs little of it.
+void release_idle_memory();
 
 }  // namespace farport

@@ -6,7 +6,9 @@
 
 #include <unistd.h>
 
-#include "auth/allow.hpp"
+#include "auth/policy.hpp"
+#include "auth/subject.hpp"
+#include "cli/command_name.hpp"
 #include "cli/commands.hpp"
 #include "config/resolve.hpp"
 #include "config/values.hpp"
@@ -50,6 +52,17 @@ void check_directory(Report& report, const std::string& what, const std::string&
   }
 }
 
+void check_policy(Report& report, const auth::PolicyRules& rules) {
+  const auto policy = auth::Policy::make(rules);
+  if (!policy) return report.add(Level::problem, policy.error().message());
+  for (const auth::Grant& grant : rules.grants) {
+    const std::string role = grant.role.empty() ? std::string(auth::kObserver) : grant.role;
+    const bool open = grant.identity.all;
+    report.add(open ? Level::warning : Level::ok,
+               grant.text + " gives the role " + role + (open ? " to every certificate of the CA" : ""));
+  }
+}
+
 void check_agent(Report& report, const config::ServeSettings& settings) {
   for (const config::Address& address : settings.listen)
     report.add(Level::ok, "listens on " + to_string(address));
@@ -58,17 +71,7 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
                                    " without TLS: every process of this host may use it");
   }
   if (!settings.listen.empty()) report.add(auth::check_tls_files(files_of(settings.tls), auth::Side::server));
-  const auto allowed =
-      auth::AllowList::make({settings.allow.cn, settings.allow.dns, settings.allow.uri, settings.allow.all});
-  if (!allowed) {
-    report.add(Level::problem, allowed.error().message());
-  } else if (settings.allow.all) {
-    report.add(Level::warning, "every certificate of the CA is allowed (--allow-all)");
-  } else {
-    const std::size_t rules =
-        settings.allow.cn.size() + settings.allow.dns.size() + settings.allow.uri.size();
-    report.add(Level::ok, std::to_string(rules) + " rules say who may connect");
-  }
+  check_policy(report, settings.policy);
   for (const std::string& path : settings.search)
     check_directory(report, "search directory", path, R_OK | X_OK);
   for (const config::NamedSocket& named : settings.runtimes) {
@@ -91,10 +94,41 @@ void check_mirror(Report& report, const config::ConnectSettings& settings) {
   }
 }
 
+/// What somebody may do with the agent's configuration.
+void check_as(Report& report, const config::ServeSettings& settings, const config::Flags& flags) {
+  const auto policy = auth::Policy::make(settings.policy);
+  const auto identity = auth::parse_identity(*flags.as);
+  if (!policy) return report.add(Level::problem, policy.error().message());
+  if (!identity) return report.add(Level::problem, identity.error().message());
+  const auth::Access access = policy->access_of(*identity);
+  const auth::RuntimeTraits runtime{flags.runtime_name.value_or(""), {}, 0, 0};
+  for (const std::string_view permission : auth::all_permissions()) {
+    if (!flags.command.empty() && permission != flags.command) continue;
+    const auth::Verdict verdict = access.may(permission, runtime);
+    if (verdict.allowed) {
+      report.add(Level::ok,
+                 std::string(permission) + ": allowed by " + verdict.rule + ", role " + verdict.role);
+    } else {
+      report.add(flags.command.empty() ? Level::warning : Level::problem, "refused: " + verdict.why);
+    }
+  }
+  for (const auth::Grant* grant : access.grants()) {
+    if (grant->runtimes.empty() || flags.runtime_name) continue;
+    report.add(Level::warning, grant->text + " gives the role " + grant->role +
+                                   " for some runtimes only: ask with --on NAME");
+  }
+}
+
 }  // namespace
 
 int check(const config::Flags& flags) {
   Report report;
+  if (!flags.command.empty()) {
+    const Result<void> known = check_command_name(flags.command);
+    if (!known) return cli::report(known.error(), kUsage);
+    if (!flags.as)
+      return cli::report(std::vector<std::string>{"--command needs --as: who wants to send it?"});
+  }
   const auto explain = [&](const auto& settings, auto check_settings) {
     if (settings) {
       check_settings(report, *settings);
@@ -102,7 +136,10 @@ int check(const config::Flags& flags) {
       for (const std::string& problem : settings.error()) report.add(Level::problem, problem);
     }
   };
-  if (flags.remotes.empty()) {
+  if (flags.as) {
+    explain(config::resolve_serve(flags),
+            [&](Report& into, const config::ServeSettings& settings) { check_as(into, settings, flags); });
+  } else if (flags.remotes.empty()) {
     explain(config::resolve_serve(flags), check_agent);
   } else {
     explain(config::resolve_connect(flags), check_mirror);

@@ -54,6 +54,14 @@ inline constexpr const char* kPsExamples = R"(Examples:
   farport ps orders.example:9000
   farport ps prod-orders --json)";
 
+inline constexpr const char* kCanIAbout =
+    "Asks an agent what our certificate may do there: each command, on which runtimes, by which grant, or "
+    "what\n"
+    "it would take. With a command the exit code is 0 where it is allowed and 1 where it isn't.";
+inline constexpr const char* kCanIExamples = R"(Examples:
+  farport can-i orders.example:9000
+  farport can-i prod-orders GenerateCoreDump3)";
+
 inline constexpr const char* kCertsAbout =
     "Makes a small CA and certificates (ECDSA P-256, 90 days) for those who have no PKI at hand.";
 inline constexpr const char* kCertsExamples = R"(Examples:
@@ -63,10 +71,14 @@ inline constexpr const char* kCertsExamples = R"(Examples:
 
 inline constexpr const char* kCheckAbout =
     "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
-    "remotes it checks what connect would use, otherwise what serve would. Exit code 0 if nothing is wrong.";
+    "remotes it checks what connect would use, otherwise what serve would. Exit code 0 if nothing is wrong.\n"
+    "With --as it says what somebody may do with the agent's configuration, without an agent: exit code 0 "
+    "if\n"
+    "the --command is allowed.";
 inline constexpr const char* kCheckExamples = R"(Examples:
   farport check --config /etc/farport/agent.toml
   farport check prod-orders
+  farport check --config /etc/farport/agent.toml --as CN=alice --command GenerateCoreDump3
   farport check --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt --listen 0.0.0.0:9000 --allow-cn alice)";
 
 }  // namespace farport::cli

@@ -61,22 +61,36 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
            "A runtime's diagnostic socket at a path of its own; may be repeated [FARPORT_RUNTIME]",
            "NAME=PATH");
   add_list(command, "--allow-cn", flags.allow_cn,
-           "Allow certificates with this common name; may be repeated [FARPORT_ALLOW_CN]", "NAME");
-  add_list(command, "--allow-dns", flags.allow_dns, "… with this DNS name [FARPORT_ALLOW_DNS]", "NAME");
+           "Give certificates with this common name a role (observer, operator, admin, or one of the "
+           "configuration's; default observer); may be repeated [FARPORT_ALLOW_CN]",
+           "NAME[=ROLE]");
+  add_list(command, "--allow-dns", flags.allow_dns, "… with this DNS name [FARPORT_ALLOW_DNS]",
+           "NAME[=ROLE]");
   add_list(command, "--allow-uri", flags.allow_uri,
            "… with a URI that matches (SPIFFE; * is one path segment, ** the rest) [FARPORT_ALLOW_URI]",
-           "PATTERN");
-  command->add_flag("--allow-all", flags.allow_all, "Allow every certificate of the CA [FARPORT_ALLOW_ALL]");
+           "PATTERN[=ROLE]");
+  command->add_flag("--allow-all{}", flags.allow_all,
+                    "… every certificate of the CA: --allow-all or --allow-all=ROLE [FARPORT_ALLOW_ALL]");
+  add_value(command, "--audit", flags.audit,
+            "Where the audit log goes: stderr, syslog, off, or a file [FARPORT_AUDIT; stderr]", "WHERE");
+  add_value(command, "--dump-directory", flags.dump_directory,
+            "Directory for dumps that runtimes can write to [FARPORT_DUMP_DIRECTORY; found out]", "DIR");
+  add_value(command, "--dump-runtime-directory", flags.dump_runtime_directory,
+            "Where runtimes see that directory, if elsewhere [FARPORT_DUMP_RUNTIME_DIRECTORY]", "DIR");
   add_value(
       command, "--insecure-loopback", flags.insecure_loopback,
       "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",
-      "ADDR:PORT");
+      "ADDR:PORT[=ROLE]");
 }
 
-CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
+void add_server_name(CLI::App* command, config::Flags& flags) {
   add_value(command, "--server-name", flags.server_name,
             "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]",
             "NAME");
+}
+
+CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
+  add_server_name(command, flags);
   return command->add_option("AGENT", flags.remotes,
                              "HOST:PORT of an agent, or a profile of the configuration file");
 }
@@ -133,11 +147,28 @@ struct Parser {
     ps->add_flag("--json", line.flags.json, "Print a JSON array");
     add_common(ps, line.flags);
 
+    can_i =
+        add_command(app, "can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples);
+    can_i
+        ->add_option("AGENT", line.flags.remotes,
+                     "HOST:PORT of an agent, or a profile of the configuration file")
+        ->required()
+        ->expected(1);
+    can_i->add_option("COMMAND", line.flags.command,
+                      "A command, such as GenerateCoreDump3; all where none is given");
+    add_server_name(can_i, line.flags);
+    add_common(can_i, line.flags);
+
     add_certs();
 
     check = add_command(app, "check", "Says what is right and wrong with a configuration", kCheckAbout,
                         kCheckExamples);
     add_remotes(check, line.flags);
+    add_value(check, "--as", line.flags.as, "Say what this identity may do with the agent's configuration",
+              "CN=NAME[,OU=…,DNS=…,URI=…,PIN=…]");
+    check->add_option("--command", line.flags.command, "… and whether it may send this command")
+        ->type_name("COMMAND");
+    add_value(check, "--on", line.flags.runtime_name, "… to a runtime of this name", "NAME");
     add_agent_flags(check, line.flags);
     add_mirror_flags(check, line.flags);
     add_common(check, line.flags);
@@ -160,6 +191,7 @@ struct Parser {
     if (connect->parsed()) return Command::connect;
     if (run->parsed()) return Command::run;
     if (ps->parsed()) return Command::ps;
+    if (can_i->parsed()) return Command::can_i;
     if (check->parsed()) return Command::check;
     if (certs->got_subcommand("init")) return Command::certs_init;
     return certs->got_subcommand("server") ? Command::certs_server : Command::certs_client;
@@ -184,6 +216,7 @@ struct Parser {
   CLI::App* connect = nullptr;
   CLI::App* run = nullptr;
   CLI::App* ps = nullptr;
+  CLI::App* can_i = nullptr;
   CLI::App* certs = nullptr;
   CLI::App* check = nullptr;
 };

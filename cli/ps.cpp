@@ -13,27 +13,40 @@
 namespace farport::cli {
 namespace {
 
+struct AgentRuntimes {
+  std::string address;
+  std::vector<router::Runtime> runtimes;
+};
+
 struct Listing {
-  std::vector<router::AgentRuntimes> agents;
+  std::vector<AgentRuntimes> agents;
   std::vector<Error> failures;
 };
+
+void add_lists(Listing& listing, const std::vector<router::AgentAnswer>& answers) {
+  for (const router::AgentAnswer& answer : answers) {
+    auto runtimes = router::runtimes_from_json(answer.body);
+    if (runtimes) {
+      listing.agents.push_back({answer.address, std::move(*runtimes)});
+    } else {
+      listing.failures.push_back(runtimes.error());
+    }
+  }
+}
 
 transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Listing listing;
   for (const router::MirroredAgent& agent : agents) {
-    auto lists = co_await router::list_runtimes(loop, agent.address, agent.context.get());
-    if (!lists) {
-      listing.failures.push_back(lists.error());
-      continue;
-    }
-    for (router::AgentRuntimes& list : *lists) listing.agents.push_back(std::move(list));
+    const auto answers = co_await router::ask_agent(loop, agent.address, agent.context.get(), "/v1/runtimes");
+    if (!answers) listing.failures.push_back(answers.error());
+    if (answers) add_lists(listing, *answers);
   }
   co_return listing;
 }
 
 std::string as_json(const Listing& listing) {
   nlohmann::json all = nlohmann::json::array();
-  for (const router::AgentRuntimes& agent : listing.agents) {
+  for (const AgentRuntimes& agent : listing.agents) {
     for (nlohmann::json runtime : nlohmann::json::parse(router::to_json(agent.runtimes))) {
       runtime["agent"] = agent.address;
       all.push_back(std::move(runtime));
@@ -44,7 +57,7 @@ std::string as_json(const Listing& listing) {
 
 std::string as_table(const Listing& listing) {
   std::vector<TableRow> rows{{"PID", "NAME", "AGENT", "VERSION", "STATE", "SINCE", "COMMAND LINE"}};
-  for (const router::AgentRuntimes& agent : listing.agents) {
+  for (const AgentRuntimes& agent : listing.agents) {
     for (const router::Runtime& runtime : agent.runtimes) {
       rows.push_back({std::to_string(runtime.pid), runtime.name, agent.address, runtime.version,
                       std::string(to_string(runtime.state)), runtime.since, runtime.command_line});

@@ -63,20 +63,23 @@ int serve(const config::ServeSettings& settings) {
   };
   auto context = server_context(settings);
   if (!context) return fatal(context.error(), kUsage);
-  auto allowed =
-      auth::AllowList::make({settings.allow.cn, settings.allow.dns, settings.allow.uri, settings.allow.all});
-  if (!allowed) return fatal(allowed.error(), kUsage);
+  auto policy = auth::Policy::make(settings.policy);
+  if (!policy) return fatal(policy.error(), kUsage);
   Loop loop;
+  auto audit = router::Audit::open(loop, *log, settings.audit);
+  if (!audit) return fatal(audit.error(), kFailure);
   auto prepared = agent_settings(loop, settings);
   if (!prepared) return fatal(prepared.error(), kFailure);
-  router::Agent agent(loop, *log, std::move(*prepared), std::move(*context), std::move(*allowed));
+  router::Agent agent(loop, *log, std::move(*prepared), std::move(*context), std::move(*policy),
+                      std::move(*audit));
   const Result<void> listening = agent.listen();
   if (!listening) return fatal(listening.error(), kFailure);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&](int number) {
     (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     agent.stop();
   });
-  release_startup_memory();
+  const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) { agent.reopen_audit(); });
+  release_idle_memory();
   loop.run(agent.run());
   return kSuccess;
 }

@@ -7,128 +7,11 @@
 #include <fstream>
 #include <iterator>
 
-#include <toml++/toml.h>
-
-#include "config/values.hpp"
+#include "config/file_grants.hpp"
+#include "config/file_reader.hpp"
 
 namespace farport::config {
 namespace {
-
-/// Reads nodes into values; collects what is wrong, with its place.
-class Reader {
- public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
-
-  void problem(const toml::source_region& where, const std::string& what) {
-    errors_.push_back(path_ + ":" + std::to_string(where.begin.line) + ":" +
-                      std::to_string(where.begin.column) + ": " + what);
-  }
-  FileErrors take_errors() { return std::move(errors_); }
-  [[nodiscard]] bool ok() const { return errors_.empty(); }
-
-  void text(const toml::node& node, std::string& into) {
-    if (const auto value = node.value_exact<std::string>()) {
-      into = *value;
-    } else {
-      wrong_type(node, "a string");
-    }
-  }
-  void flag(const toml::node& node, bool& into) {
-    if (const auto value = node.value_exact<bool>()) {
-      into = *value;
-    } else {
-      wrong_type(node, "true or false");
-    }
-  }
-  void path(const toml::node& node, std::string& into) {
-    text(node, into);
-    if (!into.empty()) into = absolute(into);
-  }
-  void texts(const toml::node& node, std::vector<std::string>& into) {
-    each(node, [&](const toml::node& element) { text(element, into.emplace_back()); });
-  }
-  void paths(const toml::node& node, std::vector<std::string>& into) {
-    each(node, [&](const toml::node& element) { path(element, into.emplace_back()); });
-  }
-  void address(const toml::node& node, Address& into) { parsed(node, parse_address, into); }
-  void addresses(const toml::node& node, std::vector<Address>& into) {
-    each(node, [&](const toml::node& element) { address(element, into.emplace_back()); });
-  }
-  void duration(const toml::node& node, Milliseconds& into) { parsed(node, parse_duration, into); }
-  void choice(const toml::node& node, std::string& into, const std::vector<std::string>& allowed) {
-    text(node, into);
-    for (const std::string& word : allowed) {
-      if (into == word) return;
-    }
-    std::string list;
-    for (const std::string& word : allowed) list += (list.empty() ? "" : ", ") + word;
-    if (node.is_string()) problem(node.source(), "\"" + into + "\" is not one of " + list);
-  }
-  /// A table whose keys are the user's own words.
-  template <typename Each>
-  void free_table(const toml::node& node, Each each_entry) {
-    const toml::table* table = node.as_table();
-    if (table == nullptr) return wrong_type(node, "a table");
-    for (const auto& [key, value] : *table) each_entry(std::string(key.str()), value);
-  }
-
- private:
-  void wrong_type(const toml::node& node, const char* expected) {
-    problem(node.source(), std::string("this must be ") + expected);
-  }
-  /// The elements of an array; a single value stands for an array of one.
-  template <typename Each>
-  void each(const toml::node& node, Each each_element) {
-    const toml::array* array = node.as_array();
-    if (array == nullptr) return each_element(node);
-    for (const toml::node& element : *array) each_element(element);
-  }
-  template <typename T>
-  void parsed(const toml::node& node, Result<T> (*parse)(std::string_view), T& into) {
-    const auto value = node.value_exact<std::string>();
-    if (!value) return wrong_type(node, "a string");
-    const Result<T> result = parse(*value);
-    if (result) {
-      into = *result;
-    } else {
-      problem(node.source(), result.error().message());
-    }
-  }
-  [[nodiscard]] std::string absolute(const std::string& path) const {
-    std::error_code error;
-    const auto directory = std::filesystem::absolute(path_, error).parent_path();
-    return (directory / path).lexically_normal().string();
-  }
-
-  std::string path_;
-  FileErrors errors_;
-};
-
-/// The keys of a table and what each one sets in a Target.
-template <typename Target>
-using Schema = std::map<std::string, void (*)(Reader&, const toml::node&, Target&)>;
-
-template <typename Target>
-void read_table(Reader& reader, const toml::node& node, const Schema<Target>& schema, Target& target) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) {
-    reader.problem(node.source(), "this must be a table");
-    return;
-  }
-  for (const auto& [key, value] : *table) {
-    const std::string name(key.str());
-    const auto entry = schema.find(name);
-    if (entry != schema.end()) {
-      entry->second(reader, value, target);
-      continue;
-    }
-    std::vector<std::string> words;
-    for (const auto& [word, setter] : schema) words.push_back(word);
-    const std::string meant = nearest(name, words);
-    reader.problem(key.source(), "unknown key \"" + name + "\"" +
-                                     (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
-  }
-}
 
 const Schema<TlsFiles>& tls_schema() {
   static const Schema<TlsFiles> schema{
@@ -169,12 +52,20 @@ const Schema<File>& runtimes_schema() {
   return schema;
 }
 
-const Schema<AllowRules>& allow_schema() {
-  static const Schema<AllowRules> schema{
-      {"cn", [](Reader& r, const toml::node& n, AllowRules& a) { r.texts(n, a.cn); }},
-      {"dns", [](Reader& r, const toml::node& n, AllowRules& a) { r.texts(n, a.dns); }},
-      {"uri", [](Reader& r, const toml::node& n, AllowRules& a) { r.texts(n, a.uri); }},
-      {"all", [](Reader& r, const toml::node& n, AllowRules& a) { r.flag(n, a.all); }},
+const Schema<File>& audit_schema() {
+  static const Schema<File> schema{
+      {"to", [](Reader& r, const toml::node& n, File& f) { r.audit(n, f.audit); }},
+  };
+  return schema;
+}
+
+const Schema<DumpSettings>& dump_schema() {
+  static const Schema<DumpSettings> schema{
+      {"directory", [](Reader& r, const toml::node& n, DumpSettings& d) { r.path(n, d.directory); }},
+      {"runtime_directory",
+       [](Reader& r, const toml::node& n, DumpSettings& d) { r.text(n, d.runtime_directory); }},
+      {"max_size", [](Reader& r, const toml::node& n, DumpSettings& d) { r.bytes(n, d.max_bytes); }},
+      {"keep_free", [](Reader& r, const toml::node& n, DumpSettings& d) { r.bytes(n, d.keep_free_bytes); }},
   };
   return schema;
 }
@@ -221,12 +112,15 @@ void read_remotes(Reader& reader, const toml::node& node, File& file) {
 const Schema<File>& file_schema() {
   static const Schema<File> schema{
       {"listen", [](Reader& r, const toml::node& n, File& f) { r.addresses(n, f.listen); }},
-      {"insecure_loopback",
-       [](Reader& r, const toml::node& n, File& f) { r.address(n, f.insecure_loopback.emplace()); }},
+      {"insecure_loopback", [](Reader& r, const toml::node& n, File& f) { r.text(n, f.insecure_loopback); }},
       {"tls", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, tls_schema(), f.tls); }},
       {"log", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, log_schema(), f); }},
       {"runtimes", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, runtimes_schema(), f); }},
-      {"allow", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, allow_schema(), f.allow); }},
+      {"roles", [](Reader& r, const toml::node& n, File& f) { read_roles(r, n, f.roles); }},
+      {"grants", [](Reader& r, const toml::node& n, File& f) { read_grants(r, n, f.grants); }},
+      {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
+      {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
+      {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
       {"limits", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, limits_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
       {"remotes", read_remotes},

@@ -12,14 +12,17 @@ namespace farport::config {
 /// What a file says. Members that it leaves out have their defaults.
 struct File {
   std::vector<Address> listen;
-  std::optional<Address> insecure_loopback;
+  std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
   TlsFiles tls;
   LogSettings log;
   bool has_log_level = false;
   std::vector<std::string> search;
   std::vector<NamedSocket> named;
   Milliseconds rescan{5000};
-  AllowRules allow;
+  std::vector<auth::RoleRule> roles;
+  std::vector<auth::Grant> grants;
+  std::string audit = "stderr";
+  DumpSettings dump;
   Milliseconds handshake_timeout{10'000};
   Milliseconds first_message_timeout{10'000};
   std::string socket_dir;

@@ -46,9 +46,13 @@ void take_environment(Flags& flags, const Environment& environment) {
   many(flags.allow_dns, "FARPORT_ALLOW_DNS");
   many(flags.allow_uri, "FARPORT_ALLOW_URI");
   if (!flags.allow_all) {
-    const std::string all = environment("FARPORT_ALLOW_ALL").value_or("");
-    flags.allow_all = all == "1" || all == "true";
+    flags.allow_all = environment("FARPORT_ALLOW_ALL");
+    if (flags.allow_all == "0" || flags.allow_all == "false") flags.allow_all.reset();
+    if (flags.allow_all == "1" || flags.allow_all == "true") flags.allow_all = "";
   }
+  one(flags.audit, "FARPORT_AUDIT");
+  one(flags.dump_directory, "FARPORT_DUMP_DIRECTORY");
+  one(flags.dump_runtime_directory, "FARPORT_DUMP_RUNTIME_DIRECTORY");
   one(flags.server_name, "FARPORT_SERVER_NAME");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");

@@ -24,7 +24,10 @@ struct Flags {
   std::vector<std::string> allow_cn;
   std::vector<std::string> allow_dns;
   std::vector<std::string> allow_uri;
-  bool allow_all = false;
+  std::optional<std::string> allow_all;  ///< The role; empty: the default one.
+  std::optional<std::string> audit;
+  std::optional<std::string> dump_directory;
+  std::optional<std::string> dump_runtime_directory;
 
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
   std::optional<std::string> server_name;
@@ -32,6 +35,10 @@ struct Flags {
   std::vector<std::string> socket;
   std::vector<std::string> select;
   bool json = false;
+
+  std::string command;                      ///< Of `can-i` and `check --as`: a command's name; empty: all.
+  std::optional<std::string> as;            ///< Of `check`: an identity.
+  std::optional<std::string> runtime_name;  ///< Of `check --as`: a runtime's name.
 
   std::vector<std::string> tool;
 };

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "config/grants.hpp"
 #include "config/values.hpp"
 
 namespace farport::config {
@@ -123,6 +124,20 @@ bool is_loopback(const Address& address) {
   return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::absolute(path, error).lexically_normal().string();
+}
+
+std::vector<auth::Grant> grants_of(const Flags& flags) {
+  std::vector<auth::Grant> grants;
+  for (const std::string& text : flags.allow_cn) grants.push_back(short_grant(GrantKind::cn, text));
+  for (const std::string& text : flags.allow_dns) grants.push_back(short_grant(GrantKind::dns, text));
+  for (const std::string& text : flags.allow_uri) grants.push_back(short_grant(GrantKind::uri, text));
+  if (flags.allow_all) grants.push_back(allow_all(*flags.allow_all));
+  return grants;
+}
+
 void check_serve(Resolver& resolver, const ServeSettings& settings) {
   if (settings.listen.empty() && !settings.insecure_loopback) {
     resolver.problem("nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000");
@@ -131,11 +146,15 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
     resolver.problem("--insecure-loopback " + to_string(*settings.insecure_loopback) +
                      " is not a loopback address: without TLS use only 127.0.0.1 or [::1]");
   }
+  if (!settings.dump.runtime_directory.empty() && settings.dump.directory.empty()) {
+    resolver.problem("dump.runtime_directory says where runtimes see dump.directory, which is not given");
+  }
   if (settings.listen.empty()) return;
   resolver.require_tls(settings.tls, "the agent");
-  if (settings.allow.empty()) {
+  if (settings.policy.grants.empty()) {
     resolver.problem(
-        "nobody could connect: give --allow-cn NAME, --allow-dns NAME, --allow-uri PATTERN or --allow-all");
+        "nobody could connect: give --allow-cn NAME[=ROLE], --allow-dns, --allow-uri or --allow-all, or "
+        "[[grants]] in the configuration file");
   }
 }
 
@@ -146,17 +165,26 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   const File& file = resolver.file();
   ServeSettings settings;
   settings.listen = resolver.many(flags.listen, parse_address, file.listen);
-  settings.insecure_loopback = file.insecure_loopback;
-  if (flags.insecure_loopback)
-    settings.insecure_loopback = resolver.parsed(*flags.insecure_loopback, parse_address);
+  const std::string loopback = flags.insecure_loopback.value_or(file.insecure_loopback);
+  if (!loopback.empty()) {
+    const auto [address, role] = split_role(loopback);
+    settings.insecure_loopback = resolver.parsed(address, parse_address);
+    settings.policy.loopback_role = role;
+  }
   settings.tls = resolver.tls(file.tls);
   settings.log = resolver.log();
   settings.search = Resolver::many(flags.search, file.search);
   settings.runtimes = resolver.many(flags.runtime, parse_named_socket, file.named);
   if (settings.search.empty()) settings.search.push_back(temporary_directory());
-  // The rules come from one place: flags that narrow must not be widened by a file.
-  const AllowRules given{flags.allow_cn, flags.allow_dns, flags.allow_uri, flags.allow_all};
-  settings.allow = given.empty() ? file.allow : given;
+  settings.policy.roles = file.roles;
+  // The grants come from one place: flags that narrow must not be widened by a file.
+  settings.policy.grants = grants_of(flags);
+  if (settings.policy.grants.empty()) settings.policy.grants = file.grants;
+  settings.audit = file.audit;
+  if (flags.audit) settings.audit = resolver.parsed(*flags.audit, parse_audit).value_or("");
+  settings.dump = file.dump;
+  if (flags.dump_directory) settings.dump.directory = absolute(*flags.dump_directory);
+  if (flags.dump_runtime_directory) settings.dump.runtime_directory = *flags.dump_runtime_directory;
   settings.rescan = file.rescan;
   settings.handshake_timeout = file.handshake_timeout;
   settings.first_message_timeout = file.first_message_timeout;
@@ -171,8 +199,7 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   settings.remotes = resolver.remotes();
   settings.socket_dir = flags.socket_dir.value_or(resolver.file().socket_dir);
   if (settings.socket_dir.empty()) settings.socket_dir = temporary_directory();
-  std::error_code error;
-  settings.socket_dir = std::filesystem::absolute(settings.socket_dir, error).lexically_normal().string();
+  settings.socket_dir = absolute(settings.socket_dir);
   settings.sockets = resolver.many<NamedSocket>(flags.socket, parse_named_socket, {});
   settings.json = flags.json;
   settings.log = resolver.log();
@@ -184,6 +211,13 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
 Resolved<PsSettings> resolve_ps(const Flags& flags) {
   Resolver resolver(flags, true);
   PsSettings settings{resolver.remotes(), flags.json};
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<CanISettings> resolve_can_i(const Flags& flags) {
+  Resolver resolver(flags, true);
+  CanISettings settings{resolver.remotes(), flags.command};
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
 }

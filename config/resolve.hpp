@@ -17,6 +17,7 @@ using Resolved = tl::expected<T, Problems>;
 [[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);
 [[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
 [[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags);
+[[nodiscard]] Resolved<CanISettings> resolve_can_i(const Flags& flags);
 [[nodiscard]] Resolved<RunSettings> resolve_run(const Flags& flags);
 
 }  // namespace farport::config

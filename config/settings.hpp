@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "auth/rules.hpp"
 #include "base/error.hpp"
 
 namespace farport::config {
@@ -41,13 +42,12 @@ struct NamedSocket {
   bool operator==(const NamedSocket&) const = default;
 };
 
-/// Who may connect. Empty: nobody.
-struct AllowRules {
-  std::vector<std::string> cn;
-  std::vector<std::string> dns;
-  std::vector<std::string> uri;
-  bool all = false;
-  [[nodiscard]] bool empty() const { return cn.empty() && dns.empty() && uri.empty() && !all; }
+/// How dumps are taken.
+struct DumpSettings {
+  std::string directory;          ///< Where the agent sees them; empty: found out for each runtime.
+  std::string runtime_directory;  ///< Where the runtimes see that directory; empty: at the same path.
+  std::uint64_t max_bytes = 64ULL << 30;
+  std::uint64_t keep_free_bytes = 256ULL << 20;  ///< Of the file system that a dump is written to.
 };
 
 struct ServeSettings {
@@ -57,7 +57,9 @@ struct ServeSettings {
   LogSettings log;
   std::vector<std::string> search;    ///< Directories; never empty: $TMPDIR, else /tmp.
   std::vector<NamedSocket> runtimes;  ///< Listen ports at paths of their own.
-  AllowRules allow;
+  auth::PolicyRules policy;
+  std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
+  DumpSettings dump;
   Milliseconds rescan{5000};
   Milliseconds handshake_timeout{10'000};
   Milliseconds first_message_timeout{10'000};
@@ -84,6 +86,11 @@ struct ConnectSettings {
 struct PsSettings {
   std::vector<RemoteSettings> remotes;
   bool json = false;
+};
+
+struct CanISettings {
+  std::vector<RemoteSettings> remotes;
+  std::string command;  ///< Empty: all.
 };
 
 struct RunSettings {

@@ -85,6 +85,34 @@ Result<NamedSocket> parse_named_socket(std::string_view text) {
   return NamedSocket{std::string(text.substr(0, equals)), path.lexically_normal().string()};
 }
 
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const int shift = unit.empty() ? 0 : unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : -1;
+  if (error != std::errc() || shift < 0 || number == 0 || number > (1ULL << 62) >> shift) {
+    return fail("use the size", text, "it must be a whole number, with a unit or of bytes",
+                "write for example 500MiB or 64GiB");
+  }
+  return number << shift;
+}
+
+WithRole split_role(std::string_view text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos) return {std::string(text), {}};
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Result<std::string> parse_audit(std::string_view text) {
+  if (text == "stderr" || text == "syslog" || text == "off") return std::string(text);
+  if (text.find('/') == std::string_view::npos) {
+    return fail("use the audit", text, "it is not stderr, syslog or off, nor a path with a slash in it",
+                "write for example /var/log/farport/audit.jsonl");
+  }
+  std::error_code error;
+  return std::filesystem::absolute(std::string(text), error).lexically_normal().string();
+}
+
 std::string nearest(std::string_view wrong, const std::vector<std::string>& words) {
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(wrong, a) < distance(wrong, b);

@@ -20,6 +20,19 @@ namespace farport::config {
 /// "orders=/run/orders.sock". A relative path is taken from the working directory.
 [[nodiscard]] Result<NamedSocket> parse_named_socket(std::string_view text);
 
+/// "64GiB", "500MiB", "20KiB", "1000": bytes, above zero.
+[[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
+
+/// "alice=operator": what comes before the last "=" and the role after it; without one, the role is empty.
+struct WithRole {
+  std::string value;
+  std::string role;
+};
+[[nodiscard]] WithRole split_role(std::string_view text);
+
+/// Where the audit goes: "stderr", "syslog", "off", or a path, which is made absolute.
+[[nodiscard]] Result<std::string> parse_audit(std::string_view text);
+
 /// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
 

@@ -2,13 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "ipc/commands.hpp"
 #include "ipc/wire.hpp"
 
 namespace farport::ipc {
 
 enum class DumpType : std::uint32_t { normal = 1, with_heap = 2, triage = 3, full = 4 };
+
+/// The name that dotnet-dump has for it: "mini", "heap", "triage", "full".
+[[nodiscard]] std::string_view name_of(DumpType type);
+/// The type of that name.
+[[nodiscard]] std::optional<DumpType> dump_type_named(std::string_view name);
+
+/// Whether `command` is one of the three that write a dump.
+[[nodiscard]] bool is_core_dump(Command command);
 
 /// Flags of a dump. GenerateCoreDump, the oldest, knows only the first.
 namespace dump_flag {

@@ -3,9 +3,9 @@
 #include <cerrno>
 
 #include "auth/tls_context.hpp"
+#include "base/resident_memory.hpp"
 #include "ipc/error.hpp"
-#include "router/relay.hpp"
-#include "transport/timer.hpp"
+#include "router/http_status.hpp"
 
 namespace farport::router {
 
@@ -17,21 +17,58 @@ namespace {
 
 /// How long a raw peer may take to close after it has been told everything.
 constexpr transport::Milliseconds kLinger{5000};
+/// How long after the last connection memory is given back to the system.
+constexpr transport::Milliseconds kUntilRest{2000};
 constexpr std::size_t kLingerRead = 1024;
+
+/// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
+Task<void> linger(transport::Stream& stream) {
+  const transport::Deadline limit(stream.loop(), kLinger, [&stream] {
+    stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
+  });
+  std::vector<std::byte> ignored(kLingerRead);
+  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
+    const transport::Io io = co_await stream.read(ignored);
+    status = io.status;
+  }
+}
+
+/// A diagnostic connection that is a TLS or TCP connection by itself.
+class RawEnd final : public ToolEnd {
+ public:
+  explicit RawEnd(transport::Stream& stream) : stream_(stream) {}
+  [[nodiscard]] transport::Stream& stream() override { return stream_; }
+  void accept() override {}
+  Task<void> refuse(Refusal refusal) override {
+    const ipc::Bytes answer = ipc::encode_error(refusal.hresult);
+    const IoStatus written = co_await stream_.write(answer);
+    if (written == IoStatus::ok) std::ignore = co_await stream_.finish();
+  }
+
+ private:
+  transport::Stream& stream_;
+};
 
 }  // namespace
 
 Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
-             auth::AllowList allowed)
+             auth::Policy policy, std::unique_ptr<Audit> audit)
     : loop_(loop),
       log_(std::move(log)),
       settings_(std::move(settings)),
       context_(std::move(context)),
-      allowed_(std::move(allowed)),
+      policy_(std::move(policy)),
+      audit_(std::move(audit)),
       registry_(loop),
       discovery_(loop, registry_, log_, settings_.discovery),
-      services_{
-          loop, log_, registry_, buffers_, settings_.first_message_limit, std::chrono::steady_clock::now()},
+      services_{loop,
+                log_,
+                policy_,
+                registry_,
+                buffers_,
+                *audit_,
+                settings_.first_message_limit,
+                std::chrono::steady_clock::now()},
       stopped_(loop),
       tasks_(loop) {}
 
@@ -61,8 +98,15 @@ Task<void> Agent::run() {
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
   for (;;) {
     Accepted connection = co_await listener.accept();
-    tasks_.spawn((this->*handler)(std::move(connection)));
+    tasks_.spawn(serve(handler, std::move(connection)));
   }
+}
+
+Task<void> Agent::serve(Handler handler, Accepted connection) {
+  rest_.reset();
+  ++open_connections_;
+  co_await (this->*handler)(std::move(connection));
+  if (--open_connections_ == 0) rest_.emplace(loop_, kUntilRest, release_idle_memory);
 }
 
 Task<void> Agent::serve_tls(Accepted connection) {
@@ -72,12 +116,20 @@ Task<void> Agent::serve_tls(Accepted connection) {
   const Result<void> agreed = co_await shake_hands(*tls);
   if (!agreed) {
     log_->warn("refused {}: {}", caller.address, agreed.error().why);
+    AuditEntry entry{"handshake", caller};
+    entry.outcome = agreed.error().why;
+    audit_->write(entry);
     co_return;
   }
   caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
-  caller.rule = allowed_.match(*caller.identity);
+  caller.access = policy_.access_of(*caller.identity);
+  if (caller.access->none()) {
+    log_->warn("refused {}: {}", caller.address, refusal(caller));
+    AuditEntry entry{"session", caller};
+    entry.outcome = refusal(caller);
+    audit_->write(entry);
+  }
   if (tls->alpn() == "h2") {
-    if (!caller.rule) log_->warn("refused {}: {}", caller.address, refusal(caller));
     co_await serve_session(std::move(tls), std::move(caller));
   } else {
     const char* name = SSL_get_servername(tls->ssl(), TLSEXT_NAMETYPE_host_name);
@@ -115,78 +167,37 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
 Task<void> Agent::serve_plain(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
-  caller.rule = "insecure-loopback";
+  caller.access = policy_.loopback_access();
   co_await serve_raw(*connection, std::move(caller), {});
 }
 
-Result<Runtime> Agent::choose_raw(const std::string& wanted) const {
-  Result<Runtime> chosen = registry_.choose(wanted);
+tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
+  if (caller.access->none()) {
+    return tl::unexpected(no_role(caller));
+  }
+  const Registry::Filter visible = [&](const Runtime& runtime) { return caller.sees(runtime); };
+  Result<Runtime> chosen = registry_.choose(wanted, visible);
   // A client may send the agent's own host name, whatever it is: with one runtime there is no doubt.
-  if (!chosen && !wanted.empty() && registry_.all().size() == 1) return registry_.choose({});
-  return chosen;
+  if (!chosen && !wanted.empty() && registry_.all(visible).size() == 1)
+    chosen = registry_.choose({}, visible);
+  if (chosen) return *chosen;
+  return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }
 
 Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::string wanted) {
-  std::optional<Result<FirstMessage>> first;
-  {
-    const transport::Deadline limit(loop_, settings_.first_message_limit, [&stream] {
-      stream.abort(Error{"read", "the first message", "it did not come whole in time", {}, 0});
-    });
-    first = co_await read_first_message(stream);
-  }
-  if (!*first) {
-    const Error& why = first->error();
-    if (why.code == EBADMSG) {
-      co_await refuse_raw(stream, caller, ipc::hresult::kBadEncoding, why.message());
-    } else {
-      log_->info("refused a raw connection of {}: {}", describe(caller), why.message());
-    }
-    co_return;
-  }
-  if (!caller.rule) {
-    co_await refuse_raw(stream, caller, ipc::hresult::kAccessDenied, refusal(caller));
-    co_return;
-  }
-  if (const auto why = not_supported(**first)) {
-    co_await refuse_raw(stream, caller, ipc::hresult::kNotSupported, *why);
-    co_return;
-  }
-  const Result<Runtime> runtime = choose_raw(wanted);
-  if (!runtime) {
-    co_await refuse_raw(stream, caller, ipc::hresult::kFail, runtime.error().message());
-    co_return;
-  }
-  const auto since = std::chrono::steady_clock::now();
-  auto opened = co_await open_runtime(services_, runtime->id, std::move((*first)->bytes));
-  if (!opened) {
-    co_await refuse_raw(stream, caller, ipc::hresult::kFail, opened.error().message());
-    co_return;
-  }
-  const RelayOutcome outcome = co_await relay(stream, **opened, buffers_);
-  opened->reset();
-  log_outcome(services_, caller, *runtime, (*first)->header, outcome.to_tool, since, outcome.broken);
-  if (!outcome.broken) co_await linger(stream);
-}
-
-Task<void> Agent::linger(transport::Stream& stream) {
-  const transport::Deadline limit(loop_, kLinger, [&stream] {
-    stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
-  });
-  std::vector<std::byte> ignored(kLingerRead);
-  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
-    const transport::Io io = co_await stream.read(ignored);
-    status = io.status;
-  }
-}
-
-Task<void> Agent::refuse_raw(transport::Stream& stream, const Caller& caller, std::uint32_t hresult,
-                             std::string why) {
-  log_->info("refused a raw connection of {}: {}", describe(caller), why);
-  const ipc::Bytes answer = ipc::encode_error(hresult);
-  const IoStatus written = co_await stream.write(answer);
-  if (written != IoStatus::ok) co_return;
-  std::ignore = co_await stream.finish();
+  RawEnd tool(stream);
+  tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
+  co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
   co_await linger(stream);
+}
+
+void Agent::reopen_audit() {
+  const Result<void> opened = audit_->reopen();
+  if (opened) {
+    log_->info("the audit log has been opened again");
+  } else {
+    log_->error("{}; the old file stays in use", opened.error().message());
+  }
 }
 
 }  // namespace farport::router

@@ -6,11 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "auth/allow.hpp"
 #include "auth/openssl.hpp"
+#include "auth/policy.hpp"
 #include "router/api.hpp"
 #include "router/discovery.hpp"
 #include "transport/task_set.hpp"
+#include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
 
 namespace farport::router {
@@ -26,8 +27,8 @@ struct AgentSettings {
 class Agent {
  public:
   /// `context` may be null where only the insecure loopback listener is asked for.
-  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
-        auth::AllowList allowed);
+  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context, auth::Policy policy,
+        std::unique_ptr<Audit> audit);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -36,34 +37,37 @@ class Agent {
   /// Serves until stop() is called.
   transport::Task<void> run();
   void stop() { stopped_.set(); }
+  /// For whoever rotates logs.
+  void reopen_audit();
 
  private:
   using Accepted = std::unique_ptr<transport::FdStream>;
   using Handler = transport::Task<void> (Agent::*)(Accepted);
 
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
+  transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
   transport::Task<void> serve_plain(Accepted connection);
   transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller);
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller, std::string wanted);
   transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
-  transport::Task<void> refuse_raw(transport::Stream& stream, const Caller& caller, std::uint32_t hresult,
-                                   std::string why);
-  /// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
-  transport::Task<void> linger(transport::Stream& stream);
-  [[nodiscard]] Result<Runtime> choose_raw(const std::string& wanted) const;
+  [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
+                                                          const std::string& wanted) const;
 
   transport::Loop& loop_;
   Log log_;
   AgentSettings settings_;
   auth::SslCtxPtr context_;
-  auth::AllowList allowed_;
+  auth::Policy policy_;
+  std::unique_ptr<Audit> audit_;
   Registry registry_;
   Discovery discovery_;
   BufferPool buffers_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
+  std::size_t open_connections_ = 0;
+  std::optional<transport::Deadline> rest_;  ///< When the last connection was a while ago.
   transport::Event stopped_;
   transport::TaskSet tasks_;  ///< Last: its tasks use all the rest.
 };

@@ -97,8 +97,10 @@ Task<Result<std::string>> read_answer(Http2Stream& answer) {
     if (body.size() > kMaxAnswer) co_return fail("read", "the agent's answer", "it is too long");
   }
   if (answer.head().status == http_status::kOk) co_return body;
-  Error refused{"use", "the agent", error_from_json(body), {}, answer.head().status};
-  co_return tl::unexpected(refused);
+  const RefusedRequest refused = error_from_json(body);
+  const int code = refused.hresult ? static_cast<int>(*refused.hresult) : answer.head().status;
+  const Error why{"use", "the agent", refused.why, {}, code};
+  co_return tl::unexpected(why);
 }
 
 Task<std::optional<std::string>> AnswerLines::next() {
@@ -118,8 +120,8 @@ Task<std::optional<std::string>> AnswerLines::next() {
 
 namespace {
 
-Task<Result<std::vector<Runtime>>> list_one(transport::Loop& loop, transport::Address address,
-                                            std::string server_name, SSL_CTX* context) {
+Task<Result<std::string>> ask_one(transport::Loop& loop, transport::Address address, std::string server_name,
+                                  SSL_CTX* context, std::string path) {
   auto session = co_await AgentSession::dial(loop, address, std::move(server_name), context);
   if (!session) co_return tl::unexpected(session.error());
   std::optional<Error> ended;
@@ -127,7 +129,7 @@ Task<Result<std::vector<Runtime>>> list_one(transport::Loop& loop, transport::Ad
   tasks.spawn([](AgentSession& carried, std::optional<Error>& why) -> Task<void> {
     why = co_await carried.run();
   }(**session, ended));
-  const auto answer = (*session)->request("GET", "/v1/runtimes", false);
+  const auto answer = (*session)->request("GET", path, false);
   if (answer == nullptr) {
     const Error none{"ask", address.text(), "the session takes no request", {}, 0};
     co_return tl::unexpected(ended ? *ended : none);
@@ -136,30 +138,30 @@ Task<Result<std::vector<Runtime>>> list_one(transport::Loop& loop, transport::Ad
   // The session's own end says more than that of the request in it.
   if (!body && body.error().code == 0) co_await tasks.idle();
   if (!body) co_return tl::unexpected(ended ? *ended : body.error());
-  co_return runtimes_from_json(*body);
+  co_return *body;
 }
 
 }  // namespace
 
-Task<Result<std::vector<AgentRuntimes>>> list_runtimes(transport::Loop& loop, AgentAddress agent,
-                                                       SSL_CTX* context) {
+Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, AgentAddress agent, SSL_CTX* context,
+                                                 std::string path) {
   const auto addresses = co_await transport::resolve(loop, agent.host, agent.port);
   if (!addresses) co_return tl::unexpected(addresses.error());
-  std::vector<AgentRuntimes> lists;
+  std::vector<AgentAnswer> answers;
   std::optional<Error> failure;
   const std::string server_name = agent.server_name.empty() ? agent.host : agent.server_name;
   for (const transport::Address& address : *addresses) {
-    auto runtimes = co_await list_one(loop, address, server_name, context);
-    if (runtimes) {
-      AgentRuntimes& list = lists.emplace_back();
-      list.address = address.text();
-      list.runtimes = std::move(*runtimes);
+    auto body = co_await ask_one(loop, address, server_name, context, path);
+    if (body) {
+      AgentAnswer& answer = answers.emplace_back();
+      answer.address = address.text();
+      answer.body = std::move(*body);
     } else if (!failure) {
-      failure = runtimes.error();
+      failure = body.error();
     }
   }
-  if (lists.empty() && failure) co_return tl::unexpected(*failure);
-  co_return lists;
+  if (answers.empty() && failure) co_return tl::unexpected(*failure);
+  co_return answers;
 }
 
 }  // namespace farport::router

@@ -43,7 +43,8 @@ class AgentSession {
   transport::Http2Session http_;
 };
 
-/// The whole body of an answer, if its status is 200. Errors carry what the agent says; `code` is the status.
+/// The whole body of an answer, if its status is 200. Errors carry what the agent says; `code` is the
+/// HRESULT for a tool (negative) where the agent gives one, else the status.
 transport::Task<Result<std::string>> read_answer(transport::Http2Stream& answer);
 
 /// The lines of an answer as they come: nothing once it has ended.
@@ -66,13 +67,13 @@ struct AgentAddress {
   [[nodiscard]] std::string text() const;
 };
 
-/// Asks every address of an agent for its runtimes, one session each. Errors: the first address that failed,
-/// if none answered.
-struct AgentRuntimes {
+/// Sends a GET to every address of an agent, one session each. Errors: the first address that failed, if none
+/// answered.
+struct AgentAnswer {
   std::string address;
-  std::vector<Runtime> runtimes;
+  std::string body;
 };
-transport::Task<Result<std::vector<AgentRuntimes>>> list_runtimes(transport::Loop& loop, AgentAddress agent,
-                                                                  SSL_CTX* context);
+transport::Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, AgentAddress agent,
+                                                            SSL_CTX* context, std::string path);
 
 }  // namespace farport::router

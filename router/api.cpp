@@ -1,15 +1,12 @@
 #include "router/api.hpp"
 
-#include <unistd.h>
+#include <algorithm>
+#include <set>
 
-#include <nlohmann/json.hpp>
-
-#include "base/version.hpp"
-#include "ipc/commands.hpp"
+#include "router/access_json.hpp"
 #include "router/http_status.hpp"
-#include "router/relay.hpp"
+#include "router/route.hpp"
 #include "router/runtime_json.hpp"
-#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
@@ -18,110 +15,111 @@ using transport::Http2Stream;
 using transport::IoStatus;
 using transport::Task;
 
-constexpr std::string_view kRuntimes = "/v1/runtimes";
-constexpr std::string_view kIpcSuffix = "/ipc";
+constexpr const char* kJson = "application/json";
 
-/// A request target (RFC 9113 section 8.3.1): the path, and what follows the question mark.
-struct Target {
-  std::string_view path;
-  std::string_view query;
-};
-Target split_target(std::string_view target) {
-  const std::size_t mark = target.find('?');
-  if (mark == std::string_view::npos) return {target, {}};
-  return {target.substr(0, mark), target.substr(mark + 1)};
-}
-
-/// The {id} of /v1/runtimes/{id}/ipc; empty where the path is another.
-std::string ipc_target(std::string_view path) {
-  const std::string prefix = std::string(kRuntimes) + "/";
-  if (!path.starts_with(prefix) || !path.ends_with(kIpcSuffix)) return {};
-  path.remove_prefix(prefix.size());
-  if (path.size() <= kIpcSuffix.size()) return {};
-  path.remove_suffix(kIpcSuffix.size());
-  return path.find('/') == std::string_view::npos ? std::string(path) : std::string();
-}
-
-/// The head of an answer whose body follows bit by bit. A function of its own, as is about(): GCC 12 destroys
-/// the elements of an initializer list twice in a coroutine.
+/// The head of an answer whose body follows bit by bit. A function of its own: GCC 12 destroys the elements
+/// of an initializer list twice in a coroutine.
 void begin_answer(Http2Stream& request, const char* content_type) {
   request.respond(http_status::kOk, {{"content-type", content_type}}, true);
 }
 
-std::string about(const AgentServices& services, const Caller& caller) {
-  const auto up = std::chrono::steady_clock::now() - services.started;
-  const nlohmann::json answer = {
-      {"version", kVersion},
-      {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
-      {"identity", auth::describe(*caller.identity)},
-      {"rule", *caller.rule},
-      {"limits",
-       {{"first_message_seconds", std::chrono::duration<double>(services.first_message_limit).count()}}}};
-  return answer.dump();
+/// A diagnostic connection that comes as a request.
+class RequestEnd final : public ToolEnd {
+ public:
+  explicit RequestEnd(Http2Stream& request) : request_(request) {}
+  [[nodiscard]] transport::Stream& stream() override { return request_; }
+  void accept() override { begin_answer(request_, "application/octet-stream"); }
+  Task<void> refuse(Refusal refusal) override {
+    return request_.respond(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
+  }
+
+ private:
+  Http2Stream& request_;
+};
+
+/// What a caller is told of a change: a runtime that it may not see is not there.
+std::optional<RuntimeEvent> as_seen(RuntimeEvent event, const Caller& caller, std::set<std::string>& seen) {
+  if (event.kind == RuntimeEvent::Kind::listed) return event;
+  const bool was_there = seen.contains(event.runtime.id);
+  const bool is_there = event.kind != RuntimeEvent::Kind::removed && caller.sees(event.runtime);
+  if (!was_there && !is_there) return std::nullopt;
+  if (is_there) {
+    event.kind = was_there ? RuntimeEvent::Kind::changed : RuntimeEvent::Kind::added;
+    seen.insert(event.runtime.id);
+  } else {
+    event.kind = RuntimeEvent::Kind::removed;
+    seen.erase(event.runtime.id);
+  }
+  return event;
+}
+
+Refusal bad_request(int status, std::string why) {
+  return {status, ipc::hresult::kFail, std::move(why)};
 }
 
 }  // namespace
 
-Task<Result<std::unique_ptr<transport::FdStream>>> open_runtime(AgentServices& services,
-                                                                std::string runtime_id,
-                                                                std::vector<std::byte> message) {
-  RuntimePort* port = services.registry.port(runtime_id);
-  if (port == nullptr) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
-  auto runtime = co_await port->open();
-  if (!runtime) co_return runtime;
-  const IoStatus written = co_await (*runtime)->write(message);
-  if (written != IoStatus::ok) co_return tl::unexpected((*runtime)->error());
-  co_return runtime;
-}
-
-void log_outcome(AgentServices& services, const Caller& caller, const Runtime& runtime,
-                 const ipc::Header& command, std::uint64_t to_tool,
-                 std::chrono::steady_clock::time_point since, const std::optional<Error>& broken) {
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - since;
-  services.log->info("{} on {} (pid {}) by {}: {} bytes in {:.3f} s{}{}", ipc::describe(command.command()),
-                     runtime.name, runtime.pid, describe(caller), to_tool, took.count(),
-                     broken ? ", broken off: " : "", broken ? broken->message() : "");
+tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
+  struct Known {
+    std::string_view method;
+    std::string_view path;
+    Handler handler;
+  };
+  static constexpr Known kRoutes[] = {
+      {"GET", "/v1/runtimes", &Api::list},
+      {"GET", "/v1/agent", &Api::about_agent},
+      {"GET", "/v1/access", &Api::access},
+      {"POST", "/v1/runtimes/{id}/ipc", &Api::connection},
+  };
+  std::string_view method;
+  for (const Known& known : kRoutes) {
+    if (known.path != route.path) continue;
+    if (known.method == route.method) return known.handler;
+    method = known.method;
+  }
+  if (!method.empty()) {
+    return tl::unexpected(bad_request(http_status::kMethodNotAllowed, "use " + std::string(method)));
+  }
+  return tl::unexpected(
+      bad_request(http_status::kNotFound, "there is no " + route.path + "; see docs/wire.md"));
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
-  const std::string method = request->head().method;
-  const std::string whole = request->head().path;
-  const Target target = split_target(whole);
-  const std::string id = ipc_target(target.path);
-  if (!caller_.rule) {
-    co_await refuse(*request, http_status::kForbidden, refusal(caller_));
-  } else if (!id.empty()) {
-    if (method == "POST") {
-      co_await diagnostic_connection(*request, id);
-    } else {
-      co_await refuse(*request, http_status::kMethodNotAllowed,
-                      "use POST: the body is a diagnostic connection");
-    }
-  } else if (target.path != kRuntimes && target.path != "/v1/agent") {
-    co_await refuse(*request, http_status::kNotFound,
-                    "there is no " + std::string(target.path) + "; see docs/wire.md");
-  } else if (method != "GET") {
-    co_await refuse(*request, http_status::kMethodNotAllowed, "use GET");
-  } else if (target.path == "/v1/agent") {
-    co_await about_agent(*request);
-  } else if (target.query == "watch=true") {
-    co_await watch(*request);
+  Route route = parse_route(request->head().method, request->head().path);
+  const auto handler = handler_of(route);
+  if (caller_.access->none()) {
+    co_await refuse(*request, no_role(caller_));
+  } else if (!handler) {
+    co_await refuse(*request, handler.error());
   } else {
-    co_await list(*request);
+    co_await (this->**handler)(*request, std::move(route));
   }
 }
 
-Task<void> Api::refuse(Http2Stream& request, int status, std::string why) {
+Task<void> Api::refuse(Http2Stream& request, Refusal refusal) {
   services_.log->info("refused {} {} to {}: {}", request.head().method, request.head().path,
-                      describe(caller_), why);
-  co_await request.respond(status, "application/json", error_json(why));
+                      describe(caller_), refusal.why);
+  return request.respond(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
 }
 
-Task<void> Api::list(Http2Stream& request) {
-  co_await request.respond(http_status::kOk, "application/json", to_json(services_.registry.all()));
+Registry::Filter Api::visible() const {
+  return [this](const Runtime& runtime) { return caller_.sees(runtime); };
 }
 
-Task<void> Api::watch(Http2Stream& request) {
+tl::expected<Runtime, Refusal> Api::runtime_of(const Route& route) const {
+  const Runtime* known = services_.registry.find(route.id);
+  // One that the caller may not see is not there.
+  if (known != nullptr && caller_.sees(*known)) return *known;
+  return tl::unexpected(bad_request(http_status::kNotFound,
+                                    "there is no runtime " + route.id + "; GET /v1/runtimes lists them"));
+}
+
+Task<void> Api::list(Http2Stream& request, Route route) {
+  if (route.parameter("watch") == "true") return watch(request, std::move(route));
+  return request.respond(http_status::kOk, kJson, to_json(services_.registry.all(visible())));
+}
+
+Task<void> Api::watch(Http2Stream& request, Route) {
   const auto watch = services_.registry.watch();
   begin_answer(request, "application/x-ndjson");
   Task<void> guard = [](Http2Stream& caller, Registry::Watch& events) -> Task<void> {
@@ -129,72 +127,34 @@ Task<void> Api::watch(Http2Stream& request) {
     events.close();
   }(request, *watch);
   guard.start();
+  std::set<std::string> seen;
   for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
-    const std::optional<RuntimeEvent> event = co_await watch->next();
+    std::optional<RuntimeEvent> event = co_await watch->next();
     if (!event) co_return;
+    event = as_seen(std::move(*event), caller_, seen);
+    if (!event) continue;
     const std::string line = to_json_line(*event);
     written = co_await request.write(std::as_bytes(std::span(line)));
   }
 }
 
-Task<void> Api::about_agent(Http2Stream& request) {
-  co_await request.respond(http_status::kOk, "application/json", about(services_, caller_));
+Task<void> Api::about_agent(Http2Stream& request, Route) {
+  return request.respond(http_status::kOk, kJson, agent_json(services_, caller_));
 }
 
-Task<void> Api::diagnostic_connection(Http2Stream& request, std::string id) {
-  const Runtime* known = services_.registry.find(id);
-  if (known == nullptr) {
-    co_await refuse(request, http_status::kNotFound,
-                    "there is no runtime " + id + "; GET /v1/runtimes lists them");
-    co_return;
+Task<void> Api::access(Http2Stream& request, Route route) {
+  const std::string command = route.parameter("command");
+  const auto known = auth::all_permissions();
+  if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
+    return refuse(request, bad_request(http_status::kBadRequest, "there is no command " + command));
   }
-  // A copy: the runtime may end while its connection is being opened.
-  const Runtime runtime = *known;
-  bool late = false;
-  std::optional<Result<FirstMessage>> first;
-  {
-    transport::Event read(services_.loop);
-    Task<void> reading = [](Http2Stream& stream, std::optional<Result<FirstMessage>>& into,
-                            transport::Event& done) -> Task<void> {
-      into = co_await read_first_message(stream);
-      done.set();
-    }(request, first, read);
-    reading.start();
-    // Mostly it came together with the request.
-    if (!first) {
-      const transport::Deadline limit(services_.loop, services_.first_message_limit, [&] { read.set(); });
-      co_await read.wait();
-      late = !first;
-    }
-  }
-  if (late) {
-    co_await refuse(request, http_status::kRequestTimeout, "the first message did not come whole in time");
-  } else if (!*first) {
-    co_await refuse(request, http_status::kBadRequest, first->error().message());
-  } else if (const auto why = not_supported(**first)) {
-    co_await refuse(request, http_status::kNotImplemented, *why);
-  } else {
-    co_await carry(request, runtime, std::move(**first));
-  }
+  return request.respond(http_status::kOk, kJson,
+                         access_json(caller_, services_.registry.all(visible()), command));
 }
 
-Task<void> Api::carry(Http2Stream& request, Runtime runtime, FirstMessage first) {
-  const auto since = std::chrono::steady_clock::now();
-  auto opened = co_await open_runtime(services_, runtime.id, std::move(first.bytes));
-  if (!opened) {
-    co_await refuse(request, http_status::kBadGateway, opened.error().message());
-    co_return;
-  }
-  transport::FdStream& port = **opened;
-  {
-    // The answer's head goes out with the runtime's first bytes, in one record.
-    Task<void> guard = abort_when_gone(request, port);
-    guard.start();
-    co_await port.readable();
-  }
-  begin_answer(request, "application/octet-stream");
-  const RelayOutcome outcome = co_await relay(request, port, services_.buffers);
-  log_outcome(services_, caller_, runtime, first.header, outcome.to_tool, since, outcome.broken);
+Task<void> Api::connection(Http2Stream& request, Route route) {
+  RequestEnd tool(request);
+  co_await carry_diagnostic_connection(services_, caller_, runtime_of(route), tool);
 }
 
 }  // namespace farport::router

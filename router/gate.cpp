@@ -2,30 +2,72 @@
 
 #include <cerrno>
 
+#include "auth/role.hpp"
+#include "ipc/dump.hpp"
+#include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
+#include "router/http_status.hpp"
 
 namespace farport::router {
 
 using transport::Io;
 using transport::IoStatus;
 
-std::string describe(const Caller& caller) {
-  return (caller.identity ? auth::describe(*caller.identity) : "somebody") + " from " + caller.address;
+namespace {
+
+Ruling refuse(int status, std::uint32_t hresult, std::string why) {
+  Ruling ruling;
+  ruling.refusal = {status, hresult, std::move(why)};
+  return ruling;
 }
 
-std::string refusal(const Caller& caller) {
-  return (caller.identity ? auth::describe(*caller.identity) : "somebody") +
-         " is not allowed by any rule of this agent; allow it there with --allow-cn, --allow-dns or "
-         "--allow-uri";
+Ruling ruling_of(const auth::Verdict& verdict, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
+  if (!verdict.allowed) return refuse(http_status::kForbidden, hresult, verdict.why);
+  return {true, verdict.rule, verdict.role, {}};
 }
 
-std::optional<std::string> not_supported(const FirstMessage& first) {
-  const ipc::Command command = first.header.command();
-  if (command != ipc::kCollectTracing5 && command != ipc::kCollectTracing6) return std::nullopt;
+bool is_user_events(const FirstMessage& first) {
+  if (first.command() != ipc::kCollectTracing5 && first.command() != ipc::kCollectTracing6) return false;
   // Read by itself, so that nothing wrong further on can hide it.
-  ipc::Reader payload(std::span(first.bytes).subspan(ipc::kHeaderSize), "the session type");
-  if (payload.u32() != static_cast<std::uint32_t>(ipc::SessionType::user_events)) return std::nullopt;
-  return "user_events sessions need a file descriptor, which can't cross a network; use a streaming session";
+  ipc::Reader payload(first.payload(), "the session type");
+  return payload.u32() == static_cast<std::uint32_t>(ipc::SessionType::user_events);
+}
+
+}  // namespace
+
+Refusal no_role(const Caller& caller) {
+  return {http_status::kForbidden, ipc::hresult::kAccessDenied, refusal(caller)};
+}
+
+Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage& first) {
+  const ipc::Command command = first.command();
+  if (is_user_events(first)) {
+    return refuse(http_status::kNotImplemented, ipc::hresult::kNotSupported,
+                  "user_events sessions need a file descriptor, which can't cross a network; use a streaming "
+                  "session");
+  }
+  const std::string_view name = ipc::name_of(command);
+  const auth::RuntimeTraits traits = traits_of(runtime);
+  const auth::Verdict verdict = caller.access->may(name.empty() ? auth::kUnknownCommand : name, traits);
+  if (verdict.allowed && ipc::is_core_dump(command)) {
+    return refuse(
+        http_status::kNotImplemented, ipc::hresult::kNotSupported,
+        "a dump would be written to a path of the runtime's own host; take it with farport connect, "
+        "farport dump, or POST /v1/runtimes/{id}/dump");
+  }
+  if (!verdict.allowed || command != ipc::kCollectTracing6) return ruling_of(verdict);
+  const auto session = ipc::CollectTracing::decode(command, first.payload());
+  if (!session) {
+    return refuse(
+        http_status::kBadRequest, ipc::hresult::kBadEncoding,
+        "it can't be told whether the session would block the application: " + session.error().message());
+  }
+  if (session->buffer_mode != ipc::BufferMode::block) return ruling_of(verdict);
+  return ruling_of(caller.access->may(auth::kBlockingSession, traits), ipc::hresult::kUnknownCommand);
+}
+
+Ruling rule_on_dump(const Caller& caller, const Runtime& runtime) {
+  return ruling_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
 }
 
 transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream) {

@@ -1,38 +1,51 @@
-// The gate: what stands between a peer and a runtime's socket.
+// The gate: what stands between a caller and a runtime's socket.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "auth/identity.hpp"
 #include "ipc/message.hpp"
+#include "router/caller.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
-
-/// Who is at the other end of a connection to the agent.
-struct Caller {
-  std::string address;
-  std::optional<auth::Identity> identity;  ///< None on the insecure loopback listener.
-  std::optional<std::string> rule;         ///< The rule that lets the caller in; nothing: not allowed.
-};
-
-/// "CN=alice from 10.0.0.3:51000".
-[[nodiscard]] std::string describe(const Caller& caller);
-
-/// Why nothing is allowed to a caller without a rule, and what to do about it.
-[[nodiscard]] std::string refusal(const Caller& caller);
 
 /// The first message of a diagnostic connection.
 struct FirstMessage {
   ipc::Header header;
   std::vector<std::byte> bytes;  ///< Header and payload, as they came.
+
+  [[nodiscard]] ipc::Command command() const { return header.command(); }
+  [[nodiscard]] ipc::BytesView payload() const { return std::span(bytes).subspan(ipc::kHeaderSize); }
 };
 
-/// Why a command can't be carried whoever asks for it; nothing where it can. A user_events session passes a
-/// file descriptor, which no network carries: the runtime would wait for it and answer nobody else meanwhile.
-[[nodiscard]] std::optional<std::string> not_supported(const FirstMessage& first);
+/// Why something was refused, for a person, for HTTP and for a tool.
+struct Refusal {
+  int status = 0;             ///< Of HTTP.
+  std::uint32_t hresult = 0;  ///< Of the IPC error that a tool gets.
+  std::string why;
+};
+
+/// To a caller that has no grant at all.
+[[nodiscard]] Refusal no_role(const Caller& caller);
+
+/// What the gate says to a command.
+struct Ruling {
+  bool allowed = false;
+  std::string rule;  ///< The grant that allows it.
+  std::string role;  ///< That grant's role.
+  Refusal refusal;   ///< Where it is not allowed.
+};
+
+/// Decides whether a caller's command may go to a runtime. Never: what can't be carried (a user_events
+/// session, which passes a file descriptor), what can't be read well enough to decide, and a dump to a path
+/// of the caller's (the API has a request for dumps). A blocking session only where a role names it: it is
+/// refused as an unknown command, upon which tools ask for an ordinary one.
+[[nodiscard]] Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage& first);
+
+/// The same for a dump that the agent takes for the caller.
+[[nodiscard]] Ruling rule_on_dump(const Caller& caller, const Runtime& runtime);
 
 /// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
 /// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before

@@ -27,6 +27,7 @@ bool same_process(const transport::PeerCredentials& a, const transport::PeerCred
 }  // namespace
 
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
+  runtime.user = port.process().uid;
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
       !same_process(known->second.entries.front()->port_.process(), port.process())) {
@@ -57,6 +58,7 @@ void Registry::update(Entry& entry, Runtime runtime) {
 }
 
 void Registry::change(Listed& listed, Runtime runtime) {
+  runtime.user = listed.runtime.user;
   runtime.since = listed.runtime.since;
   if (runtime == listed.runtime) return;
   listed.runtime = std::move(runtime);
@@ -80,10 +82,11 @@ void Registry::tell(RuntimeEvent::Kind kind, const Runtime& runtime) {
   }
 }
 
-std::vector<Runtime> Registry::all() const {
+std::vector<Runtime> Registry::all(const Filter& filter) const {
   std::vector<Runtime> runtimes;
-  runtimes.reserve(listed_.size());
-  for (const auto& [id, listed] : listed_) runtimes.push_back(listed.runtime);
+  for (const auto& [id, listed] : listed_) {
+    if (filter(listed.runtime)) runtimes.push_back(listed.runtime);
+  }
   return runtimes;
 }
 
@@ -92,17 +95,17 @@ const Runtime* Registry::find(std::string_view id) const {
   return place == listed_.end() ? nullptr : &place->second.runtime;
 }
 
-Result<Runtime> Registry::choose(std::string_view wanted) const {
+Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) const {
+  const std::vector<Runtime> runtimes = all(filter);
   std::vector<const Runtime*> fitting;
   std::string choice;
-  for (const auto& [id, listed] : listed_) {
-    if (wanted.empty() || names_runtime(wanted, listed.runtime)) fitting.push_back(&listed.runtime);
-    choice += (choice.empty() ? "" : ", ") + listed.runtime.name + " (pid " +
-              std::to_string(listed.runtime.pid) + ")";
+  for (const Runtime& runtime : runtimes) {
+    if (wanted.empty() || names_runtime(wanted, runtime)) fitting.push_back(&runtime);
+    choice += (choice.empty() ? "" : ", ") + runtime.name + " (pid " + std::to_string(runtime.pid) + ")";
   }
   if (fitting.size() == 1) return *fitting.front();
   const std::string_view on = wanted.empty() ? "a runtime" : wanted;
-  if (listed_.empty()) return fail("choose", on, "no runtime is here");
+  if (runtimes.empty()) return fail("choose", on, "no runtime is here");
   if (fitting.empty()) return fail("choose", on, "no such runtime", "there are " + choice);
   return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit", "name one of " + choice);
 }

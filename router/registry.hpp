@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,11 +38,13 @@ class Registry {
   /// process is listed with that id, which only somebody who pretends to be it can have.
   [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, RuntimePort& port, bool named);
 
-  [[nodiscard]] std::vector<Runtime> all() const;
+  /// Which runtimes count.
+  using Filter = std::function<bool(const Runtime&)>;
+  [[nodiscard]] std::vector<Runtime> all(const Filter& filter) const;
   [[nodiscard]] const Runtime* find(std::string_view id) const;
   /// The runtime that a person means: an id, a pid or a name; with an empty text, the only one. Errors say
   /// what there is to choose from.
-  [[nodiscard]] Result<Runtime> choose(std::string_view wanted) const;
+  [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
   /// A diagnostic port of the runtime; nullptr when it is gone.
   [[nodiscard]] RuntimePort* port(std::string_view id) const;
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 namespace farport::router {
 
 enum class RuntimeState : std::uint8_t { running, suspended };
@@ -21,6 +23,7 @@ struct Runtime {
   std::string architecture;
   std::string version;  ///< The runtime's product version, such as "10.0.1".
   RuntimeState state = RuntimeState::running;
+  uid_t user = 0;     ///< Whose process it is, by the agent's kernel.
   std::string since;  ///< When the agent found it: UTC, RFC 3339.
 
   bool operator==(const Runtime&) const = default;

@@ -15,7 +15,7 @@ json object_of(const Runtime& runtime) {
           {"name", runtime.name},       {"command_line", runtime.command_line},
           {"os", runtime.os},           {"architecture", runtime.architecture},
           {"version", runtime.version}, {"state", to_string(runtime.state)},
-          {"since", runtime.since}};
+          {"user", runtime.user},       {"since", runtime.since}};
 }
 
 /// What a runtime says of itself need not be UTF-8.
@@ -34,6 +34,7 @@ Runtime runtime_of(const json& object) {
   runtime.version = object.at("version").get<std::string>();
   runtime.state =
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
+  runtime.user = object.at("user").get<uid_t>();
   runtime.since = object.at("since").get<std::string>();
   return runtime;
 }
@@ -86,16 +87,24 @@ Result<RuntimeEvent> event_from_json(std::string_view line) {
   }
 }
 
-std::string error_json(std::string_view why) {
-  return dump(json{{"error", why}});
+std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult) {
+  json object{{"error", why}};
+  if (hresult) object["hresult"] = *hresult;
+  return dump(object);
 }
 
-std::string error_from_json(std::string_view body) {
+RefusedRequest error_from_json(std::string_view body) {
+  RefusedRequest refused;
   const json object = json::parse(body, nullptr, false);
-  if (object.is_object() && object.contains("error") && object["error"].is_string()) {
-    return object["error"].get<std::string>();
+  if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) {
+    refused.why = body.substr(0, kShownError);
+    return refused;
   }
-  return std::string(body.substr(0, kShownError));
+  refused.why = object["error"].get<std::string>();
+  const auto hresult = object.find("hresult");
+  if (hresult != object.end() && hresult->is_number_unsigned())
+    refused.hresult = hresult->get<std::uint32_t>();
+  return refused;
 }
 
 }  // namespace farport::router

@@ -17,7 +17,7 @@ class Raw(Case):
     @classmethod
     def prepare(cls):
         cls.application = cls.lab.orders()
-        cls.agent = cls.share(cls.lab.agent("--insecure-loopback", f"127.0.0.1:{PLAIN_PORT}"))
+        cls.agent = cls.share(cls.lab.agent("--insecure-loopback", f"127.0.0.1:{PLAIN_PORT}=operator"))
         cls.agent.wait_for(cls.application)
         # Two runtimes, which have to be told apart by name.
         elsewhere = cls.lab.new_directory(cls.lab.far, "elsewhere")

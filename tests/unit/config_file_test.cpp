@@ -39,7 +39,7 @@ first_message_timeout = "1m"
                                "/etc/farport/agent.toml");
   REQUIRE(file.has_value());
   CHECK(file->listen == std::vector<Address>{{"0.0.0.0", 9000}, {"::", 9000}});
-  CHECK(file->insecure_loopback == Address{"127.0.0.1", 9001});
+  CHECK(file->insecure_loopback == "127.0.0.1:9001");
   CHECK(file->tls.cert == "/etc/farport/agent.crt");
   CHECK(file->tls.key == "/keys/agent.key");
   CHECK(file->tls.ca == "/etc/ca.crt");
@@ -48,8 +48,9 @@ first_message_timeout = "1m"
   CHECK(file->search == std::vector<std::string>{"/tmp"});
   CHECK(file->rescan == Milliseconds(500));
   CHECK(file->named == std::vector<NamedSocket>{{"orders", "/run/orders.sock"}});
-  CHECK(file->allow.cn == std::vector<std::string>{"alice", "bob"});
-  CHECK_FALSE(file->allow.all);
+  REQUIRE(file->grants.size() >= 2);
+  CHECK(file->grants[0].text == "allow-cn=alice");
+  CHECK(file->grants[1].identity.cn == std::vector<std::string>{"bob"});
   CHECK(file->handshake_timeout == Milliseconds(2000));
   CHECK(file->first_message_timeout == Milliseconds(60'000));
 }
@@ -86,7 +87,7 @@ TEST_CASE("what is wrong with a file is said with its place") {
         "/etc/farport/agent.toml:2:3: unknown key \"serch\"; did you mean \"search\"?");
   CHECK(only("nonsense_that_is_near_nothing = 1") ==
         "/etc/farport/agent.toml:1:1: unknown key \"nonsense_that_is_near_nothing\"");
-  CHECK(only("[allow]\nall = \"yes\"") == "/etc/farport/agent.toml:2:7: this must be true or false");
+  CHECK(only("[allow]\nall = 7") == "/etc/farport/agent.toml:2:7: this must be true, false or a role");
   CHECK(only("[allow]\ncn = [\"alice\", 7]") == "/etc/farport/agent.toml:2:16: this must be a string");
   CHECK(only("tls = 3") == "/etc/farport/agent.toml:1:7: this must be a table");
   CHECK(only("[log]\nlevel = \"loud\"") ==

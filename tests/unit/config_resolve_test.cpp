@@ -65,8 +65,8 @@ TEST_CASE("rules by flags replace those of the file") {
   flags.config = directory.file("agent.toml", "[allow]\nall = true\ncn = [\"bob\"]\n");
   const auto settings = resolve_serve(flags);
   REQUIRE(settings.has_value());
-  CHECK(settings->allow.cn == std::vector<std::string>{"alice"});
-  CHECK_FALSE(settings->allow.all);
+  REQUIRE(settings->policy.grants.size() == 1);
+  CHECK(settings->policy.grants[0].text == "allow-cn=alice");
 }
 
 TEST_CASE("an agent that could serve nobody refuses to start") {

@@ -1,0 +1,162 @@
+#include "auth/match.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fnmatch.h>
+#include <pwd.h>
+
+namespace farport::auth {
+namespace {
+
+constexpr std::size_t kPinLength = 44;
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// Equal but for the case of ASCII letters, whatever the locale.
+bool same_but_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+struct Uri {
+  std::string_view scheme;
+  std::string_view host;
+  std::vector<std::string_view> segments;  ///< Of the path, without the slashes.
+};
+
+/// Splits "scheme://host/a/b"; nothing for what is not of this form.
+std::optional<Uri> split(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
+  if (text.find_first_of("?#") != std::string_view::npos) return std::nullopt;
+  Uri uri;
+  uri.scheme = text.substr(0, colon);
+  std::string_view rest = text.substr(colon + 3);
+  std::size_t slash = rest.find('/');
+  uri.host = rest.substr(0, slash);
+  if (uri.host.empty()) return std::nullopt;
+  while (slash != std::string_view::npos) {
+    rest.remove_prefix(slash + 1);
+    slash = rest.find('/');
+    const std::string_view segment = rest.substr(0, slash);
+    if (segment.empty() || segment == "." || segment == "..") return std::nullopt;
+    uri.segments.push_back(segment);
+  }
+  return uri;
+}
+
+Result<void> check_uri_pattern(const std::string& pattern, const std::string& rule) {
+  const auto bad = [&](std::string_view why) {
+    return fail("use " + rule, pattern, why, "a pattern looks like spiffe://acme.example/ns/*/sa/oncall");
+  };
+  const auto uri = split(pattern);
+  if (!uri) return bad("it is not scheme://host/path without empty segments, \"..\", query and fragment");
+  if (uri->scheme.find('*') != std::string_view::npos || uri->host.find('*') != std::string_view::npos) {
+    return bad("wildcards stand for whole path segments, not for the scheme or the host");
+  }
+  for (std::size_t i = 0; i < uri->segments.size(); ++i) {
+    const std::string_view segment = uri->segments[i];
+    if (segment.find('*') == std::string_view::npos || segment == "*") continue;
+    if (segment != "**") return bad("a wildcard stands for a whole path segment, not for a part of one");
+    if (i + 1 != uri->segments.size()) return bad("\"**\" may only be the last segment");
+  }
+  return {};
+}
+
+/// Whether one of the things is what one entry of the list means; an empty list asks nothing.
+template <typename Wanted, typename Thing, typename Compare>
+bool fits(const std::vector<Wanted>& list, const std::vector<Thing>& things, Compare compare) {
+  return list.empty() || std::any_of(list.begin(), list.end(), [&](const Wanted& wanted) {
+           return std::any_of(things.begin(), things.end(),
+                              [&](const Thing& thing) { return compare(wanted, thing); });
+         });
+}
+
+std::optional<uid_t> number_of(const std::string& text) {
+  uid_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+bool uri_matches(std::string_view pattern, std::string_view uri) {
+  const auto want = split(pattern);
+  const auto have = split(uri);
+  if (!want || !have) return false;
+  if (!same_but_case(want->scheme, have->scheme) || !same_but_case(want->host, have->host)) return false;
+  for (std::size_t i = 0; i < want->segments.size(); ++i) {
+    if (want->segments[i] == "**") return true;
+    if (i == have->segments.size()) return false;
+    if (want->segments[i] != "*" && want->segments[i] != have->segments[i]) return false;
+  }
+  return want->segments.size() == have->segments.size();
+}
+
+Result<void> check_filter(const IdentityFilter& filter, const std::string& rule) {
+  if (filter.empty()) {
+    return fail("use", rule, "it says nothing of who it is for", "give it cn, ou, dns, uri, pin or all");
+  }
+  for (const auto* names : {&filter.cn, &filter.ou, &filter.dns}) {
+    for (const std::string& name : *names) {
+      if (name.empty()) return fail("use", rule, "a name in it is empty", "give a name of the certificate");
+    }
+  }
+  for (const std::string& name : filter.dns) {
+    if (name.find('*') != std::string::npos) {
+      return fail("use " + rule, name, "DNS names here have no wildcards",
+                  "name each one, or use a URI pattern");
+    }
+  }
+  for (const std::string& pattern : filter.uri) {
+    if (auto checked = check_uri_pattern(pattern, rule); !checked) return checked;
+  }
+  for (const std::string& pin : filter.pin) {
+    if (pin.size() != kPinLength || pin.back() != '=') {
+      return fail("use " + rule, pin, "a pin is the SHA-256 of a public key in base64: 44 characters",
+                  "farport check prints that of a certificate");
+    }
+  }
+  return {};
+}
+
+bool matches(const IdentityFilter& filter, const Identity& identity) {
+  if (filter.empty()) return false;
+  const auto equal = [](const std::string& a, const std::string& b) { return a == b; };
+  return fits(filter.cn, std::vector<std::string>{identity.common_name}, equal) &&
+         fits(filter.ou, identity.organizational_units, equal) &&
+         fits(filter.dns, identity.dns, same_but_case) && fits(filter.uri, identity.uris, uri_matches) &&
+         fits(filter.pin, std::vector<std::string>{identity.spki_pin}, equal);
+}
+
+Result<void> resolve_users(RuntimeFilter& filter, const std::string& rule) {
+  for (std::string& user : filter.user) {
+    if (number_of(user)) continue;
+    const passwd* entry = ::getpwnam(user.c_str());
+    if (entry == nullptr) {
+      return fail("use " + rule, user, "there is no such user on this host", "write the user's number");
+    }
+    user = std::to_string(entry->pw_uid);
+  }
+  return {};
+}
+
+bool matches(const RuntimeFilter& filter, const RuntimeTraits& runtime) {
+  if (filter.empty()) return true;
+  const auto glob = [](const std::string& pattern, const std::string& text) {
+    return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+  };
+  const auto equal = [](std::uint64_t a, std::uint64_t b) { return a == b; };
+  const auto is_user = [](const std::string& wanted, uid_t user) { return number_of(wanted) == user; };
+  return fits(filter.name, std::vector{runtime.name}, glob) &&
+         fits(filter.command_line, std::vector{runtime.command_line}, glob) &&
+         fits(filter.pid, std::vector{runtime.pid}, equal) &&
+         fits(filter.user, std::vector{runtime.user}, is_user);
+}
+
+}  // namespace farport::auth

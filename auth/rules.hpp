@@ -1,0 +1,59 @@
+// The rules of who may do what, as they are written in a configuration. auth/policy.hpp applies them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace farport::auth {
+
+/// A role of the configuration's own, beside the built-in ones.
+struct RoleRule {
+  std::string name;
+  std::vector<std::string> includes;  ///< Roles whose commands are in this one too.
+  std::vector<std::string> commands;  ///< Names of permissions; a `*` stands for any letters.
+};
+
+/// Who a grant is for. A certificate must have one name of every list that is not empty.
+struct IdentityFilter {
+  std::vector<std::string> cn;   ///< Common names, compared exactly.
+  std::vector<std::string> ou;   ///< Organizational units, compared exactly.
+  std::vector<std::string> dns;  ///< Compared exactly but for case; no wildcards.
+  std::vector<std::string> uri;  ///< Patterns, as uri_matches() takes them.
+  std::vector<std::string> pin;  ///< SHA-256 of the public key, base64 (RFC 7469 section 2.4).
+  bool all = false;              ///< Every certificate of the CA.
+
+  [[nodiscard]] bool empty() const {
+    return cn.empty() && ou.empty() && dns.empty() && uri.empty() && pin.empty() && !all;
+  }
+};
+
+/// Which runtimes a grant is for. A runtime must fit one entry of every list that is not empty. Name and
+/// command line are what the runtime says of itself; the user is what the kernel says.
+struct RuntimeFilter {
+  std::vector<std::string> name;          ///< Globs (glob(7)).
+  std::vector<std::string> command_line;  ///< Globs.
+  std::vector<std::uint64_t> pid;         ///< In the runtime's own pid namespace.
+  std::vector<std::string> user;          ///< Names or numbers, on the agent's host.
+
+  [[nodiscard]] bool empty() const {
+    return name.empty() && command_line.empty() && pid.empty() && user.empty();
+  }
+};
+
+/// Gives an identity a role, for all runtimes or some.
+struct Grant {
+  std::string text;  ///< How people know it: "allow-cn=alice", "grant 2".
+  IdentityFilter identity;
+  std::string role;
+  RuntimeFilter runtimes;
+};
+
+struct PolicyRules {
+  std::vector<RoleRule> roles;
+  std::vector<Grant> grants;
+  std::optional<std::string> loopback_role;  ///< What callers without TLS have, where that is served.
+};
+
+}  // namespace farport::auth

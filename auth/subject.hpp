@@ -1,0 +1,15 @@
+// Identities as people write them.
+#pragma once
+
+#include <string_view>
+
+#include "auth/identity.hpp"
+#include "base/error.hpp"
+
+namespace farport::auth {
+
+/// "CN=alice,OU=oncall,DNS=laptop.example,URI=spiffe://acme.example/alice,PIN=…": what a certificate with
+/// these names would be taken for. Errors name the part that can't be read.
+[[nodiscard]] Result<Identity> parse_identity(std::string_view text);
+
+}  // namespace farport::auth

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "cli/command_name.hpp"
+#include "cli/commands.hpp"
+#include "cli/remotes.hpp"
+#include "cli/table.hpp"
+#include "router/access_json.hpp"
+
+namespace farport::cli {
+namespace {
+
+using router::AccessRow;
+
+/// What a command is answered with, for one runtime or for all alike.
+TableRow table_row(const AccessRow& row, const std::string& runtime) {
+  return {row.command, runtime, row.allowed ? "yes" : "no",
+          row.allowed ? row.role + " (" + row.rule + ")" : row.why};
+}
+
+bool same_answer(const AccessRow& a, const AccessRow& b) {
+  return a.allowed == b.allowed && a.rule == b.rule && a.role == b.role && a.why == b.why;
+}
+
+/// The rows that are about one command follow each other: where all say the same, one line says it.
+void add_command(std::vector<TableRow>& table, const AccessRow* first, const AccessRow* last) {
+  const bool alike = std::all_of(first, last, [&](const AccessRow& row) { return same_answer(row, *first); });
+  if (alike) {
+    table.push_back(table_row(*first, last - first > 1 ? "every one" : first->runtime));
+    return;
+  }
+  for (const AccessRow* row = first; row != last; ++row) {
+    table.push_back(table_row(*row, row->runtime + " (pid " + std::to_string(row->pid) + ")"));
+  }
+}
+
+std::string as_table(const std::vector<AccessRow>& rows) {
+  std::vector<TableRow> table{{"COMMAND", "RUNTIME", "ALLOWED", "BY, OR WHY NOT"}};
+  const AccessRow* const end = rows.data() + rows.size();
+  for (const AccessRow* first = rows.data(); first != end;) {
+    const AccessRow* const last =
+        std::find_if(first, end, [&](const AccessRow& row) { return row.command != first->command; });
+    add_command(table, first, last);
+    first = last;
+  }
+  return format_table(table, terminal_width(STDOUT_FILENO));
+}
+
+}  // namespace
+
+int can_i(const config::CanISettings& settings) {
+  if (!settings.command.empty()) {
+    const Result<void> known = check_command_name(settings.command);
+    if (!known) return report(known.error(), kUsage);
+  }
+  const auto agents = agents_of(settings.remotes);
+  if (!agents) return report(agents.error(), kUsage);
+  const std::string path =
+      "/v1/access" + (settings.command.empty() ? std::string() : "?command=" + settings.command);
+  transport::Loop loop;
+  bool all_allowed = true;
+  for (const router::MirroredAgent& agent : *agents) {
+    const auto answers = loop.run(router::ask_agent(loop, agent.address, agent.context.get(), path));
+    if (!answers) return report(answers.error());
+    for (const router::AgentAnswer& answer : *answers) {
+      const auto rows = router::access_from_json(answer.body);
+      if (!rows) return report(rows.error());
+      std::fputs(as_table(*rows).c_str(), stdout);
+      all_allowed = all_allowed &&
+                    std::all_of(rows->begin(), rows->end(), [](const AccessRow& r) { return r.allowed; });
+    }
+  }
+  return all_allowed || settings.command.empty() ? kSuccess : kFailure;
+}
+
+}  // namespace farport::cli

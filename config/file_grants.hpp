@@ -1,0 +1,15 @@
+// Roles and grants as a configuration file has them.
+#pragma once
+
+#include "config/file_reader.hpp"
+
+namespace farport::config {
+
+/// [roles.NAME]: includes, commands.
+void read_roles(Reader& reader, const toml::node& node, std::vector<auth::RoleRule>& roles);
+/// [[grants]]: who, role, runtimes.
+void read_grants(Reader& reader, const toml::node& node, std::vector<auth::Grant>& grants);
+/// [allow]: the short form of grants, "NAME" or "NAME=ROLE".
+void read_allow(Reader& reader, const toml::node& node, std::vector<auth::Grant>& grants);
+
+}  // namespace farport::config

@@ -1,0 +1,102 @@
+#include "router/access_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/version.hpp"
+
+namespace farport::router {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json object_of(const auth::RuntimeFilter& filter) {
+  if (filter.empty()) return "all";
+  json object = json::object();
+  if (!filter.name.empty()) object["name"] = filter.name;
+  if (!filter.command_line.empty()) object["command_line"] = filter.command_line;
+  if (!filter.pid.empty()) object["pid"] = filter.pid;
+  if (!filter.user.empty()) object["user"] = filter.user;
+  return object;
+}
+
+json grants_of(const auth::Access& access) {
+  json grants = json::array();
+  for (const auth::Grant* grant : access.grants()) {
+    grants.push_back(
+        {{"rule", grant->text}, {"role", grant->role}, {"runtimes", object_of(grant->runtimes)}});
+  }
+  return grants;
+}
+
+json roles_of(const auth::Policy& policy) {
+  json roles = json::object();
+  for (const auth::Role& role : policy.roles()) roles[role.name] = role.permissions;
+  return roles;
+}
+
+json row_of(const auth::Access& access, std::string_view command, const Runtime* runtime) {
+  const auth::Verdict verdict =
+      access.may(command, runtime == nullptr ? auth::RuntimeTraits{} : traits_of(*runtime));
+  json row = {{"command", command}, {"allowed", verdict.allowed}};
+  if (runtime != nullptr)
+    row["runtime"] = {{"id", runtime->id}, {"name", runtime->name}, {"pid", runtime->pid}};
+  if (verdict.allowed) {
+    row["rule"] = verdict.rule;
+    row["role"] = verdict.role;
+  } else {
+    row["why"] = verdict.why;
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string agent_json(const AgentServices& services, const Caller& caller) {
+  const auto up = std::chrono::steady_clock::now() - services.started;
+  const json answer = {
+      {"version", kVersion},
+      {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
+      {"identity", auth::describe(*caller.identity)},
+      {"grants", grants_of(*caller.access)},
+      {"roles", roles_of(services.policy)},
+      {"limits",
+       {{"first_message_seconds", std::chrono::duration<double>(services.first_message_limit).count()}}}};
+  return text_of(answer);
+}
+
+std::string access_json(const Caller& caller, const std::vector<Runtime>& runtimes,
+                        std::string_view command) {
+  json rows = json::array();
+  for (const std::string_view each : auth::all_permissions()) {
+    if (!command.empty() && each != command) continue;
+    for (const Runtime& runtime : runtimes) rows.push_back(row_of(*caller.access, each, &runtime));
+    if (runtimes.empty()) rows.push_back(row_of(*caller.access, each, nullptr));
+  }
+  return text_of(rows);
+}
+
+Result<std::vector<AccessRow>> access_from_json(std::string_view text) {
+  try {
+    std::vector<AccessRow> rows;
+    for (const json& object : json::parse(text)) {
+      AccessRow& row = rows.emplace_back();
+      row.command = object.at("command").get<std::string>();
+      row.allowed = object.at("allowed").get<bool>();
+      row.rule = object.value("rule", "");
+      row.role = object.value("role", "");
+      row.why = object.value("why", "");
+      if (!object.contains("runtime")) continue;
+      row.runtime = object["runtime"].at("name").get<std::string>();
+      row.pid = object["runtime"].at("pid").get<std::uint64_t>();
+    }
+    return rows;
+  } catch (const std::exception& error) {
+    return fail("read", "the agent's answer", error.what());
+  }
+}
+
+}  // namespace farport::router

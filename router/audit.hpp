@@ -1,0 +1,62 @@
+// The audit log: one line of JSON for each diagnostic connection, dump, and refused handshake or session
+// (docs/security.md has the fields).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/log.hpp"
+#include "router/caller.hpp"
+#include "router/runtime.hpp"
+#include "transport/loop.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace farport::router {
+
+/// What is said of one event. What doesn't apply stays empty.
+struct AuditEntry {
+  std::string_view event;  ///< "command", "dump", "handshake", "session".
+  const Caller& caller;
+  const Runtime* runtime = nullptr;
+  std::string command{};    ///< The protocol's name.
+  std::string arguments{};  ///< A JSON object: what tells of the command, without any secret.
+  bool allowed = false;
+  std::string rule{};            ///< The grant that allowed it.
+  std::string role{};            ///< That grant's role.
+  std::string outcome{};         ///< "completed", or why it was refused or broken off.
+  std::uint64_t to_runtime = 0;  ///< Bytes.
+  std::uint64_t to_tool = 0;     ///< Bytes.
+  double seconds = 0;
+};
+
+class Audit final : private transport::TurnEnd {
+ public:
+  /// `to`: "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
+  /// Errors: the file can't be used.
+  static Result<std::unique_ptr<Audit>> open(transport::Loop& loop, Log log, std::string to);
+
+  Audit(transport::Loop& loop, Log log, std::string to);
+  Audit(const Audit&) = delete;
+  Audit& operator=(const Audit&) = delete;
+  ~Audit();
+
+  /// Writes a line, at the latest at the end of the loop's turn. What can't be written is lost, and that is
+  /// logged: a full disk must not keep anybody from the diagnostics that would explain it.
+  void write(const AuditEntry& entry);
+  /// Opens the file again under its name, after somebody has renamed it. Errors: the old one stays in use.
+  Result<void> reopen();
+
+ private:
+  void turn_end() override;
+  void flush();
+
+  transport::Loop& loop_;
+  Log log_;
+  std::string to_;
+  transport::UniqueFd file_;
+  std::string pending_;  ///< Lines that wait for the end of the turn.
+  bool failing_ = false;
+};
+
+}  // namespace farport::router

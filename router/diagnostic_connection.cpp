@@ -1,0 +1,123 @@
+#include "router/diagnostic_connection.hpp"
+
+#include <cerrno>
+
+#include "router/command_arguments.hpp"
+#include "router/http_status.hpp"
+#include "router/relay.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+using Clock = std::chrono::steady_clock;
+
+/// Reads the first message within the limit. Past it the stream is left as it is, so that it can still be
+/// answered: `code` is then ETIMEDOUT.
+Task<Result<FirstMessage>> read_in_time(AgentServices& services, transport::Stream& stream) {
+  std::optional<Result<FirstMessage>> first;
+  transport::Event read(services.loop);
+  Task<void> reading = [](transport::Stream& from, std::optional<Result<FirstMessage>>& into,
+                          transport::Event& done) -> Task<void> {
+    into = co_await read_first_message(from);
+    done.set();
+  }(stream, first, read);
+  reading.start();
+  // Mostly it came together with the connection.
+  if (!first) {
+    const transport::Deadline limit(services.loop, services.first_message_limit, [&] { read.set(); });
+    co_await read.wait();
+  }
+  if (first) co_return std::move(*first);
+  const Error late{"read", "the first message", "it did not come whole in time", {}, ETIMEDOUT};
+  co_return tl::unexpected(late);
+}
+
+Refusal refusal_of(const Error& unreadable) {
+  if (unreadable.code == ETIMEDOUT)
+    return {http_status::kRequestTimeout, ipc::hresult::kFail, unreadable.message()};
+  const bool malformed = unreadable.code == EBADMSG;
+  return {http_status::kBadRequest, malformed ? ipc::hresult::kBadEncoding : ipc::hresult::kFail,
+          unreadable.message()};
+}
+
+Refusal unreachable(const Error& error) {
+  return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
+}
+
+/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record.
+Task<void> until_answered(transport::Stream& tool, transport::Stream& runtime) {
+  Task<void> guard = abort_when_gone(tool, runtime);
+  guard.start();
+  co_await runtime.readable();
+}
+
+Task<void> refuse(AgentServices& services, AuditEntry entry, ToolEnd& tool, Refusal refusal) {
+  services.log->info("refused {}{}{} to {}: {}", entry.command.empty() ? "a connection" : entry.command,
+                     entry.runtime == nullptr ? "" : " on ",
+                     entry.runtime == nullptr ? "" : entry.runtime->name, describe(entry.caller),
+                     refusal.why);
+  entry.outcome = refusal.why;
+  services.audit.write(entry);
+  co_await tool.refuse(std::move(refusal));
+}
+
+}  // namespace
+
+Task<RuntimePort::Connection> open_runtime(AgentServices& services, std::string runtime_id,
+                                           std::vector<std::byte> message) {
+  RuntimePort* port = services.registry.port(runtime_id);
+  if (port == nullptr) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
+  auto runtime = co_await port->open();
+  if (!runtime) co_return runtime;
+  const IoStatus written = co_await (*runtime)->write(message);
+  if (written != IoStatus::ok) co_return tl::unexpected((*runtime)->error());
+  co_return runtime;
+}
+
+Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
+                                       tl::expected<Runtime, Refusal> runtime, ToolEnd& tool) {
+  AuditEntry entry{"command", caller};
+  if (!runtime) {
+    co_await refuse(services, entry, tool, runtime.error());
+    co_return;
+  }
+  entry.runtime = &*runtime;
+  auto first = co_await read_in_time(services, tool.stream());
+  if (!first) {
+    co_await refuse(services, entry, tool, refusal_of(first.error()));
+    co_return;
+  }
+  const auto since = Clock::now();
+  entry.command = ipc::describe(first->command());
+  entry.arguments = telling_arguments(first->command(), first->payload());
+  const Ruling ruling = rule_on(caller, *runtime, *first);
+  if (!ruling.allowed) {
+    co_await refuse(services, entry, tool, ruling.refusal);
+    co_return;
+  }
+  entry.allowed = true;
+  entry.rule = ruling.rule;
+  entry.role = ruling.role;
+  entry.to_runtime = first->bytes.size();
+  auto opened = co_await open_runtime(services, runtime->id, std::move(first->bytes));
+  if (!opened) {
+    co_await refuse(services, entry, tool, unreachable(opened.error()));
+    co_return;
+  }
+  co_await until_answered(tool.stream(), **opened);
+  tool.accept();
+  const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers);
+  opened->reset();
+  entry.to_runtime += outcome.to_runtime;
+  entry.to_tool = outcome.to_tool;
+  entry.seconds = std::chrono::duration<double>(Clock::now() - since).count();
+  entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
+  services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, runtime->name, runtime->pid,
+                      describe(caller), entry.outcome);
+  services.audit.write(entry);
+}
+
+}  // namespace farport::router

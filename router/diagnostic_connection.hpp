@@ -1,0 +1,49 @@
+// A diagnostic connection at the agent: its first message read and judged, the runtime's port opened, both
+// relayed, all of it audited. Where the tool's bytes come from is its ToolEnd's business.
+#pragma once
+
+#include <chrono>
+
+#include "base/log.hpp"
+#include "router/audit.hpp"
+#include "router/buffer_pool.hpp"
+#include "router/gate.hpp"
+#include "router/registry.hpp"
+
+namespace farport::router {
+
+/// What all connections to an agent share.
+struct AgentServices {
+  transport::Loop& loop;
+  Log log;
+  const auth::Policy& policy;
+  Registry& registry;
+  BufferPool& buffers;
+  Audit& audit;
+  transport::Milliseconds first_message_limit;
+  std::chrono::steady_clock::time_point started;
+};
+
+/// The tool's end, as it comes in to the agent.
+class ToolEnd {
+ public:
+  [[nodiscard]] virtual transport::Stream& stream() = 0;
+  /// The runtime has answered: what is written to the stream from now on is its.
+  virtual void accept() = 0;
+  /// Tells the tool that nothing comes of it.
+  virtual transport::Task<void> refuse(Refusal refusal) = 0;
+
+ protected:
+  ~ToolEnd() = default;
+};
+
+/// Carries a diagnostic connection to its end. `runtime`: the one that is meant, or why there is none.
+transport::Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
+                                                  tl::expected<Runtime, Refusal> runtime, ToolEnd& tool);
+
+/// Opens a port of the runtime and sends it a message that has passed the gate. Errors: the runtime is gone
+/// or its port can't be used.
+transport::Task<RuntimePort::Connection> open_runtime(AgentServices& services, std::string runtime_id,
+                                                      std::vector<std::byte> message);
+
+}  // namespace farport::router
