@@ -42,6 +42,8 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
     agent.discovery.named.push_back({named.name, named.path});
   }
   agent.discovery.rescan = settings.rescan;
+  agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
+                settings.dump.keep_free_bytes};
   agent.handshake_limit = settings.handshake_timeout;
   agent.first_message_limit = settings.first_message_timeout;
   return agent;

@@ -61,12 +61,14 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       audit_(std::move(audit)),
       registry_(loop),
       discovery_(loop, registry_, log_, settings_.discovery),
+      dumps_(loop, log_, registry_, settings_.dump),
       services_{loop,
                 log_,
                 policy_,
                 registry_,
                 buffers_,
                 *audit_,
+                dumps_,
                 settings_.first_message_limit,
                 std::chrono::steady_clock::now()},
       stopped_(loop),
@@ -89,6 +91,7 @@ Result<void> Agent::listen() {
 
 Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
+  tasks_.spawn(dumps_.keep_clean());
   for (const auto& listener : listeners_) tasks_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) tasks_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   co_await stopped_.wait();

@@ -20,6 +20,7 @@ struct AgentSettings {
   std::vector<transport::Address> listen;               ///< TLS.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   DiscoverySettings discovery;
+  DumpSettings dump;
   transport::Milliseconds handshake_limit{10'000};
   transport::Milliseconds first_message_limit{10'000};
 };
@@ -62,6 +63,7 @@ class Agent {
   std::unique_ptr<Audit> audit_;
   Registry registry_;
   Discovery discovery_;
+  Dumps dumps_;
   BufferPool buffers_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

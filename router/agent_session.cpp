@@ -75,9 +75,9 @@ Task<Error> AgentSession::run() {
   co_return why;
 }
 
-std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std::string_view path,
-                                                   bool body) {
-  return http_.request(method, path, address_, {}, body);
+std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std::string_view path, bool body,
+                                                   const transport::HeaderFields& fields) {
+  return http_.request(method, path, address_, fields, body);
 }
 
 std::unique_ptr<Http2Stream> AgentSession::open(std::string_view runtime_id) {

@@ -30,12 +30,14 @@ class AgentSession {
   transport::Task<Error> run();
 
   /// Sends a request; nullptr where the session can take no more.
-  std::unique_ptr<transport::Http2Stream> request(std::string_view method, std::string_view path, bool body);
+  std::unique_ptr<transport::Http2Stream> request(std::string_view method, std::string_view path, bool body,
+                                                  const transport::HeaderFields& fields = {});
   /// Opens a diagnostic connection to a runtime, for the tool's bytes to be written to.
   std::unique_ptr<transport::Http2Stream> open(std::string_view runtime_id);
   void abort(const Error& why) { http_.abort(why); }
 
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] transport::Loop& loop() const { return tls_.loop(); }
 
  private:
   std::string address_;

@@ -70,6 +70,8 @@ tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/agent", &Api::about_agent},
       {"GET", "/v1/access", &Api::access},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection},
+      {"POST", "/v1/runtimes/{id}/dump", &Api::dump},
+      {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
   };
   std::string_view method;
   for (const Known& known : kRoutes) {

@@ -29,6 +29,11 @@ class Api {
   transport::Task<void> about_agent(transport::Http2Stream& request, Route route);
   transport::Task<void> access(transport::Http2Stream& request, Route route);
   transport::Task<void> connection(transport::Http2Stream& request, Route route);
+  transport::Task<void> dump(transport::Http2Stream& request, Route route);
+  transport::Task<void> dump_progress(transport::Http2Stream& request, Route route);
+  /// Answers the request, or says why not. Fills in what the audit says of it.
+  transport::Task<std::optional<Refusal>> take_dump(transport::Http2Stream& request, Route route,
+                                                    Runtime runtime, AuditEntry& entry);
 
   AgentServices& services_;
   Caller caller_;

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "router/audit.hpp"
 #include "router/buffer_pool.hpp"
+#include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/registry.hpp"
 
@@ -20,6 +21,7 @@ struct AgentServices {
   Registry& registry;
   BufferPool& buffers;
   Audit& audit;
+  Dumps& dumps;
   transport::Milliseconds first_message_limit;
   std::chrono::steady_clock::time_point started;
 };

@@ -55,7 +55,7 @@ std::vector<MirrorRow> Mirror::rows() const {
   for (const auto& link : links_) {
     for (const MirroredRuntime* mirrored : link->runtimes()) {
       rows.push_back({mirrored->runtime(), link->address(), mirrored->local_pid(), mirrored->socket(),
-                      mirrored->active(), link->connected()});
+                      mirrored->active(), mirrored->dump(), link->connected()});
     }
   }
   return rows;

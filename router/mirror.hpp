@@ -29,8 +29,9 @@ struct MirrorRow {
   std::string agent;
   pid_t local_pid = 0;
   std::string socket;
-  std::size_t active = 0;  ///< Open diagnostic connections.
-  bool connected = true;   ///< false while the session with the agent is being dialled again.
+  std::size_t active = 0;            ///< Open diagnostic connections.
+  std::optional<DumpProgress> dump;  ///< That a tool waits for.
+  bool connected = true;             ///< false while the session with the agent is being dialled again.
 };
 
 /// The state of the link to one agent.

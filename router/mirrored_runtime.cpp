@@ -2,8 +2,9 @@
 
 #include <cerrno>
 
+#include "ipc/dump.hpp"
 #include "ipc/error.hpp"
-#include "router/gate.hpp"
+#include "router/dump_receiver.hpp"
 #include "router/http_status.hpp"
 #include "router/relay.hpp"
 
@@ -12,6 +13,9 @@ namespace {
 
 using transport::IoStatus;
 using transport::Task;
+
+/// How often a dump's progress is logged.
+constexpr std::uint64_t kDumpLogMs = 5000;
 
 /// Where stock tools look for a process's socket.
 std::vector<std::string> socket_paths(const std::string& directory, const Placeholder& placeholder) {
@@ -85,29 +89,39 @@ Task<void> MirroredRuntime::accept(transport::Listener& listener) {
 
 Task<void> MirroredRuntime::carry(std::unique_ptr<transport::FdStream> tool) {
   services_.on_change();
-  const Result<void> joined = co_await join(*tool);
+  std::optional<FirstMessage> first;
+  const Result<void> joined = co_await join(*tool, first);
   if (!joined && joined.error().code != ECANCELED) {
     services_.log->warn("{} (pid {}): {}", runtime_.name, runtime_.pid, joined.error().message());
-    co_await refuse(*tool, joined.error());
+    const ipc::Command command = first ? first->command() : ipc::Command{};
+    co_await refuse(*tool, joined.error(), command);
   }
   services_.on_change();
 }
 
-Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool) {
-  const auto first = co_await read_first_message(tool);
+Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool, std::optional<FirstMessage>& first) {
+  auto read = co_await read_first_message(tool);
   // A tool that comes and goes without a whole command has nothing to be told.
-  if (!first && first.error().code != EBADMSG) co_return Result<void>{};
-  if (!first) co_return tl::unexpected(first.error());
-  AgentSession* session = session_();
-  if (session == nullptr)
+  if (!read && read.error().code != EBADMSG) co_return Result<void>{};
+  if (!read) co_return tl::unexpected(read.error());
+  first = *read;
+  if (session_() == nullptr)
     co_return fail("reach", "the agent", "the session is broken; it is being dialled again");
+  Task<Result<void>> work = ipc::is_core_dump(first->command()) ? answer_dump(tool, std::move(*read))
+                                                                : join_runtime(tool, std::move(*read));
+  Result<void> done = co_await work;
+  co_return done;
+}
+
+Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, FirstMessage first) {
+  AgentSession* session = session_();
   const auto runtime = session->open(runtime_.id);
   if (runtime == nullptr)
     co_return fail("reach", session->address(), "the session takes no more connections");
   {
     Task<void> guard = abort_when_gone(tool, *runtime);
     guard.start();
-    const IoStatus sent = co_await runtime->write(first->bytes);
+    const IoStatus sent = co_await runtime->write(first.bytes);
     if (sent != IoStatus::ok) co_return tl::unexpected(runtime->error());
     const IoStatus answered = co_await runtime->head_received();
     if (answered != IoStatus::ok) co_return tl::unexpected(runtime->error());
@@ -117,15 +131,82 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool) {
     if (!refused) co_return tl::unexpected(refused.error());
   }
   const RelayOutcome outcome = co_await relay(tool, *runtime, services_.buffers);
-  services_.log->debug("{} on {}: {} bytes", ipc::describe(first->header.command()), runtime_.name,
-                       outcome.to_tool);
+  services_.log->debug("{} on {}: {} bytes", ipc::describe(first.command()), runtime_.name, outcome.to_tool);
   if (outcome.broken) services_.log->debug("broken off: {}", outcome.broken->message());
   co_return Result<void>{};
 }
 
-Task<void> MirroredRuntime::refuse(transport::Stream& tool, const Error& why) {
-  const ipc::Bytes answer =
-      ipc::encode_error(why.code == EBADMSG ? ipc::hresult::kBadEncoding : http_status::hresult_of(why.code));
+namespace {
+
+/// A dump that ends early where its tool is gone: whichever of the two is over first decides.
+struct DumpRace {
+  explicit DumpRace(transport::Loop& loop) : over(loop) {}
+  transport::Event over;
+  std::optional<Result<std::uint64_t>> received;
+};
+
+Task<void> receive_in(DumpRace& race, Task<Result<std::uint64_t>> work) {
+  race.received = co_await work;
+  race.over.set();
+}
+
+Task<void> watch_in(DumpRace& race, transport::Stream& tool) {
+  co_await tool.gone();
+  race.over.set();
+}
+
+}  // namespace
+
+Task<Result<void>> MirroredRuntime::answer_dump(transport::FdStream& tool, FirstMessage first) {
+  const auto command = ipc::GenerateCoreDump::decode(first.payload());
+  if (!command || !command->path.starts_with('/')) {
+    const Error wrong{"take the dump to",
+                      command ? command->path : "a path",
+                      "the path must be absolute",
+                      {},
+                      static_cast<int>(ipc::hresult::kInvalidArgument)};
+    co_return tl::unexpected(command ? wrong : command.error());
+  }
+  services_.log->info("taking a {} dump of {} (pid {}) to {}", ipc::name_of(command->type), runtime_.name,
+                      runtime_.pid, command->path);
+  DumpRace race(services_.loop);
+  OnDumpProgress on_progress = [this](const DumpProgress& progress) { show_dump(progress); };
+  Task<void> receiving =
+      receive_in(race, receive_dump(*session_(), runtime_.id, {command->type, command->flags}, command->path,
+                                    std::move(on_progress)));
+  Task<void> watching = watch_in(race, tool);
+  receiving.start();
+  watching.start();
+  if (!race.received) co_await race.over.wait();
+  dump_.reset();
+  if (!race.received) {
+    receiving.reset();
+    services_.log->warn("the dump of {} is cancelled: its tool is gone", runtime_.name);
+    co_return Result<void>{};
+  }
+  if (!*race.received) co_return tl::unexpected(race.received->error());
+  services_.log->info("the dump of {} is at {}: {} bytes", runtime_.name, command->path, **race.received);
+  const ipc::Bytes ok = ipc::encode_ok();
+  const IoStatus told = co_await tool.write(ok);
+  if (told == IoStatus::ok) std::ignore = co_await tool.finish();
+  co_return Result<void>{};
+}
+
+void MirroredRuntime::show_dump(const DumpProgress& progress) {
+  dump_ = progress;
+  services_.on_change();
+  const std::uint64_t now = services_.loop.now_ms();
+  if (now - dump_logged_ms_ < kDumpLogMs) return;
+  dump_logged_ms_ = now;
+  services_.log->info("dump of {}: {}", runtime_.name, describe(progress));
+}
+
+Task<void> MirroredRuntime::refuse(transport::Stream& tool, Error why, ipc::Command command) {
+  const std::uint32_t hresult =
+      why.code == EBADMSG ? std::uint32_t{ipc::hresult::kBadEncoding} : http_status::hresult_of(why.code);
+  // The only command whose answer has room for words.
+  const bool text = command == ipc::kGenerateCoreDump3;
+  const ipc::Bytes answer = ipc::encode_error(hresult, text ? why.message() : std::string());
   const IoStatus written = co_await tool.write(answer);
   if (written == IoStatus::ok) std::ignore = co_await tool.finish();
 }

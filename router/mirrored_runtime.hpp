@@ -3,12 +3,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/log.hpp"
 #include "router/agent_session.hpp"
 #include "router/buffer_pool.hpp"
+#include "router/dump.hpp"
+#include "router/gate.hpp"
 #include "router/local_files.hpp"
 #include "router/placeholder.hpp"
 #include "transport/socket.hpp"
@@ -56,13 +59,18 @@ class MirroredRuntime {
   transport::Task<void> idle() { return connections_.idle(); }
   /// Diagnostic connections that are open now.
   [[nodiscard]] std::size_t active() const { return connections_.size(); }
+  /// How far the dump is that a tool is waiting for; nothing where none is.
+  [[nodiscard]] const std::optional<DumpProgress>& dump() const { return dump_; }
 
  private:
   Result<void> open_socket(std::string path);
   transport::Task<void> accept(transport::Listener& listener);
   transport::Task<void> carry(std::unique_ptr<transport::FdStream> tool);
-  transport::Task<Result<void>> join(transport::FdStream& tool);
-  transport::Task<void> refuse(transport::Stream& tool, const Error& why);
+  transport::Task<Result<void>> join(transport::FdStream& tool, std::optional<FirstMessage>& first);
+  transport::Task<Result<void>> join_runtime(transport::FdStream& tool, FirstMessage first);
+  transport::Task<Result<void>> answer_dump(transport::FdStream& tool, FirstMessage first);
+  transport::Task<void> refuse(transport::Stream& tool, Error why, ipc::Command command);
+  void show_dump(const DumpProgress& progress);
 
   MirrorServices& services_;
   Runtime runtime_;
@@ -70,6 +78,8 @@ class MirroredRuntime {
   std::unique_ptr<Placeholder> placeholder_;
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
+  std::optional<DumpProgress> dump_;
+  std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was logged last.
   transport::TaskSet connections_;
   transport::TaskSet acceptors_;
 };

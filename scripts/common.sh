@@ -4,7 +4,7 @@
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11-dev libexpected-dev libfmt-dev
-                libnghttp2-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev nlohmann-json3-dev)
+                libnghttp2-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev)
 
 # The dotnet-trace that the tests and the demo use.
 dotnet_trace_version=10.0.750501

@@ -14,6 +14,12 @@ const string usage = """
       until-end                an event session that goes on until the runtime ends it
       many N SECONDS           N event sessions at once
       hold PROVIDER            opens an event session and keeps it
+      dump TYPE PATH           a dump, as dotnet-dump asks for it: Normal, WithHeap, Triage or Full
+      resume                   resumes a suspended runtime
+      set NAME VALUE           sets an environment variable
+      perfmap                  enables the perf map and disables it again
+      hook PATH                applies a startup hook
+      profiler GUID PATH       attaches a profiler
     """;
 
 if (args.Length < 2)
@@ -56,6 +62,25 @@ try
             return 0;
         case "hold":
             Sessions.Hold(client, rest[0]);
+            return 0;
+        case "dump":
+            client.WriteDump(Enum.Parse<DumpType>(rest[0]), rest[1], WriteDumpFlags.None);
+            return 0;
+        case "resume":
+            client.ResumeRuntime();
+            return 0;
+        case "set":
+            client.SetEnvironmentVariable(rest[0], rest[1]);
+            return 0;
+        case "perfmap":
+            client.EnablePerfMap(PerfMapType.PerfMap);
+            client.DisablePerfMap();
+            return 0;
+        case "hook":
+            client.ApplyStartupHook(rest[0]);
+            return 0;
+        case "profiler":
+            client.AttachProfiler(TimeSpan.FromSeconds(5), Guid.Parse(rest[0]), rest[1]);
             return 0;
         default:
             Console.Error.WriteLine($"driver: unknown command {command}\n\n{usage}");

@@ -1,0 +1,155 @@
+// The API's requests about dumps.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "router/api.hpp"
+#include "router/dump_json.hpp"
+#include "router/dump_sender.hpp"
+#include "router/http_status.hpp"
+#include "router/runtime_json.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Http2Stream;
+using transport::IoStatus;
+using transport::Task;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kJson = "application/json";
+
+tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
+  const auto bad = [](std::string why) {
+    return tl::unexpected(Refusal{http_status::kBadRequest, ipc::hresult::kInvalidArgument, std::move(why)});
+  };
+  DumpRequest request;
+  const std::string type = route.parameter("type");
+  if (!type.empty()) {
+    const auto known = ipc::dump_type_named(type);
+    if (!known) return bad("there is no type of dump " + type + ": it is mini, heap, triage or full");
+    request.type = *known;
+  }
+  const std::string flags = route.parameter("flags");
+  const auto [end, error] = std::from_chars(flags.data(), flags.data() + flags.size(), request.flags);
+  if (!flags.empty() && (error != std::errc() || end != flags.data() + flags.size())) {
+    return bad("flags must be a number");
+  }
+  return request;
+}
+
+/// The refusal that an error of a dump becomes: its HRESULT where the runtime gave one.
+Refusal refusal_of(const Error& error) {
+  const std::uint32_t hresult =
+      error.code < 0 ? static_cast<std::uint32_t>(error.code) : std::uint32_t{ipc::hresult::kFail};
+  return {error.code == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
+}
+
+bool accepts_zstd(const transport::MessageHead& head) {
+  return head.field("accept-encoding").find("zstd") != std::string_view::npos;
+}
+
+/// The head of an answer that is a dump.
+void begin_dump(Http2Stream& request, const Runtime& runtime, std::uint64_t size, bool compress) {
+  const std::string bytes = std::to_string(size);
+  transport::HeaderFields fields{
+      {"content-type", "application/octet-stream"},
+      {"farport-dump-size", bytes},
+      {"content-disposition", fmt::format("attachment; filename=\"{}.dmp\"", runtime.pid)}};
+  if (compress) {
+    fields.emplace_back("content-encoding", "zstd");
+  } else {
+    fields.emplace_back("content-length", bytes);
+  }
+  request.respond(http_status::kOk, fields, true);
+}
+
+/// Stops the dump when whoever asked for it is gone.
+Task<void> stop_when_gone(Http2Stream& request, Dumps::Job& job) {
+  co_await request.gone();
+  job.stop(Error{"take a dump for", "a caller", "it is gone", {}, ECANCELED});
+}
+
+Task<Result<void>> write_for(Http2Stream& request, Dumps::Job& job) {
+  Task<void> guard = stop_when_gone(request, job);
+  guard.start();
+  const Result<void> written = co_await job.write();
+  co_return written;
+}
+
+std::string arguments_of(const DumpRequest& request, bool stay) {
+  return fmt::format(R"({{"type":"{}","flags":{},"stay":{}}})", ipc::name_of(request.type), request.flags,
+                     stay);
+}
+
+}  // namespace
+
+Task<void> Api::dump_progress(Http2Stream& request, Route route) {
+  const auto runtime = runtime_of(route);
+  if (!runtime) return refuse(request, runtime.error());
+  const DumpProgress* progress = services_.dumps.progress(runtime->id);
+  if (progress == nullptr) {
+    return refuse(request, {http_status::kNotFound, ipc::hresult::kFail,
+                            "no dump of " + runtime->name + " is under way; POST takes one"});
+  }
+  return request.respond(http_status::kOk, kJson, to_json(*progress));
+}
+
+Task<void> Api::dump(Http2Stream& request, Route route) {
+  AuditEntry entry{"dump", caller_};
+  entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
+  const auto since = Clock::now();
+  const auto runtime = runtime_of(route);
+  if (runtime) entry.runtime = &*runtime;
+  std::optional<Refusal> refused;
+  if (!runtime) refused = runtime.error();
+  if (runtime) {
+    const Ruling ruling = rule_on_dump(caller_, *runtime);
+    entry.allowed = ruling.allowed;
+    entry.rule = ruling.rule;
+    entry.role = ruling.role;
+    if (!ruling.allowed) refused = ruling.refusal;
+  }
+  if (!refused) refused = co_await take_dump(request, std::move(route), *runtime, entry);
+  entry.seconds = std::chrono::duration<double>(Clock::now() - since).count();
+  if (refused) entry.outcome = refused->why;
+  services_.audit.write(entry);
+  if (refused) co_await refuse(request, std::move(*refused));
+}
+
+Task<std::optional<Refusal>> Api::take_dump(Http2Stream& request, Route route, Runtime runtime,
+                                            AuditEntry& entry) {
+  const auto wanted = request_of(route);
+  if (!wanted) co_return wanted.error();
+  const bool stay = route.parameter("stay") == "true";
+  entry.arguments = arguments_of(*wanted, stay);
+  const auto job = services_.dumps.start(runtime, *wanted);
+  if (!job) co_return refusal_of(job.error());
+  const Result<void> written = co_await write_for(request, **job);
+  if (!written) co_return refusal_of(written.error());
+  entry.outcome = "completed";
+  if (stay) {
+    const auto kept = (*job)->keep();
+    if (!kept) co_return refusal_of(kept.error());
+    co_await request.respond(http_status::kOk, kJson, to_json(*kept));
+    co_return std::nullopt;
+  }
+  auto dump = (*job)->take();
+  if (!dump) co_return refusal_of(dump.error());
+  DumpProgress& progress = (*job)->progress();
+  progress.phase = DumpProgress::Phase::sending;
+  const bool compress = accepts_zstd(request.head());
+  begin_dump(request, runtime, dump->size, compress);
+  std::function<void(std::uint64_t)> on_sent = [&progress](std::uint64_t sent) { progress.sent = sent; };
+  const Result<void> sent = co_await send_dump(request, std::move(*dump), compress, std::move(on_sent));
+  entry.to_tool = progress.sent;
+  if (!sent) {
+    entry.outcome = "broken off: " + sent.error().message();
+    request.abort(sent.error());
+  }
+  co_return std::nullopt;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,229 @@
+#include "router/dump_directory.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace farport::router {
+namespace {
+
+using transport::UniqueFd;
+
+constexpr std::string_view kPrefix = ".farport-dump-";
+constexpr const char* kDump = "dump";
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+struct DirectoryClose {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+std::string random_name() {
+  std::array<unsigned char, 16> bytes{};
+  // Up to 256 bytes come whole (getrandom(2)).
+  std::ignore = ::getrandom(bytes.data(), bytes.size(), 0);
+  std::string name;
+  for (const unsigned char byte : bytes) name += fmt::format("{:02x}", byte);
+  return name;
+}
+
+std::vector<std::string> entries_of(int directory) {
+  std::vector<std::string> names;
+  // Opened anew, since fdopendir() keeps what it is given.
+  const int copy = ::openat(directory, ".", kOpenDirectory);
+  const std::unique_ptr<DIR, DirectoryClose> entries(copy < 0 ? nullptr : ::fdopendir(copy));
+  if (entries == nullptr) return names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+/// Removes a private directory. What can't be removed, such as a directory that somebody made in it, stays.
+void remove_private(int parent, int directory, const std::string& name) {
+  for (const std::string& entry : entries_of(directory)) ::unlinkat(directory, entry.c_str(), 0);
+  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+std::string mount_namespace(const std::string& process) {
+  std::array<char, 64> text{};
+  const ssize_t size = ::readlink(("/proc/" + process + "/ns/mnt").c_str(), text.data(), text.size());
+  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+/// TMPDIR of a process, else /tmp.
+std::string temporary_directory_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  const std::string environment = '\0' + std::string(std::istreambuf_iterator<char>(file), {}) + '\0';
+  const std::string wanted = std::string(1, '\0') + "TMPDIR=";
+  const std::size_t at = environment.find(wanted);
+  if (at == std::string::npos) return "/tmp";
+  const std::size_t start = at + wanted.size();
+  const std::string value = environment.substr(start, environment.find('\0', start) - start);
+  return value.starts_with('/') ? value : "/tmp";
+}
+
+/// Opens a directory of another root. Links in it lead to where they lead there, and never out of it.
+UniqueFd open_in_root(int root, const std::string& path) {
+  open_how how{};
+  how.flags = kOpenDirectory;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+}
+
+std::optional<SharedDirectory> directory_in_root_of(pid_t pid) {
+  const std::string process = std::to_string(pid);
+  const std::string theirs = pid > 0 ? mount_namespace(process) : std::string();
+  if (theirs.empty() || theirs == mount_namespace("self")) return std::nullopt;
+  const UniqueFd root(::open(("/proc/" + process + "/root").c_str(), kOpenDirectory));
+  if (!root) return std::nullopt;
+  SharedDirectory shared;
+  shared.there = temporary_directory_of(pid);
+  shared.here = "/proc/" + process + "/root" + shared.there;
+  shared.fd = open_in_root(root.get(), shared.there);
+  if (!shared.fd) return std::nullopt;
+  return shared;
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
+                                              const transport::PeerCredentials& process,
+                                              const std::string& socket) {
+  SharedDirectory shared;
+  if (settings.directory.empty()) {
+    if (auto other = directory_in_root_of(process.pid)) return std::move(*other);
+    shared.here = shared.there = directory_of(socket);
+  } else {
+    shared.here = settings.directory;
+    shared.there = settings.runtime_directory.empty() ? settings.directory : settings.runtime_directory;
+  }
+  shared.fd = UniqueFd(::open(shared.here.c_str(), kOpenDirectory));
+  if (!shared.fd) {
+    return fail_errno("use the dump directory", shared.here, errno,
+                      "set [dump] directory to one that the agent and the runtime share");
+  }
+  return shared;
+}
+
+Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
+  const std::string name = std::string(kPrefix) + random_name();
+  const std::string path = shared.here + "/" + name;
+  if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
+    return fail_errno("make a directory for the dump in", shared.here, errno,
+                      "set [dump] directory to one that the agent may write to");
+  }
+  UniqueFd fd(::openat(shared.fd.get(), name.c_str(), kOpenDirectory | O_NOFOLLOW));
+  struct stat status {};
+  // Locked first: another agent that starts now may have taken it for a dead one's and removed it.
+  const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
+                    status.st_uid == ::geteuid() && (status.st_mode & 07777) == S_IRWXU &&
+                    status.st_nlink > 0;
+  if (!ours) return fail("make a directory for the dump in", path, "somebody else interferes with it");
+  auto directory = std::make_unique<DumpDirectory>(std::move(shared), name, std::move(fd), owner);
+  if (owner != ::geteuid() && ::fchown(directory->fd_.get(), owner, static_cast<gid_t>(-1)) != 0) {
+    return fail_errno("give the dump's directory to user " + std::to_string(owner), path, errno);
+  }
+  return directory;
+}
+
+DumpDirectory::DumpDirectory(SharedDirectory shared, std::string name, UniqueFd fd, uid_t owner)
+    : shared_(std::move(shared)), name_(std::move(name)), fd_(std::move(fd)), owner_(owner) {}
+
+DumpDirectory::~DumpDirectory() {
+  remove_private(shared_.fd.get(), fd_.get(), name_);
+}
+
+std::string DumpDirectory::path_for_runtime() const {
+  return shared_.there + "/" + name_ + "/" + kDump;
+}
+
+std::uint64_t DumpDirectory::written() const {
+  struct stat status {};
+  if (::fstatat(fd_.get(), kDump, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) return 0;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::uint64_t DumpDirectory::free_bytes() const {
+  struct statvfs status {};
+  if (::fstatvfs(fd_.get(), &status) != 0) return 0;
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+Result<OpenDump> DumpDirectory::check_dump() const {
+  const std::string path = shared_.here + "/" + name_ + "/" + kDump;
+  OpenDump dump;
+  dump.fd = UniqueFd(::openat(fd_.get(), kDump, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!dump.fd) {
+    const int error = errno;
+    if (error == ELOOP) return fail("read the dump", path, "somebody has put a link in its place");
+    return fail_errno("read the dump", path, error,
+                      "does the runtime see " + shared_.here + " at " + shared_.there + "?");
+  }
+  struct stat status {};
+  if (::fstat(dump.fd.get(), &status) != 0) return fail_errno("read the dump", path, errno);
+  if (!S_ISREG(status.st_mode) || status.st_uid != owner_ || status.st_nlink != 1) {
+    return fail("read the dump", path,
+                "it is not a file that user " + std::to_string(owner_) + " alone has made");
+  }
+  dump.size = static_cast<std::uint64_t>(status.st_size);
+  return dump;
+}
+
+Result<OpenDump> DumpDirectory::open_dump() {
+  auto dump = check_dump();
+  if (dump) ::unlinkat(fd_.get(), kDump, 0);
+  return dump;
+}
+
+Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
+  const auto dump = check_dump();
+  if (!dump) return tl::unexpected(dump.error());
+  // Its own characters only: the name comes from the runtime.
+  std::string safe;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    safe += plain ? c : '_';
+  }
+  const std::string file = fmt::format("{}-{}-{}.dmp", safe, std::time(nullptr), random_name().substr(0, 8));
+  if (::renameat2(fd_.get(), kDump, shared_.fd.get(), file.c_str(), RENAME_NOREPLACE) != 0) {
+    return fail_errno("keep the dump in", shared_.here, errno);
+  }
+  return Kept{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
+}
+
+void remove_abandoned_dumps(const SharedDirectory& shared, const Log& log) {
+  for (const std::string& name : entries_of(shared.fd.get())) {
+    if (!name.starts_with(kPrefix)) continue;
+    const UniqueFd fd(::openat(shared.fd.get(), name.c_str(), kOpenDirectory | O_NOFOLLOW));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0 || (status.st_mode & 07777) != S_IRWXU) continue;
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    remove_private(shared.fd.get(), fd.get(), name);
+    log->info("removed a dump that an agent had left behind: {}/{}", shared.here, name);
+  }
+}
+
+}  // namespace farport::router

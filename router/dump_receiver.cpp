@@ -1,0 +1,206 @@
+#include "router/dump_receiver.hpp"
+
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "router/dump_json.hpp"
+#include "router/http_status.hpp"
+#include "router/zstd.hpp"
+#include "transport/offload.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Http2Stream;
+using transport::Io;
+using transport::IoStatus;
+using transport::Offload;
+using transport::Task;
+
+constexpr transport::Milliseconds kAskAgain{500};
+constexpr std::size_t kPieceSize = 512 * 1024;
+
+struct Piece {
+  std::vector<std::byte> bytes = std::vector<std::byte>(kPieceSize);
+  std::size_t size = 0;
+};
+
+/// What the thread pool works on, one piece at a time.
+class Sink {
+ public:
+  Sink(std::unique_ptr<DumpFile> file, bool compressed) : file_(std::move(file)) {
+    if (!compressed) return;
+    decompressor_.emplace();
+    buffer_.resize(kPieceSize);
+  }
+
+  void take(const Piece& piece) {
+    if (failure_) return;
+    const std::span bytes = std::span(piece.bytes).first(piece.size);
+    const Result<void> taken = decompressor_ ? decompress(bytes) : file_->append(bytes);
+    if (!taken) failure_ = taken.error();
+  }
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+  [[nodiscard]] std::uint64_t size() const { return file_->size(); }
+  [[nodiscard]] Result<void> commit(std::uint64_t expected) {
+    if (file_->size() != expected || (decompressor_ && !frame_ended_)) {
+      return fail("receive", "the dump",
+                  "the agent sent " + std::to_string(file_->size()) + " of its " + std::to_string(expected) +
+                      " bytes");
+    }
+    return file_->commit();
+  }
+
+ private:
+  Result<void> decompress(std::span<const std::byte> bytes) {
+    // Once more where the output was full: there may be more of it inside.
+    for (bool full = false; !bytes.empty() || full;) {
+      const auto step = decompressor_->step(bytes, buffer_);
+      if (!step) return tl::unexpected(step.error());
+      bytes = bytes.subspan(step->taken);
+      frame_ended_ = step->ended;
+      full = step->made == buffer_.size();
+      const Result<void> written = file_->append(std::span(buffer_).first(step->made));
+      if (!written) return written;
+    }
+    return {};
+  }
+
+  std::unique_ptr<DumpFile> file_;
+  std::optional<ZstdDecompressor> decompressor_;
+  std::vector<std::byte> buffer_;
+  bool frame_ended_ = false;
+  std::optional<Error> failure_;
+};
+
+std::unique_ptr<Offload> begin_take(transport::Loop& loop, std::shared_ptr<Sink> sink,
+                                    std::shared_ptr<Piece> piece) {
+  return std::make_unique<Offload>(loop, [sink, piece] { sink->take(*piece); });
+}
+
+/// Fills the piece with what is there, and at least a byte unless the stream is over.
+Task<IoStatus> read_piece(Http2Stream& from, std::shared_ptr<Piece> piece) {
+  piece->size = 0;
+  const Io first = co_await from.read(piece->bytes);
+  Io io = first;
+  while (io.status == IoStatus::ok) {
+    piece->size += io.bytes;
+    if (piece->size == piece->bytes.size()) break;
+    io = from.try_read(std::span(piece->bytes).subspan(piece->size));
+  }
+  co_return first.status;
+}
+
+Task<Result<void>> receive_body(Http2Stream& answer, std::shared_ptr<Sink> sink, DumpProgress& progress,
+                                const OnDumpProgress& on_progress) {
+  auto piece = std::make_shared<Piece>();
+  auto other = std::make_shared<Piece>();
+  std::unique_ptr<Offload> work;
+  for (;;) {
+    const IoStatus status = co_await read_piece(answer, piece);
+    if (work != nullptr) co_await work->done();
+    if (sink->failure()) co_return tl::unexpected(*sink->failure());
+    if (status == IoStatus::failed) co_return tl::unexpected(answer.error());
+    progress.sent = sink->size();
+    on_progress(progress);
+    if (status == IoStatus::end) co_return Result<void>{};
+    work = begin_take(answer.loop(), sink, piece);
+    std::swap(piece, other);
+  }
+}
+
+std::string path_of(const std::string& runtime_id) {
+  return "/v1/runtimes/" + runtime_id + "/dump";
+}
+
+std::string query_of(const DumpRequest& request) {
+  return "?type=" + std::string(ipc::name_of(request.type)) + "&flags=" + std::to_string(request.flags);
+}
+
+/// Asks how far the runtime is, until it is cancelled.
+Task<void> follow_writing(AgentSession& session, std::string runtime_id, DumpProgress& progress,
+                          const OnDumpProgress& on_progress) {
+  for (;;) {
+    co_await transport::sleep(session.loop(), kAskAgain);
+    const auto answer = session.request("GET", path_of(runtime_id), false);
+    if (answer == nullptr) co_return;
+    const auto body = co_await read_answer(*answer);
+    const auto read = body ? dump_progress_from_json(*body) : tl::unexpected(body.error());
+    if (!read) continue;
+    progress = *read;
+    on_progress(progress);
+  }
+}
+
+std::unique_ptr<Http2Stream> post(AgentSession& session, const std::string& target) {
+  return session.request("POST", target, false, {{"accept-encoding", "zstd"}});
+}
+
+/// Waits for the answer's head, and tells of the dump's progress meanwhile.
+Task<Result<void>> until_written(AgentSession& session, Http2Stream& answer, std::string runtime_id,
+                                 DumpProgress& progress, const OnDumpProgress& on_progress) {
+  Task<void> following = follow_writing(session, runtime_id, progress, on_progress);
+  following.start();
+  const IoStatus head = co_await answer.head_received();
+  if (head != IoStatus::ok) co_return tl::unexpected(answer.error());
+  if (answer.head().status == http_status::kOk) co_return Result<void>{};
+  const auto refused = co_await read_answer(answer);
+  co_return tl::unexpected(refused.error());
+}
+
+Error no_more_requests(const AgentSession& session) {
+  return {"reach", session.address(), "the session takes no more connections", {}, 0};
+}
+
+Result<std::uint64_t> size_of(const transport::MessageHead& head) {
+  const std::string_view text = head.field("farport-dump-size");
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return fail("receive", "the dump", "the agent does not say how large it is");
+  }
+  return size;
+}
+
+}  // namespace
+
+Task<Result<std::uint64_t>> receive_dump(AgentSession& session, std::string runtime_id, DumpRequest request,
+                                         std::string path, OnDumpProgress on_progress) {
+  // Before anything is asked of the runtime: it would be for nothing.
+  auto file = DumpFile::create(path);
+  if (!file) co_return tl::unexpected(file.error());
+  const auto answer = post(session, path_of(runtime_id) + query_of(request));
+  if (answer == nullptr) co_return tl::unexpected(no_more_requests(session));
+  DumpProgress progress;
+  const Result<void> written = co_await until_written(session, *answer, runtime_id, progress, on_progress);
+  if (!written) co_return tl::unexpected(written.error());
+  const auto size = size_of(answer->head());
+  if (!size) co_return tl::unexpected(size.error());
+  const Result<void> fits = (*file)->check_space(*size);
+  if (!fits) co_return tl::unexpected(fits.error());
+  progress.phase = DumpProgress::Phase::sending;
+  progress.total = *size;
+  const bool compressed = answer->head().field("content-encoding") == "zstd";
+  const auto sink = std::make_shared<Sink>(std::move(*file), compressed);
+  const Result<void> received = co_await receive_body(*answer, sink, progress, on_progress);
+  if (!received) co_return tl::unexpected(received.error());
+  const Result<void> committed = sink->commit(*size);
+  if (!committed) co_return tl::unexpected(committed.error());
+  co_return *size;
+}
+
+Task<Result<std::string>> leave_dump(AgentSession& session, std::string runtime_id, DumpRequest request,
+                                     OnDumpProgress on_progress) {
+  const auto answer = post(session, path_of(runtime_id) + query_of(request) + "&stay=true");
+  if (answer == nullptr) co_return tl::unexpected(no_more_requests(session));
+  DumpProgress progress;
+  const Result<void> written = co_await until_written(session, *answer, runtime_id, progress, on_progress);
+  if (!written) co_return tl::unexpected(written.error());
+  const auto body = co_await read_answer(*answer);
+  if (!body) co_return tl::unexpected(body.error());
+  co_return kept_dump_from_json(*body);
+}
+
+}  // namespace farport::router

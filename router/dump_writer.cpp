@@ -1,0 +1,81 @@
+#include "router/dump_writer.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "transport/unique_fd.hpp"
+
+namespace farport::router {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+/// What a dump holds beside memory that counts as resident: headers, tables, the runtime's own images.
+constexpr std::uint64_t kMiniSize = 16 * kMiB;
+constexpr std::uint64_t kHeapExtra = 32 * kMiB;
+constexpr std::uint64_t kFullExtra = 96 * kMiB;
+
+/// A field of /proc/PID/status in bytes, which is there in kB.
+std::optional<std::uint64_t> status_bytes(pid_t pid, const std::string& field) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(field + ":")) return std::stoull(line.substr(field.size() + 1)) * 1024;
+  }
+  return std::nullopt;
+}
+
+std::string command_name(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+/// The children that any of the process's threads has started.
+template <typename Each>
+void each_child(pid_t pid, Each each) {
+  std::error_code error;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t child = 0; children >> child;) each(child);
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
+  if (runtime <= 0) return std::nullopt;
+  const auto resident = status_bytes(runtime, "VmRSS");
+  if (!resident) return std::nullopt;
+  const std::uint64_t memory = *resident + status_bytes(runtime, "VmSwap").value_or(0);
+  switch (type) {
+    case ipc::DumpType::normal:
+    case ipc::DumpType::triage:
+      return kMiniSize;
+    case ipc::DumpType::with_heap:
+      return memory + kHeapExtra;
+    case ipc::DumpType::full:
+      break;
+  }
+  return memory + kFullExtra;
+}
+
+bool stop_dump_writer(pid_t runtime) {
+  bool stopped = false;
+  if (runtime <= 0) return false;
+  each_child(runtime, [&](pid_t child) {
+    // By descriptor, so that no later process with this pid is meant.
+    const transport::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    if (!process || command_name(child) != "createdump") return;
+    stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
+  });
+  return stopped;
+}
+
+}  // namespace farport::router

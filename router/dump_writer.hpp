@@ -1,0 +1,22 @@
+// The process that writes a runtime's dump, createdump, which the runtime starts: how much there will be to
+// write, and stopping it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <sys/types.h>
+
+#include "ipc/dump.hpp"
+
+namespace farport::router {
+
+/// About how large a dump of the process will be, by what it holds in memory; nothing where that can't be
+/// seen.
+[[nodiscard]] std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type);
+
+/// Kills the runtime's createdump, so that the runtime goes on and the file grows no more. False where there
+/// is none to be seen, or it isn't ours to kill. The runtime then answers that its dump has failed.
+bool stop_dump_writer(pid_t runtime);
+
+}  // namespace farport::router
