@@ -7,8 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include <toml++/toml.h>
-
+#include "config/toml.hpp"
 #include "config/values.hpp"
 
 namespace farport::config {
