@@ -41,6 +41,8 @@ class Progress {
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;
+  Progress& operator=(Progress&&) = delete;
   ~Progress() { munmap(memory_, kSize); }
 
   [[nodiscard]] unsigned get() const { return *number_; }
