@@ -73,7 +73,8 @@ Result<void> check_name(const std::string& name) {
 /// The parts of a certificate that every kind has. `issuer` is the certificate itself for a CA.
 class Builder {
  public:
-  explicit Builder(Validity validity) : certificate_(X509_new()), key_(EVP_EC_gen("P-256")) {
+  explicit Builder(Validity validity)
+      : certificate_(X509_new()), key_(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")) {
     good_ = certificate_ && key_ && X509_set_version(certificate_.get(), X509_VERSION_3) == 1 &&
             set_serial() &&
             ASN1_TIME_set(X509_getm_notBefore(certificate_.get()), validity.from) != nullptr &&

@@ -1,19 +1,35 @@
 # One interface target carries warnings, hardening and sanitizers to every target of the project.
 add_library(farport_options INTERFACE)
 target_include_directories(farport_options INTERFACE ${PROJECT_SOURCE_DIR})
-# -Wno-restrict: GCC 12 at -O3 is wrong about `"text" + std::string`.
 target_compile_options(farport_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
-  -Wformat=2 -Wimplicit-fallthrough -Wno-restrict -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+  -Wformat=2 -Wimplicit-fallthrough -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 at -O3 is wrong about `"text" + std::string`.
+  target_compile_options(farport_options INTERFACE -Wno-restrict)
+endif()
 target_link_options(farport_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed)
 
 if(FARPORT_SANITIZE)
   target_compile_options(farport_options INTERFACE
-    -fsanitize=${FARPORT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    -Wno-maybe-uninitialized)  # GCC 12 warns of the standard library under the sanitizers.
+    -fsanitize=${FARPORT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 warns of the standard library under the sanitizers.
+    target_compile_options(farport_options INTERFACE -Wno-maybe-uninitialized)
+  endif()
   target_link_options(farport_options INTERFACE -fsanitize=${FARPORT_SANITIZE})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   # FORTIFY needs optimisation, and hides errors from the sanitizers.
   target_compile_definitions(farport_options INTERFACE _FORTIFY_SOURCE=2)
   target_link_options(farport_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+if(FARPORT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FARPORT_FUZZ takes Clang, for libFuzzer: use the preset fuzz, as scripts/fuzz does")
+  endif()
+  # Counts the branches taken; libFuzzer's main comes with the targets alone. The assertions see what the
+  # sanitizers can't: an index past a view of something longer.
+  target_compile_options(farport_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_definitions(farport_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()

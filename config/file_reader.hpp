@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <toml++/toml.h>
-
 #include "config/file.hpp"
+#include "config/toml.hpp"
 #include "config/values.hpp"
 
 namespace farport::config {

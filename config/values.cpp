@@ -48,7 +48,7 @@ Result<Address> parse_address(std::string_view text) {
     return bad("an IPv6 address needs brackets");
   }
   if (host.empty()) return bad("the host is missing");
-  if (host.find_first_of("/ ,@") != std::string_view::npos) return bad("that is no host name or address");
+  if (host.find_first_of("/ ,@[]") != std::string_view::npos) return bad("that is no host name or address");
   return Address{std::string(host), static_cast<std::uint16_t>(port)};
 }
 

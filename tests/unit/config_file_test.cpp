@@ -100,6 +100,20 @@ TEST_CASE("what is wrong with a file is said with its place") {
   CHECK_THAT(only("listen = [\"a:1\""), Catch::StartsWith("/etc/farport/agent.toml:1:"));
 }
 
+TEST_CASE("a table whose name can't be one is an error with its place") {
+  const std::string text = GENERATE("[~]", "[=]", "[[[a]]]", "[[=");
+  const FileErrors errors = errors_of("[tls]\n" + text);
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors.front(), Catch::StartsWith("/etc/farport/agent.toml:2:") && Catch::Contains("key"));
+}
+
+TEST_CASE("letters outside ASCII where none may be are an error with its place") {
+  const std::string text = GENERATE("ë = 1", "listen = [] ë", "[log] ж", "あ");
+  const FileErrors errors = errors_of("[tls]\n" + text);
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors.front(), Catch::StartsWith("/etc/farport/agent.toml:2:") && Catch::Contains("saw"));
+}
+
 TEST_CASE("all mistakes are reported, not only the first") {
   CHECK(errors_of("lisen = 1\n[tls]\ncrt = \"a\"\n[allow]\nall = 1\n").size() == 3);
 }

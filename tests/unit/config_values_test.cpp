@@ -10,8 +10,9 @@ TEST_CASE("addresses are names, IPv4, and IPv6 in brackets, with a port") {
   CHECK(*parse_address("[fd00::2]:65535") == Address{"fd00::2", 65535});
   CHECK(to_string(*parse_address("[fd00::2]:9000")) == "[fd00::2]:9000");
   CHECK(to_string(*parse_address("a:0")) == "a:0");
-  for (const char* wrong : {"", "orders", ":9000", "orders:", "orders:70000", "orders:-1", "orders:9x",
-                            "fd00::2:9000", "[]:9000", "a/b:9000", "user@host:9000", "a b:1"}) {
+  for (const char* wrong :
+       {"", "orders", ":9000", "orders:", "orders:70000", "orders:-1", "orders:9x", "fd00::2:9000", "[]:9000",
+        "[[a]]:9000", "[::1:9000", "a/b:9000", "user@host:9000", "a b:1"}) {
     INFO(wrong);
     CHECK_FALSE(parse_address(wrong).has_value());
   }

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Writes the binary seeds of the fuzz targets: corpus/ipc_message and corpus/advertise.
+
+Run it after a change and commit what it writes. The seeds in corpus/configuration are written by hand.
+"""
+import pathlib
+import struct
+import uuid
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+COOKIE = uuid.UUID("123e4567-e89b-12d3-a456-426614174000").bytes_le
+PROFILER = uuid.UUID("cf0d821e-299b-5307-a3d8-b283c03916dd").bytes_le
+OK, ERROR = 0xFF00, 0xFFFF
+NO_STRING = struct.pack("<I", 0)
+
+
+def u8(value):
+    return struct.pack("<B", value)
+
+
+def u32(value):
+    return struct.pack("<I", value)
+
+
+def u64(value):
+    return struct.pack("<Q", value)
+
+
+def string(text):
+    return units(*struct.unpack(f"<{len(text.encode('utf-16-le')) // 2}H", text.encode("utf-16-le")), 0)
+
+
+def units(*values):
+    """A string of these UTF-16 units, which end with a zero where the string is a right one."""
+    return u32(len(values)) + struct.pack(f"<{len(values)}H", *values)
+
+
+def array(*elements):
+    return u32(len(elements)) + b"".join(elements)
+
+
+def message(command, payload=b"", size=None, magic=b"DOTNET_IPC_V1\0"):
+    size = 20 + len(payload) if size is None else size
+    return magic + struct.pack("<H", size) + struct.pack(">H", command) + bytes(2) + payload
+
+
+def provider(name, keywords, level=5, arguments=NO_STRING, more=b""):
+    return u64(keywords) + u32(level) + string(name) + arguments + more
+
+
+RUNTIME = provider("Microsoft-Windows-DotNETRuntime", 0x14C14FCCBD, 4)
+SAMPLER = provider("Microsoft-DotNETCore-SampleProfiler", 0xF00000000000)
+COUNTERS = provider("System.Runtime", 0xFFFFFFFFFFFFFFFF, 4, string("EventCounterIntervalSec=1"))
+ALL_EVENTS = u8(0) + array()
+SOME_EVENTS = u8(1) + array(u32(1), u32(80), u32(250))
+TRACEPOINTS = string("dotnet_events") + array(
+    string("gc_events") + array(u32(1), u32(2)), string("jit_events") + array(u32(145)))
+
+STREAM = u32(256) + u32(1)  # The buffer in MB, and nettrace.
+STREAMING, USER_EVENTS = u32(0), u32(1)
+RUNDOWN = u64(0x80020139)
+
+CORE_DUMP = string("/dumps/core.4711") + u32(4) + u32(5)
+PROCESS = u64(4711) + COOKIE + string("dotnet orders.dll --port 5000") + string("Linux") + string("x64")
+PROCESS_2 = PROCESS + string("orders") + string("10.0.0+b0f34d51fccc69fd334253924abd8d6853fad7aa")
+PROCESS_3 = u32(1) + PROCESS_2 + string("linux-x64")
+
+COMMANDS = {
+    "generate_core_dump": message(0x0101, CORE_DUMP),
+    "generate_core_dump2": message(0x0102, CORE_DUMP),
+    "generate_core_dump3": message(0x0103, CORE_DUMP),
+    "stop_tracing": message(0x0201, u64(0x7F12A4003C80)),
+    "collect_tracing": message(0x0202, STREAM + array(RUNTIME)),
+    "collect_tracing2": message(0x0203, STREAM + u8(1) + array(RUNTIME, SAMPLER, COUNTERS)),
+    "collect_tracing3": message(0x0204, STREAM + u8(1) + u8(0) + array(RUNTIME)),
+    "collect_tracing4": message(0x0205, STREAM + RUNDOWN + u8(1) + array(RUNTIME, COUNTERS)),
+    "collect_tracing5": message(
+        0x0206, STREAMING + STREAM + RUNDOWN + u8(1) + array(RUNTIME + ALL_EVENTS, COUNTERS + SOME_EVENTS)),
+    "collect_tracing5_user_events": message(
+        0x0206, USER_EVENTS + RUNDOWN + array(RUNTIME + SOME_EVENTS + TRACEPOINTS,
+                                              COUNTERS + ALL_EVENTS + NO_STRING + array())),
+    "collect_tracing6": message(
+        0x0207, STREAMING + STREAM + RUNDOWN + u8(1) + array(RUNTIME + SOME_EVENTS) + u32(1)),
+    "attach_profiler": message(
+        0x0301, u32(5000) + PROFILER + string("/opt/profiler.so") + u32(4) + b"\x01\x02\x03\x04"),
+    "startup_profiler": message(0x0302, PROFILER + string("/opt/profiler.so")),
+    "process_info": message(0x0400),
+    "resume_runtime": message(0x0401),
+    "process_environment": message(0x0402),
+    "set_environment_variable": message(0x0403, string("DOTNET_gcServer") + string("1")),
+    "set_environment_variable_removed": message(0x0403, string("DOTNET_gcServer") + NO_STRING),
+    "process_info2": message(0x0404),
+    "enable_perf_map": message(0x0405, u32(3)),
+    "disable_perf_map": message(0x0406),
+    "apply_startup_hook": message(0x0407, string("/app/hook.dll")),
+    "process_info3": message(0x0408),
+}
+ANSWERS = {
+    "ok": message(OK, u32(0)),
+    "ok_session": message(OK, u64(0x7F12A4003C80)),
+    "ok_process_info": message(OK, PROCESS),
+    "ok_process_info2": message(OK, PROCESS_2),
+    "ok_process_info3": message(OK, PROCESS_3),
+    "ok_environment_size": message(OK, u32(86) + bytes(2)),
+    "ok_environment": message(OK, array(string("HOME=/root"), string("LANG=C.UTF-8"), string("NAME=Zoë 🦊"))),
+    "error": message(ERROR, u32(0x80131385)),
+    "error_with_text": message(ERROR, u32(0x80004005) + string("cannot open /dumps/core.4711")),
+}
+BROKEN = {
+    "bad_magic": message(0x0400, magic=b"DOTNET_IPC_V2\0"),
+    "bad_short_header": message(0x0400)[:19],
+    "bad_size_below_header": message(0x0400, size=19),
+    "bad_truncated": message(0x0203, STREAM + u8(1) + array(RUNTIME))[:60],
+    "bad_tail": message(0x0407, string("/app/hook.dll") + b"more"),
+    "bad_unknown_command": message(0x0242, u32(1)),
+    "bad_string_count": message(0x0407, u32(0xFFFFFFFF) + b"/\0a\0\0\0"),
+    "bad_provider_count": message(0x0203, STREAM + u8(1) + u32(0x0CCCCCCD) + RUNTIME),
+    "bad_event_count": message(
+        0x0206, STREAMING + STREAM + RUNDOWN + u8(1) + array(RUNTIME + u8(1) + u32(0x40000001) + u32(1))),
+    "bad_unended_string": message(0x0407, units(0x2F, 0x61)),
+    "bad_surrogates": message(0x0403, units(0xDC00, 0x41, 0xD800, 0) + units(0xD83E, 0xDD8A, 0xD83E, 0)),
+    "bad_environment_count": message(OK, u32(0x40000000) + string("A=1")),
+}
+ADVERTISE = b"ADVR_V1\0" + COOKIE + u64(4711) + bytes(2)
+ADVERTISES = {
+    "advertise": ADVERTISE,
+    "largest_pid": ADVERTISE[:24] + u64(2**64 - 1) + b"\xff\xff",
+    "followed_by_a_message": ADVERTISE + message(0x0401),
+    "bad_magic": ADVERTISE.replace(b"V1", b"V2"),
+    "bad_truncated": ADVERTISE[:33],
+}
+
+
+def write(directory, seeds):
+    for name, content in seeds.items():
+        (CORPUS / directory / f"{name}.bin").write_bytes(content)
+
+
+if __name__ == "__main__":
+    write("ipc_message", COMMANDS | ANSWERS | BROKEN)
+    write("advertise", ADVERTISES)
