@@ -150,10 +150,10 @@ struct Parser {
     can_i =
         add_command(app, "can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples);
     can_i
-        ->add_option("AGENT", line.flags.remotes,
-                     "HOST:PORT of an agent, or a profile of the configuration file")
-        ->required()
-        ->expected(1);
+        ->add_option_function<std::string>(
+            "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; },
+            "HOST:PORT of an agent, or a profile of the configuration file")
+        ->required();
     can_i->add_option("COMMAND", line.flags.command,
                       "A command, such as GenerateCoreDump3; all where none is given");
     add_server_name(can_i, line.flags);
