@@ -18,6 +18,7 @@ int serve(const config::ServeSettings& settings);
 int connect(const config::ConnectSettings& settings);
 int run(const config::RunSettings& settings);
 int can_i(const config::CanISettings& settings);
+int dump(const config::DumpCommandSettings& settings);
 int ps(const config::PsSettings& settings);
 /// Takes the flags as they are: what doesn't resolve is what it reports.
 int check(const config::Flags& flags);

@@ -54,6 +54,15 @@ inline constexpr const char* kPsExamples = R"(Examples:
   farport ps orders.example:9000
   farport ps prod-orders --json)";
 
+inline constexpr const char* kDumpAbout =
+    "Has a remote runtime write a dump, brings it here and removes it there. Prints the path; the file "
+    "appears\n"
+    "when it is whole. (With farport connect, dotnet-dump collect does the same.)";
+inline constexpr const char* kDumpExamples = R"(Examples:
+  farport dump orders.example:9000
+  farport dump orders.example:9000/orders -o orders.dmp --type full
+  farport dump prod-orders/1 --stay)";
+
 inline constexpr const char* kCanIAbout =
     "Asks an agent what our certificate may do there: each command, on which runtimes, by which grant, or "
     "what\n"

@@ -26,6 +26,8 @@ int dispatch(CommandLine line) {
       return run_with(config::resolve_run(line.flags), run);
     case Command::ps:
       return run_with(config::resolve_ps(line.flags), ps);
+    case Command::dump:
+      return run_with(config::resolve_dump(line.flags), dump);
     case Command::can_i:
       return run_with(config::resolve_can_i(line.flags), can_i);
     case Command::check:

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/table.hpp"
+#include "router/dump_json.hpp"
 #include "router/runtime_json.hpp"
 
 namespace farport::cli {
@@ -22,6 +23,7 @@ json object_of(const router::MirrorRow& row) {
   object["socket"] = row.socket;
   object["connected"] = row.connected;
   object["connections"] = row.active;
+  if (row.dump) object["dump"] = json::parse(router::to_json(*row.dump));
   return object;
 }
 
@@ -47,14 +49,19 @@ void MirrorView::show(const router::Mirror& mirror) {
   if (kind_ == ViewKind::json) print_changes(mirror);
 }
 
+std::string MirrorView::state_of(const router::MirrorRow& row) {
+  if (!row.dump) rates_.erase(row.runtime.id);
+  if (!row.connected) return "reconnecting";
+  return row.dump ? "dump: " + rates_[row.runtime.id].describe(*row.dump)
+                  : std::string(to_string(row.runtime.state));
+}
+
 void MirrorView::draw_table(const router::Mirror& mirror) {
   const std::size_t width = terminal_width(STDOUT_FILENO);
   std::vector<TableRow> rows{{"PID", "NAME", "REMOTE PID", "HOST", "VERSION", "STATE", "CONNECTIONS"}};
   for (const router::MirrorRow& row : mirror.rows()) {
     rows.push_back({std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid),
-                    row.agent, row.runtime.version,
-                    row.connected ? std::string(to_string(row.runtime.state)) : "reconnecting",
-                    std::to_string(row.active)});
+                    row.agent, row.runtime.version, state_of(row), std::to_string(row.active)});
   }
   std::string text = format_table(rows, width);
   for (const router::LinkRow& link : mirror.links()) {

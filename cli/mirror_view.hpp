@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "cli/progress_bar.hpp"
 #include "router/mirror.hpp"
 
 namespace farport::cli {
@@ -25,11 +26,13 @@ class MirrorView {
 
  private:
   void draw_table(const router::Mirror& mirror);
+  [[nodiscard]] std::string state_of(const router::MirrorRow& row);
   void print_changes(const router::Mirror& mirror);
 
   ViewKind kind_;
   std::size_t lines_ = 0;                         ///< How many the last table took.
   std::map<std::string, std::string> last_json_;  ///< By agent and id.
+  std::map<std::string, DumpRate> rates_;         ///< Of the dumps under way, by the runtime's id.
 };
 
 }  // namespace farport::cli

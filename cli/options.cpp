@@ -147,6 +147,7 @@ struct Parser {
     ps->add_flag("--json", line.flags.json, "Print a JSON array");
     add_common(ps, line.flags);
 
+    add_dump();
     can_i =
         add_command(app, "can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples);
     can_i
@@ -174,6 +175,23 @@ struct Parser {
     add_common(check, line.flags);
   }
 
+  void add_dump() {
+    dump = add_command(app, "dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
+                       kDumpExamples);
+    dump->add_option("TARGET", line.flags.dump_target, "AGENT or AGENT/RUNTIME: a name, pid or id")
+        ->required();
+    dump->add_option("-o,--output", line.flags.output,
+                     "Where the dump goes; NAME_TIME.dmp where none is given")
+        ->type_name("FILE");
+    dump->add_option("--type", line.flags.dump_type, "mini, heap, triage or full [heap]")
+        ->type_name("TYPE")
+        ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
+    dump->add_flag("--stay", line.flags.stay,
+                   "Leave it where the runtime has written it, and print its path there");
+    add_server_name(dump, line.flags);
+    add_common(dump, line.flags);
+  }
+
   void add_certs() {
     certs = add_command(app, "certs", "Makes a small CA and certificates", kCertsAbout, kCertsExamples);
     certs->require_subcommand(1);
@@ -191,6 +209,7 @@ struct Parser {
     if (connect->parsed()) return Command::connect;
     if (run->parsed()) return Command::run;
     if (ps->parsed()) return Command::ps;
+    if (dump->parsed()) return Command::dump;
     if (can_i->parsed()) return Command::can_i;
     if (check->parsed()) return Command::check;
     if (certs->got_subcommand("init")) return Command::certs_init;
@@ -216,6 +235,7 @@ struct Parser {
   CLI::App* connect = nullptr;
   CLI::App* run = nullptr;
   CLI::App* ps = nullptr;
+  CLI::App* dump = nullptr;
   CLI::App* can_i = nullptr;
   CLI::App* certs = nullptr;
   CLI::App* check = nullptr;

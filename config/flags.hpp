@@ -40,6 +40,11 @@ struct Flags {
   std::optional<std::string> as;            ///< Of `check`: an identity.
   std::optional<std::string> runtime_name;  ///< Of `check --as`: a runtime's name.
 
+  std::string dump_target;  ///< Of `dump`: AGENT[/RUNTIME].
+  std::string output;
+  std::string dump_type = "heap";
+  bool stay = false;
+
   std::vector<std::string> tool;
 };
 

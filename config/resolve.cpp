@@ -222,6 +222,23 @@ Resolved<CanISettings> resolve_can_i(const Flags& flags) {
   return settings;
 }
 
+Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
+  Resolver resolver(flags, true);
+  DumpCommandSettings settings;
+  const std::string& target = flags.dump_target;
+  const std::size_t slash = target.find('/');
+  if (auto remote = resolver.remote(target.substr(0, slash))) settings.remote = std::move(*remote);
+  if (slash != std::string::npos) settings.runtime = target.substr(slash + 1);
+  settings.output = flags.output;
+  settings.type = flags.dump_type;
+  settings.stay = flags.stay;
+  if (settings.stay && !settings.output.empty()) {
+    resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
+  }
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
 Resolved<RunSettings> resolve_run(const Flags& flags) {
   Resolver resolver(flags, true);
   RunSettings settings;

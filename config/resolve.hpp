@@ -18,6 +18,7 @@ using Resolved = tl::expected<T, Problems>;
 [[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
 [[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags);
 [[nodiscard]] Resolved<CanISettings> resolve_can_i(const Flags& flags);
+[[nodiscard]] Resolved<DumpCommandSettings> resolve_dump(const Flags& flags);
 [[nodiscard]] Resolved<RunSettings> resolve_run(const Flags& flags);
 
 }  // namespace farport::config

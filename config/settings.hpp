@@ -93,6 +93,15 @@ struct CanISettings {
   std::string command;  ///< Empty: all.
 };
 
+/// Of `farport dump`.
+struct DumpCommandSettings {
+  RemoteSettings remote;
+  std::string runtime;  ///< An id, a pid or a name; empty: the only one.
+  std::string output;   ///< A file; empty: one is named after the runtime.
+  std::string type = "heap";
+  bool stay = false;  ///< Leave the dump where the runtime has written it.
+};
+
 struct RunSettings {
   std::vector<RemoteSettings> remotes;  ///< Those named before the "--"; may be empty.
   std::vector<std::string> tool;        ///< The tool and its arguments; never empty.

@@ -205,8 +205,10 @@ Task<void> MirroredRuntime::refuse(transport::Stream& tool, Error why, ipc::Comm
   const std::uint32_t hresult =
       why.code == EBADMSG ? std::uint32_t{ipc::hresult::kBadEncoding} : http_status::hresult_of(why.code);
   // The only command whose answer has room for words.
-  const bool text = command == ipc::kGenerateCoreDump3;
-  const ipc::Bytes answer = ipc::encode_error(hresult, text ? why.message() : std::string());
+  const bool has_text = command == ipc::kGenerateCoreDump3;
+  // What the agent says stands by itself.
+  const std::string text = why.code == 0 ? why.message() : why.why;
+  const ipc::Bytes answer = ipc::encode_error(hresult, has_text ? text : std::string());
   const IoStatus written = co_await tool.write(answer);
   if (written == IoStatus::ok) std::ignore = co_await tool.finish();
 }

@@ -1,0 +1,136 @@
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/remotes.hpp"
+#include "router/dump_receiver.hpp"
+#include "router/runtime_json.hpp"
+#include "transport/signals.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+constexpr int kInterrupted = 130;
+
+/// The runtime that is meant, and the agent that has it.
+struct Target {
+  transport::Address address;
+  router::Runtime runtime;
+};
+
+Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted) {
+  const auto answers = co_await router::ask_agent(loop, agent.address, agent.context.get(), "/v1/runtimes");
+  if (!answers) co_return tl::unexpected(answers.error());
+  const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
+  if (!addresses) co_return tl::unexpected(addresses.error());
+  std::vector<Target> fitting;
+  std::string choice;
+  for (const router::AgentAnswer& answer : *answers) {
+    const auto runtimes = router::runtimes_from_json(answer.body);
+    if (!runtimes) co_return tl::unexpected(runtimes.error());
+    for (const router::Runtime& runtime : *runtimes) {
+      choice += fmt::format("{}{} (pid {} on {})", choice.empty() ? "" : ", ", runtime.name, runtime.pid,
+                            answer.address);
+      if (!wanted.empty() && !router::names_runtime(wanted, runtime)) continue;
+      for (const transport::Address& address : *addresses) {
+        if (address.text() == answer.address) fitting.push_back({address, runtime});
+      }
+    }
+  }
+  if (fitting.size() == 1) co_return std::move(fitting.front());
+  const std::string on = wanted.empty() ? "a runtime" : wanted;
+  if (choice.empty()) co_return fail("choose", on, "the agent has no runtime", "look with: farport ps");
+  co_return fail("choose", on, fitting.empty() ? "there is no such runtime" : "several runtimes fit",
+                 "choose one of " + choice);
+}
+
+/// dotnet-dump's way to name its files, with the runtime's name before it.
+std::string default_path(const router::Runtime& runtime) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char time[sizeof "20260101_120000"];
+  std::strftime(time, sizeof time, "%Y%m%d_%H%M%S", &parts);
+  std::string name = runtime.name;
+  for (char& c : name) {
+    if (c == '/' || c < ' ') c = '_';
+  }
+  return fmt::format("{}_{}.dmp", name, time);
+}
+
+Task<Result<std::string>> dump_into(router::AgentSession& session, router::Runtime runtime,
+                                    config::DumpCommandSettings settings, ProgressBar& bar) {
+  const router::DumpRequest request{*ipc::dump_type_named(settings.type), 0};
+  router::OnDumpProgress on_progress = [&bar](const router::DumpProgress& progress) { bar.show(progress); };
+  if (settings.stay) {
+    auto left = co_await router::leave_dump(session, runtime.id, request, std::move(on_progress));
+    co_return left;
+  }
+  std::error_code error;
+  const std::string wanted = settings.output.empty() ? default_path(runtime) : settings.output;
+  const std::string path = std::filesystem::absolute(wanted, error).lexically_normal().string();
+  const auto size = co_await router::receive_dump(session, runtime.id, request, path, std::move(on_progress));
+  if (!size) co_return tl::unexpected(size.error());
+  co_return path;
+}
+
+Task<Result<std::string>> take(transport::Loop& loop, const router::MirroredAgent& agent,
+                               const config::DumpCommandSettings& settings, ProgressBar& bar) {
+  const auto target = co_await find_runtime(loop, agent, settings.runtime);
+  if (!target) co_return tl::unexpected(target.error());
+  const std::string name = agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
+  const auto session = co_await router::AgentSession::dial(loop, target->address, name, agent.context.get());
+  if (!session) co_return tl::unexpected(session.error());
+  std::optional<Error> ended;
+  Task<void> carrying = [](router::AgentSession& carried, std::optional<Error>& why) -> Task<void> {
+    why = co_await carried.run();
+  }(**session, ended);
+  carrying.start();
+  auto path = co_await dump_into(**session, target->runtime, settings, bar);
+  if (!path && path.error().code == 0 && ended) co_return tl::unexpected(*ended);
+  co_return path;
+}
+
+/// Runs until the dump is there or somebody ends it.
+Task<std::optional<Result<std::string>>> take_or_stop(Task<Result<std::string>> work,
+                                                      transport::Event& over) {
+  std::optional<Result<std::string>> result;
+  Task<void> working = [](Task<Result<std::string>> taking, std::optional<Result<std::string>>& into,
+                          transport::Event& done) -> Task<void> {
+    into = co_await taking;
+    done.set();
+  }(std::move(work), result, over);
+  working.start();
+  if (!result) co_await over.wait();
+  co_return result;
+}
+
+}  // namespace
+
+int dump(const config::DumpCommandSettings& settings) {
+  const auto agents = agents_of({settings.remote});
+  if (!agents) return report(agents.error(), kUsage);
+  transport::Loop loop;
+  ProgressBar bar;
+  transport::Event over(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&over](int) { over.set(); });
+  const auto path = loop.run(take_or_stop(take(loop, agents->front(), settings, bar), over));
+  bar.end();
+  if (!path) {
+    std::fputs("farport: the dump is cancelled, nothing of it is left\n", stderr);
+    return kInterrupted;
+  }
+  if (!*path) return report(path->error());
+  std::printf("%s\n", (*path)->c_str());
+  return kSuccess;
+}
+
+}  // namespace farport::cli
