@@ -45,9 +45,12 @@ int connect(const config::ConnectSettings& settings) {
   auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
-  router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir, {}};
+  router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir};
   for (const config::NamedSocket& socket : settings.sockets) {
     mirror_settings.sockets.push_back({socket.name, socket.path});
+  }
+  for (const config::NamedSocket& tool : settings.tools) {
+    mirror_settings.tools.push_back({tool.name, tool.path});
   }
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
   MirrorView view(kind);

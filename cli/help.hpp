@@ -36,16 +36,19 @@ inline constexpr const char* kConnectExamples = R"(Examples:
   farport connect localhost:9000 --server-name orders  through kubectl port-forward
   farport connect 10.0.0.2:9000 --socket orders=/tmp/orders.sock
   farport connect 10.0.0.2:9000 --select 'orders*' --json
+  farport connect 10.0.0.2:9000 --to /tmp/t.sock       beside dotnet-trace collect --diagnostic-port /tmp/t.sock
 Then, in another terminal:
   dotnet-trace ps
   dotnet-trace collect -p PID)";
 
 inline constexpr const char* kRunAbout =
-    "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port HOST:PORT[/RUNTIME], the\n"
-    "remote's -p PID and -n NAME are replaced by what is mirrored here. Returns the tool's exit code.";
+    "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port "
+    "HOST:PORT[/RUNTIME][,listen],\n"
+    "the remote's -p PID and -n NAME are replaced by what is mirrored here. Returns the tool's exit code.";
 inline constexpr const char* kRunExamples = R"(Examples:
   farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
   farport run -- dotnet-trace collect --diagnostic-port orders.example:9000/orders --duration 00:00:30
+  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000,listen   (from its start)
   farport run orders.example:9000 -- dotnet-counters monitor -n orders
   farport run prod-orders -- dotnet-stack report -p 1)";
 

@@ -100,6 +100,10 @@ void add_mirror_flags(CLI::App* command, config::Flags& flags) {
             "Where to make the sockets [FARPORT_SOCKET_DIR; $TMPDIR, else /tmp, where tools look]", "DIR");
   add_list(command, "--socket", flags.socket,
            "Also offer a runtime at this path; may be repeated [FARPORT_SOCKET]", "NAME=PATH");
+  add_list(command, "--to", flags.to,
+           "Dial a tool that listens on this socket, as every mirrored runtime (or that of the name); may be "
+           "repeated [FARPORT_TO]",
+           "[NAME=]PATH");
   add_list(command, "--select", flags.select,
            "Mirror only these: name, pid, id or glob; may be repeated [FARPORT_SELECT]", "PATTERN");
 }

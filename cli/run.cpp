@@ -45,13 +45,33 @@ Result<std::vector<config::RemoteSettings>> all_remotes(const config::RunSetting
   return remotes;
 }
 
+/// Where a tool listens that is to be dialled.
+std::string listening_socket(const PrivateDirectory& directory, const ToolTarget& target) {
+  return directory.path() + "/listen-" + std::to_string(target.argument) + ".sock";
+}
+
+/// The tools' sockets that remote runtimes are to dial.
+Result<std::vector<router::NamedSocket>> listening_tools(const PrivateDirectory& directory,
+                                                         const std::vector<ToolTarget>& targets) {
+  std::vector<router::NamedSocket> tools;
+  for (const ToolTarget& target : targets) {
+    if (target.kind != ToolTarget::Kind::diagnostic_port) continue;
+    const auto port = parse_remote_port(target.value);
+    if (!port) return tl::unexpected(port.error());
+    if (*port && (*port)->listen) tools.push_back({(*port)->runtime, listening_socket(directory, target)});
+  }
+  return tools;
+}
+
 /// The argument that reaches the mirrored runtime instead of the remote one.
-Result<std::string> replacement(const router::Mirror& mirror, const ToolTarget& target) {
+Result<std::string> replacement(const router::Mirror& mirror, const PrivateDirectory& directory,
+                                const ToolTarget& target) {
   std::string wanted = target.value;
   if (target.kind == ToolTarget::Kind::diagnostic_port) {
     const auto port = parse_remote_port(target.value);
     if (!port) return tl::unexpected(port.error());
     if (!*port) return target.prefix + target.value;
+    if ((*port)->listen) return target.prefix + listening_socket(directory, target);
     wanted = (*port)->runtime;
   }
   const auto row = mirror.choose(wanted);
@@ -60,10 +80,11 @@ Result<std::string> replacement(const router::Mirror& mirror, const ToolTarget& 
   return target.prefix + std::to_string(row->local_pid);
 }
 
-Result<std::vector<std::string>> rewrite(const router::Mirror& mirror, std::vector<std::string> arguments,
+Result<std::vector<std::string>> rewrite(const router::Mirror& mirror, const PrivateDirectory& directory,
+                                         std::vector<std::string> arguments,
                                          const std::vector<ToolTarget>& targets) {
   for (const ToolTarget& target : targets) {
-    auto value = replacement(mirror, target);
+    auto value = replacement(mirror, directory, target);
     if (!value) return tl::unexpected(value.error());
     if (target.kind == ToolTarget::Kind::name) {
       // By name the tool might find another process of this host: the pid is sure.
@@ -95,7 +116,7 @@ Task<Result<int>> run_tool(transport::Loop& loop, router::Mirror& mirror, const 
     if (interrupted != 0) co_return kKilledBySignal + interrupted;
     if (!settled) co_return tl::unexpected(settled.error());
   }
-  auto arguments = rewrite(mirror, std::move(tool), targets);
+  auto arguments = rewrite(mirror, directory, std::move(tool), targets);
   if (!arguments) co_return tl::unexpected(arguments.error());
   auto process = ToolProcess::start(loop, std::move(*arguments), directory.path());
   if (!process) co_return tl::unexpected(process.error());
@@ -124,8 +145,12 @@ int run(const config::RunSettings& settings) {
   if (!agents) return fatal(agents.error());
   const auto directory = PrivateDirectory::make();
   if (!directory) return fatal(directory.error());
+  auto tools = listening_tools(**directory, targets);
+  if (!tools) return fatal(tools.error());
   transport::Loop loop;
-  router::Mirror mirror(loop, *log, {std::move(*agents), (*directory)->path(), {}});
+  router::MirrorSettings mirror_settings{std::move(*agents), (*directory)->path()};
+  mirror_settings.tools = std::move(*tools);
+  router::Mirror mirror(loop, *log, std::move(mirror_settings));
   const Result<int> code = loop.run(run_tool(loop, mirror, **directory, settings.tool, targets));
   return code ? *code : fatal(code.error());
 }

@@ -57,11 +57,12 @@ Result<std::optional<RemotePort>> parse_remote_port(std::string_view value) {
   const std::string_view agent = address.substr(0, slash);
   if (!is_host_and_port(agent)) return std::optional<RemotePort>{};
   const std::string_view mode = comma == std::string_view::npos ? "connect" : value.substr(comma + 1);
-  if (mode != "connect") {
-    return fail("use the diagnostic port", value, "farport run connects tools to a remote runtime",
+  if (mode != "connect" && mode != "listen") {
+    return fail("use the diagnostic port", value, "only connect or listen may follow the comma",
                 "leave out what follows the comma");
   }
   RemotePort port;
+  port.listen = mode == "listen";
   port.agent = agent;
   if (slash != std::string_view::npos) port.runtime = address.substr(slash + 1);
   return std::optional<RemotePort>(std::move(port));

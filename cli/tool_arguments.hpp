@@ -25,10 +25,11 @@ struct ToolTarget {
 /// as the next argument, or behind "=" or ":" as System.CommandLine takes it.
 [[nodiscard]] std::vector<ToolTarget> find_targets(const std::vector<std::string>& arguments);
 
-/// A --diagnostic-port value that stands for a remote runtime: AGENT[/RUNTIME][,connect].
+/// A --diagnostic-port value that stands for a remote runtime: AGENT[/RUNTIME][,connect|listen].
 struct RemotePort {
   std::string agent;    ///< HOST:PORT.
-  std::string runtime;  ///< An id, a pid or a name; empty: the only one.
+  std::string runtime;  ///< An id, a pid or a name; empty: the only one, or where the tool listens, any.
+  bool listen = false;  ///< The tool is to listen, and the runtime to dial it.
 };
 
 /// Reads such a value. Nothing: it is an ordinary socket path, and stays as it is. Errors: it names an agent,

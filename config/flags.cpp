@@ -56,6 +56,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.server_name, "FARPORT_SERVER_NAME");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");
+  many(flags.to, "FARPORT_TO");
   many(flags.select, "FARPORT_SELECT");
 }
 

@@ -33,6 +33,7 @@ struct Flags {
   std::optional<std::string> server_name;
   std::optional<std::string> socket_dir;
   std::vector<std::string> socket;
+  std::vector<std::string> to;
   std::vector<std::string> select;
   bool json = false;
 

@@ -201,6 +201,7 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   if (settings.socket_dir.empty()) settings.socket_dir = temporary_directory();
   settings.socket_dir = absolute(settings.socket_dir);
   settings.sockets = resolver.many<NamedSocket>(flags.socket, parse_named_socket, {});
+  settings.tools = resolver.many<NamedSocket>(flags.to, parse_tool_socket, {});
   settings.json = flags.json;
   settings.log = resolver.log();
   settings.log_level_given = flags.log_level.has_value() || resolver.file().has_log_level;

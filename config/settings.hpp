@@ -78,6 +78,7 @@ struct ConnectSettings {
   std::vector<RemoteSettings> remotes;
   std::string socket_dir;
   std::vector<NamedSocket> sockets;
+  std::vector<NamedSocket> tools;  ///< Sockets of tools that listen; without a name: for every runtime.
   bool json = false;
   LogSettings log;
   bool log_level_given = false;  ///< By a flag, the environment or the file.

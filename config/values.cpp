@@ -85,6 +85,13 @@ Result<NamedSocket> parse_named_socket(std::string_view text) {
   return NamedSocket{std::string(text.substr(0, equals)), path.lexically_normal().string()};
 }
 
+Result<NamedSocket> parse_tool_socket(std::string_view text) {
+  if (text.find('=') != std::string_view::npos) return parse_named_socket(text);
+  if (text.empty()) return fail("use", "a tool's socket", "its path is empty", "write PATH, or NAME=PATH");
+  std::error_code error;
+  return NamedSocket{{}, std::filesystem::absolute(std::string(text), error).lexically_normal().string()};
+}
+
 Result<std::uint64_t> parse_bytes(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -20,6 +20,9 @@ namespace farport::config {
 /// "orders=/run/orders.sock". A relative path is taken from the working directory.
 [[nodiscard]] Result<NamedSocket> parse_named_socket(std::string_view text);
 
+/// The same with the name left out, "/tmp/trace.sock": the name is empty then.
+[[nodiscard]] Result<NamedSocket> parse_tool_socket(std::string_view text);
+
 /// "64GiB", "500MiB", "20KiB", "1000": bytes, above zero.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
 

@@ -26,6 +26,14 @@ Milliseconds jittered(Milliseconds pause) {
   return Milliseconds(static_cast<Milliseconds::rep>(static_cast<double>(pause.count()) * factor(device)));
 }
 
+std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<NamedSocket>& sockets) {
+  std::vector<std::string> paths;
+  for (const NamedSocket& socket : sockets) {
+    if (socket.name.empty() || names_runtime(socket.name, runtime)) paths.push_back(socket.path);
+  }
+  return paths;
+}
+
 }  // namespace
 
 AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
@@ -134,8 +142,11 @@ Task<void> AgentLink::mirror(Runtime runtime) {
   // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
   MirroredRuntime::SessionSource session = [this] { return session_; };
   std::function<void()> on_lost = [this, id] { tasks_.spawn(mirror_again(id)); };
-  auto mirrored = co_await MirroredRuntime::start(services_, runtime, sockets_for(runtime),
-                                                  std::move(session), std::move(on_lost));
+  MirroredRuntime::Places places;
+  places.sockets = paths_for(runtime, choice_.sockets);
+  places.tools = paths_for(runtime, choice_.tools);
+  auto mirrored = co_await MirroredRuntime::start(services_, runtime, std::move(places), std::move(session),
+                                                  std::move(on_lost));
   if (!mirrored) {
     services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
     co_return;
@@ -188,14 +199,6 @@ void AgentLink::settle(std::string error) {
 bool AgentLink::selected(const Runtime& runtime) const {
   const auto names = [&](const std::string& wanted) { return names_runtime(wanted, runtime); };
   return choice_.select.empty() || std::any_of(choice_.select.begin(), choice_.select.end(), names);
-}
-
-std::vector<std::string> AgentLink::sockets_for(const Runtime& runtime) const {
-  std::vector<std::string> paths;
-  for (const NamedSocket& socket : choice_.sockets) {
-    if (names_runtime(socket.name, runtime)) paths.push_back(socket.path);
-  }
-  return paths;
 }
 
 std::vector<const MirroredRuntime*> AgentLink::runtimes() const {

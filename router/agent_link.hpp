@@ -13,7 +13,7 @@
 namespace farport::router {
 
 struct NamedSocket {
-  std::string name;  ///< Which runtime: an id, a pid or a name.
+  std::string name;  ///< Which runtime: an id, a pid or a name; empty: every one.
   std::string path;
 };
 
@@ -21,6 +21,7 @@ struct NamedSocket {
 struct MirrorChoice {
   std::vector<std::string> select;  ///< Ids, pids, names, globs; empty: all.
   std::vector<NamedSocket> sockets;
+  std::vector<NamedSocket> tools;  ///< Sockets of tools that listen.
 };
 
 class AgentLink {
@@ -52,7 +53,6 @@ class AgentLink {
   void remove_unlisted();
   void settle(std::string error);
   [[nodiscard]] bool selected(const Runtime& runtime) const;
-  [[nodiscard]] std::vector<std::string> sockets_for(const Runtime& runtime) const;
 
   MirrorServices& services_;
   MirrorChoice choice_;

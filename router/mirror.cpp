@@ -24,7 +24,7 @@ Task<Result<void>> Mirror::start() {
     if (!addresses) co_return tl::unexpected(addresses.error());
     const std::string name =
         agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
-    const MirrorChoice choice{agent.select, settings_.sockets};
+    const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools};
     for (const transport::Address& address : *addresses) {
       links_.push_back(std::make_unique<AgentLink>(*services_, choice, address, name, agent.context.get()));
     }

@@ -20,7 +20,8 @@ struct MirroredAgent {
 struct MirrorSettings {
   std::vector<MirroredAgent> agents;
   std::string socket_directory;
-  std::vector<NamedSocket> sockets;  ///< Where else runtimes are offered.
+  std::vector<NamedSocket> sockets{};  ///< Where else runtimes are offered.
+  std::vector<NamedSocket> tools{};    ///< Tools that listen, which every runtime dials, or those of a name.
 };
 
 /// One row of what a mirror shows.

@@ -6,6 +6,7 @@
 #include "ipc/error.hpp"
 #include "router/dump_receiver.hpp"
 #include "router/http_status.hpp"
+#include "router/listening_tool.hpp"
 #include "router/relay.hpp"
 
 namespace farport::router {
@@ -48,8 +49,7 @@ void MirroredRuntime::retire() {
 }
 
 Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services,
-                                                                      Runtime runtime,
-                                                                      std::vector<std::string> more_sockets,
+                                                                      Runtime runtime, Places places,
                                                                       SessionSource session,
                                                                       std::function<void()> on_lost) {
   auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), std::move(session));
@@ -61,12 +61,27 @@ Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServ
   if (!placeholder) co_return tl::unexpected(placeholder.error());
   mirrored->placeholder_ = std::move(*placeholder);
   std::vector<std::string> paths = socket_paths(directory, *mirrored->placeholder_);
-  for (std::string& path : more_sockets) paths.push_back(std::move(path));
+  for (std::string& path : places.sockets) paths.push_back(std::move(path));
   for (std::string& path : paths) {
     const Result<void> opened = mirrored->open_socket(std::move(path));
     if (!opened) co_return tl::unexpected(opened.error());
   }
+  for (const std::string& tool : places.tools) {
+    const Result<void> dialled = mirrored->dial(tool);
+    if (!dialled) co_return tl::unexpected(dialled.error());
+  }
   co_return mirrored;
+}
+
+Result<void> MirroredRuntime::dial(const std::string& tool) {
+  const auto cookie = ipc::Guid::parse(runtime_.id);
+  if (!cookie) return fail("offer", runtime_.name, "the agent gives it no proper identity");
+  // The placeholder's pid: a tool looks it up on its own host.
+  const ipc::Advertise advertise{*cookie, static_cast<std::uint64_t>(local_pid())};
+  acceptors_.spawn(dial_listening_tool(services_.loop, tool, advertise, [this](auto connection) {
+    connections_.spawn(carry(std::move(connection)));
+  }));
+  return {};
 }
 
 Result<void> MirroredRuntime::open_socket(std::string path) {

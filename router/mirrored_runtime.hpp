@@ -34,12 +34,18 @@ class MirroredRuntime {
   /// Gives the session to open diagnostic connections in; nullptr while there is none.
   using SessionSource = std::function<AgentSession*()>;
 
-  /// Starts the placeholder and opens the sockets in the services' directory. `more_sockets`: further paths
-  /// to offer this runtime at. `on_lost`: called once if somebody ends the placeholder; it may destroy the
-  /// object.
-  static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(
-      MirrorServices& services, Runtime runtime, std::vector<std::string> more_sockets, SessionSource session,
-      std::function<void()> on_lost);
+  /// Where a runtime is offered beside the usual sockets.
+  struct Places {
+    std::vector<std::string> sockets;  ///< Sockets to listen on.
+    std::vector<std::string> tools;    ///< Sockets of tools that listen.
+  };
+
+  /// Starts the placeholder and opens the sockets in the services' directory. `on_lost`: called once if
+  /// somebody ends the placeholder; it may destroy the object.
+  static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services,
+                                                                         Runtime runtime, Places places,
+                                                                         SessionSource session,
+                                                                         std::function<void()> on_lost);
 
   MirroredRuntime(MirrorServices& services, Runtime runtime, SessionSource session);
   MirroredRuntime(const MirroredRuntime&) = delete;
@@ -64,6 +70,7 @@ class MirroredRuntime {
 
  private:
   Result<void> open_socket(std::string path);
+  Result<void> dial(const std::string& tool);
   transport::Task<void> accept(transport::Listener& listener);
   transport::Task<void> carry(std::unique_ptr<transport::FdStream> tool);
   transport::Task<Result<void>> join(transport::FdStream& tool, std::optional<FirstMessage>& first);
