@@ -23,9 +23,11 @@ Console.CancelKeyPress += (_, key) =>
     key.Cancel = true;
     stop.Cancel();
 };
+var ballast = Ballast.Take(options.Heap);
 Console.WriteLine($"pricing {options.Rate} orders a second, process {Environment.ProcessId}");
 var priced = new Worker(options).Run(stop.Token);
 Console.WriteLine($"priced {priced} orders");
+GC.KeepAlive(ballast);
 return 0;
 
 /// <summary>Prices orders at the rate that was asked for.</summary>

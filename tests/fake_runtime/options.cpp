@@ -10,6 +10,7 @@ constexpr const char* kUsage =
     "usage: fake_runtime SOCKET [--pid N] [--cookie GUID] [--name ENTRY] [--command-line TEXT] "
     "[--stream-bytes N]\n"
     "                    [--fault hang|garbage|half-answer|close|early-answer|flood] [--leave-socket]\n"
+    "                    [--dump bytes:N|link:TARGET|hard:TARGET|user:N|directory|nothing|error:TEXT]\n"
     "       fake_runtime --many N DIR";
 
 Fault fault_named(const std::string& name) {
@@ -41,6 +42,8 @@ Options parse_options(int argc, char** argv) {
       options.command_line = value();
     } else if (argument == "--stream-bytes") {
       options.stream_bytes = std::stoull(value());
+    } else if (argument == "--dump") {
+      options.dump = value();
     } else if (argument == "--fault") {
       options.fault = fault_named(value());
     } else if (argument == "--leave-socket") {

@@ -25,6 +25,7 @@ struct Options {
   std::string name = "fake";
   std::string command_line = "dotnet fake.dll";
   std::uint64_t stream_bytes = 0;  ///< A session's length; 0: until it is stopped.
+  std::string dump;                ///< What becomes of a dump (answer_dump()); empty: the command is unknown.
   Fault fault = Fault::none;
   bool leave_socket = false;
 };

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "dump.hpp"
+#include "ipc/dump.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
 
@@ -165,6 +167,8 @@ void Server::handle(Connection& connection, const ipc::Message& message) {
     const auto session = ipc::SessionId::decode(message.payload);
     if (session) stop_session(session->value);
     append(connection.out, *ipc::encode_message(ipc::make_message(ipc::kOk, message.payload)));
+  } else if (ipc::is_core_dump(command) && !options_.dump.empty()) {
+    append(connection.out, answer_dump(options_.dump, message));
   } else if (command == ipc::kResumeRuntime) {
     append(connection.out, ipc::encode_ok());
   } else {

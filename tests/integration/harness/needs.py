@@ -41,6 +41,11 @@ def dotnet_trace():
     return _file("FARPORT_TEST_DOTNET_TRACE", ROOT / "build/tools/dotnet-trace", "scripts/test --prepare installs it")
 
 
+def fake_runtime():
+    """What stands in for a runtime where a real one can't be made to misbehave."""
+    return _file("FARPORT_TEST_FAKE_RUNTIME", ROOT / "build/sanitize/fake_runtime", "scripts/test --prepare makes it")
+
+
 def program(name):
     """A program of the distribution."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
