@@ -42,6 +42,8 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
     agent.discovery.named.push_back({named.name, named.path});
   }
   agent.discovery.rescan = settings.rescan;
+  agent.dial_in = settings.diagnostic_ports;
+  agent.resume_after = settings.resume_after;
   agent.handshake_limit = settings.handshake_timeout;
   agent.first_message_limit = settings.first_message_timeout;
   return agent;

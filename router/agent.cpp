@@ -30,12 +30,24 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       allowed_(std::move(allowed)),
       registry_(loop),
       discovery_(loop, registry_, log_, settings_.discovery),
-      services_{
-          loop, log_, registry_, buffers_, settings_.first_message_limit, std::chrono::steady_clock::now()},
+      suspended_(loop, registry_, log_, settings_.resume_after),
+      services_{loop,
+                log_,
+                registry_,
+                suspended_,
+                buffers_,
+                settings_.first_message_limit,
+                std::chrono::steady_clock::now()},
       stopped_(loop),
       tasks_(loop) {}
 
 Result<void> Agent::listen() {
+  for (const std::string& path : settings_.dial_in) {
+    auto port = DialInPort::create(loop_, registry_, log_, path);
+    if (!port) return tl::unexpected(port.error());
+    log_->info("runtimes may dial in at {}", path);
+    dial_in_.push_back(std::move(*port));
+  }
   for (const transport::Address& address : settings_.listen) {
     auto listener = transport::Listener::tcp(loop_, address);
     if (!listener) return tl::unexpected(listener.error());
@@ -52,6 +64,8 @@ Result<void> Agent::listen() {
 
 Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
+  tasks_.spawn(suspended_.run());
+  for (const auto& port : dial_in_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) tasks_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) tasks_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   co_await stopped_.wait();

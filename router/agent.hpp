@@ -9,6 +9,7 @@
 #include "auth/allow.hpp"
 #include "auth/openssl.hpp"
 #include "router/api.hpp"
+#include "router/dial_in_port.hpp"
 #include "router/discovery.hpp"
 #include "transport/task_set.hpp"
 #include "transport/tls_stream.hpp"
@@ -19,6 +20,8 @@ struct AgentSettings {
   std::vector<transport::Address> listen;               ///< TLS.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   DiscoverySettings discovery;
+  std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
+  std::optional<transport::Milliseconds> resume_after;
   transport::Milliseconds handshake_limit{10'000};
   transport::Milliseconds first_message_limit{10'000};
 };
@@ -31,7 +34,7 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Opens the listening sockets. Errors name the address.
+  /// Opens the listening sockets. Errors name the address or the path.
   Result<void> listen();
   /// Serves until stop() is called.
   transport::Task<void> run();
@@ -60,6 +63,8 @@ class Agent {
   auth::AllowList allowed_;
   Registry registry_;
   Discovery discovery_;
+  SuspendedRuntimes suspended_;
+  std::vector<std::unique_ptr<DialInPort>> dial_in_;
   BufferPool buffers_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

@@ -8,6 +8,7 @@
 #include "router/buffer_pool.hpp"
 #include "router/gate.hpp"
 #include "router/registry.hpp"
+#include "router/suspended_runtimes.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/http2_session.hpp"
 
@@ -18,6 +19,7 @@ struct AgentServices {
   transport::Loop& loop;
   Log log;
   Registry& registry;
+  SuspendedRuntimes& suspended;
   BufferPool& buffers;
   transport::Milliseconds first_message_limit;
   std::chrono::steady_clock::time_point started;
