@@ -77,6 +77,10 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
   for (const config::NamedSocket& named : settings.runtimes) {
     report.add(Level::ok, "the runtime " + named.name + " is expected at " + named.path);
   }
+  for (const std::string& path : settings.diagnostic_ports) {
+    check_directory(report, "runtimes dial in at " + path + ": the directory",
+                    std::filesystem::path(path).parent_path(), W_OK | X_OK);
+  }
 }
 
 void check_mirror(Report& report, const config::ConnectSettings& settings) {

@@ -25,6 +25,7 @@ inline constexpr const char* kServeAbout =
 inline constexpr const char* kServeExamples = R"(Examples:
   farport serve --listen 0.0.0.0:9000 --allow-cn alice --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
   farport serve --listen [::]:9000 --search /tmp --search /run/app --allow-uri 'spiffe://acme.example/ns/*/sa/oncall' …
+  farport serve --diagnostic-port /diag/farport.sock …   for runtimes with DOTNET_DiagnosticPorts=/diag/farport.sock
   farport serve --config /etc/farport/agent.toml)";
 
 inline constexpr const char* kConnectAbout =

@@ -60,6 +60,14 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
   add_list(command, "--runtime", flags.runtime,
            "A runtime's diagnostic socket at a path of its own; may be repeated [FARPORT_RUNTIME]",
            "NAME=PATH");
+  add_list(command, "--diagnostic-port", flags.diagnostic_port,
+           "Make a socket for runtimes to dial (DOTNET_DiagnosticPorts); may be repeated "
+           "[FARPORT_DIAGNOSTIC_PORT]",
+           "PATH");
+  add_value(command, "--resume-after", flags.resume_after,
+            "Let a suspended runtime run when nobody has come for it in that time, such as 30s "
+            "[FARPORT_RESUME_AFTER]",
+            "DURATION");
   add_list(command, "--allow-cn", flags.allow_cn,
            "Give certificates with this common name a role (observer, operator, admin, or one of the "
            "configuration's; default observer); may be repeated [FARPORT_ALLOW_CN]",

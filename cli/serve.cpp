@@ -44,6 +44,8 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
   agent.discovery.rescan = settings.rescan;
   agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
                 settings.dump.keep_free_bytes};
+  agent.dial_in = settings.diagnostic_ports;
+  agent.resume_after = settings.resume_after;
   agent.handshake_limit = settings.handshake_timeout;
   agent.first_message_limit = settings.first_message_timeout;
   return agent;

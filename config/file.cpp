@@ -48,6 +48,9 @@ const Schema<File>& runtimes_schema() {
       {"search", [](Reader& r, const toml::node& n, File& f) { r.paths(n, f.search); }},
       {"rescan", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.rescan); }},
       {"named", read_named},
+      {"diagnostic_port", [](Reader& r, const toml::node& n, File& f) { r.paths(n, f.diagnostic_ports); }},
+      {"resume_after",
+       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.resume_after.emplace()); }},
   };
   return schema;
 }

@@ -18,6 +18,8 @@ struct File {
   bool has_log_level = false;
   std::vector<std::string> search;
   std::vector<NamedSocket> named;
+  std::vector<std::string> diagnostic_ports;
+  std::optional<Milliseconds> resume_after;
   Milliseconds rescan{5000};
   std::vector<auth::RoleRule> roles;
   std::vector<auth::Grant> grants;

@@ -42,6 +42,8 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.insecure_loopback, "FARPORT_INSECURE_LOOPBACK");
   many(flags.search, "FARPORT_SEARCH");
   many(flags.runtime, "FARPORT_RUNTIME");
+  many(flags.diagnostic_port, "FARPORT_DIAGNOSTIC_PORT");
+  one(flags.resume_after, "FARPORT_RESUME_AFTER");
   many(flags.allow_cn, "FARPORT_ALLOW_CN");
   many(flags.allow_dns, "FARPORT_ALLOW_DNS");
   many(flags.allow_uri, "FARPORT_ALLOW_URI");

@@ -21,6 +21,8 @@ struct Flags {
   std::optional<std::string> insecure_loopback;
   std::vector<std::string> search;
   std::vector<std::string> runtime;
+  std::vector<std::string> diagnostic_port;
+  std::optional<std::string> resume_after;
   std::vector<std::string> allow_cn;
   std::vector<std::string> allow_dns;
   std::vector<std::string> allow_uri;

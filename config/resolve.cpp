@@ -175,6 +175,9 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.log = resolver.log();
   settings.search = Resolver::many(flags.search, file.search);
   settings.runtimes = resolver.many(flags.runtime, parse_named_socket, file.named);
+  settings.diagnostic_ports = resolver.many(flags.diagnostic_port, parse_path, file.diagnostic_ports);
+  settings.resume_after = file.resume_after;
+  if (flags.resume_after) settings.resume_after = resolver.parsed(*flags.resume_after, parse_duration);
   if (settings.search.empty()) settings.search.push_back(temporary_directory());
   settings.policy.roles = file.roles;
   // The grants come from one place: flags that narrow must not be widened by a file.

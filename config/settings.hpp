@@ -55,8 +55,10 @@ struct ServeSettings {
   std::optional<Address> insecure_loopback;
   TlsFiles tls;
   LogSettings log;
-  std::vector<std::string> search;    ///< Directories; never empty: $TMPDIR, else /tmp.
-  std::vector<NamedSocket> runtimes;  ///< Listen ports at paths of their own.
+  std::vector<std::string> search;            ///< Directories; never empty: $TMPDIR, else /tmp.
+  std::vector<NamedSocket> runtimes;          ///< Listen ports at paths of their own.
+  std::vector<std::string> diagnostic_ports;  ///< Sockets for runtimes to dial: absolute paths.
+  std::optional<Milliseconds> resume_after;   ///< How long a suspended runtime waits; nothing: for ever.
   auth::PolicyRules policy;
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
   DumpSettings dump;

@@ -75,14 +75,20 @@ Result<Milliseconds> parse_duration(std::string_view text) {
   return Milliseconds(number * factor);
 }
 
+Result<std::string> parse_path(std::string_view text) {
+  if (text.empty()) return fail("use", "the path", "it is empty");
+  std::error_code error;
+  return std::filesystem::absolute(text, error).lexically_normal().string();
+}
+
 Result<NamedSocket> parse_named_socket(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return fail("use", text, "a name and a path are needed", "write NAME=PATH");
   }
-  std::error_code error;
-  const auto path = std::filesystem::absolute(std::string(text.substr(equals + 1)), error);
-  return NamedSocket{std::string(text.substr(0, equals)), path.lexically_normal().string()};
+  auto path = parse_path(text.substr(equals + 1));
+  if (!path) return tl::unexpected(path.error());
+  return NamedSocket{std::string(text.substr(0, equals)), std::move(*path)};
 }
 
 Result<NamedSocket> parse_tool_socket(std::string_view text) {

@@ -17,6 +17,9 @@ namespace farport::config {
 /// "500ms", "5s", "2m", "1h": a whole number above zero with its unit.
 [[nodiscard]] Result<Milliseconds> parse_duration(std::string_view text);
 
+/// "/diag/farport.sock", made absolute: a relative path is taken from the working directory.
+[[nodiscard]] Result<std::string> parse_path(std::string_view text);
+
 /// "orders=/run/orders.sock". A relative path is taken from the working directory.
 [[nodiscard]] Result<NamedSocket> parse_named_socket(std::string_view text);
 

@@ -62,10 +62,12 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       registry_(loop),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
+      suspended_(loop, registry_, log_, settings_.resume_after),
       services_{loop,
                 log_,
                 policy_,
                 registry_,
+                suspended_,
                 buffers_,
                 *audit_,
                 dumps_,
@@ -75,6 +77,12 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       tasks_(loop) {}
 
 Result<void> Agent::listen() {
+  for (const std::string& path : settings_.dial_in) {
+    auto port = DialInPort::create(loop_, registry_, log_, path);
+    if (!port) return tl::unexpected(port.error());
+    log_->info("runtimes may dial in at {}", path);
+    dial_in_.push_back(std::move(*port));
+  }
   for (const transport::Address& address : settings_.listen) {
     auto listener = transport::Listener::tcp(loop_, address);
     if (!listener) return tl::unexpected(listener.error());
@@ -92,6 +100,8 @@ Result<void> Agent::listen() {
 Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
   tasks_.spawn(dumps_.keep_clean());
+  tasks_.spawn(suspended_.run());
+  for (const auto& port : dial_in_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) tasks_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) tasks_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   co_await stopped_.wait();

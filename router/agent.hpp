@@ -9,6 +9,7 @@
 #include "auth/openssl.hpp"
 #include "auth/policy.hpp"
 #include "router/api.hpp"
+#include "router/dial_in_port.hpp"
 #include "router/discovery.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
@@ -21,6 +22,8 @@ struct AgentSettings {
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   DiscoverySettings discovery;
   DumpSettings dump;
+  std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
+  std::optional<transport::Milliseconds> resume_after;
   transport::Milliseconds handshake_limit{10'000};
   transport::Milliseconds first_message_limit{10'000};
 };
@@ -33,7 +36,7 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Opens the listening sockets. Errors name the address.
+  /// Opens the listening sockets. Errors name the address or the path.
   Result<void> listen();
   /// Serves until stop() is called.
   transport::Task<void> run();
@@ -64,6 +67,8 @@ class Agent {
   Registry registry_;
   Discovery discovery_;
   Dumps dumps_;
+  SuspendedRuntimes suspended_;
+  std::vector<std::unique_ptr<DialInPort>> dial_in_;
   BufferPool buffers_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

@@ -74,6 +74,8 @@ Task<RuntimePort::Connection> open_runtime(AgentServices& services, std::string 
   if (!runtime) co_return runtime;
   const IoStatus written = co_await (*runtime)->write(message);
   if (written != IoStatus::ok) co_return tl::unexpected((*runtime)->error());
+  const auto header = ipc::decode_header(message);
+  if (header) services.suspended.command_sent(runtime_id, port, header->command());
   co_return runtime;
 }
 

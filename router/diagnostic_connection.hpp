@@ -10,6 +10,7 @@
 #include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/registry.hpp"
+#include "router/suspended_runtimes.hpp"
 
 namespace farport::router {
 
@@ -19,6 +20,7 @@ struct AgentServices {
   Log log;
   const auth::Policy& policy;
   Registry& registry;
+  SuspendedRuntimes& suspended;
   BufferPool& buffers;
   Audit& audit;
   Dumps& dumps;

@@ -4,10 +4,10 @@
 #include <cerrno>
 
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "router/probe.hpp"
+#include "router/process_end.hpp"
+#include "router/suspension.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -20,19 +20,11 @@ using transport::UniqueFd;
 
 /// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
 constexpr std::array kFirstTries{Milliseconds{20}, Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
-/// How long a runtime may be starting up: a command line without arguments is believed after that.
-constexpr int kStartUpProbes = 5;
-constexpr Milliseconds kStartUpPause{200};
 /// How often a runtime whose process we can't see is asked whether it still lives.
 constexpr Milliseconds kLifeSign{800};
 
 /// How long a runtime's full backlog is waited out.
 constexpr Milliseconds kConnectLimit{5000};
-
-/// pidfd_open(2) without glibc's wrapper, whose header (2.36) lacks the extern "C" that C++ needs.
-UniqueFd open_pidfd(pid_t pid) {
-  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
 
 std::string user(uid_t id) {
   return "user " + std::to_string(id);
@@ -123,32 +115,24 @@ Task<Result<DiagnosticPort::Contact>> DiagnosticPort::make_contact() {
   const auto peer = transport::peer_credentials(**connection);
   if (!peer) co_return tl::unexpected(peer.error());
   Contact contact;
-  // Opened before the answer comes: whoever answers lived then, so the descriptor is of that process and
-  // not of a later one with the same pid.
-  if (peer->pid > 0) contact.pidfd = open_pidfd(peer->pid);
+  contact.pidfd = open_pidfd(peer->pid);
   process_ = *peer;
-  Result<Runtime> runtime = co_await probe(std::move(*connection), path_);
+  const OpenPort reopen = [this] { return connect_port(loop_, path_); };
+  Result<Runtime> runtime = co_await introduce(loop_, reopen, path_, std::move(*connection));
   if (!runtime) co_return tl::unexpected(runtime.error());
-  // A runtime that is just starting knows its command line only in part: the program, without arguments.
-  for (int again = 0; again < kStartUpProbes && runtime->command_line.find(' ') == std::string::npos;
-       ++again) {
-    co_await transport::sleep(loop_, kStartUpPause);
-    runtime = co_await probe(loop_, path_);
-    if (!runtime) co_return tl::unexpected(runtime.error());
-  }
   contact.runtime = std::move(*runtime);
   co_return contact;
 }
 
 Task<void> DiagnosticPort::until_ended(Contact contact) {
   if (contact.pidfd) {
-    FdStream process(loop_, std::move(contact.pidfd), "the process");
-    co_await process.readable();
+    co_await process_end(loop_, std::move(contact.pidfd));
     co_return;
   }
+  const OpenPort reopen = [this] { return connect_port(loop_, path_); };
   for (;;) {
     co_await transport::sleep(loop_, kLifeSign);
-    const Result<Runtime> now = co_await probe(loop_, path_);
+    const Result<Runtime> now = co_await probe(reopen, path_, nullptr);
     // Busy is not dead: only a refused connection, or another runtime, says that this one has ended.
     const bool refused = !now && (now.error().code == ECONNREFUSED || now.error().code == ENOENT);
     if (refused || (now && now->id != contact.runtime.id)) co_return;

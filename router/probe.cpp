@@ -36,7 +36,8 @@ Runtime runtime_of(const ipc::ProcessInfo& info) {
   return runtime;
 }
 
-/// One command and its answer, within the limit.
+}  // namespace
+
 Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Command command) {
   const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
     connection.abort(Error{"ask the runtime at", connection.name(), "it doesn't answer",
@@ -50,15 +51,13 @@ Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Command command) {
   co_return ipc::decode_message(answer->bytes);
 }
 
-}  // namespace
-
-Task<Result<Runtime>> probe(std::unique_ptr<FdStream> connection, std::string socket_path) {
-  transport::Loop& loop = connection->loop();
+Task<Result<Runtime>> probe(OpenPort open, std::string where, std::unique_ptr<FdStream> first) {
+  std::unique_ptr<FdStream> connection = std::move(first);
   for (const ipc::Command command : kQuestions) {
     if (connection == nullptr) {
-      auto again = co_await transport::connect_unix(loop, socket_path, kProbeLimit);
-      if (!again) co_return tl::unexpected(again.error());
-      connection = std::move(*again);
+      auto opened = co_await open();
+      if (!opened) co_return tl::unexpected(opened.error());
+      connection = std::move(*opened);
     }
     const auto answer = co_await ask(*connection, command);
     if (!answer) co_return tl::unexpected(answer.error());
@@ -70,18 +69,11 @@ Task<Result<Runtime>> probe(std::unique_ptr<FdStream> connection, std::string so
     const auto refused = ipc::decode_error(*answer);
     if (!refused) co_return tl::unexpected(refused.error());
     if (refused->hresult != ipc::hresult::kUnknownCommand) {
-      co_return fail("ask the runtime at", socket_path, refused->message());
+      co_return fail("ask the runtime at", where, refused->message());
     }
     connection.reset();
   }
-  co_return fail("ask the runtime at", socket_path, "it knows none of the ProcessInfo commands");
-}
-
-Task<Result<Runtime>> probe(transport::Loop& loop, std::string socket_path) {
-  auto connection = co_await transport::connect_unix(loop, socket_path, kProbeLimit);
-  if (!connection) co_return tl::unexpected(connection.error());
-  Result<Runtime> runtime = co_await probe(std::move(*connection), socket_path);
-  co_return runtime;
+  co_return fail("ask the runtime at", where, "it knows none of the ProcessInfo commands");
 }
 
 }  // namespace farport::router

@@ -1,20 +1,27 @@
 // Asking a runtime who it is.
 #pragma once
 
+#include <functional>
+
+#include "ipc/message.hpp"
 #include "router/runtime.hpp"
-#include "transport/socket.hpp"
+#include "router/runtime_port.hpp"
 
 namespace farport::router {
 
-/// Sends ProcessInfo3 on a fresh connection to `socket_path` and reads the answer; where the runtime doesn't
-/// know that, ProcessInfo2, then ProcessInfo. A whole command is sent at once, since half of one would block
-/// the runtime's diagnostics. Errors: what connecting gave (`code` is the errno value), or a runtime that
-/// doesn't answer, or answers nonsense.
-transport::Task<Result<Runtime>> probe(transport::Loop& loop, std::string socket_path);
+/// Opens a connection to a runtime: each carries one command.
+using OpenPort = std::function<transport::Task<RuntimePort::Connection>()>;
 
-/// The same, with the first command on a connection that is open already.
-transport::Task<Result<Runtime>> probe(std::unique_ptr<transport::FdStream> connection,
-                                       std::string socket_path);
+/// Sends one command without a payload and reads the answer, within kProbeLimit. What follows the answer is
+/// left in the connection. Errors: no answer in time, or nonsense.
+transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::Command command);
+
+/// Sends ProcessInfo3 and reads the answer; where the runtime doesn't know that, ProcessInfo2, then
+/// ProcessInfo. A whole command is sent at once, since half of one would block the runtime's diagnostics.
+/// The first goes to `first` if there is one. `where` names the runtime's socket in errors: what opening gave
+/// (`code` is the errno value), or a runtime that doesn't answer, or answers nonsense.
+transport::Task<Result<Runtime>> probe(OpenPort open, std::string where,
+                                       std::unique_ptr<transport::FdStream> first);
 
 /// How long a runtime may take to answer a probe.
 inline constexpr transport::Milliseconds kProbeLimit{5000};

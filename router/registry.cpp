@@ -50,8 +50,8 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimeP
   return entry;
 }
 
-void Registry::update(Entry& entry, Runtime runtime) {
-  const auto place = listed_.find(entry.id_);
+void Registry::update(Runtime runtime) {
+  const auto place = listed_.find(runtime.id);
   if (place == listed_.end()) return;
   runtime.name = place->second.runtime.name;
   change(place->second, std::move(runtime));
@@ -113,6 +113,14 @@ Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) 
 RuntimePort* Registry::port(std::string_view id) const {
   const auto place = listed_.find(id);
   return place == listed_.end() ? nullptr : &place->second.entries.front()->port_;
+}
+
+std::vector<RuntimePort*> Registry::ports(std::string_view id) const {
+  std::vector<RuntimePort*> ports;
+  const auto place = listed_.find(id);
+  if (place == listed_.end()) return ports;
+  for (const Entry* entry : place->second.entries) ports.push_back(&entry->port_);
+  return ports;
 }
 
 std::unique_ptr<Registry::Watch> Registry::watch() {

@@ -47,6 +47,11 @@ class Registry {
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
   /// A diagnostic port of the runtime; nullptr when it is gone.
   [[nodiscard]] RuntimePort* port(std::string_view id) const;
+  /// All of its diagnostic ports.
+  [[nodiscard]] std::vector<RuntimePort*> ports(std::string_view id) const;
+
+  /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
+  void update(Runtime runtime);
 
   /// Tells of all runtimes now and of every change from now on.
   class Watch;
@@ -58,7 +63,6 @@ class Registry {
     std::vector<Entry*> entries;
   };
   void remove(Entry& entry);
-  void update(Entry& entry, Runtime runtime);
   void change(Listed& listed, Runtime runtime);
   void tell(RuntimeEvent::Kind kind, const Runtime& runtime);
 
@@ -74,9 +78,6 @@ class Registry::Entry {
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   ~Entry() { registry_.remove(*this); }
-
-  /// Tells that the runtime has changed: its state, or what it says of itself. Name, id and time stay.
-  void update(Runtime runtime) { registry_.update(*this, std::move(runtime)); }
 
  private:
   friend class Registry;

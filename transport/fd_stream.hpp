@@ -1,6 +1,7 @@
 // FdStream: a Stream over a non-blocking socket or pipe.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "transport/stream.hpp"
@@ -32,6 +33,8 @@ class FdStream final : public Stream, private Watched {
   /// Says that an operation on fd() by somebody else, such as accept(2), would have blocked: readable()
   /// waits.
   void found_nothing() { readable_ = false; }
+  /// Holds `companion` for as long as the stream lives.
+  void keep(std::shared_ptr<void> companion) { companion_ = std::move(companion); }
 
  private:
   void on_events(std::uint32_t events) override;
@@ -42,6 +45,7 @@ class FdStream final : public Stream, private Watched {
 
   UniqueFd fd_;
   std::string name_;
+  std::shared_ptr<void> companion_;
 
   // What the events so far say: edges, so they are remembered until something is found to be otherwise.
   bool watched_ = false;

@@ -93,16 +93,18 @@ Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& addre
   return std::make_unique<Listener>(loop, std::move(fd), bound.text(), true);
 }
 
-Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::string& path) {
+Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::string& path, mode_t mode) {
   const Result<sockaddr_un> address = unix_address(path);
   if (!address) return tl::unexpected(address.error());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail_errno("listen on", path, errno);
-  // The socket's file gets the descriptor's mode (less the umask), so it is private from its first moment.
-  ::fchmod(fd.get(), 0600);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
-    return fail_errno("create the socket", path, errno);
-  }
+  // The socket's file gets the descriptor's mode less the umask, so it has its own from its first moment.
+  ::fchmod(fd.get(), mode);
+  const mode_t umask = ::umask(0);
+  const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+  const int error = errno;
+  ::umask(umask);
+  if (bound != 0) return fail_errno("create the socket", path, error);
   if (::listen(fd.get(), kBacklog) != 0) return fail_errno("listen on", path, errno);
   return std::make_unique<Listener>(loop, std::move(fd), path, false);
 }

@@ -14,8 +14,10 @@ class Listener {
  public:
   /// Listens on a TCP address (IPv6 addresses take IPv6 only).
   static Result<std::unique_ptr<Listener>> tcp(Loop& loop, const Address& address);
-  /// Creates a Unix socket with mode 0600 at `path`, which must not exist yet. The caller removes it.
-  static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path);
+  /// Creates a Unix socket at `path`, which must not exist yet, with just these permissions. The caller
+  /// removes it.
+  static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path,
+                                                       mode_t mode = 0600);
 
   Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 

@@ -27,6 +27,8 @@ format = "json"
 [runtimes]
 search = "/tmp"
 rescan = "500ms"
+diagnostic_port = ["/diag/farport.sock", "own.sock"]
+resume_after = "30s"
 [runtimes.named]
 orders = "/run/orders.sock"
 [allow]
@@ -47,6 +49,8 @@ first_message_timeout = "1m"
   CHECK(file->log.format == "json");
   CHECK(file->search == std::vector<std::string>{"/tmp"});
   CHECK(file->rescan == Milliseconds(500));
+  CHECK(file->diagnostic_ports == std::vector<std::string>{"/diag/farport.sock", "/etc/farport/own.sock"});
+  CHECK(file->resume_after == Milliseconds(30'000));
   CHECK(file->named == std::vector<NamedSocket>{{"orders", "/run/orders.sock"}});
   REQUIRE(file->grants.size() >= 2);
   CHECK(file->grants[0].text == "allow-cn=alice");

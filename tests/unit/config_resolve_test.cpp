@@ -59,6 +59,34 @@ TEST_CASE("flags win over the environment, the environment over the file") {
   CHECK(settings->tls.cert == "c");
 }
 
+TEST_CASE("ports to dial come from the flags, the environment or the file, and nobody is resumed unasked") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  const auto plain = resolve_serve(flags);
+  REQUIRE(plain.has_value());
+  CHECK(plain->diagnostic_ports.empty());
+  CHECK_FALSE(plain->resume_after.has_value());
+
+  flags.config =
+      directory.file("agent.toml", "[runtimes]\ndiagnostic_port = \"/diag/a\"\nresume_after = \"1m\"\n");
+  const auto by_file = resolve_serve(flags);
+  REQUIRE(by_file.has_value());
+  CHECK(by_file->diagnostic_ports == std::vector<std::string>{"/diag/a"});
+  CHECK(by_file->resume_after == Milliseconds(60'000));
+  CHECK_FALSE(by_file->search.empty());
+
+  take_environment(flags, environment({{"FARPORT_DIAGNOSTIC_PORT", "/diag/b,/diag/../diag/c"},
+                                       {"FARPORT_RESUME_AFTER", "5s"}}));
+  const auto by_environment = resolve_serve(flags);
+  REQUIRE(by_environment.has_value());
+  CHECK(by_environment->diagnostic_ports == std::vector<std::string>{"/diag/b", "/diag/c"});
+  CHECK(by_environment->resume_after == Milliseconds(5000));
+
+  flags.resume_after = "soon";
+  flags.diagnostic_port = {""};
+  CHECK_THAT(problems_of(flags), Catch::Contains("500ms, 5s") && Catch::Contains("it is empty"));
+}
+
 TEST_CASE("rules by flags replace those of the file") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
