@@ -55,9 +55,11 @@ std::vector<std::string> entries_of(int directory) {
   return names;
 }
 
-/// Removes a private directory. What can't be removed, such as a directory that somebody made in it, stays.
+/// Removes a private directory. What can't be removed, such as a tree that somebody made in it, stays.
 void remove_private(int parent, int directory, const std::string& name) {
-  for (const std::string& entry : entries_of(directory)) ::unlinkat(directory, entry.c_str(), 0);
+  for (const std::string& entry : entries_of(directory)) {
+    if (::unlinkat(directory, entry.c_str(), 0) != 0) ::unlinkat(directory, entry.c_str(), AT_REMOVEDIR);
+  }
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 

@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;
 
-void write_bytes(const std::string& path, std::uint64_t size) {
+}  // namespace
+
+void write_dump(const std::string& path, std::uint64_t size) {
   std::ofstream file(path, std::ios::binary);
   std::mt19937_64 random(size);
   std::vector<char> block(kBlock);
@@ -30,8 +32,6 @@ void write_bytes(const std::string& path, std::uint64_t size) {
   }
 }
 
-}  // namespace
-
 ipc::Bytes answer_dump(const std::string& mode, const ipc::Message& message) {
   const auto command = ipc::GenerateCoreDump::decode(message.payload);
   if (!command) return ipc::encode_error(ipc::hresult::kBadEncoding);
@@ -40,13 +40,13 @@ ipc::Bytes answer_dump(const std::string& mode, const ipc::Message& message) {
   const std::string kind = mode.substr(0, colon);
   const std::string value = mode.substr(std::min(colon + 1, mode.size()));
   if (kind == "bytes") {
-    write_bytes(path, std::stoull(value));
+    write_dump(path, std::stoull(value));
   } else if (kind == "link") {
     std::filesystem::create_symlink(value, path);
   } else if (kind == "hard") {
     std::filesystem::create_hard_link(value, path);
   } else if (kind == "user") {
-    write_bytes(path, 1000);
+    write_dump(path, 1000);
     if (::chown(path.c_str(), static_cast<uid_t>(std::stoul(value)), static_cast<gid_t>(-1)) != 0) {
       throw std::runtime_error("chown");
     }

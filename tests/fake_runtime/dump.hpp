@@ -1,6 +1,7 @@
 // What a fake runtime does when it is asked for a dump.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ipc/message.hpp"
@@ -17,5 +18,8 @@ namespace farport::fake {
 ///   error:TEXT   fails with this text
 /// Throws std::invalid_argument for any other mode.
 [[nodiscard]] ipc::Bytes answer_dump(const std::string& mode, const ipc::Message& message);
+
+/// Writes what `bytes:N` writes.
+void write_dump(const std::string& path, std::uint64_t size);
 
 }  // namespace farport::fake

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "dump.hpp"
 #include "options.hpp"
 #include "server.hpp"
 
@@ -17,6 +18,10 @@ int main(int argc, char** argv) {
   using namespace farport::fake;
   try {
     const Options options = parse_options(argc, argv);
+    if (!options.write_dump.empty()) {
+      write_dump(options.write_dump, options.dump_size);
+      return 0;
+    }
     std::signal(SIGPIPE, SIG_IGN);
     struct sigaction action {};
     action.sa_handler = [](int) { stopped = 1; };

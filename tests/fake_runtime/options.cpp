@@ -11,7 +11,8 @@ constexpr const char* kUsage =
     "[--stream-bytes N]\n"
     "                    [--fault hang|garbage|half-answer|close|early-answer|flood] [--leave-socket]\n"
     "                    [--dump bytes:N|link:TARGET|hard:TARGET|user:N|directory|nothing|error:TEXT]\n"
-    "       fake_runtime --many N DIR";
+    "       fake_runtime --many N DIR\n"
+    "       fake_runtime --write-dump PATH N";
 
 Fault fault_named(const std::string& name) {
   static const std::map<std::string, Fault> faults{
@@ -44,6 +45,9 @@ Options parse_options(int argc, char** argv) {
       options.stream_bytes = std::stoull(value());
     } else if (argument == "--dump") {
       options.dump = value();
+    } else if (argument == "--write-dump") {
+      options.write_dump = value();
+      options.dump_size = std::stoull(value());
     } else if (argument == "--fault") {
       options.fault = fault_named(value());
     } else if (argument == "--leave-socket") {
@@ -57,6 +61,7 @@ Options parse_options(int argc, char** argv) {
       options.socket = argument;
     }
   }
+  if (!options.write_dump.empty()) return options;
   if (options.socket.empty() == (options.many == 0)) throw std::invalid_argument(kUsage);
   return options;
 }

@@ -26,6 +26,8 @@ struct Options {
   std::string command_line = "dotnet fake.dll";
   std::uint64_t stream_bytes = 0;  ///< A session's length; 0: until it is stopped.
   std::string dump;                ///< What becomes of a dump (answer_dump()); empty: the command is unknown.
+  std::string write_dump;          ///< Only writes such a dump to this path, and ends.
+  std::uint64_t dump_size = 0;
   Fault fault = Fault::none;
   bool leave_socket = false;
 };

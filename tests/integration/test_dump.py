@@ -46,8 +46,8 @@ class Dumps(Case):
             self.assertLessEqual(NOTES, dumps.core_notes(path))
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             sizes[kind] = os.path.getsize(path)
-            self.assertEqual(self.audited()[-1]["arguments"]["type"],
-                             {"Normal": "mini", "WithHeap": "heap", "Triage": "triage", "Full": "full"}[kind])
+            word = {"Normal": "mini", "WithHeap": "heap", "Triage": "triage", "Full": "full"}[kind]
+            wait.until(lambda: self.audited()[-1]["arguments"]["type"] == word, f"the audit tells of a {word} dump")
         self.assertLess(sizes["Normal"], sizes["WithHeap"])
         self.assertLess(sizes["WithHeap"], sizes["Full"])
         self.assert_nothing_left()

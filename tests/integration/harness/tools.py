@@ -20,6 +20,10 @@ class Tools:
         return self.host.run(needs.dotnet_trace(), *arguments, seconds=seconds,
                              environment=QUIET | (environment or {}))
 
+    def start_trace(self, *arguments, environment=None):
+        """Starts dotnet-trace."""
+        return self.host.start(needs.dotnet_trace(), *arguments, environment=QUIET | (environment or {}))
+
     def driver(self, *arguments, seconds=60.0, environment=None):
         """Runs the driver."""
         return self.host.run(needs.driver(), *arguments, seconds=seconds, environment=QUIET | (environment or {}))

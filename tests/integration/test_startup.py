@@ -1,0 +1,87 @@
+"""Tools that listen: remote applications recorded from their first instruction."""
+
+import os
+
+from harness import needs, wait
+from harness.case import Case, main
+
+
+class Startup(Case):
+    @classmethod
+    def prepare(cls):
+        cls.port = f"{cls.lab.new_directory(cls.lab.far, 'diag')}/farport.sock"
+        cls.agent = cls.share(cls.lab.agent("--diagnostic-port", cls.port))
+
+    def suspended(self, **options):
+        """An application that waits to be resumed before its first instruction."""
+        application = self.lab.orders(environment={"DOTNET_DiagnosticPorts": self.port}, diagnostics=False, **options)
+        self.addCleanup(application.kill)
+        self.agent.wait_for(application)
+        self.assertEqual(self.agent.runtimes()[0]["state"], "suspended")
+        return application
+
+    def trace_path(self):
+        return os.path.join(self.lab.new_directory(self.lab.near, "trace"), "startup.nettrace")
+
+    def assert_recorded_from_its_start(self, application, path):
+        """That the trace holds what only the beginning of an application does, and that it runs now."""
+        with open(path, "rb") as file:
+            content = file.read()
+        # The first method that is jitted is Main itself.
+        self.assertIn("<Main>$".encode("utf-16-le"), content)
+        application.process.wait_for_output("pricing")
+        wait.until(lambda: self.agent.runtimes()[0]["state"] == "running", "it is listed as running")
+
+    def test_farport_run_has_a_tool_listen(self):
+        application = self.suspended()
+        path = self.trace_path()
+        done = self.tools.farport_run(
+            needs.dotnet_trace(), "collect", "--diagnostic-port", f"{self.agent.remote},listen", "--duration",
+            "00:00:02", "--providers", "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path)
+        self.assert_ok(done)
+        self.assert_recorded_from_its_start(application, path)
+
+    def test_a_mirror_dials_a_tool_that_listens(self):
+        directory = self.lab.new_directory(self.lab.near, "sockets")
+        socket = f"{directory}/tool.sock"
+        application = self.suspended()
+        mirror = self.use(self.lab.mirror(self.agent.remote, directory=directory, flags=("--to", socket)))
+        mirror.wait_for(application)
+        path = self.trace_path()
+        self.assert_ok(self.tools.trace(
+            "collect", "--diagnostic-port", socket, "--duration", "00:00:02", "--providers",
+            "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path))
+        self.assert_recorded_from_its_start(application, path)
+
+    def test_a_tool_that_listens_first_gets_an_application_that_starts_later(self):
+        directory = self.lab.new_directory(self.lab.near, "sockets")
+        socket = f"{directory}/tool.sock"
+        self.use(self.lab.mirror(self.agent.remote, directory=directory, flags=("--to", f"orders={socket}")))
+        path = self.trace_path()
+        tool = self.tools.start_trace("collect", "--diagnostic-port", socket, "--duration", "00:00:02",
+                                      "--providers", "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path)
+        tool.wait_for_output("Waiting for connection")
+        application = self.lab.orders(environment={"DOTNET_DiagnosticPorts": self.port}, diagnostics=False)
+        self.addCleanup(application.kill)
+        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assert_recorded_from_its_start(application, path)
+
+    def test_by_pid_the_tool_resumes_it_too(self):
+        application = self.suspended()
+        directory = self.lab.new_directory(self.lab.near, "sockets")
+        mirror = self.use(self.lab.mirror(self.agent.remote, directory=directory))
+        local_pid = mirror.wait_for(application)[0]["local_pid"]
+        path = self.trace_path()
+        self.assert_ok(self.tools.trace(
+            "collect", "-p", local_pid, "--duration", "00:00:02", "--providers",
+            "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path, environment={"TMPDIR": directory}))
+        self.assert_recorded_from_its_start(application, path)
+
+    def tearDown(self):
+        self.doCleanups()
+        self.agent.wait_for()
+        super().tearDown()
+
+
+if __name__ == "__main__":
+    main()
