@@ -19,10 +19,11 @@ class Plan:
     commands: int  # One by one, at most;
     command_seconds: float  # ... and at most so long.
     seconds: float  # Of each of the other loads.
+    dump_mebibytes: int  # The size of the dump.
 
 
-FULL = Plan(rounds=4, commands=1000, command_seconds=1.0, seconds=1.5)
-QUICK = Plan(rounds=2, commands=300, command_seconds=0.5, seconds=0.7)
+FULL = Plan(rounds=4, commands=1000, command_seconds=1.0, seconds=1.5, dump_mebibytes=2048)
+QUICK = Plan(rounds=2, commands=300, command_seconds=0.5, seconds=0.7, dump_mebibytes=512)
 
 
 def process_tree(pid: int) -> list[int]:

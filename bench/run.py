@@ -2,6 +2,7 @@
 """Measures farport beside its peers, all in one run, and prints the table."""
 
 import argparse
+import dataclasses
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import dump
 import measure
 import peers
 import report
@@ -72,7 +74,9 @@ def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
     def setting(name: str) -> Setting:
         return Setting(work / name, certificates, runtime_socket, farport)
 
-    runtime = subprocess.Popen([options.build / "fake_runtime", runtime_socket], stdout=subprocess.DEVNULL)
+    size = dump.MIB * plan.dump_mebibytes
+    runtime = subprocess.Popen([options.build / "fake_runtime", runtime_socket, "--dump", f"bytes:{size}"],
+                               stdout=subprocess.DEVNULL)  # fmt: skip
     running: list[Peer] = []
     try:
         wait_until(runtime_socket.exists, "the fake runtime")
@@ -85,6 +89,7 @@ def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
             peer.start_mirror()
             bench.load(peer, "latency", 50, 1)
         rounds = run_rounds(bench, running)
+        large = dump.measure_dump(setting("dump"), bench, plan.dump_mebibytes)
         after = {peer.name: measure.pss_mib(peer.agent.pid) for peer in running if peer.agent}
     finally:
         for peer in running:
@@ -96,6 +101,8 @@ def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
         for name, each in rounds.items()
     }
     versions = [f"{peer.version(peer.setting)}{f' ({peer.note})' if peer.note else ''}" for peer in running]
+    if "farport" in results:
+        results["farport"]["large"] = large
     return rounds, results, [version for version in versions if version]
 
 
@@ -103,7 +110,7 @@ def main() -> int:
     options = parse_arguments()
     plan = measure.QUICK if options.quick else measure.FULL
     if options.rounds:
-        plan = measure.Plan(options.rounds, plan.commands, plan.command_seconds, plan.seconds)
+        plan = dataclasses.replace(plan, rounds=options.rounds)
     load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="farport-bench-") as work:
         rounds, results, versions = measure_all(options, plan, Path(work))

@@ -121,9 +121,17 @@ Task<Result<void>> Dumps::Job::write() {
   if (ipc::is_ok(*answer)) co_return Result<void>{};
   const auto refused = ipc::decode_error(*answer);
   if (!refused) co_return tl::unexpected(refused.error());
-  const Error why{
-      "take a dump of", runtime_.name, refused->message(), {}, static_cast<int>(refused->hresult)};
-  co_return tl::unexpected(why);
+  co_return tl::unexpected(refused_by_runtime(*refused));
+}
+
+Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
+  Error why{"take a dump of", runtime_.name, answer.message(), {}, static_cast<int>(answer.hresult)};
+  // createdump's words for it.
+  if (answer.text.find("No such file or directory") != std::string::npos) {
+    why.hint = "does the runtime see " + directory_->described() +
+               "? set [dump] directory and runtime_directory to a place that it shares with the agent";
+  }
+  return why;
 }
 
 Task<Dumps::Job::Answer> Dumps::Job::ask() {

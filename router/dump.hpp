@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ipc/dump.hpp"
+#include "ipc/error.hpp"
 #include "ipc/message.hpp"
 #include "router/dump_directory.hpp"
 #include "router/registry.hpp"
@@ -87,6 +88,7 @@ class Dumps::Job {
   using Answer = Result<ipc::Message>;
   [[nodiscard]] Result<void> prepare(const RuntimePort& port);
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
+  [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
   transport::Task<Answer> ask();
   transport::Task<Answer> ask_with(ipc::Command command);
   transport::Task<void> watch();

@@ -180,8 +180,7 @@ Result<OpenDump> DumpDirectory::check_dump() const {
   if (!dump.fd) {
     const int error = errno;
     if (error == ELOOP) return fail("read the dump", path, "somebody has put a link in its place");
-    return fail_errno("read the dump", path, error,
-                      "does the runtime see " + shared_.here + " at " + shared_.there + "?");
+    return fail_errno("read the dump", path, error, "does the runtime see " + described() + "?");
   }
   struct stat status {};
   if (::fstat(dump.fd.get(), &status) != 0) return fail_errno("read the dump", path, errno);

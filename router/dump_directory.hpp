@@ -53,6 +53,8 @@ class DumpDirectory {
 
   /// The path that the runtime is told to write to.
   [[nodiscard]] std::string path_for_runtime() const;
+  /// "/diag at /mnt/diag": where the shared directory is, for the agent and for the runtime.
+  [[nodiscard]] std::string described() const { return shared_.here + " at " + shared_.there; }
   /// How much has been written so far, in bytes; 0 before there is a file.
   [[nodiscard]] std::uint64_t written() const;
   /// What is free in the file system for somebody without privileges, in bytes.

@@ -1,10 +1,10 @@
 """The tunnels that are compared, each as a pair of ends around one TCP connection on loopback."""
 
 from .direct import Direct
-from .farport import Farport
+from .farport import Farport, FarportUnaudited
 from .haproxy import Haproxy
 from .socat import Socat
 from .ssh import Ssh
 from .stunnel import Stunnel
 
-ALL = [Direct, Socat, Stunnel, Haproxy, Ssh, Farport]
+ALL = [Direct, Socat, Stunnel, Haproxy, Ssh, Farport, FarportUnaudited]

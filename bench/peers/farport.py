@@ -3,6 +3,9 @@
 from .base import Peer, Setting, first_line
 
 
+GRANTS = 20
+
+
 class Farport(Peer):
     name = "farport"
 
@@ -15,10 +18,17 @@ class Farport(Peer):
     def prepare(self) -> None:
         (self.directory / "none").mkdir()
         (self.directory / "sockets").mkdir(mode=0o700)
+        grants = "".join(f'[[grants]]\ncn = "somebody-{i}"\nrole = "operator"\n' for i in range(GRANTS))
+        own = '[[grants]]\ncn = "tool"\nrole = "observer"\nruntimes = { name = "ben*" }\n'
+        (self.directory / "agent.toml").write_text(grants + own)
+
+    def rules(self) -> list[str]:
+        """What the gate has to go by."""
+        return ["--config", str(self.directory / "agent.toml"), "--audit", str(self.directory / "audit.jsonl")]
 
     def agent_command(self) -> list[str]:
         return [
-            str(self.setting.farport), "serve", "--listen", f"127.0.0.1:{self.port}", "--allow-cn", "tool",
+            str(self.setting.farport), "serve", "--listen", f"127.0.0.1:{self.port}", *self.rules(),
             "--search", str(self.directory / "none"), "--runtime", f"bench={self.setting.runtime_socket}",
             *self._tls("agent"),
         ]  # fmt: skip
@@ -32,3 +42,12 @@ class Farport(Peer):
     @classmethod
     def version(cls, setting: Setting) -> str:
         return first_line([str(setting.farport), "--version"])
+
+
+class FarportUnaudited(Farport):
+    """The same with one rule that allows everything, and nothing written down: what the gate costs is the rest."""
+
+    name = "farport, no rules, no audit"
+
+    def rules(self) -> list[str]:
+        return ["--allow-all=admin", "--audit", "off"]

@@ -1,0 +1,207 @@
+"""Where dumps are written: too little space, containers, and what hostile runtimes put in their place."""
+
+import os
+import pathlib
+
+from harness import dumps, needs
+from harness.case import Case, main
+from harness.fake import FakeRuntime
+
+
+class Space(Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.lab.orders("--heap", "64")
+
+    def setUp(self):
+        self.target = os.path.join(self.lab.new_directory(self.lab.near, "target"), "x.dmp")
+
+    def small_file_system(self, host, mebibytes):
+        """A directory on a host with so much space."""
+        directory = self.lab.new_directory(host, "small")
+        self.assert_ok(host.run("mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", directory))
+        return directory
+
+    def agent_with(self, text, *flags, port):
+        configuration = pathlib.Path(self.lab.far.directory, f"agent-{port}.toml")
+        configuration.write_text(text)
+        agent = self.use(self.lab.agent("--config", configuration, *flags, port=port))
+        agent.wait_for(self.application)
+        return agent
+
+    def take(self, agent, *flags):
+        return self.lab.near.run(needs.farport(), "dump", agent.remote, "-o", self.target, *flags,
+                                 *self.lab.tools_pair.flags())
+
+    def assert_fails(self, done, *words):
+        self.assertEqual(done.code, 1, done.described)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertEqual(os.listdir(os.path.dirname(self.target)), [])
+
+    def test_too_little_space_where_the_runtime_writes_is_seen_before(self):
+        small = self.small_file_system(self.lab.far, 40)
+        agent = self.agent_with('[dump]\nkeep_free = "1MiB"\n', "--dump-directory", small, port=9010)
+        self.assert_fails(self.take(agent), "space", small)
+        self.assert_ok(self.lab.far.run("test", "-d", small))
+        self.assertEqual(self.lab.far.run("ls", "-A", small).stdout, "")
+
+    def test_space_that_is_to_stay_free_is_kept(self):
+        small = self.small_file_system(self.lab.far, 400)
+        agent = self.agent_with('[dump]\nkeep_free = "380MiB"\n', "--dump-directory", small, port=9011)
+        self.assert_fails(self.take(agent), "380 MiB are to stay free")
+
+    def test_space_that_runs_out_while_the_runtime_writes(self):
+        # Where the process isn't visible nothing can be known before.
+        small = self.small_file_system(self.lab.far, 40)
+        configuration = pathlib.Path(self.lab.far.directory, "agent-9012.toml")
+        configuration.write_text('[dump]\nkeep_free = "1MiB"\n')
+        agent = self.use(self.lab.agent("--config", configuration, "--dump-directory", small, port=9012,
+                                        enter=self.lab.far.enter_other_pids()))
+        agent.wait_for(self.application)
+        done = self.take(agent)
+        self.assertEqual(done.code, 1, done.described)
+        self.assertEqual(os.listdir(os.path.dirname(self.target)), [])
+        self.assertEqual(self.lab.far.run("ls", "-A", small).stdout, "")
+
+    def test_too_little_space_for_the_tool(self):
+        small = self.small_file_system(self.lab.near, 8)
+        agent = self.use(self.lab.agent(port=9013))
+        agent.wait_for(self.application)
+        self.target = os.path.join(small, "x.dmp")
+        done = self.lab.near.run(needs.farport(), "dump", agent.remote, "-o", self.target,
+                                 *self.lab.tools_pair.flags())
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("MiB are free", done.stderr)
+        self.assertEqual(self.lab.near.run("ls", "-A", small).stdout, "")
+
+    def test_a_dump_above_the_limit(self):
+        agent = self.agent_with('[dump]\nmax_size = "20MiB"\n', port=9014)
+        self.assert_fails(self.take(agent), "limit of 20 MiB")
+        self.assertEqual(dumps.private_directories(self.lab.far.tmp), [])
+        self.assert_ok(self.take(agent, "--type", "mini"))
+
+
+class Apart(Case):
+    """Runtimes with a file system of their own: containers."""
+
+    @classmethod
+    def prepare(cls):
+        cls.shared = cls.lab.new_directory(cls.lab.far, "diag")
+        cls.inside = cls.lab.new_directory(cls.lab.far, "inside")
+
+    def contained(self, *mounts):
+        """An application in a mount namespace of its own, which dials in."""
+        script = " && ".join([*mounts, 'exec "$@"'])
+        enter = [*self.lab.far.enter, "unshare", "--mount", "sh", "-c", script, "sh"]
+        application = self.lab.orders(
+            directory=self.inside, enter=enter, diagnostics=False,
+            environment={"DOTNET_DiagnosticPorts": f"{self.shared}/farport.sock,nosuspend"})
+        self.addCleanup(application.kill)
+        application.process.wait_for_output("pricing")
+        return application
+
+    def agent(self, *flags, **options):
+        return self.use(self.lab.agent("--diagnostic-port", f"{self.shared}/farport.sock", *flags, **options))
+
+    def take(self, agent):
+        target = os.path.join(self.lab.new_directory(self.lab.near, "target"), "x.dmp")
+        done = self.lab.near.run(needs.farport(), "dump", agent.remote, "-o", target, "--type", "mini",
+                                 *self.lab.tools_pair.flags())
+        return done, target
+
+    def test_through_the_root_of_a_process_that_is_visible(self):
+        agent = self.agent()
+        application = self.contained(f"mount -t tmpfs tmpfs {self.inside}")
+        agent.wait_for(application)
+        done, target = self.take(agent)
+        self.assert_ok(done)
+        self.assertTrue(dumps.core_notes(target))
+        # It was written where only the application can see it, and is gone there too.
+        root = f"/proc/{application.process.pid}/root{self.inside}"
+        self.assertEqual(dumps.private_directories(root), [])
+
+    def test_in_a_directory_that_both_mount_at_different_paths(self):
+        volume = self.lab.new_directory(self.lab.far, "volume")
+        agent = self.agent("--dump-directory", volume, "--dump-runtime-directory", self.inside,
+                           enter=self.lab.far.enter_other_pids())
+        application = self.contained(f"mount --bind {volume} {self.inside}")
+        agent.wait_for(application)
+        done, target = self.take(agent)
+        self.assert_ok(done)
+        self.assertTrue(dumps.core_notes(target))
+        self.assertEqual(dumps.private_directories(volume), [])
+
+    def test_a_directory_that_the_runtime_does_not_see_is_explained(self):
+        hidden = self.lab.new_directory(self.lab.far, "hidden")
+        agent = self.agent("--dump-directory", hidden)
+        application = self.contained(f"mount -t tmpfs tmpfs {hidden}")
+        agent.wait_for(application)
+        done, target = self.take(agent)
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("runtime_directory", done.stderr)
+        self.assertFalse(os.path.exists(target))
+        self.assertEqual(os.listdir(hidden), [])
+
+
+class Hostile(Case):
+    """What stands where the dump should be, by a runtime that is not what it seems."""
+
+    @classmethod
+    def prepare(cls):
+        cls.agent = cls.share(cls.lab.agent())
+
+    def setUp(self):
+        self.target = os.path.join(self.lab.new_directory(self.lab.near, "target"), "x.dmp")
+
+    def dump_of(self, mode):
+        """Takes a dump of a runtime that answers in this mode."""
+        fake = self.use(FakeRuntime(self.lab, "--dump", mode))
+        self.agent.wait_for(fake)
+        done = self.lab.near.run(needs.farport(), "dump", self.agent.remote, "-o", self.target,
+                                 *self.lab.tools_pair.flags())
+        fake.stop()
+        self.agent.wait_for()
+        self.assertEqual(dumps.private_directories(self.lab.far.tmp), [])
+        return done
+
+    def assert_refused(self, mode, *words):
+        done = self.dump_of(mode)
+        self.assertEqual(done.code, 1, done.described)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertEqual(os.listdir(os.path.dirname(self.target)), [])
+
+    def test_a_link_is_not_followed(self):
+        self.assert_refused("link:/etc/passwd", "link")
+
+    def test_a_hard_link_is_not_read(self):
+        secret = os.path.join(self.lab.far.tmp, "secret")
+        pathlib.Path(secret).write_text("nobody's business")
+        self.assert_refused(f"hard:{secret}", "alone has made")
+        self.assertEqual(pathlib.Path(secret).read_text(), "nobody's business")
+
+    def test_another_users_file_is_not_read(self):
+        self.assert_refused("user:65534", "user 0 alone")
+
+    def test_a_directory_is_no_dump(self):
+        self.assert_refused("directory", "alone has made")
+
+    def test_no_file_at_all(self):
+        self.assert_refused("nothing", "No such file")
+
+    def test_the_runtimes_own_words_reach_the_caller(self):
+        self.assert_refused("error:createdump is missing", "createdump is missing")
+
+    def test_content_of_all_kinds_arrives_as_it_was(self):
+        for size in (0, 1, 4095, 4096, 4097, 65_536, 10_000_001):
+            done = self.dump_of(f"bytes:{size}")
+            self.assert_ok(done)
+            self.assertEqual(os.path.getsize(self.target), size)
+            expected = os.path.join(self.lab.far.directory, "expected")
+            self.lab.far.run(needs.fake_runtime(), "--write-dump", expected, size)
+            self.assertEqual(dumps.digest(self.target), dumps.digest(expected))
+
+
+if __name__ == "__main__":
+    main()
