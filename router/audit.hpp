@@ -55,7 +55,8 @@ class Audit final : private transport::TurnEnd {
   Log log_;
   std::string to_;
   transport::UniqueFd file_;
-  std::string pending_;  ///< Lines that wait for the end of the turn.
+  std::string pending_;       ///< Lines that wait for the end of the turn.
+  char last_written_ = '\n';  ///< Something else where a full disk has cut a line off.
   bool failing_ = false;
 };
 
