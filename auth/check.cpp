@@ -24,7 +24,8 @@ void describe_certificate(Findings& findings, const X509* certificate, const std
   for (const auto& ip : identity.ips) text += ", IP " + ip;
   for (const auto& uri : identity.uris) text += ", URI " + uri;
   add(findings, Finding::Level::ok,
-      text + "; issued by " + distinguished_name(X509_get_issuer_name(certificate)));
+      text + "; issued by " + distinguished_name(X509_get_issuer_name(certificate)) + "; pin " +
+          identity.spki_pin);
   if (identity.rejected_names > 0) {
     add(findings, Finding::Level::warning,
         path + ": names with control characters, invalid UTF-8 or more than one common name match no rule");

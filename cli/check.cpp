@@ -98,6 +98,21 @@ void check_mirror(Report& report, const config::ConnectSettings& settings) {
   }
 }
 
+/// Grants of which it can't be told here whether they are for the runtime that is meant.
+void warn_of_conditions(Report& report, const auth::Access& access, bool runtime_named) {
+  for (const auth::Grant* grant : access.grants()) {
+    const auth::RuntimeFilter& runtimes = grant->runtimes;
+    const std::string gives = grant->text + " gives the role " + grant->role;
+    if (!runtimes.empty() && !runtime_named) {
+      report.add(Level::warning, gives + " for some runtimes only: ask with --on NAME");
+    } else if (!runtimes.command_line.empty() || !runtimes.pid.empty() || !runtimes.user.empty()) {
+      report.add(Level::warning, gives +
+                                     " by command line, pid or user, which only the agent knows: ask with "
+                                     "farport can-i");
+    }
+  }
+}
+
 /// What somebody may do with the agent's configuration.
 void check_as(Report& report, const config::ServeSettings& settings, const config::Flags& flags) {
   const auto policy = auth::Policy::make(settings.policy);
@@ -116,11 +131,7 @@ void check_as(Report& report, const config::ServeSettings& settings, const confi
       report.add(flags.command.empty() ? Level::warning : Level::problem, "refused: " + verdict.why);
     }
   }
-  for (const auth::Grant* grant : access.grants()) {
-    if (grant->runtimes.empty() || flags.runtime_name) continue;
-    report.add(Level::warning, grant->text + " gives the role " + grant->role +
-                                   " for some runtimes only: ask with --on NAME");
-  }
+  warn_of_conditions(report, access, flags.runtime_name.has_value());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ inline constexpr const char* kExamples = R"(Examples:
   Certificates, once:            farport certs init certs
                                  farport certs server certs --name agent --dns orders.example
                                  farport certs client certs --name alice
-  Beside the application:        farport serve --listen 0.0.0.0:9000 --allow-cn alice --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
+  Beside the application:        farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
   Beside the tools:              farport connect orders.example:9000 --tls-cert alice.crt --tls-key alice.key --tls-ca ca.crt
                                  dotnet-trace ps
   Both in one, for one tool:     farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
@@ -23,7 +23,7 @@ inline constexpr const char* kServeAbout =
     "The agent: runs beside .NET runtimes (a sidecar, a host daemon), finds their diagnostic sockets and\n"
     "offers them over mutual TLS. Run it as the same user as the runtimes, or as root.";
 inline constexpr const char* kServeExamples = R"(Examples:
-  farport serve --listen 0.0.0.0:9000 --allow-cn alice --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
+  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
   farport serve --listen [::]:9000 --search /tmp --search /run/app --allow-uri 'spiffe://acme.example/ns/*/sa/oncall' …
   farport serve --diagnostic-port /diag/farport.sock …   for runtimes with DOTNET_DiagnosticPorts=/diag/farport.sock
   farport serve --config /etc/farport/agent.toml)";
@@ -92,6 +92,6 @@ inline constexpr const char* kCheckExamples = R"(Examples:
   farport check --config /etc/farport/agent.toml
   farport check prod-orders
   farport check --config /etc/farport/agent.toml --as CN=alice --command GenerateCoreDump3
-  farport check --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt --listen 0.0.0.0:9000 --allow-cn alice)";
+  farport check --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt --listen 0.0.0.0:9000 --allow-cn alice=operator)";
 
 }  // namespace farport::cli

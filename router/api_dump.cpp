@@ -17,7 +17,6 @@ namespace {
 using transport::Http2Stream;
 using transport::IoStatus;
 using transport::Task;
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kJson = "application/json";
 
@@ -100,10 +99,10 @@ Task<void> Api::dump_progress(Http2Stream& request, Route route) {
 Task<void> Api::dump(Http2Stream& request, Route route) {
   AuditEntry entry{"dump", caller_};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
-  const auto since = Clock::now();
   const auto runtime = runtime_of(route);
   if (runtime) entry.runtime = &*runtime;
   std::optional<Refusal> refused;
+  std::optional<AuditAtEnd> audited(std::in_place, services_.audit, entry, AuditAtEnd::Clock::now());
   if (!runtime) refused = runtime.error();
   if (runtime) {
     const Ruling ruling = rule_on_dump(caller_, *runtime);
@@ -113,9 +112,8 @@ Task<void> Api::dump(Http2Stream& request, Route route) {
     if (!ruling.allowed) refused = ruling.refusal;
   }
   if (!refused) refused = co_await take_dump(request, std::move(route), *runtime, entry);
-  entry.seconds = std::chrono::duration<double>(Clock::now() - since).count();
   if (refused) entry.outcome = refused->why;
-  services_.audit.write(entry);
+  audited.reset();
   if (refused) co_await refuse(request, std::move(*refused));
 }
 

@@ -126,6 +126,7 @@ Result<void> Audit::reopen() {
   if (!file) return tl::unexpected(file.error());
   flush();
   file_ = std::move(*file);
+  last_written_ = '\n';
   return {};
 }
 
@@ -146,6 +147,8 @@ void Audit::turn_end() {
 }
 
 void Audit::flush() {
+  // Whoever reads line by line loses the one that was cut off, and not the next as well.
+  if (last_written_ != '\n' && !pending_.empty()) pending_.insert(0, 1, '\n');
   std::string_view left = pending_;
   while (!left.empty()) {
     const ssize_t written = ::write(file_.get(), left.data(), left.size());
@@ -157,6 +160,7 @@ void Audit::flush() {
       pending_.clear();
       return;
     }
+    last_written_ = left[static_cast<std::size_t>(written) - 1];
     left.remove_prefix(static_cast<std::size_t>(written));
   }
   if (failing_ && !pending_.empty()) log_->warn("the audit is written to {} again", to_);

@@ -2,6 +2,7 @@
 // (docs/security.md has the fields).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,8 +56,33 @@ class Audit final : private transport::TurnEnd {
   Log log_;
   std::string to_;
   transport::UniqueFd file_;
-  std::string pending_;  ///< Lines that wait for the end of the turn.
+  std::string pending_;       ///< Lines that wait for the end of the turn.
+  char last_written_ = '\n';  ///< Something else where a full disk has cut a line off.
   bool failing_ = false;
+};
+
+/// Writes an entry when it goes: also where the agent stops under what the entry tells of.
+class AuditAtEnd {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `since`: when what the entry tells of began. The entry must outlive this, and gets its outcome
+  /// meanwhile.
+  AuditAtEnd(Audit& audit, AuditEntry& entry, Clock::time_point since)
+      : audit_(audit), entry_(entry), since_(since) {
+    entry_.outcome = "the agent was stopped";
+  }
+  AuditAtEnd(const AuditAtEnd&) = delete;
+  AuditAtEnd& operator=(const AuditAtEnd&) = delete;
+  ~AuditAtEnd() {
+    entry_.seconds = std::chrono::duration<double>(Clock::now() - since_).count();
+    audit_.write(entry_);
+  }
+
+ private:
+  Audit& audit_;
+  AuditEntry& entry_;
+  Clock::time_point since_;
 };
 
 }  // namespace farport::router

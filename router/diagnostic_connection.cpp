@@ -12,7 +12,6 @@ namespace {
 
 using transport::IoStatus;
 using transport::Task;
-using Clock = std::chrono::steady_clock;
 
 /// Reads the first message within the limit. Past it the stream is left as it is, so that it can still be
 /// answered: `code` is then ETIMEDOUT.
@@ -54,6 +53,17 @@ Task<void> until_answered(transport::Stream& tool, transport::Stream& runtime) {
   co_await runtime.readable();
 }
 
+/// Adds what a relay has carried to what the audit says, however the relay ends.
+struct Carried {
+  AuditEntry& entry;
+  RelayCounts bytes{};
+
+  ~Carried() {
+    entry.to_runtime += bytes.to_runtime;
+    entry.to_tool += bytes.to_tool;
+  }
+};
+
 Task<void> refuse(AgentServices& services, AuditEntry entry, ToolEnd& tool, Refusal refusal) {
   services.log->info("refused {}{}{} to {}: {}", entry.command.empty() ? "a connection" : entry.command,
                      entry.runtime == nullptr ? "" : " on ",
@@ -92,7 +102,7 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
     co_await refuse(services, entry, tool, refusal_of(first.error()));
     co_return;
   }
-  const auto since = Clock::now();
+  const auto since = std::chrono::steady_clock::now();
   entry.command = ipc::describe(first->command());
   entry.arguments = telling_arguments(first->command(), first->payload());
   const Ruling ruling = rule_on(caller, *runtime, *first);
@@ -109,17 +119,15 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
     co_await refuse(services, entry, tool, unreachable(opened.error()));
     co_return;
   }
+  const AuditAtEnd audited(services.audit, entry, since);
+  Carried carried{entry};
   co_await until_answered(tool.stream(), **opened);
   tool.accept();
-  const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers);
+  const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers, &carried.bytes);
   opened->reset();
-  entry.to_runtime += outcome.to_runtime;
-  entry.to_tool = outcome.to_tool;
-  entry.seconds = std::chrono::duration<double>(Clock::now() - since).count();
   entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
   services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, runtime->name, runtime->pid,
                       describe(caller), entry.outcome);
-  services.audit.write(entry);
 }
 
 }  // namespace farport::router

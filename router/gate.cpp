@@ -6,6 +6,7 @@
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
+#include "ipc/payload.hpp"
 #include "router/http_status.hpp"
 
 namespace farport::router {
@@ -33,6 +34,12 @@ bool is_user_events(const FirstMessage& first) {
   return payload.u32() == static_cast<std::uint32_t>(ipc::SessionType::user_events);
 }
 
+/// Of a session whose payload can be read.
+bool is_blocking(const FirstMessage& first) {
+  if (first.command() != ipc::kCollectTracing6) return false;
+  return ipc::CollectTracing::decode(first.command(), first.payload())->buffer_mode == ipc::BufferMode::block;
+}
+
 }  // namespace
 
 Refusal no_role(const Caller& caller) {
@@ -55,14 +62,13 @@ Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage&
         "a dump would be written to a path of the runtime's own host; take it with farport connect, "
         "farport dump, or POST /v1/runtimes/{id}/dump");
   }
-  if (!verdict.allowed || command != ipc::kCollectTracing6) return ruling_of(verdict);
-  const auto session = ipc::CollectTracing::decode(command, first.payload());
-  if (!session) {
-    return refuse(
-        http_status::kBadRequest, ipc::hresult::kBadEncoding,
-        "it can't be told whether the session would block the application: " + session.error().message());
+  if (!verdict.allowed) return ruling_of(verdict);
+  const Result<void> readable = ipc::check_payload(command, first.payload());
+  if (!readable) {
+    return refuse(http_status::kBadRequest, ipc::hresult::kBadEncoding,
+                  std::string(name) + " can't be read: " + readable.error().why);
   }
-  if (session->buffer_mode != ipc::BufferMode::block) return ruling_of(verdict);
+  if (!is_blocking(first)) return ruling_of(verdict);
   return ruling_of(caller.access->may(auth::kBlockingSession, traits), ipc::hresult::kUnknownCommand);
 }
 

@@ -39,9 +39,10 @@ struct Ruling {
 };
 
 /// Decides whether a caller's command may go to a runtime. Never: what can't be carried (a user_events
-/// session, which passes a file descriptor), what can't be read well enough to decide, and a dump to a path
-/// of the caller's (the API has a request for dumps). A blocking session only where a role names it: it is
-/// refused as an unknown command, upon which tools ask for an ordinary one.
+/// session, which passes a file descriptor), a payload that can't be read (some end the application: .NET 10
+/// crashes on an empty CollectTracing), and a dump to a path of the caller's (the API has a request for
+/// dumps). A blocking session only where a role names it: it is refused as an unknown command, upon which
+/// tools ask for an ordinary one.
 [[nodiscard]] Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage& first);
 
 /// The same for a dump that the agent takes for the caller.

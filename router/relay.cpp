@@ -23,11 +23,12 @@ constexpr transport::Milliseconds kFarewell{100};
 
 /// One way: from a stream to the other.
 struct Direction {
-  Direction(Stream& sender, Stream& receiver) : from(sender), to(receiver) {}
+  Direction(Stream& sender, Stream& receiver, std::uint64_t& count)
+      : from(sender), to(receiver), bytes(count) {}
 
   Stream& from;
   Stream& to;
-  std::uint64_t bytes = 0;
+  std::uint64_t& bytes;
   bool finished = false;   ///< All that was sent is delivered, the end included.
   bool from_gone = false;  ///< The sender can't receive anything any more.
   std::optional<Error> broken;
@@ -93,10 +94,12 @@ Task<void> abort_when_gone(Stream& watched, Stream& stream) {
   stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
 }
 
-Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers) {
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers, RelayCounts* counts) {
   transport::Event changed(tool.loop());
-  Direction forth(tool, runtime);
-  Direction back(runtime, tool);
+  RelayCounts own;
+  RelayCounts& carried = counts == nullptr ? own : *counts;
+  Direction forth(tool, runtime, carried.to_runtime);
+  Direction back(runtime, tool, carried.to_tool);
   Task<void> forth_pump = pump(forth, buffers, changed);
   Task<void> back_pump = pump(back, buffers, changed);
   Task<void> tool_watch = watch(forth, changed);

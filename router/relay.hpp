@@ -9,6 +9,12 @@
 
 namespace farport::router {
 
+/// What a relay has carried so far, in bytes.
+struct RelayCounts {
+  std::uint64_t to_runtime = 0;
+  std::uint64_t to_tool = 0;
+};
+
 struct RelayOutcome {
   std::uint64_t to_runtime = 0;  ///< Bytes read from the tool's side and taken by the runtime's.
   std::uint64_t to_tool = 0;     ///< Bytes the other way.
@@ -18,7 +24,10 @@ struct RelayOutcome {
 /// Carries bytes both ways until both directions have ended, or one side is wholly gone or broken. A side
 /// that finishes sending is passed on as just that (half-close); a side that is gone ends the connection once
 /// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
-transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime, BufferPool& buffers);
+/// `counts` is kept up to date for whoever needs to know where the task is destroyed before its end; it must
+/// outlive it.
+transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime, BufferPool& buffers,
+                                    RelayCounts* counts = nullptr);
 
 /// Breaks `stream` off as soon as the other side of `watched` is gone, with the error code ECANCELED. For the
 /// time before both are relayed.

@@ -3,12 +3,8 @@
 import json
 import os
 
-from harness import ipc, needs, wait
-from harness.agent import PORT
+from harness import api, ipc, needs, wait
 from harness.case import Case, main
-from harness.certificates import AGENT_NAME
-
-BASE = f"https://{AGENT_NAME}:{PORT}"
 
 
 class Api(Case):
@@ -17,40 +13,23 @@ class Api(Case):
         cls.application = cls.lab.orders()
         cls.agent = cls.share(cls.lab.agent())
         cls.runtime = cls.agent.wait_for(cls.application)[0]
-        cls.stranger = cls.lab.authority.client("stranger")
-
-    def curl_arguments(self, *arguments, pair=None):
-        pair = pair or self.lab.tools_pair
-        return [needs.program("curl"), "--silent", "--show-error", "--http2", "--max-time", "20", "--cert", pair.cert,
-                "--key", pair.key, "--cacert", pair.ca, *arguments]
-
-    def curl(self, path, *arguments, pair=None, data=b""):
-        """One request: (status, content type, body)."""
-        output, code = self.lab.near.pipe(
-            self.curl_arguments("--write-out", "\n%{http_code} %{http_version} %{content_type}", *arguments,
-                                BASE + path, pair=pair), data)
-        self.assertEqual(code, 0, output)
-        body, _, trailer = output.rpartition(b"\n")
-        status, version, content_type = trailer.decode().split(" ")
-        self.assertEqual(version, "2")
-        return int(status), content_type, body
+        cls.api = api.Api(cls.lab)
+        cls.stranger = api.Api(cls.lab, cls.lab.authority.client("stranger"))
 
     def assert_refused(self, answer, status, *words):
-        self.assertEqual(answer[0], status, answer)
-        self.assertEqual(answer[1], "application/json")
-        explanation = json.loads(answer[2])["error"]
+        self.assertEqual((answer.status, answer.content_type), (status, "application/json"), answer)
         for word in words:
-            self.assertIn(word, explanation)
+            self.assertIn(word, answer.error)
 
     def post(self, runtime, message):
-        return self.curl(f"/v1/runtimes/{runtime}/ipc", "--data-binary", "@-", data=message)
+        return self.api.post(runtime, message)
 
     def test_runtimes_are_listed_with_all_there_is_to_know(self):
-        status, content_type, body = self.curl("/v1/runtimes")
+        status, content_type, body = self.api.request("/v1/runtimes")
         self.assertEqual((status, content_type), (200, "application/json"))
         runtime, = json.loads(body)
-        self.assertEqual(set(runtime), {"id", "pid", "name", "command_line", "os", "architecture", "version", "state", "user",
-                                        "since"})
+        self.assertEqual(set(runtime), {"id", "pid", "name", "command_line", "os", "architecture", "version", "state",
+                                        "user", "since"})
         self.assertEqual((runtime["pid"], runtime["name"], runtime["os"], runtime["state"]),
                          (self.application.pid_inside, "orders", "Linux", "running"))
         self.assertTrue(runtime["version"].startswith("10."), runtime)
@@ -58,7 +37,7 @@ class Api(Case):
         self.assertRegex(runtime["since"], r"^\d{4}-\d\d-\d\dT")
 
     def test_the_watch_gives_the_present_state_and_then_what_happens(self):
-        watcher = self.lab.near.start(*self.curl_arguments("--no-buffer", BASE + "/v1/runtimes?watch=true"))
+        watcher = self.api.start(f"{self.api.base}/v1/runtimes?watch=true")
 
         def events():
             lines = watcher.stdout().splitlines(keepends=True)
@@ -87,7 +66,7 @@ class Api(Case):
         self.assertEqual(ipc.parse_error(body), ipc.UNKNOWN_COMMAND)
 
     def test_the_agent_says_who_it_takes_the_caller_for(self):
-        status, _, body = self.curl("/v1/agent")
+        status, _, body = self.api.request("/v1/agent")
         about = json.loads(body)
         self.assertEqual(status, 200)
         self.assertIn("tools", about["identity"])
@@ -100,11 +79,11 @@ class Api(Case):
 
     def test_an_unknown_path_is_404(self):
         for path in ("/", "/v2/runtimes", "/v1/runtimes/x/y/ipc", "/v1/runtimes/../agent"):
-            self.assert_refused(self.curl(path, "--path-as-is"), 404)
+            self.assert_refused(self.api.request(path, "--path-as-is"), 404)
 
     def test_a_wrong_method_is_405(self):
-        self.assert_refused(self.curl("/v1/runtimes", "--request", "DELETE"), 405)
-        self.assert_refused(self.curl(f"/v1/runtimes/{self.runtime['id']}/ipc"), 405)
+        self.assert_refused(self.api.request("/v1/runtimes", "--request", "DELETE"), 405)
+        self.assert_refused(self.api.request(f"/v1/runtimes/{self.runtime['id']}/ipc"), 405)
 
     def test_a_body_that_is_no_message_is_400(self):
         self.assert_refused(self.post(self.runtime["id"], b"priced at nothing at all"), 400)
@@ -114,7 +93,7 @@ class Api(Case):
 
     def test_an_identity_that_no_rule_allows_is_403_everywhere(self):
         for path in ("/v1/runtimes", "/v1/runtimes?watch=true", "/v1/agent"):
-            self.assert_refused(self.curl(path, pair=self.stranger), 403, "stranger")
+            self.assert_refused(self.stranger.request(path), 403, "stranger")
 
     def test_a_session_that_needs_a_file_descriptor_is_501_and_does_not_reach_the_runtime(self):
         self.assert_refused(self.post(self.runtime["id"], ipc.user_events_session()), 501, "user_events")
@@ -131,10 +110,10 @@ class Api(Case):
         self.agent.wait_for(self.application)
 
     def test_many_requests_in_one_session(self):
-        url = f"{BASE}/v1/runtimes/{self.runtime['id']}/ipc"
+        url = f"{self.api.base}/v1/runtimes/{self.runtime['id']}/ipc"
         urls = [argument for _ in range(100) for argument in (url, "--output", "/dev/null")]
         output, code = self.lab.near.pipe(
-            self.curl_arguments("--parallel", "--write-out", "%{http_code}\n", "--data-binary", "@-", *urls),
+            self.api.curl("--parallel", "--write-out", "%{http_code}\n", "--data-binary", "@-", *urls),
             ipc.process_info())
         self.assertEqual(code, 0)
         self.assertEqual(output.split(), [b"200"] * 100)

@@ -3,7 +3,8 @@
 import os
 import stat
 
-from harness import api, ipc, needs, wait
+from harness import ipc, needs, wait
+from harness.api import Api
 from harness.case import Case, main
 from harness.certificates import Pair
 from harness.dialling import Port
@@ -27,7 +28,7 @@ class DialIn(Case):
         return application
 
     def send(self, runtime, message):
-        return api.send(self.lab, runtime, message)
+        return Api(self.lab).post(runtime["id"], message).body
 
     def resume(self, runtime):
         answer = self.send(runtime, ipc.message(ipc.PROCESS, ipc.RESUME_RUNTIME))
@@ -56,7 +57,7 @@ class DialIn(Case):
 
     def test_a_suspended_application_is_listed_and_runs_when_it_is_resumed(self):
         agent = self.start_agent()
-        watcher = self.lab.near.start(*api.curl(self.lab, "--no-buffer", api.url("/v1/runtimes?watch=true")))
+        watcher = Api(self.lab).start(Api(self.lab).base + "/v1/runtimes?watch=true")
         application = self.start_orders()
         runtime, = agent.wait_for(application)
         self.assert_suspended(runtime, application)
@@ -156,10 +157,10 @@ class DialIn(Case):
         target = ["collect", "-p", row["local_pid"], "--duration", "00:00:02"]
         both = [self.lab.near.start(needs.dotnet_trace(), *target, "-o", os.path.join(directory, f"{number}.nettrace"),
                                     environment={"DOTNET_EnableDiagnostics": "0"}) for number in range(2)]
-        url = api.url(f"/v1/runtimes/{row['id']}/ipc")
+        url = f"{Api(self.lab).base}/v1/runtimes/{row['id']}/ipc"
         urls = [argument for _ in range(50) for argument in ("--output", "/dev/null", url)]
         output, code = self.lab.near.pipe(
-            api.curl(self.lab, "--parallel", "--write-out", "%{http_code}\n", "--data-binary", "@-", *urls),
+            Api(self.lab).curl("--parallel", "--write-out", "%{http_code}\n", "--data-binary", "@-", *urls),
             ipc.process_info())
         self.assertEqual((code, output.split()), (0, [b"200"] * 50))
         for process in both:

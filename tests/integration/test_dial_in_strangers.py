@@ -4,8 +4,9 @@ import os
 import socket
 import uuid
 
-from harness import api, ipc, needs, wait
+from harness import ipc, needs, wait
 from harness.agent import PORT
+from harness.api import Api
 from harness.case import Case, main
 from harness.dialling import Impostor, Port, advertise
 
@@ -33,7 +34,7 @@ class Strangers(Case):
     def assert_served(self):
         """That the real runtime is listed as before, alone, and answers."""
         self.assertEqual(self.agent.wait_for(self.application), [self.runtime])
-        answer = api.send(self.lab, self.runtime, ipc.process_info())
+        answer = Api(self.lab).post(self.runtime["id"], ipc.process_info()).body
         self.assertEqual(ipc.parse_process_info(answer), (self.runtime["pid"], self.runtime["id"]))
 
     def warnings(self):
@@ -130,7 +131,7 @@ class Strangers(Case):
         with open(question, "wb") as file:
             file.write(ipc.process_info())
         command = self.lab.near.start(
-            *api.curl(self.lab, "--data-binary", f"@{question}", api.url(f"/v1/runtimes/{identity}/ipc")))
+            *Api(self.lab).curl("--data-binary", f"@{question}", f"{Api(self.lab).base}/v1/runtimes/{identity}/ipc"))
         self.assertEqual(quiet.connection.recv(4096), ipc.process_info())
         self.assert_closed(loud)
         quiet.close()

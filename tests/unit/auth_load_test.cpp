@@ -170,6 +170,7 @@ TEST_CASE("check says all is well, and what it saw", "[auth]") {
   CHECK(findings_of(files, Side::server, Finding::Level::warning).empty());
   const std::string fine = findings_of(files, Side::server, Finding::Level::ok);
   CHECK(holds(fine, files.cert + ": CN=orders, DNS orders.example, IP 10.0.0.2; issued by CN=farport CA "));
+  CHECK(holds(fine, "; pin "));
   CHECK(holds(fine, " days left"));
   CHECK(holds(fine, "chains to " + files.ca));
   CHECK(holds(fine, files.key + ": is the key of " + files.cert));

@@ -1,26 +1,97 @@
-"""The agent's HTTP/2 API, with curl as its client."""
+"""The agent's HTTP/2 API, with curl as its client, and raw mode, with Python's TLS."""
 
-from harness import needs
+import json
+import ssl
+from typing import NamedTuple
+
+from harness import ipc, needs, sockets
 from harness.agent import PORT
 from harness.certificates import AGENT_NAME
 
 
-def url(path):
-    """The address of something that the lab's agent offers."""
-    return f"https://{AGENT_NAME}:{PORT}{path}"
+class Answer(NamedTuple):
+    """What came of a request."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+    @property
+    def error(self):
+        """Why it was refused."""
+        return json.loads(self.body)["error"]
+
+    @property
+    def hresult(self):
+        """What a tool is told: the agent's own answer, or the runtime's."""
+        return ipc.parse_error(self.body) if self.status == 200 else json.loads(self.body)["hresult"]
 
 
-def curl(lab, *arguments):
-    """A command line of curl, with the tools' certificate."""
-    pair = lab.tools_pair
-    return [needs.program("curl"), "--silent", "--show-error", "--fail-with-body", "--http2", "--max-time", "20",
-            "--cert", pair.cert, "--key", pair.key, "--cacert", pair.ca, *arguments]
+class Api:
+    """The API as the holder of a certificate sees it."""
 
+    def __init__(self, lab, pair=None, port=PORT):
+        self.lab = lab
+        self.pair = pair or lab.tools_pair
+        self.port = port
+        self.base = f"https://{AGENT_NAME}:{port}"
 
-def send(lab, runtime, message):
-    """One diagnostic connection to a runtime: sends a message and returns all that comes back."""
-    arguments = curl(lab, "--data-binary", "@-", url(f"/v1/runtimes/{runtime['id']}/ipc"))
-    answer, code = lab.near.pipe(arguments, message)
-    if code != 0:
-        raise AssertionError(f"curl ended with {code}: {answer!r}")
-    return answer
+    def curl(self, *arguments):
+        """curl's command line; the URL must be among the arguments."""
+        return [needs.program("curl"), "--silent", "--show-error", "--http2", "--max-time", "20", "--cert",
+                self.pair.cert, "--key", self.pair.key, "--cacert", self.pair.ca, *arguments]
+
+    def request(self, path, *arguments, data=b""):
+        """One request; a GET unless the arguments say otherwise."""
+        trailer = "\n%{http_code} %{http_version} %{content_type}"
+        output, code = self.lab.near.pipe(self.curl("--write-out", trailer, *arguments, self.base + path), data)
+        if code != 0:
+            raise AssertionError(f"curl {path}: exit code {code}, {output!r}")
+        body, _, trailer = output.rpartition(b"\n")
+        status, version, content_type = trailer.decode().split(" ")
+        if version != "2":
+            raise AssertionError(f"HTTP/{version}")
+        return Answer(int(status), content_type, body)
+
+    def json(self, path):
+        """What a GET answers."""
+        answer = self.request(path)
+        if answer.status != 200:
+            raise AssertionError(f"{path}: {answer}")
+        return json.loads(answer.body)
+
+    def runtimes(self):
+        """The runtimes that are listed, by pid."""
+        return {runtime["pid"]: runtime for runtime in self.json("/v1/runtimes")}
+
+    def post(self, runtime, message):
+        """One diagnostic connection: all that the runtime with this id answers to a message."""
+        return self.request(f"/v1/runtimes/{runtime}/ipc", "--data-binary", "@-", data=message)
+
+    def start(self, *arguments):
+        """Starts curl with a request whose answer has no end."""
+        return self.lab.near.start(*self.curl("--no-buffer", *arguments))
+
+    def connect(self, server_name=AGENT_NAME):
+        """A connection in raw mode."""
+        context = ssl.create_default_context(cafile=self.pair.ca)
+        context.load_cert_chain(self.pair.cert, self.pair.key)
+        context.check_hostname = False
+        connection = self.lab.near.connect(self.lab.far.address, self.port)
+        return context.wrap_socket(connection, server_hostname=server_name)
+
+    def raw(self, message, server_name=AGENT_NAME):
+        """One diagnostic connection in raw mode: all that is answered."""
+        with self.connect(server_name) as connection:
+            connection.sendall(message)
+            return sockets.read_to_end(connection)
+
+    def record(self, message, server_name=AGENT_NAME):
+        """A session in raw mode, stopped once it has begun: all that is answered."""
+        with self.connect(server_name) as connection, self.connect(server_name) as stop:
+            connection.sendall(message)
+            begun = connection.recv(65536)
+            if begun and ipc.is_ok(begun):
+                stop.sendall(ipc.stop_session(ipc.parse_session(begun)))
+            # Stopping is answered once the rest, which may be a rundown, has been taken.
+            return begun + sockets.read_to_end(connection)

@@ -48,8 +48,9 @@ class Authority:
         self._farport("client", self.directory, "--name", name, *names)
         return Pair(self.directory, name)
 
-    def with_dates(self, name, first_day, last_day, server=False):
-        """A certificate valid from `first_day` to `last_day`, in days from now, made by OpenSSL."""
+    def with_dates(self, name, first_day, last_day, server=False, units=()):
+        """A certificate valid from `first_day` to `last_day`, in days from now, made by OpenSSL. `units`: the
+        organizational units in its subject."""
         pair = Pair(self.directory, name)
         work = os.path.join(self.directory, name + ".openssl")
         os.mkdir(work)
@@ -58,17 +59,23 @@ class Authority:
         with open(configuration, "w", encoding="ascii") as file:
             file.write(
                 f"[ca]\ndefault_ca = d\n[d]\ndatabase = {work}/index\nnew_certs_dir = {work}\npolicy = p\n"
-                "default_md = sha256\nrand_serial = yes\n[p]\ncommonName = supplied\n[req]\ndistinguished_name = n\n"
+                "default_md = sha256\nrand_serial = yes\n[p]\norganizationalUnitName = optional\n"
+                "commonName = supplied\n[req]\ndistinguished_name = n\n"
                 f"[n]\n[x]\nextendedKeyUsage = {usage}\nsubjectAltName = DNS:{AGENT_NAME}\n"
                 "keyUsage = digitalSignature\nbasicConstraints = CA:FALSE\nauthorityKeyIdentifier = keyid\n")
         open(os.path.join(work, "index"), "wb").close()
         request = os.path.join(work, "request")
+        subject = "".join(f"/OU={unit}" for unit in units) + f"/CN={name}"
         self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
-                      configuration, "-subj", f"/CN={name}", "-keyout", pair.key, "-out", request)
+                      configuration, "-subj", subject, "-keyout", pair.key, "-out", request)
         self._openssl("ca", "-batch", "-notext", "-config", configuration, "-extensions", "x", "-startdate",
                       _date(first_day), "-enddate", _date(last_day), "-cert", pair.ca, "-keyfile",
                       os.path.join(self.directory, "ca.key"), "-in", request, "-out", pair.cert)
         return pair
+
+    def with_units(self, name, *units):
+        """A client's certificate with organizational units, which `farport certs` doesn't make."""
+        return self.with_dates(name, -1, 1, units=units)
 
     @staticmethod
     def _openssl(*arguments):
