@@ -2,7 +2,7 @@
 
 import os
 
-from harness import ipc, proc, sockets, wait
+from harness import ipc, sockets, wait
 from harness.api import Api
 from harness.case import Case, main
 
@@ -244,7 +244,7 @@ class Library(Case):
 
     @classmethod
     def prepare(cls):
-        cls.application = cls.lab.orders()
+        cls.application = cls.lab.orders(environment={"DOTNET_PerfMapJitDumpPath": cls.lab.far.tmp})
         cls.agent = cls.share(cls.lab.agent(allow=("--allow-cn", "tools", "--allow-cn", "boss=admin")))
         cls.agent.wait_for(cls.application)
 
@@ -264,12 +264,14 @@ class Library(Case):
             finished = self.tools.driver(*command)
             self.assertEqual(finished.code, 1, finished.described)
             self.assertIn("80070005", finished.text.lower())
-        self.assertNotIn(VARIABLE, proc.environment(self.application.process.pid))
+        answer = sockets.exchange(self.application.socket, ipc.message(ipc.PROCESS, ipc.PROCESS_ENVIRONMENT))
+        self.assertNotIn(VARIABLE, ipc.parse_environment(answer))
 
     def test_an_admin_does_all_of_it(self):
         pid = self.mirrored(self.lab.authority.client("boss"))
         self.assert_ok(self.tools.driver("set", pid, VARIABLE, "1"))
         self.assertEqual(self.assert_ok(self.tools.driver("env", pid)).values()[VARIABLE], "1")
+        sockets.exchange(self.application.socket, ipc.set_variable(VARIABLE, None))
         self.assert_ok(self.tools.driver("perfmap", pid))
         finished = self.tools.driver("profiler", pid, str(ipc.PROFILER_ID), NOWHERE)
         self.assertEqual(finished.code, 1, finished.described)
