@@ -37,7 +37,10 @@ TEST_CASE("a diagnostic port is a remote's only if it has the form of one") {
     REQUIRE(port.has_value());
     CHECK_FALSE(port->has_value());
   }
-  CHECK_FALSE(parse_remote_port("orders:9000,listen").has_value());
+  CHECK_FALSE(remote("orders:9000/orders")->value().listen);
+  CHECK(remote("orders:9000,listen")->value().listen);
+  CHECK(remote("orders:9000/orders,listen")->value().runtime == "orders");
+  CHECK_FALSE(parse_remote_port("orders:9000,lisen").has_value());
 }
 
 TEST_CASE("a table lines up, fits its width, and obeys nobody") {
