@@ -57,11 +57,12 @@ class Sink {
   Result<void> decompress(std::span<const std::byte> bytes) {
     // Once more where the output was full: there may be more of it inside.
     for (bool full = false; !bytes.empty() || full;) {
+      if (frame_ended_) return fail("receive", "the dump", "the agent sent something after its end");
       const auto step = decompressor_->step(bytes, buffer_);
       if (!step) return tl::unexpected(step.error());
       bytes = bytes.subspan(step->taken);
       frame_ended_ = step->ended;
-      full = step->made == buffer_.size();
+      full = step->made == buffer_.size() && !frame_ended_;
       const Result<void> written = file_->append(std::span(buffer_).first(step->made));
       if (!written) return written;
     }

@@ -3,7 +3,7 @@
 import os
 import stat
 
-from harness import ipc, needs, wait
+from harness import events, ipc, needs, wait
 from harness.api import Api
 from harness.case import Case, main
 from harness.certificates import Pair
@@ -76,9 +76,9 @@ class DialIn(Case):
         row, = mirror.wait_for(application)
         self.assertEqual(row["state"], "suspended")
         file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
-        self.assert_ok(self.tools.trace("collect", "-p", row["local_pid"], "--duration", "00:00:03", "-o", file))
-        frames = self.tools.frames(file)
-        self.assertTrue([frame for frame in frames if "Orders.Options.Parse" in frame], sorted(frames))
+        self.assert_ok(self.tools.trace("collect", "-p", row["local_pid"], "--duration", "00:00:02", "-o", file,
+                                        *events.JITTING))
+        self.assertTrue(events.holds_the_start(file))
         self.wait_until_running(agent, application)
         wait.until(lambda: mirror.wait_for(application)[0]["state"] == "running", mirror.process.output)
 

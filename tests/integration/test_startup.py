@@ -2,7 +2,7 @@
 
 import os
 
-from harness import needs, wait
+from harness import events, needs, wait
 from harness.case import Case, main
 
 
@@ -25,10 +25,7 @@ class Startup(Case):
 
     def assert_recorded_from_its_start(self, application, path):
         """That the trace holds what only the beginning of an application does, and that it runs now."""
-        with open(path, "rb") as file:
-            content = file.read()
-        # The first method that is jitted is Main itself.
-        self.assertIn("<Main>$".encode("utf-16-le"), content)
+        self.assertTrue(events.holds_the_start(path))
         application.process.wait_for_output("pricing")
         wait.until(lambda: self.agent.runtimes()[0]["state"] == "running", "it is listed as running")
 
@@ -37,7 +34,7 @@ class Startup(Case):
         path = self.trace_path()
         done = self.tools.farport_run(
             needs.dotnet_trace(), "collect", "--diagnostic-port", f"{self.agent.remote},listen", "--duration",
-            "00:00:02", "--providers", "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path)
+            "00:00:02", *events.JITTING, "-o", path)
         self.assert_ok(done)
         self.assert_recorded_from_its_start(application, path)
 
@@ -49,8 +46,7 @@ class Startup(Case):
         mirror.wait_for(application)
         path = self.trace_path()
         self.assert_ok(self.tools.trace(
-            "collect", "--diagnostic-port", socket, "--duration", "00:00:02", "--providers",
-            "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path))
+            "collect", "--diagnostic-port", socket, "--duration", "00:00:02", *events.JITTING, "-o", path))
         self.assert_recorded_from_its_start(application, path)
 
     def test_a_tool_that_listens_first_gets_an_application_that_starts_later(self):
@@ -59,7 +55,7 @@ class Startup(Case):
         self.use(self.lab.mirror(self.agent.remote, directory=directory, flags=("--to", f"orders={socket}")))
         path = self.trace_path()
         tool = self.tools.start_trace("collect", "--diagnostic-port", socket, "--duration", "00:00:02",
-                                      "--providers", "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path)
+                                      *events.JITTING, "-o", path)
         tool.wait_for_output("Waiting for connection")
         application = self.lab.orders(environment={"DOTNET_DiagnosticPorts": self.port}, diagnostics=False)
         self.addCleanup(application.kill)
@@ -73,8 +69,7 @@ class Startup(Case):
         local_pid = mirror.wait_for(application)[0]["local_pid"]
         path = self.trace_path()
         self.assert_ok(self.tools.trace(
-            "collect", "-p", local_pid, "--duration", "00:00:02", "--providers",
-            "Microsoft-Windows-DotNETRuntime:0x10:5", "-o", path, environment={"TMPDIR": directory}))
+            "collect", "-p", local_pid, "--duration", "00:00:02", *events.JITTING, "-o", path, environment={"TMPDIR": directory}))
         self.assert_recorded_from_its_start(application, path)
 
     def tearDown(self):
