@@ -166,8 +166,7 @@ class DialIn(Case):
         for process in both:
             self.assertEqual(process.wait(), 0, process.output())
         for number in range(2):
-            frames = self.tools.frames(os.path.join(directory, f"{number}.nettrace"))
-            self.assertTrue([frame for frame in frames if "Orders.Pricing.PriceOrder" in frame], sorted(frames))
+            self.assertTrue(events.holds_the_rundown(os.path.join(directory, f"{number}.nettrace")))
         self.assert_answers(agent.wait_for(application)[0])
 
     # Ends.

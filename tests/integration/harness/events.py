@@ -9,5 +9,14 @@ _FIRST = "Orders.Options"
 
 def holds_the_start(path):
     """Whether a trace with the events above began before the application did."""
+    return _names(path, _FIRST)
+
+
+def holds_the_rundown(path):
+    """Whether a trace has come to its end, where the runtime names all methods."""
+    return _names(path, "PriceOrder")
+
+
+def _names(path, method):
     with open(path, "rb") as file:
-        return _FIRST.encode("utf-16-le") in file.read()
+        return method.encode("utf-16-le") in file.read()
