@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/match.hpp"
 #include "auth/identity.hpp"
+#include "auth/match.hpp"
 #include "tests/unit/auth_fixtures.hpp"
 
 namespace farport::auth {
