@@ -58,6 +58,7 @@ class DialIn(Case):
     def test_a_suspended_application_is_listed_and_runs_when_it_is_resumed(self):
         agent = self.start_agent()
         watcher = Api(self.lab).start(Api(self.lab).base + "/v1/runtimes?watch=true")
+        wait.until(lambda: "listed" in watcher.stdout(), watcher.output)
         application = self.start_orders()
         runtime, = agent.wait_for(application)
         self.assert_suspended(runtime, application)
