@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -40,6 +41,9 @@ Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent a
       choice += fmt::format("{}{} (pid {} on {})", choice.empty() ? "" : ", ", runtime.name, runtime.pid,
                             answer.address);
       if (!wanted.empty() && !router::names_runtime(wanted, runtime)) continue;
+      // One agent may answer at several addresses.
+      const auto same = [&](const Target& target) { return target.runtime.id == runtime.id; };
+      if (std::any_of(fitting.begin(), fitting.end(), same)) continue;
       for (const transport::Address& address : *addresses) {
         if (address.text() == answer.address) fitting.push_back({address, runtime});
       }

@@ -88,8 +88,8 @@ Task<Error> AgentLink::hold_session() {
 Task<void> AgentLink::follow(AgentSession& session) {
   listed_.clear();
   const auto answer = session.request("GET", "/v1/runtimes?watch=true", false);
-  const transport::IoStatus head =
-      answer == nullptr ? transport::IoStatus::failed : co_await answer->head_received();
+  if (answer == nullptr) co_return;
+  const transport::IoStatus head = co_await answer->head_received();
   if (head != transport::IoStatus::ok) co_return;
   if (answer->head().status != http_status::kOk) {
     const auto refused = co_await read_answer(*answer);
@@ -151,6 +151,8 @@ Task<void> AgentLink::mirror(Runtime runtime) {
     services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
     co_return;
   }
+  // It may have ended meanwhile.
+  if (connected() && !listed_.contains(id)) co_return;
   services_.log->info("{} is here as process {}: {}", what, (*mirrored)->local_pid(), (*mirrored)->socket());
   mirrored_[id] = std::move(*mirrored);
 }

@@ -127,10 +127,10 @@ Task<std::optional<Refusal>> Api::take_dump(Http2Stream& request, Route route, R
   if (!job) co_return refusal_of(job.error());
   const Result<void> written = co_await write_for(request, **job);
   if (!written) co_return refusal_of(written.error());
-  entry.outcome = "completed";
   if (stay) {
     const auto kept = (*job)->keep();
     if (!kept) co_return refusal_of(kept.error());
+    entry.outcome = "completed";
     co_await request.respond(http_status::kOk, kJson, to_json(*kept));
     co_return std::nullopt;
   }
@@ -140,13 +140,13 @@ Task<std::optional<Refusal>> Api::take_dump(Http2Stream& request, Route route, R
   progress.phase = DumpProgress::Phase::sending;
   const bool compress = accepts_zstd(request.head());
   begin_dump(request, runtime, dump->size, compress);
-  std::function<void(std::uint64_t)> on_sent = [&progress](std::uint64_t sent) { progress.sent = sent; };
+  std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
+    progress.sent = sent;
+    entry.to_tool = sent;
+  };
   const Result<void> sent = co_await send_dump(request, std::move(*dump), compress, std::move(on_sent));
-  entry.to_tool = progress.sent;
-  if (!sent) {
-    entry.outcome = "broken off: " + sent.error().message();
-    request.abort(sent.error());
-  }
+  entry.outcome = sent ? "completed" : "broken off: " + sent.error().message();
+  if (!sent) request.abort(sent.error());
   co_return std::nullopt;
 }
 

@@ -113,14 +113,18 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   entry.allowed = true;
   entry.rule = ruling.rule;
   entry.role = ruling.role;
-  entry.to_runtime = first->bytes.size();
-  auto opened = co_await open_runtime(services, runtime->id, std::move(first->bytes));
-  if (!opened) {
-    co_await refuse(services, entry, tool, unreachable(opened.error()));
-    co_return;
-  }
   const AuditAtEnd audited(services.audit, entry, since);
   Carried carried{entry};
+  const std::size_t size = first->bytes.size();
+  auto opened = co_await open_runtime(services, runtime->id, std::move(first->bytes));
+  if (!opened) {
+    entry.outcome = opened.error().message();
+    services.log->info("{} on {} for {} failed: {}", entry.command, runtime->name, describe(caller),
+                       entry.outcome);
+    co_await tool.refuse(unreachable(opened.error()));
+    co_return;
+  }
+  entry.to_runtime = size;
   co_await until_answered(tool.stream(), **opened);
   tool.accept();
   const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers, &carried.bytes);

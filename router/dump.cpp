@@ -65,7 +65,7 @@ void Dumps::clean(const Runtime& runtime) {
   const RuntimePort* port = registry_.port(runtime.id);
   if (port == nullptr) return;
   const auto shared = find_shared_directory(settings_, port->process(), port->path());
-  if (shared) remove_abandoned_dumps(*shared, log_);
+  if (shared) remove_abandoned_dumps(*shared, port->process().uid, log_);
 }
 
 Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
@@ -74,6 +74,8 @@ Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
 }
 
 Dumps::Job::~Job() {
+  // Only while it is being written; what has been taken or kept has no directory any more.
+  if (directory_ != nullptr) stop_dump_writer(process_, directory_->path_for_runtime());
   dumps_.jobs_.erase(runtime_.id);
 }
 
@@ -81,6 +83,8 @@ Result<void> Dumps::Job::prepare(const RuntimePort& port) {
   const transport::PeerCredentials process = port.process();
   auto shared = find_shared_directory(dumps_.settings_, process, port.path());
   if (!shared) return tl::unexpected(shared.error());
+  const std::string warning = warn_of_strangers(*shared);
+  if (!warning.empty()) dumps_.log_->warn("{}", warning);
   auto directory = DumpDirectory::make(std::move(*shared), process.uid);
   if (!directory) return tl::unexpected(directory.error());
   directory_ = std::move(*directory);
@@ -149,6 +153,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
   if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
   const auto connection = co_await port->open();
   if (!connection) co_return tl::unexpected(connection.error());
+  if (stopped_) co_return tl::unexpected(*stopped_);
   ipc::GenerateCoreDump question;
   question.path = directory_->path_for_runtime();
   question.type = request_.type;
@@ -159,7 +164,9 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
   if (!message) co_return tl::unexpected(message.error());
   const IoStatus written = co_await (*connection)->write(*message);
   if (written != IoStatus::ok) co_return tl::unexpected((*connection)->error());
+  asked_ = connection->get();
   const auto answer = co_await read_first_message(**connection);
+  asked_ = nullptr;
   if (!answer) {
     co_return fail("take a dump of", runtime_.name, "the runtime has ended or broken off while writing it");
   }
@@ -172,14 +179,21 @@ Task<void> Dumps::Job::watch() {
     progress_.written = directory_->written();
     const Result<void> enough = check_space(0);
     if (!enough) stop(enough.error());
-    // It may not have been there yet the first time.
-    if (stopped_) stop_dump_writer(process_);
+    // The writer may not have been there yet the first time.
+    if (stopped_) end_writing();
   }
 }
 
 void Dumps::Job::stop(Error why) {
   if (!stopped_) stopped_ = std::move(why);
-  stop_dump_writer(process_);
+  if (directory_ != nullptr) end_writing();
+}
+
+void Dumps::Job::end_writing() {
+  if (stop_dump_writer(process_, directory_->path_for_runtime())) return;
+  // A runtime that has not begun may never do so, as one that is frozen: when it comes to the command, the
+  // directory is gone, and it fails by itself.
+  if (directory_->written() == 0 && asked_ != nullptr) asked_->abort(*stopped_);
 }
 
 Result<OpenDump> Dumps::Job::take() {

@@ -73,8 +73,8 @@ class Dumps::Job {
   /// Has the runtime write the dump and waits for it. Errors: what the runtime says (`code` is its HRESULT,
   /// negative), too little space, a limit, or cancelled by stop(). Nothing of the dump is left then.
   transport::Task<Result<void>> write();
-  /// Ends write() as soon as it can be: at once where the writing process may be stopped, else when it has
-  /// written all.
+  /// Ends write() as soon as it can be: at once where the writing process may be stopped or nothing has been
+  /// written yet, else when it has written all.
   void stop(Error why);
 
   /// After write(): what to read, without a name in any file system any more.
@@ -92,6 +92,7 @@ class Dumps::Job {
   transport::Task<Answer> ask();
   transport::Task<Answer> ask_with(ipc::Command command);
   transport::Task<void> watch();
+  void end_writing();
 
   Dumps& dumps_;
   Runtime runtime_;
@@ -99,6 +100,7 @@ class Dumps::Job {
   DumpProgress progress_;
   pid_t process_ = 0;  ///< The runtime's, where it is visible here.
   std::unique_ptr<DumpDirectory> directory_;
+  transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited.
   std::optional<Error> stopped_;
 };
 

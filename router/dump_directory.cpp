@@ -55,9 +55,11 @@ std::vector<std::string> entries_of(int directory) {
   return names;
 }
 
-/// Removes a private directory. What can't be removed, such as a tree that somebody made in it, stays.
+/// Removes a private directory with what runtimes write in it. Anything else in it, and so the directory,
+/// stays: it was never ours.
 void remove_private(int parent, int directory, const std::string& name) {
   for (const std::string& entry : entries_of(directory)) {
+    if (!entry.starts_with(kDump)) continue;
     if (::unlinkat(directory, entry.c_str(), 0) != 0) ::unlinkat(directory, entry.c_str(), AT_REMOVEDIR);
   }
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
@@ -103,6 +105,14 @@ std::optional<SharedDirectory> directory_in_root_of(pid_t pid) {
   return shared;
 }
 
+/// Opens a private directory itself: nothing that is mounted over it, and no link in its place.
+UniqueFd open_private(int parent, const std::string& name) {
+  open_how how{};
+  how.flags = kOpenDirectory | O_NOFOLLOW;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how)));
+}
+
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
@@ -136,7 +146,7 @@ Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory share
     return fail_errno("make a directory for the dump in", shared.here, errno,
                       "set [dump] directory to one that the agent may write to");
   }
-  UniqueFd fd(::openat(shared.fd.get(), name.c_str(), kOpenDirectory | O_NOFOLLOW));
+  UniqueFd fd = open_private(shared.fd.get(), name);
   struct stat status {};
   // Locked first: another agent that starts now may have taken it for a dead one's and removed it.
   const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
@@ -215,12 +225,24 @@ Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
   return Kept{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
 }
 
-void remove_abandoned_dumps(const SharedDirectory& shared, const Log& log) {
+std::string warn_of_strangers(const SharedDirectory& shared) {
+  struct stat status {};
+  if (::fstat(shared.fd.get(), &status) != 0) return {};
+  const bool open_to_others = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
+  if (!open_to_others || ::fchmod(shared.fd.get(), (status.st_mode & 07777) | S_ISVTX) == 0) return {};
+  return "others may write to " + shared.here +
+         ", and it has no sticky bit: they could have dumps written to files of theirs; chmod +t it, or set "
+         "[dump] "
+         "directory to one of the runtime's user";
+}
+
+void remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner, const Log& log) {
   for (const std::string& name : entries_of(shared.fd.get())) {
     if (!name.starts_with(kPrefix)) continue;
-    const UniqueFd fd(::openat(shared.fd.get(), name.c_str(), kOpenDirectory | O_NOFOLLOW));
+    const UniqueFd fd = open_private(shared.fd.get(), name);
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || (status.st_mode & 07777) != S_IRWXU) continue;
+    if (status.st_uid != ::geteuid() && status.st_uid != owner) continue;
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
     remove_private(shared.fd.get(), fd.get(), name);
     log->info("removed a dump that an agent had left behind: {}/{}", shared.here, name);

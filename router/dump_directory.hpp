@@ -79,7 +79,13 @@ class DumpDirectory {
   uid_t owner_;
 };
 
-/// Removes what agents that have died left in the directory: private directories that nobody holds locked.
-void remove_abandoned_dumps(const SharedDirectory& shared, const Log& log);
+/// Removes what agents that have died left in the directory: private directories of this user's or of
+/// `owner`, a runtime's, that nobody holds locked.
+void remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner, const Log& log);
+
+/// Says what others could do to dumps in the directory, where they may write to it and it has no sticky bit:
+/// they could put another directory in a private one's place. Sets the bit where that is ours to do. Empty
+/// where nothing is wrong.
+[[nodiscard]] std::string warn_of_strangers(const SharedDirectory& shared);
 
 }  // namespace farport::router

@@ -101,6 +101,8 @@ Result<void> DumpFile::commit() {
   if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) {
     return fail_errno("write the dump to", path_, errno);
   }
+  // What the file system has only promised so far, it may still refuse.
+  if (::fsync(fd_.get()) != 0) return fail_errno("write the dump to", path_, errno);
   if (part_.empty()) {
     std::string part = part_name(path_);
     const std::string open_file = "/proc/self/fd/" + std::to_string(fd_.get());

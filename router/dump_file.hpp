@@ -27,7 +27,7 @@ class DumpFile {
   [[nodiscard]] Result<void> check_space(std::uint64_t bytes) const;
   /// Appends. Pages of zeros become holes.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes);
-  /// Gives it its name, in place of whatever file had it.
+  /// Writes all of it to the disk, and gives it its name, in place of whatever file had it. Takes a while.
   [[nodiscard]] Result<void> commit();
 
   [[nodiscard]] std::uint64_t size() const { return size_; }

@@ -30,7 +30,8 @@ struct Piece {
 /// What the thread pool works on, one piece at a time.
 class Sink {
  public:
-  Sink(std::unique_ptr<DumpFile> file, bool compressed) : file_(std::move(file)) {
+  Sink(std::unique_ptr<DumpFile> file, std::uint64_t expected, bool compressed)
+      : file_(std::move(file)), expected_(expected) {
     if (!compressed) return;
     decompressor_.emplace();
     buffer_.resize(kPieceSize);
@@ -39,21 +40,35 @@ class Sink {
   void take(const Piece& piece) {
     if (failure_) return;
     const std::span bytes = std::span(piece.bytes).first(piece.size);
-    const Result<void> taken = decompressor_ ? decompress(bytes) : file_->append(bytes);
+    const Result<void> taken = decompressor_ ? decompress(bytes) : append(bytes);
     if (!taken) failure_ = taken.error();
   }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   [[nodiscard]] std::uint64_t size() const { return file_->size(); }
-  [[nodiscard]] Result<void> commit(std::uint64_t expected) {
-    if (file_->size() != expected || (decompressor_ && !frame_ended_)) {
+  void commit() {
+    const Result<void> committed = check_and_commit();
+    if (!committed) failure_ = committed.error();
+  }
+
+ private:
+  Result<void> check_and_commit() {
+    if (file_->size() != expected_ || (decompressor_ && !frame_ended_)) {
       return fail("receive", "the dump",
-                  "the agent sent " + std::to_string(file_->size()) + " of its " + std::to_string(expected) +
+                  "the agent sent " + std::to_string(file_->size()) + " of its " + std::to_string(expected_) +
                       " bytes");
     }
     return file_->commit();
   }
 
- private:
+  /// Nothing may fill this host's disk beyond what was announced.
+  Result<void> append(std::span<const std::byte> bytes) {
+    if (bytes.size() > expected_ - file_->size()) {
+      return fail("receive", "the dump",
+                  "the agent sends more than the " + std::to_string(expected_) + " bytes that it announced");
+    }
+    return file_->append(bytes);
+  }
+
   Result<void> decompress(std::span<const std::byte> bytes) {
     // Once more where the output was full: there may be more of it inside.
     for (bool full = false; !bytes.empty() || full;) {
@@ -63,13 +78,14 @@ class Sink {
       bytes = bytes.subspan(step->taken);
       frame_ended_ = step->ended;
       full = step->made == buffer_.size() && !frame_ended_;
-      const Result<void> written = file_->append(std::span(buffer_).first(step->made));
+      const Result<void> written = append(std::span(buffer_).first(step->made));
       if (!written) return written;
     }
     return {};
   }
 
   std::unique_ptr<DumpFile> file_;
+  std::uint64_t expected_;
   std::optional<ZstdDecompressor> decompressor_;
   std::vector<std::byte> buffer_;
   bool frame_ended_ = false;
@@ -79,6 +95,10 @@ class Sink {
 std::unique_ptr<Offload> begin_take(transport::Loop& loop, std::shared_ptr<Sink> sink,
                                     std::shared_ptr<Piece> piece) {
   return std::make_unique<Offload>(loop, [sink, piece] { sink->take(*piece); });
+}
+
+std::unique_ptr<Offload> begin_commit(transport::Loop& loop, std::shared_ptr<Sink> sink) {
+  return std::make_unique<Offload>(loop, [sink] { sink->commit(); });
 }
 
 /// Fills the piece with what is there, and at least a byte unless the stream is over.
@@ -184,11 +204,12 @@ Task<Result<std::uint64_t>> receive_dump(AgentSession& session, std::string runt
   progress.phase = DumpProgress::Phase::sending;
   progress.total = *size;
   const bool compressed = answer->head().field("content-encoding") == "zstd";
-  const auto sink = std::make_shared<Sink>(std::move(*file), compressed);
+  const auto sink = std::make_shared<Sink>(std::move(*file), *size, compressed);
   const Result<void> received = co_await receive_body(*answer, sink, progress, on_progress);
   if (!received) co_return tl::unexpected(received.error());
-  const Result<void> committed = sink->commit(*size);
-  if (!committed) co_return tl::unexpected(committed.error());
+  const auto committing = begin_commit(session.loop(), sink);
+  co_await committing->done();
+  if (sink->failure()) co_return tl::unexpected(*sink->failure());
   co_return *size;
 }
 

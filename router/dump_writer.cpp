@@ -30,11 +30,16 @@ std::optional<std::uint64_t> status_bytes(pid_t pid, const std::string& field) {
   return std::nullopt;
 }
 
-std::string command_name(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
+std::string first_line(pid_t pid, const std::string& file_name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + file_name);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+bool writes_to(pid_t pid, const std::string& path) {
+  return first_line(pid, "comm") == "createdump" &&
+         first_line(pid, "cmdline").find(path) != std::string::npos;
 }
 
 /// The children that any of the process's threads has started.
@@ -66,13 +71,13 @@ std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
   return memory + kFullExtra;
 }
 
-bool stop_dump_writer(pid_t runtime) {
+bool stop_dump_writer(pid_t runtime, const std::string& path) {
   bool stopped = false;
   if (runtime <= 0) return false;
   each_child(runtime, [&](pid_t child) {
     // By descriptor, so that no later process with this pid is meant.
     const transport::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    if (!process || command_name(child) != "createdump") return;
+    if (!process || !writes_to(child, path)) return;
     stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
   });
   return stopped;

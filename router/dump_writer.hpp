@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <sys/types.h>
 
@@ -15,8 +16,9 @@ namespace farport::router {
 /// seen.
 [[nodiscard]] std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type);
 
-/// Kills the runtime's createdump, so that the runtime goes on and the file grows no more. False where there
-/// is none to be seen, or it isn't ours to kill. The runtime then answers that its dump has failed.
-bool stop_dump_writer(pid_t runtime);
+/// Kills the runtime's createdump that writes to `path`, so that the runtime goes on and the file grows no
+/// more; other dumps of it are left alone. False where there is none to be seen, or it isn't ours to kill.
+/// The runtime then answers that its dump has failed.
+bool stop_dump_writer(pid_t runtime, const std::string& path);
 
 }  // namespace farport::router

@@ -95,6 +95,15 @@ class Faults(Case):
         self.assert_ok(self.lab.near.run(needs.farport(), "ps", self.agent.remote, *self.lab.tools_pair.flags()))
         self.assert_next_one_works()
 
+    def test_a_frozen_runtime_does_not_hold_its_place(self):
+        self.application.process.freeze()
+        tool = self.farport_dump()
+        self.wait_for_writing()
+        self.assertEqual(tool.stop(signal.SIGINT), 130, tool.output())
+        self.assert_nothing_left()
+        self.application.process.thaw()
+        self.assert_next_one_works()
+
     def test_the_connection_is_lost(self):
         self.slow_down()
         between = self.lab.near.start(needs.program("socat"), "TCP-LISTEN:9500,fork,reuseaddr,bind=127.0.0.1",

@@ -3,7 +3,7 @@
 import os
 import pathlib
 
-from harness import dumps, needs
+from harness import dumps, needs, wait
 from harness.case import Case, main
 from harness.fake import FakeRuntime
 
@@ -186,6 +186,28 @@ class Hostile(Case):
 
     def test_a_directory_is_no_dump(self):
         self.assert_refused("directory", "alone has made")
+
+    def test_what_is_mounted_or_linked_where_a_dump_may_have_been_is_left_alone(self):
+        precious = self.lab.new_directory(self.lab.far, "precious")
+        os.chmod(precious, 0o700)
+        kept = pathlib.Path(precious, "dump")
+        kept.write_text("still wanted")
+        mounted = os.path.join(self.lab.far.tmp, ".farport-dump-mounted")
+        os.mkdir(mounted, 0o700)
+        self.assert_ok(self.lab.far.run("mount", "--bind", precious, mounted))
+        linked = os.path.join(self.lab.far.tmp, ".farport-dump-linked")
+        os.symlink(precious, linked)
+        abandoned = os.path.join(self.lab.far.tmp, ".farport-dump-abandoned")
+        os.mkdir(abandoned, 0o700)
+        fake = self.use(FakeRuntime(self.lab))
+        self.agent.wait_for(fake)
+        wait.until(lambda: not os.path.exists(abandoned), "what a dead agent left is removed")
+        self.assertEqual(kept.read_text(), "still wanted")
+        self.assert_ok(self.lab.far.run("umount", mounted))
+        os.rmdir(mounted)
+        os.unlink(linked)
+        fake.stop()
+        self.agent.wait_for()
 
     def test_no_file_at_all(self):
         self.assert_refused("nothing", "No such file")
