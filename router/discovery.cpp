@@ -5,8 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include <dirent.h>
-
+#include "router/directory.hpp"
 #include "router/placeholder/image.hpp"
 #include "transport/timer.hpp"
 
@@ -18,11 +17,6 @@ constexpr std::string_view kSuffix = "-socket";
 
 bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 std::string file_of(const std::string& path) {
@@ -39,10 +33,6 @@ bool is_mirrored(const std::string& path) {
   const auto program = std::filesystem::read_symlink("/proc/" + pid + "/exe", error);
   return program.string().starts_with("/memfd:" + std::string(kPlaceholderName));
 }
-
-struct DirectoryClose {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 }  // namespace
 
@@ -134,7 +124,7 @@ void Discovery::scan() {
 }
 
 void Discovery::scan_directory(const std::string& directory, std::vector<Found>& found) {
-  const std::unique_ptr<DIR, DirectoryClose> entries(::opendir(directory.c_str()));
+  const OpenDirectory entries(::opendir(directory.c_str()));
   if (entries == nullptr) {
     report_once(directory, fail_errno("search the directory", directory, errno).value().message());
     watches_.erase(directory);

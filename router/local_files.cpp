@@ -6,12 +6,13 @@
 #include <sstream>
 #include <vector>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+
+#include "router/directory.hpp"
 
 namespace farport::router {
 namespace {
@@ -20,10 +21,6 @@ using transport::UniqueFd;
 
 constexpr std::string_view kManifestPrefix = ".farport-mirror-";
 constexpr std::size_t kMaxManifest = 1024 * 1024;
-
-struct DirectoryClose {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 bool is_own_regular_file(int fd) {
   struct stat status {};
@@ -58,7 +55,7 @@ void clean_up_after(const std::string& manifest, const Log& log) {
 
 std::vector<std::string> manifests_in(const std::string& directory) {
   std::vector<std::string> found;
-  const std::unique_ptr<DIR, DirectoryClose> entries(::opendir(directory.c_str()));
+  const OpenDirectory entries(::opendir(directory.c_str()));
   if (entries == nullptr) return found;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
