@@ -69,7 +69,7 @@ class Agent {
   Dumps dumps_;
   SuspendedRuntimes suspended_;
   std::vector<std::unique_ptr<DialInPort>> dial_in_;
-  BufferPool buffers_;
+  transport::BufferPool buffers_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;

@@ -6,7 +6,7 @@
 
 #include "base/log.hpp"
 #include "router/audit.hpp"
-#include "router/buffer_pool.hpp"
+#include "transport/buffer_pool.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/registry.hpp"
@@ -21,7 +21,7 @@ struct AgentServices {
   const auth::Policy& policy;
   Registry& registry;
   SuspendedRuntimes& suspended;
-  BufferPool& buffers;
+  transport::BufferPool& buffers;
   Audit& audit;
   Dumps& dumps;
   transport::Milliseconds first_message_limit;

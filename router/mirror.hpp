@@ -71,7 +71,7 @@ class Mirror {
   MirrorSettings settings_;
   transport::Event changed_;
   bool stopped_settling_ = false;
-  BufferPool buffers_;
+  transport::BufferPool buffers_;
   std::unique_ptr<LocalFiles> files_;
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;

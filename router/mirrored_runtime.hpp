@@ -9,7 +9,7 @@
 
 #include "base/log.hpp"
 #include "router/agent_session.hpp"
-#include "router/buffer_pool.hpp"
+#include "transport/buffer_pool.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/local_files.hpp"
@@ -24,7 +24,7 @@ struct MirrorServices {
   transport::Loop& loop;
   Log log;
   LocalFiles& files;
-  BufferPool& buffers;
+  transport::BufferPool& buffers;
   PlaceholderImage& image;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
 };

@@ -45,19 +45,19 @@ Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
   return io;
 }
 
-Task<void> pump(Direction& way, BufferPool& buffers, transport::Event& changed) {
+Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
   for (int chunks = 0; !way.broken && !way.finished;) {
     Io io;
     bool ended = false;
     {
       // Held only while there is something to carry.
-      const Buffer buffer = buffers.take();
+      transport::Buffer buffer = buffers.take();
       io = fill(way.from, buffer.space(), ended);
       IoStatus written = IoStatus::ok;
       if (ended) {
-        written = co_await way.to.write_last(buffer.filled(io.bytes));
+        written = co_await way.to.write_last(buffer, io.bytes);
       } else if (io.status == IoStatus::ok) {
-        written = co_await way.to.write(buffer.filled(io.bytes));
+        written = co_await way.to.write(buffer, io.bytes);
       }
       if (written != IoStatus::ok) way.broken = way.to.error();
       way.bytes += io.bytes;
@@ -94,7 +94,7 @@ Task<void> abort_when_gone(Stream& watched, Stream& stream) {
   stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
 }
 
-Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers, RelayCounts* counts) {
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& buffers, RelayCounts* counts) {
   transport::Event changed(tool.loop());
   RelayCounts own;
   RelayCounts& carried = counts == nullptr ? own : *counts;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "router/buffer_pool.hpp"
+#include "transport/buffer_pool.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
@@ -26,8 +26,8 @@ struct RelayOutcome {
 /// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
 /// `counts` is kept up to date for whoever needs to know where the task is destroyed before its end; it must
 /// outlive it.
-transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime, BufferPool& buffers,
-                                    RelayCounts* counts = nullptr);
+transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
+                                    transport::BufferPool& buffers, RelayCounts* counts = nullptr);
 
 /// Breaks `stream` off as soon as the other side of `watched` is gone, with the error code ECANCELED. For the
 /// time before both are relayed.

@@ -145,6 +145,18 @@ void Http2Stream::fail(Error why) {
   if (write_ != nullptr) complete_write(IoStatus::failed);
 }
 
+std::uint64_t Http2Stream::acknowledged() const {
+  return session_ == nullptr ? 0 : session_->acknowledged(*this);
+}
+
+bool Http2Stream::submit_trailer() {
+  if (trailer_.first.empty() || session_ == nullptr) return false;
+  const auto [name, value] = std::exchange(trailer_, {});
+  session_->submit_trailer(*this, name, value);
+  outbound_ended_ = true;
+  return true;
+}
+
 void Http2Stream::complete_write(IoStatus status) {
   WriteOperation* done = std::exchange(write_, nullptr);
   done->status = status;
