@@ -89,8 +89,10 @@ class Resolver {
       return std::nullopt;
     }
     const TlsFiles& own = remote.tls;
+    // CRLs belong to their CA.
+    const std::string& crl = own.ca.empty() && own.crl.empty() ? file_.tls.crl : own.crl;
     remote.tls = tls({own.cert.empty() ? file_.tls.cert : own.cert, own.key.empty() ? file_.tls.key : own.key,
-                      own.ca.empty() ? file_.tls.ca : own.ca, own.crl.empty() ? file_.tls.crl : own.crl});
+                      own.ca.empty() ? file_.tls.ca : own.ca, crl});
     if (flags_.server_name) remote.server_name = *flags_.server_name;
     if (!flags_.select.empty()) remote.select = flags_.select;
     require_tls(remote.tls, text);

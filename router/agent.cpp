@@ -155,7 +155,7 @@ Task<void> Agent::serve_tls(Accepted connection) {
     std::function<void(const Error&)> end = [&tls](const Error& why) { tls->abort(why); };
     const VerifiedPeer peer(credentials_->peers(), tls->ssl(), std::move(end));
     co_await serve_raw(*tls, caller, std::move(wanted));
-    tell_of_distrust(peer, caller);
+    if (peer.ended()) tell_of_distrust(caller, *peer.ended());
   }
 }
 
@@ -183,8 +183,11 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
   std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
   const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
   const Result<void> ended = co_await session.run();
-  log_->info("session of {} ended: {}", describe(caller), ended.error().why);
-  tell_of_distrust(peer, caller);
+  if (peer.ended()) {
+    tell_of_distrust(caller, *peer.ended());
+  } else {
+    log_->info("session of {} ended: {}", describe(caller), ended.error().why);
+  }
   // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
   co_await requests.idle();
 }
@@ -216,11 +219,10 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::strin
   co_await linger(stream);
 }
 
-void Agent::tell_of_distrust(const VerifiedPeer& peer, const Caller& caller) {
-  if (!peer.ended()) return;
-  log_->warn("ended the connection of {}: {}", describe(caller), peer.ended()->why);
+void Agent::tell_of_distrust(const Caller& caller, const Error& why) {
+  log_->warn("ended the session of {}: {}", describe(caller), why.why);
   AuditEntry entry{"session", caller};
-  entry.outcome = peer.ended()->why;
+  entry.outcome = why.why;
   audit_->write(entry);
 }
 

@@ -59,7 +59,7 @@ class Agent {
   transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller);
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller, std::string wanted);
   transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
-  void tell_of_distrust(const VerifiedPeer& peer, const Caller& caller);
+  void tell_of_distrust(const Caller& caller, const Error& why);
   [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
                                                           const std::string& wanted) const;
 

@@ -77,8 +77,9 @@ Task<Error> AgentLink::hold_session() {
     ~Current() { link.session_ = nullptr; }
   } const current{*this};
   session_ = session->get();
-  std::function<void(const Error&)> end = [this](const Error& why) { session_->abort(why); };
-  const VerifiedPeer peer(credentials_.peers(), (*session)->ssl(), std::move(end));
+  AgentSession& held = **session;
+  std::function<void(const Error&)> end = [&held](const Error& why) { held.abort(why); };
+  const VerifiedPeer peer(credentials_.peers(), held.ssl(), std::move(end));
   transport::TaskSet tasks(services_.loop);
   tasks.spawn(follow(**session));
   const Error why = co_await (*session)->run();

@@ -31,12 +31,11 @@ CredentialWatch::CredentialWatch(transport::Loop& loop, Log log, auth::TlsCreden
       rescan_(rescan),
       changed_(loop),
       files_(loop, [this] { changed_.set(); }),
-      peers_(loop),
+      peers_(loop, current_),
       warnings_(log_),
       tried_(current_->stamps()) {}
 
 Task<void> CredentialWatch::run() {
-  co_await peers_.trust(current_);
   tell_of_gaps();
   for (;;) {
     // Before the files are looked at: what changes after that look is an event.

@@ -15,7 +15,8 @@ class VerifiedPeer;
 /// Holds no connections: each tells itself here with a VerifiedPeer, for as long as it lives.
 class VerifiedPeers {
  public:
-  explicit VerifiedPeers(transport::Loop& loop) : loop_(loop) {}
+  VerifiedPeers(transport::Loop& loop, auth::TlsCredentialsPtr credentials)
+      : loop_(loop), credentials_(std::move(credentials)) {}
   VerifiedPeers(const VerifiedPeers&) = delete;
   VerifiedPeers& operator=(const VerifiedPeers&) = delete;
 
