@@ -38,7 +38,7 @@ class Report {
 };
 
 auth::TlsFiles files_of(const config::TlsFiles& tls) {
-  return {tls.cert, tls.key, tls.ca};
+  return {tls.cert, tls.key, tls.ca, tls.crl};
 }
 
 void check_directory(Report& report, const std::string& what, const std::string& path, int access) {

@@ -28,7 +28,8 @@ struct Target {
 };
 
 Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted) {
-  const auto answers = co_await router::ask_agent(loop, agent.address, agent.context.get(), "/v1/runtimes");
+  const auto answers =
+      co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
   const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
   if (!addresses) co_return tl::unexpected(addresses.error());
@@ -91,7 +92,8 @@ Task<Result<std::string>> take(transport::Loop& loop, const router::MirroredAgen
   const auto target = co_await find_runtime(loop, agent, settings.runtime);
   if (!target) co_return tl::unexpected(target.error());
   const std::string name = agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
-  const auto session = co_await router::AgentSession::dial(loop, target->address, name, agent.context.get());
+  const auto session =
+      co_await router::AgentSession::dial(loop, target->address, name, agent.credentials->context());
   if (!session) co_return tl::unexpected(session.error());
   std::optional<Error> ended;
   Task<void> carrying = [](router::AgentSession& carried, std::optional<Error>& why) -> Task<void> {

@@ -47,6 +47,8 @@ void add_common(CLI::App* command, config::Flags& flags) {
   add_value(command, "--tls-key", flags.tls_key, "Its private key, PEM [FARPORT_TLS_KEY]", "FILE");
   add_value(command, "--tls-ca", flags.tls_ca, "The CA of the other side's certificate, PEM [FARPORT_TLS_CA]",
             "FILE");
+  add_value(command, "--tls-crl", flags.tls_crl,
+            "Revoked certificates of the other side, a CRL of each CA, PEM [FARPORT_TLS_CRL]", "FILE");
   add_value(command, "--log-level", flags.log_level,
             "trace, debug, info, warn, error or off [FARPORT_LOG_LEVEL]", "LEVEL");
   add_value(command, "--log-format", flags.log_format, "text or json [FARPORT_LOG_FORMAT]", "FORMAT");

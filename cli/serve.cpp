@@ -1,7 +1,6 @@
 // farport serve: the agent.
 #include <csignal>
 
-#include "auth/tls_context.hpp"
 #include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
 #include "router/agent.hpp"
@@ -51,9 +50,10 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
   return agent;
 }
 
-Result<auth::SslCtxPtr> server_context(const config::ServeSettings& settings) {
-  if (settings.listen.empty()) return auth::SslCtxPtr{};
-  return auth::make_server_context({settings.tls.cert, settings.tls.key, settings.tls.ca});
+Result<auth::TlsCredentialsPtr> server_credentials(const config::ServeSettings& settings) {
+  if (settings.listen.empty()) return auth::TlsCredentialsPtr{};
+  const config::TlsFiles& tls = settings.tls;
+  return auth::TlsCredentials::load({tls.cert, tls.key, tls.ca, tls.crl}, auth::Side::server);
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ int serve(const config::ServeSettings& settings) {
     (*log)->error("{}", error.message());
     return exit_code;
   };
-  auto context = server_context(settings);
-  if (!context) return fatal(context.error(), kUsage);
+  auto credentials = server_credentials(settings);
+  if (!credentials) return fatal(credentials.error(), kUsage);
   auto policy = auth::Policy::make(settings.policy);
   if (!policy) return fatal(policy.error(), kUsage);
   Loop loop;
@@ -74,7 +74,7 @@ int serve(const config::ServeSettings& settings) {
   if (!audit) return fatal(audit.error(), kFailure);
   auto prepared = agent_settings(loop, settings);
   if (!prepared) return fatal(prepared.error(), kFailure);
-  router::Agent agent(loop, *log, std::move(*prepared), std::move(*context), std::move(*policy),
+  router::Agent agent(loop, *log, std::move(*prepared), std::move(*credentials), std::move(*policy),
                       std::move(*audit));
   const Result<void> listening = agent.listen();
   if (!listening) return fatal(listening.error(), kFailure);
@@ -82,7 +82,10 @@ int serve(const config::ServeSettings& settings) {
     (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     agent.stop();
   });
-  const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) { agent.reopen_audit(); });
+  const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) {
+    agent.reopen_audit();
+    agent.reload_certificates();
+  });
   release_idle_memory();
   loop.run(agent.run());
   return kSuccess;

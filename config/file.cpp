@@ -18,6 +18,7 @@ const Schema<TlsFiles>& tls_schema() {
       {"cert", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.cert); }},
       {"key", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.key); }},
       {"ca", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.ca); }},
+      {"crl", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.crl); }},
   };
   return schema;
 }

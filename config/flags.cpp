@@ -38,6 +38,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.tls_cert, "FARPORT_TLS_CERT");
   one(flags.tls_key, "FARPORT_TLS_KEY");
   one(flags.tls_ca, "FARPORT_TLS_CA");
+  one(flags.tls_crl, "FARPORT_TLS_CRL");
   many(flags.listen, "FARPORT_LISTEN");
   one(flags.insecure_loopback, "FARPORT_INSECURE_LOOPBACK");
   many(flags.search, "FARPORT_SEARCH");

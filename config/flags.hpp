@@ -16,6 +16,7 @@ struct Flags {
   std::optional<std::string> tls_cert;
   std::optional<std::string> tls_key;
   std::optional<std::string> tls_ca;
+  std::optional<std::string> tls_crl;
 
   std::vector<std::string> listen;
   std::optional<std::string> insecure_loopback;

@@ -58,7 +58,7 @@ class Resolver {
 
   [[nodiscard]] TlsFiles tls(const TlsFiles& from_file) const {
     return {flags_.tls_cert.value_or(from_file.cert), flags_.tls_key.value_or(from_file.key),
-            flags_.tls_ca.value_or(from_file.ca)};
+            flags_.tls_ca.value_or(from_file.ca), flags_.tls_crl.value_or(from_file.crl)};
   }
   [[nodiscard]] LogSettings log() const {
     return {flags_.log_level.value_or(file_.log.level), flags_.log_format.value_or(file_.log.format)};
@@ -89,8 +89,10 @@ class Resolver {
       return std::nullopt;
     }
     const TlsFiles& own = remote.tls;
+    // CRLs belong to their CA.
+    const std::string& crl = own.ca.empty() && own.crl.empty() ? file_.tls.crl : own.crl;
     remote.tls = tls({own.cert.empty() ? file_.tls.cert : own.cert, own.key.empty() ? file_.tls.key : own.key,
-                      own.ca.empty() ? file_.tls.ca : own.ca});
+                      own.ca.empty() ? file_.tls.ca : own.ca, crl});
     if (flags_.server_name) remote.server_name = *flags_.server_name;
     if (!flags_.select.empty()) remote.select = flags_.select;
     require_tls(remote.tls, text);

@@ -28,6 +28,7 @@ struct TlsFiles {
   std::string cert;
   std::string key;
   std::string ca;
+  std::string crl{};  ///< Not required.
 };
 
 struct LogSettings {

@@ -51,12 +51,15 @@ class RawEnd final : public ToolEnd {
 
 }  // namespace
 
-Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
+Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
              auth::Policy policy, std::unique_ptr<Audit> audit)
     : loop_(loop),
       log_(std::move(log)),
       settings_(std::move(settings)),
-      context_(std::move(context)),
+      credentials_(credentials == nullptr
+                       ? nullptr
+                       : std::make_unique<CredentialWatch>(loop, log_, std::move(credentials),
+                                                           settings_.discovery.rescan)),
       policy_(std::move(policy)),
       audit_(std::move(audit)),
       registry_(loop),
@@ -101,6 +104,7 @@ Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
+  if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : dial_in_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) tasks_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) tasks_.spawn(accept(*plain_listener_, &Agent::serve_plain));
@@ -125,7 +129,8 @@ Task<void> Agent::serve(Handler handler, Accepted connection) {
 Task<void> Agent::serve_tls(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
-  auto tls = std::make_unique<TlsStream>(std::move(connection), context_.get(), TlsStream::Side::server);
+  auto tls =
+      std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
   const Result<void> agreed = co_await shake_hands(*tls);
   if (!agreed) {
     log_->warn("refused {}: {}", caller.address, agreed.error().why);
@@ -147,7 +152,10 @@ Task<void> Agent::serve_tls(Accepted connection) {
   } else {
     const char* name = SSL_get_servername(tls->ssl(), TLSEXT_NAMETYPE_host_name);
     std::string wanted = name == nullptr ? std::string() : std::string(name);
-    co_await serve_raw(*tls, std::move(caller), std::move(wanted));
+    std::function<void(const Error&)> end = [&tls](const Error& why) { tls->abort(why); };
+    const VerifiedPeer peer(credentials_->peers(), tls->ssl(), std::move(end));
+    co_await serve_raw(*tls, caller, std::move(wanted));
+    if (peer.ended()) tell_of_distrust(caller, *peer.ended());
   }
 }
 
@@ -165,14 +173,21 @@ Task<Result<void>> Agent::shake_hands(TlsStream& tls) {
 Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
   log_->info("session of {}", describe(caller));
   Api api(services_, caller);
+  SSL* ssl = tls->ssl();
   transport::TaskSet requests(loop_);
   transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server,
                                   transport::Http2Limits{},
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
                                     requests.spawn(api.handle(std::move(request)));
                                   });
+  std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
+  const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
   const Result<void> ended = co_await session.run();
-  log_->info("session of {} ended: {}", describe(caller), ended.error().why);
+  if (peer.ended()) {
+    tell_of_distrust(caller, *peer.ended());
+  } else {
+    log_->info("session of {} ended: {}", describe(caller), ended.error().why);
+  }
   // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
   co_await requests.idle();
 }
@@ -202,6 +217,17 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::strin
   tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
   co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
   co_await linger(stream);
+}
+
+void Agent::tell_of_distrust(const Caller& caller, const Error& why) {
+  log_->warn("ended the session of {}: {}", describe(caller), why.why);
+  AuditEntry entry{"session", caller};
+  entry.outcome = why.why;
+  audit_->write(entry);
+}
+
+void Agent::reload_certificates() {
+  if (credentials_ != nullptr) credentials_->reload();
 }
 
 void Agent::reopen_audit() {

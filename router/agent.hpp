@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "auth/openssl.hpp"
 #include "auth/policy.hpp"
 #include "router/api.hpp"
+#include "router/credential_watch.hpp"
 #include "router/dial_in_port.hpp"
 #include "router/discovery.hpp"
 #include "transport/task_set.hpp"
@@ -30,9 +30,9 @@ struct AgentSettings {
 
 class Agent {
  public:
-  /// `context` may be null where only the insecure loopback listener is asked for.
-  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context, auth::Policy policy,
-        std::unique_ptr<Audit> audit);
+  /// `credentials` may be null where only the insecure loopback listener is asked for.
+  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
+        auth::Policy policy, std::unique_ptr<Audit> audit);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -43,6 +43,10 @@ class Agent {
   void stop() { stopped_.set(); }
   /// For whoever rotates logs.
   void reopen_audit();
+  /// Reads certificates, key, CAs and CRLs again.
+  void reload_certificates();
+  /// Null without TLS.
+  [[nodiscard]] const CredentialWatch* credentials() const { return credentials_.get(); }
 
  private:
   using Accepted = std::unique_ptr<transport::FdStream>;
@@ -55,13 +59,14 @@ class Agent {
   transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller);
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller, std::string wanted);
   transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
+  void tell_of_distrust(const Caller& caller, const Error& why);
   [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
                                                           const std::string& wanted) const;
 
   transport::Loop& loop_;
   Log log_;
   AgentSettings settings_;
-  auth::SslCtxPtr context_;
+  std::unique_ptr<CredentialWatch> credentials_;
   auth::Policy policy_;
   std::unique_ptr<Audit> audit_;
   Registry registry_;

@@ -37,13 +37,13 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 }  // namespace
 
 AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
-                     std::string server_name, SSL_CTX* context)
+                     std::string server_name, CredentialWatch& credentials)
     : services_(services),
       choice_(std::move(choice)),
       address_(address),
       address_text_(address.text()),
       server_name_(std::move(server_name)),
-      context_(context),
+      credentials_(credentials),
       tasks_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
@@ -70,13 +70,16 @@ Task<void> AgentLink::run() {
 }
 
 Task<Error> AgentLink::hold_session() {
-  auto session = co_await AgentSession::dial(services_.loop, address_, server_name_, context_);
+  auto session = co_await AgentSession::dial(services_.loop, address_, server_name_, credentials_.context());
   if (!session) co_return session.error();
   struct Current {
     AgentLink& link;
     ~Current() { link.session_ = nullptr; }
   } const current{*this};
   session_ = session->get();
+  AgentSession& held = **session;
+  std::function<void(const Error&)> end = [&held](const Error& why) { held.abort(why); };
+  const VerifiedPeer peer(credentials_.peers(), held.ssl(), std::move(end));
   transport::TaskSet tasks(services_.loop);
   tasks.spawn(follow(**session));
   const Error why = co_await (*session)->run();

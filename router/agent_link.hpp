@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "router/credential_watch.hpp"
 #include "router/mirrored_runtime.hpp"
 #include "transport/timer.hpp"
 
@@ -27,7 +28,7 @@ struct MirrorChoice {
 class AgentLink {
  public:
   AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
-            std::string server_name, SSL_CTX* context);
+            std::string server_name, CredentialWatch& credentials);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
   ~AgentLink();
@@ -59,7 +60,7 @@ class AgentLink {
   transport::Address address_;
   std::string address_text_;
   std::string server_name_;
-  SSL_CTX* context_;
+  CredentialWatch& credentials_;
   AgentSession* session_ = nullptr;  ///< The live one, owned by hold_session().
   bool settled_ = false;
   std::string last_error_;

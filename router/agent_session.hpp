@@ -36,6 +36,7 @@ class AgentSession {
   std::unique_ptr<transport::Http2Stream> open(std::string_view runtime_id);
   void abort(const Error& why) { http_.abort(why); }
 
+  [[nodiscard]] SSL* ssl() const { return tls_.ssl(); }
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] transport::Loop& loop() const { return tls_.loop(); }
 

@@ -26,11 +26,23 @@ Task<Result<void>> Mirror::start() {
         agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
     const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools};
     for (const transport::Address& address : *addresses) {
-      links_.push_back(std::make_unique<AgentLink>(*services_, choice, address, name, agent.context.get()));
+      links_.push_back(
+          std::make_unique<AgentLink>(*services_, choice, address, name, watch_of(agent.credentials)));
     }
   }
+  for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
   for (const auto& link : links_) tasks_.spawn(link->run());
   co_return Result<void>{};
+}
+
+CredentialWatch& Mirror::watch_of(const auth::TlsCredentialsPtr& credentials) {
+  auto& watch = credentials_[credentials.get()];
+  if (watch == nullptr) watch = std::make_unique<CredentialWatch>(loop_, log_, credentials);
+  return *watch;
+}
+
+void Mirror::reload_certificates() {
+  for (const auto& [first, watch] : credentials_) watch->reload();
 }
 
 Task<Result<void>> Mirror::settled() {

@@ -13,8 +13,8 @@ namespace farport::router {
 /// An agent to mirror, with what its sessions need.
 struct MirroredAgent {
   AgentAddress address;
-  std::shared_ptr<SSL_CTX> context;
-  std::vector<std::string> select;  ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  auth::TlsCredentialsPtr credentials;  ///< Agents with the same ones share them.
+  std::vector<std::string> select;      ///< Ids, pids, names, globs of what is mirrored; empty: all.
 };
 
 struct MirrorSettings {
@@ -55,6 +55,8 @@ class Mirror {
   transport::Task<Result<void>> settled();
   /// Ends the waiting of settled() with what there is by now.
   void stop_settling();
+  /// Reads certificates, keys, CAs and CRLs again.
+  void reload_certificates();
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
   /// Passes when something has changed since the last time. For one waiter.
   [[nodiscard]] transport::Event& changed() { return changed_; }
@@ -66,6 +68,8 @@ class Mirror {
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view agent = {}) const;
 
  private:
+  CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
+
   transport::Loop& loop_;
   Log log_;
   MirrorSettings settings_;
@@ -75,6 +79,8 @@ class Mirror {
   std::unique_ptr<LocalFiles> files_;
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;
+  std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>
+      credentials_;  ///< By what was first.
   std::vector<std::unique_ptr<AgentLink>> links_;
   transport::TaskSet tasks_;  ///< Last: the links' tasks use all the rest.
 };
