@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
+#include "cli/session_times.hpp"
 #include "transport/signals.hpp"
 #include "transport/timer.hpp"
 #include "transport/unique_fd.hpp"
@@ -55,6 +56,7 @@ int connect(const config::ConnectSettings& settings) {
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir};
+  mirror_settings.times = session_times(settings.session);
   for (const config::NamedSocket& socket : settings.sockets) {
     mirror_settings.sockets.push_back({socket.name, socket.path});
   }
@@ -73,6 +75,7 @@ int connect(const config::ConnectSettings& settings) {
     }
   });
   const Result<void> shown = loop.run(show(mirror, view, stop));
+  loop.run(mirror.leave());
   view.end();
   return shown ? kSuccess : report(shown.error());
 }

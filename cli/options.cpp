@@ -70,6 +70,8 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
             "Let a suspended runtime run when nobody has come for it in that time, such as 30s "
             "[FARPORT_RESUME_AFTER]",
             "DURATION");
+  add_value(command, "--drain", flags.drain,
+            "How long what runs may go on once the agent is to stop [FARPORT_DRAIN; 10s]", "DURATION");
   add_list(command, "--allow-cn", flags.allow_cn,
            "Give certificates with this common name a role (observer, operator, admin, or one of the "
            "configuration's; default observer); may be repeated [FARPORT_ALLOW_CN]",
@@ -97,6 +99,17 @@ void add_server_name(CLI::App* command, config::Flags& flags) {
   add_value(command, "--server-name", flags.server_name,
             "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]",
             "NAME");
+}
+
+void add_session_flags(CLI::App* command, config::Flags& flags) {
+  add_value(command, "--grace", flags.grace,
+            "How long diagnostic connections wait for a broken session to come back [FARPORT_GRACE; 30s]",
+            "DURATION");
+  add_value(command, "--ping-interval", flags.ping_interval,
+            "How often to ask whether the other side is there [FARPORT_PING_INTERVAL; 5s]", "DURATION");
+  add_value(command, "--ping-timeout", flags.ping_timeout,
+            "How long it may be silent then, before the session is broken [FARPORT_PING_TIMEOUT; 5s]",
+            "DURATION");
 }
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
@@ -141,6 +154,7 @@ struct Parser {
     serve = add_command(app, "serve", "The agent, beside the runtimes: offers them over mutual TLS",
                         kServeAbout, kServeExamples);
     add_agent_flags(serve, line.flags);
+    add_session_flags(serve, line.flags);
     add_common(serve, line.flags);
 
     connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
@@ -148,12 +162,14 @@ struct Parser {
     add_remotes(connect, line.flags)->required();
     add_mirror_flags(connect, line.flags);
     connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
+    add_session_flags(connect, line.flags);
     add_common(connect, line.flags);
 
     run = add_command(app, "run", "Runs one tool with a private mirror", kRunAbout, kRunExamples);
     add_remotes(run, line.flags);
     add_list(run, "--select", line.flags.select, "Mirror only these: name, pid, id or glob; may be repeated",
              "PATTERN");
+    add_session_flags(run, line.flags);
     add_common(run, line.flags);
 
     ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
@@ -186,6 +202,7 @@ struct Parser {
     add_value(check, "--on", line.flags.runtime_name, "… to a runtime of this name", "NAME");
     add_agent_flags(check, line.flags);
     add_mirror_flags(check, line.flags);
+    add_session_flags(check, line.flags);
     add_common(check, line.flags);
   }
 
@@ -203,6 +220,7 @@ struct Parser {
     dump->add_flag("--stay", line.flags.stay,
                    "Leave it where the runtime has written it, and print its path there");
     add_server_name(dump, line.flags);
+    add_session_flags(dump, line.flags);
     add_common(dump, line.flags);
   }
 

@@ -3,6 +3,7 @@
 
 #include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/session_times.hpp"
 #include "router/agent.hpp"
 #include "transport/signals.hpp"
 
@@ -47,6 +48,8 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
   agent.resume_after = settings.resume_after;
   agent.handshake_limit = settings.handshake_timeout;
   agent.first_message_limit = settings.first_message_timeout;
+  agent.session = session_times(settings.session);
+  agent.drain_limit = settings.drain;
   return agent;
 }
 

@@ -84,6 +84,18 @@ const Schema<File>& limits_schema() {
   return schema;
 }
 
+const Schema<File>& session_schema() {
+  static const Schema<File> schema{
+      {"grace", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.grace); }},
+      {"ping_interval",
+       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_interval); }},
+      {"ping_timeout",
+       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_timeout); }},
+      {"drain", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.drain); }},
+  };
+  return schema;
+}
+
 const Schema<File>& connect_schema() {
   static const Schema<File> schema{
       {"socket_dir", [](Reader& r, const toml::node& n, File& f) { r.path(n, f.socket_dir); }},
@@ -126,6 +138,7 @@ const Schema<File>& file_schema() {
       {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
       {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
       {"limits", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, limits_schema(), f); }},
+      {"session", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, session_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
       {"remotes", read_remotes},
   };

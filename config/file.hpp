@@ -27,6 +27,8 @@ struct File {
   DumpSettings dump;
   Milliseconds handshake_timeout{10'000};
   Milliseconds first_message_timeout{10'000};
+  SessionSettings session;
+  Milliseconds drain{10'000};
   std::string socket_dir;
   std::map<std::string, RemoteSettings> remotes;
 };

@@ -56,6 +56,10 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.audit, "FARPORT_AUDIT");
   one(flags.dump_directory, "FARPORT_DUMP_DIRECTORY");
   one(flags.dump_runtime_directory, "FARPORT_DUMP_RUNTIME_DIRECTORY");
+  one(flags.grace, "FARPORT_GRACE");
+  one(flags.ping_interval, "FARPORT_PING_INTERVAL");
+  one(flags.ping_timeout, "FARPORT_PING_TIMEOUT");
+  one(flags.drain, "FARPORT_DRAIN");
   one(flags.server_name, "FARPORT_SERVER_NAME");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");

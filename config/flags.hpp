@@ -32,6 +32,11 @@ struct Flags {
   std::optional<std::string> dump_directory;
   std::optional<std::string> dump_runtime_directory;
 
+  std::optional<std::string> grace;
+  std::optional<std::string> ping_interval;
+  std::optional<std::string> ping_timeout;
+  std::optional<std::string> drain;
+
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
   std::optional<std::string> server_name;
   std::optional<std::string> socket_dir;

@@ -64,6 +64,17 @@ class Resolver {
     return {flags_.log_level.value_or(file_.log.level), flags_.log_format.value_or(file_.log.format)};
   }
 
+  void take_duration(const std::optional<std::string>& flag, Milliseconds& into) {
+    if (flag) into = parsed(*flag, parse_duration).value_or(into);
+  }
+  SessionSettings session() {
+    SessionSettings session = file_.session;
+    take_duration(flags_.grace, session.grace);
+    take_duration(flags_.ping_interval, session.ping_interval);
+    take_duration(flags_.ping_timeout, session.ping_timeout);
+    return session;
+  }
+
   void require_tls(const TlsFiles& tls, const std::string& what_for) {
     const auto require = [&](const std::string& value, const std::string& name, const std::string& variable) {
       if (!value.empty()) return;
@@ -193,6 +204,9 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.rescan = file.rescan;
   settings.handshake_timeout = file.handshake_timeout;
   settings.first_message_timeout = file.first_message_timeout;
+  settings.session = resolver.session();
+  settings.drain = file.drain;
+  resolver.take_duration(flags.drain, settings.drain);
   if (resolver.ok()) check_serve(resolver, settings);
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
@@ -208,6 +222,7 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   settings.sockets = resolver.many<NamedSocket>(flags.socket, parse_named_socket, {});
   settings.tools = resolver.many<NamedSocket>(flags.to, parse_tool_socket, {});
   settings.json = flags.json;
+  settings.session = resolver.session();
   settings.log = resolver.log();
   settings.log_level_given = flags.log_level.has_value() || resolver.file().has_log_level;
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
@@ -238,6 +253,7 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;
+  settings.session = resolver.session();
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
@@ -250,6 +266,7 @@ Resolved<RunSettings> resolve_run(const Flags& flags) {
   RunSettings settings;
   settings.remotes = resolver.remotes();
   settings.tool = flags.tool;
+  settings.session = resolver.session();
   settings.log = resolver.log();
   // The log would only disturb the tool's own output.
   if (!flags.log_level && !resolver.file().has_log_level) settings.log.level = "error";

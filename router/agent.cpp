@@ -20,6 +20,8 @@ constexpr transport::Milliseconds kLinger{5000};
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
 constexpr std::size_t kLingerRead = 1024;
+/// How long a runtime may take to stop a session, and a peer to hear that it is over.
+constexpr transport::Milliseconds kStopLimit{6000};
 
 /// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
 Task<void> linger(transport::Stream& stream) {
@@ -66,6 +68,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
+      resumption_(loop, log_, settings_.session.grace),
+      tracing_(loop, log_, registry_),
       services_{loop,
                 log_,
                 policy_,
@@ -74,10 +78,14 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
                 buffers_,
                 *audit_,
                 dumps_,
+                resumption_,
+                tracing_,
                 settings_.first_message_limit,
                 std::chrono::steady_clock::now()},
       stopped_(loop),
-      tasks_(loop) {}
+      tasks_(loop),
+      accepting_(loop),
+      serving_(loop) {}
 
 Result<void> Agent::listen() {
   for (const std::string& path : settings_.dial_in) {
@@ -106,16 +114,56 @@ Task<void> Agent::run() {
   tasks_.spawn(suspended_.run());
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : dial_in_) tasks_.spawn(port->run());
-  for (const auto& listener : listeners_) tasks_.spawn(accept(*listener, &Agent::serve_tls));
-  if (plain_listener_ != nullptr) tasks_.spawn(accept(*plain_listener_, &Agent::serve_plain));
+  for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
+  if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   co_await stopped_.wait();
+  co_await drain();
+  serving_.clear();
+  resumption_.clear();
   tasks_.clear();
+}
+
+void Agent::stop() {
+  ++stops_;
+  stopped_.set();
+}
+
+Task<void> Agent::drain() {
+  // The port is free for the next agent from here on.
+  accepting_.clear();
+  listeners_.clear();
+  plain_listener_.reset();
+  resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
+  live_.drain();
+  bool ended = co_await ended_within(settings_.drain_limit);
+  if (ended) co_return;
+  log_->info("stopping what still runs: {} connections", resumption_.size());
+  tracing_.stop_all();
+  ended = co_await ended_within(kStopLimit);
+  if (ended) co_return;
+  live_.end();
+  std::ignore = co_await ended_within(kStopLimit);
+}
+
+Task<bool> Agent::ended_within(transport::Milliseconds limit) {
+  if (stops_ > 1) co_return false;
+  bool ended = false;
+  Task<void> ending = [](Agent& agent, bool& done) -> Task<void> {
+    co_await agent.resumption_.idle();
+    co_await agent.serving_.idle();
+    done = true;
+    agent.stopped_.set();
+  }(*this, ended);
+  ending.start();
+  const transport::Deadline deadline(loop_, limit, [this] { stopped_.set(); });
+  if (!ended) co_await stopped_.wait();
+  co_return ended;
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
   for (;;) {
     Accepted connection = co_await listener.accept();
-    tasks_.spawn(serve(handler, std::move(connection)));
+    serving_.spawn(serve(handler, std::move(connection)));
   }
 }
 
@@ -172,16 +220,19 @@ Task<Result<void>> Agent::shake_hands(TlsStream& tls) {
 
 Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
   log_->info("session of {}", describe(caller));
-  Api api(services_, caller);
+  const auto api = std::make_shared<Api>(services_, caller);
   SSL* ssl = tls->ssl();
   transport::TaskSet requests(loop_);
   transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server,
-                                  transport::Http2Limits{},
+                                  settings_.session.limits(),
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
-                                    requests.spawn(api.handle(std::move(request)));
+                                    requests.spawn(api->handle(std::move(request)));
                                   });
   std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
   const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
+  std::function<void()> drain = [&session] { session.drain(); };
+  std::function<void()> leave = [&session] { session.leave(); };
+  const LiveConnection live(live_, std::move(drain), std::move(leave));
   const Result<void> ended = co_await session.run();
   if (peer.ended()) {
     tell_of_distrust(caller, *peer.ended());
@@ -214,6 +265,10 @@ tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std
 
 Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::string wanted) {
   RawEnd tool(stream);
+  std::function<void()> end = [&stream] {
+    stream.abort(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
+  };
+  const LiveConnection live(live_, {}, std::move(end));
   tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
   co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
   co_await linger(stream);

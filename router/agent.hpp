@@ -11,6 +11,8 @@
 #include "router/credential_watch.hpp"
 #include "router/dial_in_port.hpp"
 #include "router/discovery.hpp"
+#include "router/live_connections.hpp"
+#include "router/session_times.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
@@ -26,6 +28,8 @@ struct AgentSettings {
   std::optional<transport::Milliseconds> resume_after;
   transport::Milliseconds handshake_limit{10'000};
   transport::Milliseconds first_message_limit{10'000};
+  SessionTimes session;
+  transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
 };
 
 class Agent {
@@ -38,9 +42,11 @@ class Agent {
 
   /// Opens the listening sockets. Errors name the address or the path.
   Result<void> listen();
-  /// Serves until stop() is called.
+  /// Serves until stop() is called, and then for as long as it takes to end in good order.
   transport::Task<void> run();
-  void stop() { stopped_.set(); }
+  /// Once: takes nothing new, lets what runs go on for the drain limit, then has the rest stopped. Twice:
+  /// ends at once.
+  void stop();
   /// For whoever rotates logs.
   void reopen_audit();
   /// Reads certificates, key, CAs and CRLs again.
@@ -52,6 +58,9 @@ class Agent {
   using Accepted = std::unique_ptr<transport::FdStream>;
   using Handler = transport::Task<void> (Agent::*)(Accepted);
 
+  transport::Task<void> drain();
+  /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
+  transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
@@ -75,13 +84,20 @@ class Agent {
   SuspendedRuntimes suspended_;
   std::vector<std::unique_ptr<DialInPort>> dial_in_;
   transport::BufferPool buffers_;
+  Resumption resumption_;
+  TracingSessions tracing_;
+  LiveConnections live_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
   std::size_t open_connections_ = 0;
   std::optional<transport::Deadline> rest_;  ///< When the last connection was a while ago.
+  int stops_ = 0;
   transport::Event stopped_;
-  transport::TaskSet tasks_;  ///< Last: its tasks use all the rest.
+  // Last: their tasks use all the rest.
+  transport::TaskSet tasks_;
+  transport::TaskSet accepting_;
+  transport::TaskSet serving_;
 };
 
 }  // namespace farport::router

@@ -46,11 +46,18 @@ Refusal unreachable(const Error& error) {
   return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
 }
 
-/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record.
-Task<void> until_answered(transport::Stream& tool, transport::Stream& runtime) {
+/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. The
+/// session that they tell of, if `starts_session` and they do.
+Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, transport::FdStream& runtime,
+                                                   bool starts_session) {
   Task<void> guard = abort_when_gone(tool, runtime);
   guard.start();
+  if (starts_session) {
+    const auto session = co_await answered_session(runtime);
+    co_return session;
+  }
   co_await runtime.readable();
+  co_return std::nullopt;
 }
 
 /// Adds what a relay has carried to what the audit says, however the relay ends.
@@ -116,6 +123,7 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   const AuditAtEnd audited(services.audit, entry, since);
   Carried carried{entry};
   const std::size_t size = first->bytes.size();
+  const bool starts_session = ipc::is_collect_tracing(first->command());
   auto opened = co_await open_runtime(services, runtime->id, std::move(first->bytes));
   if (!opened) {
     entry.outcome = opened.error().message();
@@ -125,9 +133,13 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
     co_return;
   }
   entry.to_runtime = size;
-  co_await until_answered(tool.stream(), **opened);
+  const auto session = co_await until_answered(tool.stream(), **opened, starts_session);
+  std::optional<TracingSession> tracing;
+  if (session) tracing.emplace(services.tracing, *runtime, *session);
   tool.accept();
   const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers, &carried.bytes);
+  if (tracing && !outcome.runtime_ended) co_await tracing->abandon(**opened);
+  tracing.reset();
   opened->reset();
   entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
   services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, runtime->name, runtime->pid,

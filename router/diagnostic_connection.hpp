@@ -6,11 +6,13 @@
 
 #include "base/log.hpp"
 #include "router/audit.hpp"
-#include "transport/buffer_pool.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/registry.hpp"
+#include "router/resumption.hpp"
 #include "router/suspended_runtimes.hpp"
+#include "router/tracing_session.hpp"
+#include "transport/buffer_pool.hpp"
 
 namespace farport::router {
 
@@ -24,6 +26,8 @@ struct AgentServices {
   transport::BufferPool& buffers;
   Audit& audit;
   Dumps& dumps;
+  Resumption& resumption;
+  TracingSessions& tracing;
   transport::Milliseconds first_message_limit;
   std::chrono::steady_clock::time_point started;
 };

@@ -8,12 +8,14 @@
 namespace farport::router::http_status {
 
 inline constexpr int kOk = 200;
+inline constexpr int kNoContent = 204;
 inline constexpr int kBadRequest = 400;
 inline constexpr int kForbidden = 403;
 inline constexpr int kNotFound = 404;
 inline constexpr int kMethodNotAllowed = 405;
 inline constexpr int kRequestTimeout = 408;
 inline constexpr int kConflict = 409;
+inline constexpr int kGone = 410;
 inline constexpr int kNotImplemented = 501;
 inline constexpr int kBadGateway = 502;
 

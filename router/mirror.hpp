@@ -22,6 +22,7 @@ struct MirrorSettings {
   std::string socket_directory;
   std::vector<NamedSocket> sockets{};  ///< Where else runtimes are offered.
   std::vector<NamedSocket> tools{};    ///< Tools that listen, which every runtime dials, or those of a name.
+  SessionTimes times{};
 };
 
 /// One row of what a mirror shows.
@@ -53,6 +54,8 @@ class Mirror {
   transport::Task<Result<void>> start();
   /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
   transport::Task<Result<void>> settled();
+  /// Ends the links in good order, so that no agent waits for this mirror to come back.
+  transport::Task<void> leave();
   /// Ends the waiting of settled() with what there is by now.
   void stop_settling();
   /// Reads certificates, keys, CAs and CRLs again.

@@ -18,6 +18,7 @@ struct RelayCounts {
 struct RelayOutcome {
   std::uint64_t to_runtime = 0;  ///< Bytes read from the tool's side and taken by the runtime's.
   std::uint64_t to_tool = 0;     ///< Bytes the other way.
+  bool runtime_ended = false;    ///< Whether the runtime has ended its side, and all of it was carried.
   std::optional<Error> broken;   ///< Why it ended early; nothing when both sides finished as they should.
 };
 

@@ -28,17 +28,23 @@ bool ResumableStream::resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t
   carried_from_ = sent_ = from;
   finish_sent_ = false;
   skip_ = skip;
+  accepted_ = side_ == Side::answers;
   carrier_->when_gone(&gone_hook_);
   carrier_->when_acknowledged(&acknowledged_hook_);
-  if (read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
+  if (accepted_ && read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
   send();
   return true;
+}
+
+void ResumableStream::accept_answer() {
+  accepted_ = true;
+  if (carrier_ != nullptr && read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
 }
 
 void ResumableStream::detach() {
   if (carrier_ == nullptr) return;
   // What would not fit is left behind: it has not been acknowledged, so it will come again.
-  if (inbound_read_ == inbound_.size()) keep_unread();
+  if (accepted_ && inbound_read_ == inbound_.size()) keep_unread();
   release_carrier();
   interrupted_.set();
 }
@@ -90,7 +96,7 @@ void ResumableStream::look_after_carrier() {
     return;
   }
   Error why = carrier_->error();
-  keep_unread();
+  if (accepted_) keep_unread();
   release_carrier();
   end(std::move(why));
 }
@@ -138,7 +144,7 @@ Io ResumableStream::try_read(std::span<std::byte> into) {
   }
   if (inbound_ended_) return {IoStatus::end, 0};
   if (over_) return {IoStatus::failed, 0};
-  if (carrier_ == nullptr) return {IoStatus::would_block, 0};
+  if (carrier_ == nullptr || !accepted_) return {IoStatus::would_block, 0};
   const Io io = read_carrier(into);
   if (io.status != IoStatus::failed) return io;
   look_after_carrier();
@@ -150,7 +156,7 @@ void ResumableStream::when_readable(Wake* wake) {
   if (wake == nullptr) return;
   if (inbound_read_ < inbound_.size() || inbound_ended_ || over_) {
     carrier_readable();
-  } else if (carrier_ != nullptr) {
+  } else if (carrier_ != nullptr && accepted_) {
     carrier_->when_readable(&readable_hook_);
   }
 }
@@ -176,8 +182,10 @@ void ResumableStream::send() {
   chunk = kept_.from(sent_);
   sending_ = chunk.size;
   WriteOperation::finish = finish_wanted_ && sent_ + sending_ == kept_.end();
-  if (WriteOperation::finish && side_ == Side::asks && inbound_ended_)
+  if (WriteOperation::finish && side_ == Side::asks && inbound_ended_) {
     carrier_->end_with(kAnswerField, kAnswerRead);
+    confirmed_ = true;
+  }
   // It only ever takes a write later on, or fails, which it tells by being gone.
   write_pending_ = !carrier_->begin_write(*this);
 }

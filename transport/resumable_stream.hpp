@@ -22,6 +22,8 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   ResumableStream(Loop& loop, Side side);
   ~ResumableStream() override;
 
+  /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
+  void accept_answer();
   /// Goes on over `carrier`, to which is written from the byte at `from` on, and the first `skip` bytes of
   /// which have come already. For a stream that waits for one, or is new. False: `from` has been acknowledged
   /// or never been written; nothing has changed then.
@@ -36,6 +38,11 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   [[nodiscard]] bool waits() const { return carrier_ == nullptr && !over_; }
   /// Whether it has ended for good: by its peer, or by abort().
   [[nodiscard]] bool over() const { return over_; }
+
+  /// Whether our direction's end has been written, though perhaps not sent.
+  [[nodiscard]] bool finishing() const { return finish_wanted_; }
+  /// For the side that asks: whether the other side can't know that all of its answer has been read.
+  [[nodiscard]] bool unconfirmed() const { return !confirmed_; }
 
   /// Bytes that have come from the peer, whether they have been read or not. While there is no carrier.
   [[nodiscard]] std::uint64_t received() const { return received_; }
@@ -103,6 +110,8 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
+  bool accepted_ = false;   ///< What the carrier brings is the answer.
+  bool confirmed_ = false;  ///< The other side has been told that its answer has been read.
   bool over_ = false;
   Error error_;
 };
