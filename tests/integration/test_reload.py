@@ -109,8 +109,9 @@ class ReloadCase(Case):
         """A recording through one mirror, under way."""
         file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
         trace = self.tools.start_trace("collect", "--diagnostic-port", f"{row['socket']},connect", "--output", file)
-        trace.wait_for_output("Recording trace")
-        wait.until(lambda: mirror.rows()[0]["connections"] > 0, lambda: f"the trace runs\n{trace.output()}")
+        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0,
+                   lambda: f"the trace has begun\n{trace.output()}")
+        self.assertEqual(mirror.rows()[0]["connections"], 1)
         return trace, file
 
     def assert_whole(self, trace, file):
@@ -229,7 +230,7 @@ class AgentTrust(ReloadCase):
 
     def lines(self, path, event):
         with open(path, encoding="utf-8") as file:
-            return [line for line in map(json.loads, file) if line["event"] == event]
+            return [line for line in map(json.loads, file) if line["audit"] == event]
 
     def test_a_removed_ca_ends_its_sessions_and_no_others(self):
         secret = self.secret(self.lab.far, self.files(self.lab.agent_pair, self.lab.agent_pair, self.other_agent_pair))
