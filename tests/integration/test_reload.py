@@ -105,13 +105,12 @@ class ReloadCase(Case):
         pid = ipc.parse_process_info(sockets.exchange(row["socket"], ipc.process_info()))[0]
         self.assertEqual(pid, self.application.pid_inside)
 
-    def start_trace(self, mirror, row):
+    def start_trace(self, row):
         """A recording through one mirror, under way."""
         file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
         trace = self.tools.start_trace("collect", "--diagnostic-port", f"{row['socket']},connect", "--output", file)
         wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0,
                    lambda: f"the trace has begun\n{trace.output()}")
-        self.assertEqual(mirror.rows()[0]["connections"], 1)
         return trace, file
 
     def assert_whole(self, trace, file):
@@ -239,7 +238,7 @@ class AgentTrust(ReloadCase):
         leaving, leaving_row = self.start_mirror(self.lab.tools_pair)
         staying, staying_row = self.start_mirror(self.trusting(self.other_tools_pair, self.lab.agent_pair))
         cut_off = self.hold(leaving_row)
-        trace, file = self.start_trace(staying, staying_row)
+        trace, file = self.start_trace(staying_row)
 
         secret.put(self.files(self.lab.agent_pair, self.other_agent_pair))
         wait.until(lambda: "ended the session of CN=tools" in agent.log(), agent.log)
@@ -284,7 +283,7 @@ class AgentTrust(ReloadCase):
         leaving, leaving_row = self.start_mirror(revoked)
         staying, staying_row = self.start_mirror(self.lab.tools_pair)
         cut_off = self.hold(leaving_row)
-        trace, file = self.start_trace(staying, staying_row)
+        trace, file = self.start_trace(staying_row)
 
         secret.put(self.files(self.lab.agent_pair, crl=self.lab.authority.crl(revoked)))
         wait.until(lambda: "ended the session of CN=revoked" in agent.log(), agent.log)
@@ -344,7 +343,7 @@ class MirrorFiles(ReloadCase):
         near = self.secret(self.lab.near, self.files(self.lab.tools_pair))
         agent = self.start_agent(far.pair(), allow=("--allow-all=admin",))
         mirror, row = self.start_mirror(near.pair())
-        trace, file = self.start_trace(mirror, row)
+        trace, file = self.start_trace(row)
         next_tools = self.lab.authority.client("next-tools")
         # A new CA comes before what it issues, and the old one goes last.
         far.put(self.files(self.next_agent_pair, self.lab.agent_pair, self.other_agent_pair))
