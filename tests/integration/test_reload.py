@@ -355,6 +355,26 @@ class MirrorFiles(ReloadCase):
         self.assertNotIn("dialling again", mirror.process.stderr())
         self.assertIn("our certificate CN=next-tools", mirror.process.stderr())
 
+    def test_no_event_is_lost_while_certificates_rotate(self):
+        far = self.secret(self.lab.far, self.files(self.lab.agent_pair))
+        near = self.secret(self.lab.near, self.files(self.lab.tools_pair))
+        agent = self.start_agent(far.pair())
+        busy = self.lab.orders()
+        directory = self.lab.new_directory(self.lab.near, "sockets")
+        mirror = self.use(self.lab.mirror(agent.remote, pair=near.pair(), directory=directory))
+        row = mirror.wait_for(self.application, busy)[1]
+        tool = self.tools.start_driver("until-end", row["local_pid"])
+        tool.wait_for_output("open True")
+        for times, pair in enumerate((self.next_agent_pair, self.lab.agent_pair), 1):
+            far.put(self.files(pair))
+            near.put(self.files(self.lab.tools_pair))
+            self.wait_until_read(agent.process, times)
+            self.wait_until_read(mirror.process, times)
+        busy.stop()
+        tool.wait(30)
+        self.assertIn("whole True", tool.stdout(), tool.output())
+        self.assertIn("lost 0", tool.stdout(), tool.output())
+
     def test_the_next_session_has_the_new_certificate(self):
         near = self.secret(self.lab.near, self.files(self.lab.tools_pair))
         agent = self.start_agent(self.lab.agent_pair, allow=("--allow-all=admin",))
