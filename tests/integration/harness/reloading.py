@@ -24,6 +24,8 @@ def fingerprint(path):
 
 
 class ReloadCase(Case):
+    """An application, and certificates of two CAs."""
+
     @classmethod
     def prepare(cls):
         cls.application = cls.lab.orders()
@@ -40,6 +42,7 @@ class ReloadCase(Case):
         return files | ({"crl.pem": crl} if crl else {})
 
     def secret(self, host, files):
+        """A mounted secret with these files."""
         secret = Secret(self.lab.new_directory(host, "secret"))
         secret.put(files)
         return secret
@@ -52,9 +55,11 @@ class ReloadCase(Case):
         return directory
 
     def pair_in(self, directory):
+        """What is in such a directory, as a pair."""
         return Secret(directory).pair()
 
     def start_agent(self, pair, *flags, **options):
+        """An agent that ends with the test."""
         return self.use(self.lab.agent(*flags, pair=pair, **options))
 
     def shown(self):
@@ -67,10 +72,12 @@ class ReloadCase(Case):
             return hashlib.sha256(connection.getpeercert(binary_form=True)).hexdigest()
 
     def wait_until_read(self, process, times=1):
+        """Waits until a program has taken over new files that often."""
         wait.until(lambda: process.stderr().count(READ_AGAIN) == times,
                    lambda: f"the files are read again, {times} times\n{process.output()}")
 
     def assert_shows(self, pair):
+        """That the agent shows this certificate in its next handshake."""
         self.assertEqual(self.shown(), fingerprint(pair.cert))
 
     def assert_refused(self, pair, *words):
@@ -89,6 +96,7 @@ class ReloadCase(Case):
         return trusting
 
     def start_mirror(self, pair, **options):
+        """A mirror that ends with the test, and its row for the application."""
         mirror = self.use(self.lab.mirror(f"{self.lab.far.address}:{PORT}", pair=pair,
                                           directory=self.lab.new_directory(self.lab.near, "sockets"), **options))
         return mirror, mirror.wait_for(self.application)[0]
@@ -100,6 +108,7 @@ class ReloadCase(Case):
         return tool
 
     def assert_answers(self, row):
+        """That the application answers through a mirror."""
         pid = ipc.parse_process_info(sockets.exchange(row["socket"], ipc.process_info()))[0]
         self.assertEqual(pid, self.application.pid_inside)
 
