@@ -7,7 +7,8 @@ namespace {
 
 using auth::Lifetime;
 
-constexpr std::time_t kDay = 24 * 60 * 60;
+constexpr std::time_t kHour = 3600;
+constexpr std::time_t kDay = 24 * kHour;
 constexpr std::time_t kSoon = 14 * kDay;
 /// A list for a week that is replaced every day always has six days left.
 constexpr std::time_t kPartOfCrl = 5;
@@ -31,7 +32,6 @@ std::string_view consequence(const Lifetime& lifetime) {
 }
 
 std::string time_left(std::time_t seconds) {
-  constexpr std::time_t kHour = 60 * 60;
   if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + " hours";
   return std::to_string(seconds / kDay) + " days";
 }

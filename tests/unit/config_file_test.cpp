@@ -21,6 +21,7 @@ insecure_loopback = "127.0.0.1:9001"
 cert = "agent.crt"
 key = "/keys/agent.key"
 ca = "../ca.crt"
+crl = "lists/crl.pem"
 [log]
 level = "debug"
 format = "json"
@@ -45,6 +46,7 @@ first_message_timeout = "1m"
   CHECK(file->tls.cert == "/etc/farport/agent.crt");
   CHECK(file->tls.key == "/keys/agent.key");
   CHECK(file->tls.ca == "/etc/ca.crt");
+  CHECK(file->tls.crl == "/etc/farport/lists/crl.pem");
   CHECK(file->log.level == "debug");
   CHECK(file->log.format == "json");
   CHECK(file->search == std::vector<std::string>{"/tmp"});
