@@ -25,8 +25,7 @@ struct File {
   std::vector<auth::Grant> grants;
   std::string audit = "stderr";
   DumpSettings dump;
-  Milliseconds handshake_timeout{10'000};
-  Milliseconds first_message_timeout{10'000};
+  LimitSettings limits;
   std::string socket_dir;
   std::map<std::string, RemoteSettings> remotes;
 };

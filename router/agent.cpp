@@ -6,6 +6,7 @@
 #include "base/resident_memory.hpp"
 #include "ipc/error.hpp"
 #include "router/http_status.hpp"
+#include "router/refused.hpp"
 
 namespace farport::router {
 
@@ -20,6 +21,9 @@ constexpr transport::Milliseconds kLinger{5000};
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
 constexpr std::size_t kLingerRead = 1024;
+/// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
+/// through in order to be refused: a client that may open no more streams just waits.
+constexpr std::uint32_t kOtherStreams = 64;
 
 /// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
 Task<void> linger(transport::Stream& stream) {
@@ -49,6 +53,14 @@ class RawEnd final : public ToolEnd {
   transport::Stream& stream_;
 };
 
+/// Answers a request, and says meanwhile that its session is in use.
+Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
+  const IdleWatch::Use use(idle);
+  co_await api.handle(std::move(request));
+}
+
+constexpr const char* kTooManyHandshakes = "the agent has as many handshakes under way as it takes";
+
 }  // namespace
 
 Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
@@ -63,6 +75,10 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
+      limits_(settings_.limits),
+      handshakes_(settings_.limits.handshakes),
+      budget_(settings_.limits.buffered_bytes),
+      complaints_(loop, log_),
       services_{loop,
                 log_,
                 policy_,
@@ -71,7 +87,11 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
                 buffers_,
                 *audit_,
                 dumps_,
-                settings_.first_message_limit,
+                limits_,
+                metrics_,
+                handshakes_,
+                budget_,
+                complaints_,
                 std::chrono::steady_clock::now()},
       stopped_(loop),
       tasks_(loop) {}
@@ -109,6 +129,7 @@ Task<void> Agent::run() {
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
+  listener.on_shortage([this](const Error& why) { note_pause(why); });
   for (;;) {
     Accepted connection = co_await listener.accept();
     tasks_.spawn(serve(handler, std::move(connection)));
@@ -122,54 +143,114 @@ Task<void> Agent::serve(Handler handler, Accepted connection) {
   if (--open_connections_ == 0) rest_.emplace(loop_, kUntilRest, release_idle_memory);
 }
 
+void Agent::note_pause(const Error& why) {
+  ++metrics_.accept_pauses;
+  complaints_.add("accept", why.message());
+}
+
 Task<void> Agent::serve_tls(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
   auto tls = std::make_unique<TlsStream>(std::move(connection), context_.get(), TlsStream::Side::server);
-  const Result<void> agreed = co_await shake_hands(*tls);
-  if (!agreed) {
-    log_->warn("refused {}: {}", caller.address, agreed.error().why);
-    AuditEntry entry{"handshake", caller};
-    entry.outcome = agreed.error().why;
-    audit_->write(entry);
+  TlsStream& stream = *tls;
+  std::function<void()> make_room = [&stream] {
+    stream.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
+  };
+  std::optional<Handshakes::Entry> handshake(std::in_place, handshakes_, caller.address,
+                                             std::move(make_room));
+  const Result<void> agreed = co_await shake_hands(stream, caller, *handshake);
+  if (!agreed) co_return;
+  caller.identity = auth::identity_of(SSL_get0_peer_certificate(stream.ssl()));
+  caller.access = policy_.access_of(*caller.identity);
+  auto share = limits_.begin_session(key_of(caller));
+  if (!share) {
+    // It still counts as a handshake, so that there are never many of these.
+    co_await refuse_caller(std::move(tls), note_exceeded(services_, caller, share.error()));
     co_return;
   }
-  caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
-  caller.access = policy_.access_of(*caller.identity);
+  handshake.reset();
+  co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
+}
+
+Task<Result<void>> Agent::shake_hands(TlsStream& tls, const Caller& caller, const Handshakes::Entry& entry) {
+  const transport::Deadline limit(loop_, settings_.limits.handshake, [&tls] {
+    tls.abort(Error{"agree on TLS with", "the peer", "it did not finish the handshake in time", {}, 0});
+  });
+  Result<void> agreed = co_await tls.handshake();
+  if (agreed) co_return agreed;
+  if (entry.ended()) {
+    const Exceeded exceeded{"handshakes", kTooManyHandshakes};
+    std::ignore = note_exceeded(services_, caller, exceeded);
+  } else if (limit.expired()) {
+    metrics_.refused.add("handshake_timeout");
+    note_failed_handshake(services_, caller, agreed.error().why, "timeout");
+  } else {
+    note_failed_handshake(services_, caller, auth::describe_handshake_failure(tls.ssl(), tls.openssl_error()),
+                          auth::kind_of_handshake_failure(tls.openssl_error()));
+  }
+  co_return agreed;
+}
+
+Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
+                               std::unique_ptr<Limits::Session> share) {
+  ++metrics_.sessions;
   if (caller.access->none()) {
     log_->warn("refused {}: {}", caller.address, refusal(caller));
     AuditEntry entry{"session", caller};
     entry.outcome = refusal(caller);
     audit_->write(entry);
   }
-  if (tls->alpn() == "h2") {
-    co_await serve_session(std::move(tls), std::move(caller));
+  TlsStream& stream = *tls;
+  std::optional<transport::Deadline> life;
+  if (settings_.limits.session_lifetime.count() > 0) {
+    std::function<void()> end = [this, &stream, &caller] {
+      const Exceeded exceeded{"session_lifetime", "it has lasted as long as one may"};
+      note_ended(services_, caller, exceeded);
+      stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
+    };
+    life.emplace(loop_, settings_.limits.session_lifetime, std::move(end));
+  }
+  if (stream.alpn() == "h2") {
+    co_await serve_session(std::move(tls), caller, std::move(share));
   } else {
-    const char* name = SSL_get_servername(tls->ssl(), TLSEXT_NAMETYPE_host_name);
+    const char* name = SSL_get_servername(stream.ssl(), TLSEXT_NAMETYPE_host_name);
     std::string wanted = name == nullptr ? std::string() : std::string(name);
-    co_await serve_raw(*tls, std::move(caller), std::move(wanted));
+    co_await serve_raw(stream, caller, std::move(share), std::move(wanted));
   }
 }
 
-Task<Result<void>> Agent::shake_hands(TlsStream& tls) {
-  const transport::Deadline limit(loop_, settings_.handshake_limit, [&tls] {
-    tls.abort(Error{"agree on TLS with", "the peer", "it did not finish the handshake in time", {}, 0});
-  });
-  Result<void> agreed = co_await tls.handshake();
-  if (!agreed && !limit.expired()) {
-    agreed.error().why = auth::describe_handshake_failure(tls.ssl(), tls.openssl_error());
+Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, Refusal refusal) {
+  if (tls->alpn() == "h2") {
+    co_await refuse_session(services_, std::move(tls), std::move(refusal));
+  } else {
+    RawEnd tool(*tls);
+    co_await tool.refuse(std::move(refusal));
+    co_await linger(*tls);
   }
-  co_return agreed;
 }
 
-Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
+transport::Http2Limits Agent::http2_limits() {
+  transport::Http2Limits limits;
+  limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
+  limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
+  limits.budget = &budget_;
+  return limits;
+}
+
+Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
+                                std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", describe(caller));
-  Api api(services_, caller);
+  TlsStream& stream = *tls;
+  Api api(services_, *share, caller);
+  IdleWatch idle(loop_, settings_.limits.idle, [&] {
+    const Exceeded exceeded{"idle_timeout", "nobody uses it"};
+    note_ended(services_, caller, exceeded);
+    stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
+  });
   transport::TaskSet requests(loop_);
-  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server,
-                                  transport::Http2Limits{},
+  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, http2_limits(),
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
-                                    requests.spawn(api.handle(std::move(request)));
+                                    requests.spawn(answer(api, idle, std::move(request)));
                                   });
   const Result<void> ended = co_await session.run();
   log_->info("session of {} ended: {}", describe(caller), ended.error().why);
@@ -181,7 +262,14 @@ Task<void> Agent::serve_plain(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
   caller.access = policy_.loopback_access();
-  co_await serve_raw(*connection, std::move(caller), {});
+  auto share = limits_.begin_session(key_of(caller));
+  if (!share) {
+    RawEnd tool(*connection);
+    co_await tool.refuse(note_exceeded(services_, caller, share.error()));
+    co_return;
+  }
+  ++metrics_.sessions;
+  co_await serve_raw(*connection, std::move(caller), std::move(*share), {});
 }
 
 tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
@@ -197,10 +285,18 @@ tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std
   return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }
 
-Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::string wanted) {
+Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::unique_ptr<Limits::Session> share,
+                            std::string wanted) {
   RawEnd tool(stream);
-  tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
-  co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
+  auto exceeded = share->count_request();
+  auto place = share->begin_connection();
+  if (!exceeded && !place) exceeded = place.error();
+  if (exceeded) {
+    co_await tool.refuse(note_exceeded(services_, caller, *exceeded));
+  } else {
+    tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
+    co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
+  }
   co_await linger(stream);
 }
 

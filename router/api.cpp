@@ -5,6 +5,8 @@
 
 #include "router/access_json.hpp"
 #include "router/http_status.hpp"
+#include "router/metrics_text.hpp"
+#include "router/refused.hpp"
 #include "router/route.hpp"
 #include "router/runtime_json.hpp"
 
@@ -30,7 +32,7 @@ class RequestEnd final : public ToolEnd {
   [[nodiscard]] transport::Stream& stream() override { return request_; }
   void accept() override { begin_answer(request_, "application/octet-stream"); }
   Task<void> refuse(Refusal refusal) override {
-    return request_.respond(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
+    return answer_refused(request_, std::move(refusal));
   }
 
  private:
@@ -57,6 +59,12 @@ Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
+Refusal head_too_large(std::uint64_t limit) {
+  return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
+                                                     std::to_string(limit) +
+                                                     " bytes, which is limits.head_size of the agent");
+}
+
 }  // namespace
 
 tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
@@ -69,6 +77,7 @@ tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
       {"GET", "/v1/access", &Api::access},
+      {"GET", "/v1/metrics", &Api::metrics},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection},
       {"POST", "/v1/runtimes/{id}/dump", &Api::dump},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
@@ -87,9 +96,17 @@ tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
+  ++services_.metrics.requests;
+  const auto exceeded = session_.count_request();
   Route route = parse_route(request->head().method, request->head().path);
   const auto handler = handler_of(route);
-  if (caller_.access->none()) {
+  if (exceeded) {
+    co_await refuse(*request, *exceeded);
+  } else if (request->head().too_large) {
+    services_.metrics.refused.add("head_size");
+    co_await refuse(*request, head_too_large(services_.limits.settings().head_bytes));
+  } else if (caller_.access->none()) {
+    services_.metrics.refused.add("no_role");
     co_await refuse(*request, no_role(caller_));
   } else if (!handler) {
     co_await refuse(*request, handler.error());
@@ -101,7 +118,11 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
 Task<void> Api::refuse(Http2Stream& request, Refusal refusal) {
   services_.log->info("refused {} {} to {}: {}", request.head().method, request.head().path,
                       describe(caller_), refusal.why);
-  return request.respond(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
+  return answer_refused(request, std::move(refusal));
+}
+
+Task<void> Api::refuse(Http2Stream& request, const Exceeded& exceeded) {
+  return answer_refused(request, note_exceeded(services_, caller_, exceeded));
 }
 
 Registry::Filter Api::visible() const {
@@ -144,6 +165,10 @@ Task<void> Api::about_agent(Http2Stream& request, Route) {
   return request.respond(http_status::kOk, kJson, agent_json(services_, caller_));
 }
 
+Task<void> Api::metrics(Http2Stream& request, Route) {
+  return request.respond(http_status::kOk, kMetricsContentType, metrics_text(services_));
+}
+
 Task<void> Api::access(Http2Stream& request, Route route) {
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();
@@ -155,6 +180,11 @@ Task<void> Api::access(Http2Stream& request, Route route) {
 }
 
 Task<void> Api::connection(Http2Stream& request, Route route) {
+  const auto place = session_.begin_connection();
+  if (!place) {
+    co_await refuse(request, place.error());
+    co_return;
+  }
   RequestEnd tool(request);
   co_await carry_diagnostic_connection(services_, caller_, runtime_of(route), tool);
 }

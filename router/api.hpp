@@ -11,7 +11,9 @@ namespace farport::router {
 
 class Api {
  public:
-  Api(AgentServices& services, Caller caller) : services_(services), caller_(std::move(caller)) {}
+  /// `session`: the caller's share of the agent. Both must outlive this.
+  Api(AgentServices& services, Limits::Session& session, Caller caller)
+      : services_(services), session_(session), caller_(std::move(caller)) {}
 
   /// Answers one request; ends when its stream has ended.
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
@@ -23,10 +25,12 @@ class Api {
   [[nodiscard]] tl::expected<Runtime, Refusal> runtime_of(const Route& route) const;
   [[nodiscard]] Registry::Filter visible() const;
   transport::Task<void> refuse(transport::Http2Stream& request, Refusal refusal);
+  transport::Task<void> refuse(transport::Http2Stream& request, const Exceeded& exceeded);
 
   transport::Task<void> list(transport::Http2Stream& request, Route route);
   transport::Task<void> watch(transport::Http2Stream& request, Route route);
   transport::Task<void> about_agent(transport::Http2Stream& request, Route route);
+  transport::Task<void> metrics(transport::Http2Stream& request, Route route);
   transport::Task<void> access(transport::Http2Stream& request, Route route);
   transport::Task<void> connection(transport::Http2Stream& request, Route route);
   transport::Task<void> dump(transport::Http2Stream& request, Route route);
@@ -36,6 +40,7 @@ class Api {
                                                     Runtime runtime, AuditEntry& entry);
 
   AgentServices& services_;
+  Limits::Session& session_;
   Caller caller_;
 };
 

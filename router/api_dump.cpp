@@ -97,6 +97,11 @@ Task<void> Api::dump_progress(Http2Stream& request, Route route) {
 }
 
 Task<void> Api::dump(Http2Stream& request, Route route) {
+  const auto place = session_.begin_connection();
+  if (!place) {
+    co_await refuse(request, place.error());
+    co_return;
+  }
   AuditEntry entry{"dump", caller_};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   const auto runtime = runtime_of(route);
@@ -114,6 +119,7 @@ Task<void> Api::dump(Http2Stream& request, Route route) {
   if (!refused) refused = co_await take_dump(request, std::move(route), *runtime, entry);
   if (refused) entry.outcome = refused->why;
   audited.reset();
+  services_.metrics.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
   if (refused) co_await refuse(request, std::move(*refused));
 }
 

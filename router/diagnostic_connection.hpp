@@ -7,10 +7,15 @@
 #include "base/log.hpp"
 #include "router/audit.hpp"
 #include "router/buffer_pool.hpp"
+#include "router/complaints.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
+#include "router/handshakes.hpp"
+#include "router/limits.hpp"
+#include "router/metrics.hpp"
 #include "router/registry.hpp"
 #include "router/suspended_runtimes.hpp"
+#include "transport/buffer_budget.hpp"
 
 namespace farport::router {
 
@@ -24,7 +29,11 @@ struct AgentServices {
   BufferPool& buffers;
   Audit& audit;
   Dumps& dumps;
-  transport::Milliseconds first_message_limit;
+  Limits& limits;
+  Metrics& metrics;
+  Handshakes& handshakes;
+  transport::BufferBudget& budget;
+  Complaints& complaints;
   std::chrono::steady_clock::time_point started;
 };
 

@@ -6,6 +6,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "transport/buffer_budget.hpp"
 #include "transport/http2_stream.hpp"
 
 namespace farport::transport {
@@ -16,10 +17,11 @@ inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
 struct Http2Limits {
   std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
   std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
-  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together.
+  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together: see too_large.
   /// Streams that a peer may reset, at once and for ever: more is an attack (CVE-2023-44487).
   std::uint64_t resets_at_once = 5000;
   std::uint64_t resets_per_second = 1000;
+  BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {
@@ -90,6 +92,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::unique_ptr<Http2Stream> receiving_;              ///< Whose request head is being received.
   std::vector<std::unique_ptr<Http2Stream>> requests_;  ///< Received in this read, not yet handed out.
   std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
+  std::optional<BufferBudget::Account> account_;        ///< Where there is a budget.
   NodeList streams_;                                    ///< Those that still belong to the session.
 
   bool ended_ = false;

@@ -1,0 +1,92 @@
+#include "router/refused.hpp"
+
+#include <cerrno>
+
+#include "router/runtime_json.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Http2Session;
+using transport::Http2Stream;
+using transport::Task;
+
+/// How long a session that is refused lasts: to ask and to read the answer.
+constexpr transport::Milliseconds kRefusing{3000};
+constexpr std::uint32_t kRefusedStreams = 16;
+constexpr std::uint32_t kRefusedWindow = 64 * 1024;
+
+/// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
+  transport::HeaderFields fields{{"content-type", "application/json"},
+                                 {"content-length", std::to_string(size)}};
+  if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
+  return fields;
+}
+
+Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refusal) {
+  co_await answer_refused(*request, std::move(refusal));
+}
+
+/// Logs and audits, unless the same happened a moment ago.
+void note(AgentServices& services, const Caller& caller, std::string_view kind, const std::string& about,
+          const std::string& what) {
+  const std::string who = caller.identity ? describe(caller) : caller.address;
+  if (!services.complaints.add(std::string(kind) + " " + about, what + " " + who)) return;
+  AuditEntry entry{"limit", caller};
+  entry.outcome = what;
+  services.audit.write(entry);
+}
+
+}  // namespace
+
+Refusal note_exceeded(AgentServices& services, const Caller& caller, const Exceeded& exceeded) {
+  Refusal refusal = refusal_of(exceeded);
+  services.metrics.refused.add(exceeded.limit);
+  note(services, caller, exceeded.limit, key_of(caller), "refused, since " + refusal.why + ":");
+  return refusal;
+}
+
+void note_ended(AgentServices& services, const Caller& caller, const Exceeded& exceeded) {
+  services.metrics.refused.add(exceeded.limit);
+  services.log->info("ended {}: {} (limits.{})", describe(caller), exceeded.message, exceeded.limit);
+}
+
+void note_failed_handshake(AgentServices& services, const Caller& caller, const std::string& why,
+                           std::string_view kind) {
+  services.metrics.handshakes_failed.add(kind);
+  services.log->warn("refused {}: {}", caller.address, why);
+  AuditEntry entry{"handshake", caller};
+  entry.outcome = why;
+  services.audit.write(entry);
+}
+
+Task<void> answer_refused(Http2Stream& request, Refusal refusal) {
+  const std::string body = error_json(refusal.why, refusal.hresult);
+  request.respond(refusal.status, refused_fields(refusal, body.size()), true);
+  const transport::IoStatus written = co_await request.write(std::as_bytes(std::span(body)));
+  // The stream is over either way.
+  if (written == transport::IoStatus::ok) std::ignore = co_await request.finish();
+}
+
+Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,
+                          Refusal refusal) {
+  transport::TaskSet requests(services.loop);
+  transport::Http2Limits limits;
+  limits.streams = kRefusedStreams;
+  limits.window = kRefusedWindow;
+  limits.budget = &services.budget;
+  Http2Session::RequestHandler refuse = [&](std::unique_ptr<Http2Stream> request) {
+    requests.spawn(answer_and_forget(std::move(request), refusal));
+  };
+  Http2Session session(std::move(connection), Http2Session::Role::server, limits, std::move(refuse));
+  const transport::Deadline end(services.loop, kRefusing, [&session, &refusal] {
+    session.abort(Error{"go on with", "the session", refusal.why, {}, 0});
+  });
+  std::ignore = co_await session.run();
+  co_await requests.idle();
+}
+
+}  // namespace farport::router
