@@ -24,7 +24,8 @@ ProcessUsage process_usage() {
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
   std::ifstream statm("/proc/self/statm");
-  if (statm >> size >> resident) usage.resident_bytes = resident * static_cast<std::uint64_t>(::getpagesize());
+  if (statm >> size >> resident)
+    usage.resident_bytes = resident * static_cast<std::uint64_t>(::getpagesize());
   return usage;
 }
 

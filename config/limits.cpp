@@ -75,9 +75,9 @@ struct Setter {
     const Result<std::uint64_t> size = parse_bytes(value);
     if (!size) return fail("use", what, size.error().message());
     if (*size < bytes.least || *size > bytes.most) {
-      return fail("use", what,
-                  "it must be from " + std::to_string(bytes.least) + " to " + std::to_string(bytes.most) +
-                      " bytes");
+      return fail(
+          "use", what,
+          "it must be from " + std::to_string(bytes.least) + " to " + std::to_string(bytes.most) + " bytes");
     }
     limits.*bytes.member = *size;
     return {};
@@ -97,15 +97,15 @@ struct Setter {
 }  // namespace
 
 Result<void> set_limit(LimitSettings& limits, std::string_view name, std::string_view value) {
-  const auto* const limit =
-      std::find_if(std::begin(kLimits), std::end(kLimits), [&](const Limit& each) { return each.name == name; });
+  const auto* const limit = std::find_if(std::begin(kLimits), std::end(kLimits),
+                                         [&](const Limit& each) { return each.name == name; });
   if (limit != std::end(kLimits)) {
     return std::visit(Setter{limits, std::string(name) + " = " + std::string(value), value}, limit->kind);
   }
   const std::string meant = nearest(name, limit_names());
-  return fail("use the limit", name, "there is none of that name",
-              meant.empty() ? "docs/configuration.md has them, under [limits]"
-                            : "did you mean \"" + meant + "\"?");
+  return fail(
+      "use the limit", name, "there is none of that name",
+      meant.empty() ? "docs/configuration.md has them, under [limits]" : "did you mean \"" + meant + "\"?");
 }
 
 Result<void> set_limit(LimitSettings& limits, std::string_view assignment) {

@@ -24,8 +24,8 @@ struct LimitSettings {
   std::uint64_t buffered_bytes = 256ULL << 20;
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds first_message_timeout{10'000};
-  std::chrono::milliseconds idle_timeout{300'000};   ///< 0: off.
-  std::chrono::milliseconds session_lifetime{0};     ///< 0: off.
+  std::chrono::milliseconds idle_timeout{300'000};  ///< 0: off.
+  std::chrono::milliseconds session_lifetime{0};    ///< 0: off.
 };
 
 /// Sets one limit from its text: a whole number, a size ("16KiB"), or a duration ("10s", for some also

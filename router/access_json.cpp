@@ -77,13 +77,12 @@ json limits_of(const LimitSettings& limits) {
 
 std::string agent_json(const AgentServices& services, const Caller& caller) {
   const auto up = std::chrono::steady_clock::now() - services.started;
-  const json answer = {
-      {"version", kVersion},
-      {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
-      {"identity", auth::describe(*caller.identity)},
-      {"grants", grants_of(*caller.access)},
-      {"roles", roles_of(services.policy)},
-      {"limits", limits_of(services.limits.settings())}};
+  const json answer = {{"version", kVersion},
+                       {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
+                       {"identity", auth::describe(*caller.identity)},
+                       {"grants", grants_of(*caller.access)},
+                       {"roles", roles_of(services.policy)},
+                       {"limits", limits_of(services.limits.settings())}};
   return text_of(answer);
 }
 

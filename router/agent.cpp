@@ -79,20 +79,9 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCt
       handshakes_(settings_.limits.handshakes),
       budget_(settings_.limits.buffered_bytes),
       complaints_(loop, log_),
-      services_{loop,
-                log_,
-                policy_,
-                registry_,
-                suspended_,
-                buffers_,
-                *audit_,
-                dumps_,
-                limits_,
-                metrics_,
-                handshakes_,
-                budget_,
-                complaints_,
-                std::chrono::steady_clock::now()},
+      services_{
+          loop,   log_,    policy_,  registry_,   suspended_, buffers_,    *audit_,
+          dumps_, limits_, metrics_, handshakes_, budget_,    complaints_, std::chrono::steady_clock::now()},
       stopped_(loop),
       tasks_(loop) {}
 

@@ -62,7 +62,7 @@ class Agent {
   [[nodiscard]] transport::Http2Limits http2_limits();
   void note_pause(const Error& why);
   transport::Task<Result<void>> shake_hands(transport::TlsStream& tls, const Caller& caller,
-                                              const Handshakes::Entry& entry);
+                                            const Handshakes::Entry& entry);
   [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
                                                           const std::string& wanted) const;
 

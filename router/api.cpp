@@ -31,9 +31,7 @@ class RequestEnd final : public ToolEnd {
   explicit RequestEnd(Http2Stream& request) : request_(request) {}
   [[nodiscard]] transport::Stream& stream() override { return request_; }
   void accept() override { begin_answer(request_, "application/octet-stream"); }
-  Task<void> refuse(Refusal refusal) override {
-    return answer_refused(request_, std::move(refusal));
-  }
+  Task<void> refuse(Refusal refusal) override { return answer_refused(request_, std::move(refusal)); }
 
  private:
   Http2Stream& request_;

@@ -26,7 +26,8 @@ Task<Result<FirstMessage>> read_in_time(AgentServices& services, transport::Stre
   reading.start();
   // Mostly it came together with the connection.
   if (!first) {
-    const transport::Deadline limit(services.loop, services.limits.settings().first_message, [&] { read.set(); });
+    const transport::Deadline limit(services.loop, services.limits.settings().first_message,
+                                    [&] { read.set(); });
     co_await read.wait();
   }
   if (first) co_return std::move(*first);
@@ -141,7 +142,8 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   carried.relay.bytes.to_runtime = size;
   co_await until_answered(tool.stream(), **opened);
   tool.accept();
-  const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers, &carried.relay.bytes);
+  const RelayOutcome outcome =
+      co_await relay(tool.stream(), **opened, services.buffers, &carried.relay.bytes);
   opened->reset();
   entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
   services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, runtime->name, runtime->pid,

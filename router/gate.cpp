@@ -92,10 +92,12 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
     co_return tl::unexpected(malformed);
   }
   if (header->size > max_size) {
-    const Error large{"read", "the first message",
-                      "it has " + std::to_string(header->size) + " bytes, and limits.message_size of the agent is " +
-                          std::to_string(max_size),
-                      {}, EMSGSIZE};
+    const Error large{"read",
+                      "the first message",
+                      "it has " + std::to_string(header->size) +
+                          " bytes, and limits.message_size of the agent is " + std::to_string(max_size),
+                      {},
+                      EMSGSIZE};
     co_return tl::unexpected(large);
   }
   first.header = *header;

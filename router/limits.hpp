@@ -27,8 +27,8 @@ struct LimitSettings {
   std::uint64_t buffered_bytes = 256ULL << 20;  ///< Received and not yet taken, over all sessions.
   transport::Milliseconds handshake{10'000};
   transport::Milliseconds first_message{10'000};
-  transport::Milliseconds idle{300'000};           ///< Of a session without any request; 0: for ever.
-  transport::Milliseconds session_lifetime{0};     ///< 0: for ever.
+  transport::Milliseconds idle{300'000};        ///< Of a session without any request; 0: for ever.
+  transport::Milliseconds session_lifetime{0};  ///< 0: for ever.
 };
 
 /// So many tokens a second, and at most a second's worth at once.

@@ -4,9 +4,19 @@ namespace farport::router {
 namespace {
 
 std::vector<std::string> refusals() {
-  return {"sessions", "sessions_per_identity", "handshakes", "connections_per_session",
-          "connections_per_identity", "requests_per_second", "head_size", "message_size",
-          "handshake_timeout", "first_message_timeout", "idle_timeout", "session_lifetime", "no_role"};
+  return {"sessions",
+          "sessions_per_identity",
+          "handshakes",
+          "connections_per_session",
+          "connections_per_identity",
+          "requests_per_second",
+          "head_size",
+          "message_size",
+          "handshake_timeout",
+          "first_message_timeout",
+          "idle_timeout",
+          "session_lifetime",
+          "no_role"};
 }
 
 std::vector<std::string> handshake_failures() {

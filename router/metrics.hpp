@@ -58,7 +58,7 @@ struct Metrics {
 
   std::uint64_t sessions = 0;  ///< All that there have been.
   std::uint64_t requests = 0;
-  std::uint64_t accept_pauses = 0;  ///< Shortages of descriptors or memory.
+  std::uint64_t accept_pauses = 0;    ///< Shortages of descriptors or memory.
   LabelledCounter refused;            ///< By the limit's name in the configuration, or "no_role".
   LabelledCounter handshakes_failed;  ///< By reason.
   LabelledCounter commands_allowed;   ///< By the protocol's name.

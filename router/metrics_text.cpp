@@ -15,7 +15,8 @@ constexpr const char* kGauge = "gauge";
 
 void write_process(MetricsText& text, const AgentServices& services) {
   const ProcessUsage usage = process_usage();
-  const double up = std::chrono::duration<double>(std::chrono::steady_clock::now() - services.started).count();
+  const double up =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - services.started).count();
   text.family("farport_build_info", kGauge, "Which farport this is; always 1.")
       .sample(std::uint64_t{1}, MetricsText::label("version", kVersion))
       .family("farport_uptime_seconds", kGauge, "How long the agent has been running.")
@@ -42,7 +43,8 @@ void write_sessions(MetricsText& text, const AgentServices& services) {
       .samples("reason", metrics.handshakes_failed)
       .family("farport_requests_total", kCounter, "Requests over HTTP/2.")
       .sample(metrics.requests)
-      .family("farport_refused_total", kCounter, "What was refused or ended for a limit, or for want of a role.")
+      .family("farport_refused_total", kCounter,
+              "What was refused or ended for a limit, or for want of a role.")
       .samples("reason", metrics.refused)
       .sample(services.budget.given_up(), MetricsText::label("reason", "buffered_bytes"))
       .family("farport_accept_pauses_total", kCounter, "Pauses of accepting for want of file descriptors.")

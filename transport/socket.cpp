@@ -132,7 +132,8 @@ Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::s
 Task<void> Listener::pause(int error) {
   if (on_shortage_) {
     on_shortage_(Error{"accept connections on", name_, std::strerror(error),
-                       "waiting for some to end; raise the limit (LimitNOFILE=) or lower limits.sessions", error});
+                       "waiting for some to end; raise the limit (LimitNOFILE=) or lower limits.sessions",
+                       error});
   }
   // The descriptor that we would get is the lowest that is free.
   do co_await sleep(loop_, kShortagePause);
