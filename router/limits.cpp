@@ -8,6 +8,9 @@
 namespace farport::router {
 namespace {
 
+/// When it is worth the while to ask again for what only ends when somebody ends it.
+constexpr int kRetryAfterS = 10;
+
 tl::unexpected<Exceeded> exceeded(std::string_view limit, const std::string& what, std::size_t value) {
   return tl::unexpected(Exceeded{limit, what + " (" + std::to_string(value) + ")"});
 }
@@ -92,9 +95,11 @@ std::string key_of(const Caller& caller) {
 
 Refusal refusal_of(const Exceeded& exceeded) {
   const bool everybodys = exceeded.limit == "sessions";
+  const bool passes_soon = exceeded.limit == "requests_per_second";
   return {everybodys ? http_status::kUnavailable : http_status::kTooManyRequests, ipc::hresult::kBusy,
           exceeded.message + ": limits." + std::string(exceeded.limit) +
-              " in the agent's configuration; try again later"};
+              " in the agent's configuration; try again later",
+          passes_soon ? 1 : kRetryAfterS};
 }
 
 }  // namespace farport::router

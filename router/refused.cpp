@@ -30,22 +30,17 @@ Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refus
   co_await answer_refused(*request, std::move(refusal));
 }
 
-/// Logs and audits, unless the same happened a moment ago.
-void note(AgentServices& services, const Caller& caller, std::string_view kind, const std::string& about,
-          const std::string& what) {
-  const std::string who = caller.identity ? describe(caller) : caller.address;
-  if (!services.complaints.add(std::string(kind) + " " + about, what + " " + who)) return;
-  AuditEntry entry{"limit", caller};
-  entry.outcome = what;
-  services.audit.write(entry);
-}
-
 }  // namespace
 
 Refusal note_exceeded(AgentServices& services, const Caller& caller, const Exceeded& exceeded) {
   Refusal refusal = refusal_of(exceeded);
   services.metrics.refused.add(exceeded.limit);
-  note(services, caller, exceeded.limit, key_of(caller), "refused, since " + refusal.why + ":");
+  const std::string who = caller.identity ? describe(caller) : caller.address;
+  const std::string kind = std::string(exceeded.limit) + " " + key_of(caller);
+  if (!services.complaints.add(kind, "refused " + who + ": " + refusal.why)) return refusal;
+  AuditEntry entry{"limit", caller};
+  entry.outcome = refusal.why;
+  services.audit.write(entry);
   return refusal;
 }
 

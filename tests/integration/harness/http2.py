@@ -13,6 +13,8 @@ END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEADER_BYTES = 9
 MAX_FRAME = 16384
+INITIAL_WINDOW_SIZE = 4
+LARGE_WINDOW = 1 << 30
 
 
 class Frame(NamedTuple):
@@ -53,8 +55,8 @@ def request_head(method, path, *more):
 
 
 class Client:
-    """A connection. Nothing is sent but what a test says, except the preface, an empty SETTINGS, and the
-    acknowledgement of the other side's, whose windows hold from then on."""
+    """A connection. Nothing is sent but what a test says, except the preface, windows that no test
+    fills, and the acknowledgement of the other side's SETTINGS, whose windows hold from then on."""
 
     def __init__(self, lab, pair=None, port=PORT):
         context = ssl.create_default_context(cafile=(pair or lab.tools_pair).ca)
@@ -64,7 +66,8 @@ class Client:
         self.socket = context.wrap_socket(lab.near.connect(lab.far.address, port))
         self._received = b""
         self._next_stream = 1
-        self.send(PREFACE + frame(SETTINGS))
+        self.send(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, LARGE_WINDOW))
+                  + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", LARGE_WINDOW)))
         self.frames_until(lambda f: f.kind == SETTINGS and not f.flags & ACK)
         self.send(frame(SETTINGS, ACK))
 
