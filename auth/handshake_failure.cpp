@@ -199,6 +199,26 @@ std::string protocol_trouble(int reason, const Sides& sides, bool server) {
 
 }  // namespace
 
+std::string_view kind_of_handshake_failure(unsigned long openssl_error) {
+  if (openssl_error == 0) return "closed";
+  switch (ERR_GET_REASON(openssl_error)) {
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+      return "closed";
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      return "no_certificate";
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_BAD_CERTIFICATE:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_REASON_OFFSET + TLS1_AD_UNKNOWN_CA:
+      return "bad_certificate";
+    default:
+      return "protocol";
+  }
+}
+
 std::string describe_handshake_failure(SSL* ssl, unsigned long openssl_error) {
   const Sides sides = sides_of(ssl);
   const bool server = SSL_is_server(ssl) != 0;

@@ -43,5 +43,7 @@ enum class Side { server, client };
 /// appendix E.1.2): this explains that failure too.
 /// "the agent's certificate is for orders.example, not 10.0.0.2; use --server-name orders.example"
 [[nodiscard]] std::string describe_handshake_failure(SSL* ssl, unsigned long openssl_error);
+/// The same for counting: "closed", "no_certificate", "bad_certificate" (either side's), or "protocol".
+[[nodiscard]] std::string_view kind_of_handshake_failure(unsigned long openssl_error);
 
 }  // namespace farport::auth

@@ -85,6 +85,10 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
                     "… every certificate of the CA: --allow-all or --allow-all=ROLE [FARPORT_ALLOW_ALL]");
   add_value(command, "--audit", flags.audit,
             "Where the audit log goes: stderr, syslog, off, or a file [FARPORT_AUDIT; stderr]", "WHERE");
+  add_list(command, "--limit", flags.limit,
+           "One of the configuration's [limits], such as sessions_per_identity=10; may be repeated "
+           "[FARPORT_LIMIT]",
+           "NAME=VALUE");
   add_value(command, "--dump-directory", flags.dump_directory,
             "Directory for dumps that runtimes can write to [FARPORT_DUMP_DIRECTORY; found out]", "DIR");
   add_value(command, "--dump-runtime-directory", flags.dump_runtime_directory,

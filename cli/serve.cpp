@@ -1,6 +1,7 @@
 // farport serve: the agent.
 #include <csignal>
 
+#include "base/descriptors.hpp"
 #include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/session_times.hpp"
@@ -21,6 +22,24 @@ Result<std::vector<transport::Address>> resolve_all(Loop& loop,
     all.insert(all.end(), resolved->begin(), resolved->end());
   }
   return all;
+}
+
+router::LimitSettings limit_settings(const config::LimitSettings& limits) {
+  router::LimitSettings values;
+  values.sessions = limits.sessions;
+  values.sessions_per_identity = limits.sessions_per_identity;
+  values.handshakes = limits.handshakes;
+  values.connections_per_session = limits.connections_per_session;
+  values.connections_per_identity = limits.connections_per_identity;
+  values.requests_per_second = limits.requests_per_second;
+  values.head_bytes = limits.head_size;
+  values.message_bytes = limits.message_size;
+  values.buffered_bytes = limits.buffered_bytes;
+  values.handshake = limits.handshake_timeout;
+  values.first_message = limits.first_message_timeout;
+  values.idle = limits.idle_timeout;
+  values.session_lifetime = limits.session_lifetime;
+  return values;
 }
 
 Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSettings& settings) {
@@ -46,8 +65,7 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
                 settings.dump.keep_free_bytes};
   agent.dial_in = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;
-  agent.handshake_limit = settings.handshake_timeout;
-  agent.first_message_limit = settings.first_message_timeout;
+  agent.limits = limit_settings(settings.limits);
   agent.session = session_times(settings.session);
   agent.drain_limit = settings.drain;
   return agent;
@@ -72,6 +90,7 @@ int serve(const config::ServeSettings& settings) {
   if (!credentials) return fatal(credentials.error(), kUsage);
   auto policy = auth::Policy::make(settings.policy);
   if (!policy) return fatal(policy.error(), kUsage);
+  raise_descriptor_limit();
   Loop loop;
   auto audit = router::Audit::open(loop, *log, settings.audit);
   if (!audit) return fatal(audit.error(), kFailure);

@@ -74,14 +74,15 @@ const Schema<DumpSettings>& dump_schema() {
   return schema;
 }
 
-const Schema<File>& limits_schema() {
-  static const Schema<File> schema{
-      {"handshake_timeout",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.handshake_timeout); }},
-      {"first_message_timeout",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.first_message_timeout); }},
-  };
-  return schema;
+/// Numbers stand for themselves, sizes and durations are strings.
+void read_limits(Reader& reader, const toml::node& node, File& file) {
+  reader.free_table(node, [&](const std::string& name, const toml::node& value) {
+    std::vector<std::string> words;
+    reader.words(value, words);
+    if (words.size() != 1) return;
+    const Result<void> set = set_limit(file.limits, name, words.front());
+    if (!set) reader.problem(value.source(), set.error().message());
+  });
 }
 
 const Schema<File>& session_schema() {
@@ -137,7 +138,7 @@ const Schema<File>& file_schema() {
       {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
       {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
       {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
-      {"limits", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, limits_schema(), f); }},
+      {"limits", read_limits},
       {"session", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, session_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
       {"remotes", read_remotes},

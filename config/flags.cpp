@@ -54,6 +54,7 @@ void take_environment(Flags& flags, const Environment& environment) {
     if (flags.allow_all == "1" || flags.allow_all == "true") flags.allow_all = "";
   }
   one(flags.audit, "FARPORT_AUDIT");
+  many(flags.limit, "FARPORT_LIMIT");
   one(flags.dump_directory, "FARPORT_DUMP_DIRECTORY");
   one(flags.dump_runtime_directory, "FARPORT_DUMP_RUNTIME_DIRECTORY");
   one(flags.grace, "FARPORT_GRACE");

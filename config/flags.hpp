@@ -29,6 +29,7 @@ struct Flags {
   std::vector<std::string> allow_uri;
   std::optional<std::string> allow_all;  ///< The role; empty: the default one.
   std::optional<std::string> audit;
+  std::vector<std::string> limit;  ///< NAME=VALUE.
   std::optional<std::string> dump_directory;
   std::optional<std::string> dump_runtime_directory;
 

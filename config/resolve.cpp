@@ -202,8 +202,11 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   if (flags.dump_directory) settings.dump.directory = absolute(*flags.dump_directory);
   if (flags.dump_runtime_directory) settings.dump.runtime_directory = *flags.dump_runtime_directory;
   settings.rescan = file.rescan;
-  settings.handshake_timeout = file.handshake_timeout;
-  settings.first_message_timeout = file.first_message_timeout;
+  settings.limits = file.limits;
+  for (const std::string& limit : flags.limit) {
+    const Result<void> set = set_limit(settings.limits, limit);
+    if (!set) resolver.problem(set.error().message());
+  }
   settings.session = resolver.session();
   settings.drain = file.drain;
   resolver.take_duration(flags.drain, settings.drain);

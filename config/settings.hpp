@@ -11,6 +11,7 @@
 
 #include "auth/rules.hpp"
 #include "base/error.hpp"
+#include "config/limits.hpp"
 
 namespace farport::config {
 
@@ -71,8 +72,7 @@ struct ServeSettings {
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
   DumpSettings dump;
   Milliseconds rescan{5000};
-  Milliseconds handshake_timeout{10'000};
-  Milliseconds first_message_timeout{10'000};
+  LimitSettings limits;
   SessionSettings session;
   Milliseconds drain{10'000};  ///< How long what runs may go on once the agent is to stop.
 };

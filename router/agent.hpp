@@ -11,6 +11,7 @@
 #include "router/credential_watch.hpp"
 #include "router/dial_in_port.hpp"
 #include "router/discovery.hpp"
+#include "router/idle_watch.hpp"
 #include "router/live_connections.hpp"
 #include "router/session_times.hpp"
 #include "transport/task_set.hpp"
@@ -26,8 +27,7 @@ struct AgentSettings {
   DumpSettings dump;
   std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
   std::optional<transport::Milliseconds> resume_after;
-  transport::Milliseconds handshake_limit{10'000};
-  transport::Milliseconds first_message_limit{10'000};
+  LimitSettings limits;
   SessionTimes session;
   transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
 };
@@ -65,9 +65,17 @@ class Agent {
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
   transport::Task<void> serve_plain(Accepted connection);
-  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller);
-  transport::Task<void> serve_raw(transport::Stream& stream, Caller caller, std::string wanted);
-  transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
+  transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+                                     std::unique_ptr<Limits::Session> share);
+  transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, Refusal refusal);
+  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+                                      std::unique_ptr<Limits::Session> share);
+  transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
+                                  std::unique_ptr<Limits::Session> share, std::string wanted);
+  [[nodiscard]] transport::Http2Limits http2_limits();
+  void note_pause(const Error& why);
+  transport::Task<Result<void>> shake_hands(transport::TlsStream& tls, const Caller& caller,
+                                            const Handshakes::Entry& entry);
   void tell_of_distrust(const Caller& caller, const Error& why);
   [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
                                                           const std::string& wanted) const;
@@ -87,6 +95,11 @@ class Agent {
   Resumption resumption_;
   TracingSessions tracing_;
   LiveConnections live_;
+  Limits limits_;
+  Metrics metrics_;
+  Handshakes handshakes_;
+  transport::BufferBudget budget_;
+  Complaints complaints_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;

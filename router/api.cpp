@@ -5,6 +5,8 @@
 
 #include "router/access_json.hpp"
 #include "router/http_status.hpp"
+#include "router/metrics_text.hpp"
+#include "router/refused.hpp"
 #include "router/resumption.hpp"
 #include "router/resumption_fields.hpp"
 #include "router/route.hpp"
@@ -38,9 +40,7 @@ class RequestEnd final : public ToolEnd {
   explicit RequestEnd(Answer& answer) : answer_(answer) {}
   [[nodiscard]] transport::Stream& stream() override { return answer_.stream(); }
   void accept() override { begin_answer(answer_, "application/octet-stream"); }
-  Task<void> refuse(Refusal refusal) override {
-    return answer_.whole(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
-  }
+  Task<void> refuse(Refusal refusal) override { return answer_refused(answer_, std::move(refusal)); }
 
  private:
   Answer& answer_;
@@ -66,6 +66,12 @@ Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
+Refusal head_too_large(std::uint64_t limit) {
+  return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
+                                                     std::to_string(limit) +
+                                                     " bytes, which is limits.head_size of the agent");
+}
+
 }  // namespace
 
 struct Api::Known {
@@ -80,6 +86,7 @@ tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
       {"GET", "/v1/access", &Api::access},
+      {"GET", "/v1/metrics", &Api::metrics},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, true},
       {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
@@ -100,10 +107,18 @@ tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
+  ++services_.metrics.requests;
+  const auto exceeded = session_->count_request();
   Route route = parse_route(request->head().method, request->head().path);
   const auto known = handler_of(route);
   PlainAnswer answer(*request);
-  if (caller_.access->none()) {
+  if (exceeded) {
+    co_await refuse(answer, *exceeded);
+  } else if (request->head().too_large) {
+    services_.metrics.refused.add("head_size");
+    co_await refuse(answer, head_too_large(services_.limits.settings().head_bytes));
+  } else if (caller_.access->none()) {
+    services_.metrics.refused.add("no_role");
     co_await refuse(answer, no_role(caller_));
   } else if (!known) {
     co_await refuse(answer, known.error());
@@ -145,7 +160,11 @@ Task<void> Api::forget(Answer& answer, Route route) {
 Task<void> Api::refuse(Answer& answer, Refusal refusal) {
   services_.log->info("refused {} {} to {}: {}", answer.request().method, answer.request().path,
                       describe(caller_), refusal.why);
-  return answer.whole(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
+  return answer_refused(answer, std::move(refusal));
+}
+
+Task<void> Api::refuse(Answer& answer, const Exceeded& exceeded) {
+  return answer_refused(answer, note_exceeded(services_, caller_, exceeded));
 }
 
 Registry::Filter Api::visible() const {
@@ -188,6 +207,10 @@ Task<void> Api::about_agent(Answer& answer, Route) {
   return answer.whole(http_status::kOk, kJson, agent_json(services_, caller_));
 }
 
+Task<void> Api::metrics(Answer& answer, Route) {
+  return answer.whole(http_status::kOk, kMetricsContentType, metrics_text(services_));
+}
+
 Task<void> Api::access(Answer& answer, Route route) {
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();
@@ -199,6 +222,11 @@ Task<void> Api::access(Answer& answer, Route route) {
 }
 
 Task<void> Api::connection(Answer& answer, Route route) {
+  const auto place = session_->begin_connection();
+  if (!place) {
+    co_await refuse(answer, place.error());
+    co_return;
+  }
   RequestEnd tool(answer);
   co_await carry_diagnostic_connection(services_, caller_, runtime_of(route), tool);
 }

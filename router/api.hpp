@@ -13,7 +13,9 @@ namespace farport::router {
 /// Outlives its session where an answer does.
 class Api : public std::enable_shared_from_this<Api> {
  public:
-  Api(AgentServices& services, Caller caller) : services_(services), caller_(std::move(caller)) {}
+  /// `session`: the caller's share of the agent.
+  Api(AgentServices& services, std::unique_ptr<Limits::Session> session, Caller caller)
+      : services_(services), session_(std::move(session)), caller_(std::move(caller)) {}
 
   /// Answers one request; ends when its stream has ended, or when somebody else answers it.
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
@@ -26,10 +28,12 @@ class Api : public std::enable_shared_from_this<Api> {
   [[nodiscard]] tl::expected<Runtime, Refusal> runtime_of(const Route& route) const;
   [[nodiscard]] Registry::Filter visible() const;
   transport::Task<void> refuse(Answer& answer, Refusal refusal);
+  transport::Task<void> refuse(Answer& answer, const Exceeded& exceeded);
 
   transport::Task<void> list(Answer& answer, Route route);
   transport::Task<void> watch(Answer& answer, Route route);
   transport::Task<void> about_agent(Answer& answer, Route route);
+  transport::Task<void> metrics(Answer& answer, Route route);
   transport::Task<void> access(Answer& answer, Route route);
   transport::Task<void> connection(Answer& answer, Route route);
   transport::Task<void> dump(Answer& answer, Route route);
@@ -44,6 +48,7 @@ class Api : public std::enable_shared_from_this<Api> {
                                                     AuditEntry& entry);
 
   AgentServices& services_;
+  std::unique_ptr<Limits::Session> session_;
   Caller caller_;
 };
 

@@ -96,6 +96,11 @@ Task<void> Api::dump_progress(Answer& answer, Route route) {
 }
 
 Task<void> Api::dump(Answer& answer, Route route) {
+  const auto place = session_->begin_connection();
+  if (!place) {
+    co_await refuse(answer, place.error());
+    co_return;
+  }
   AuditEntry entry{"dump", caller_};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   const auto runtime = runtime_of(route);
@@ -113,6 +118,7 @@ Task<void> Api::dump(Answer& answer, Route route) {
   if (!refused) refused = co_await take_dump(answer, std::move(route), *runtime, entry);
   if (refused) entry.outcome = refused->why;
   audited.reset();
+  services_.metrics.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
   if (refused) co_await refuse(answer, std::move(*refused));
 }
 

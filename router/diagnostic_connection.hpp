@@ -6,12 +6,17 @@
 
 #include "base/log.hpp"
 #include "router/audit.hpp"
+#include "router/complaints.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
+#include "router/handshakes.hpp"
+#include "router/limits.hpp"
+#include "router/metrics.hpp"
 #include "router/registry.hpp"
 #include "router/resumption.hpp"
 #include "router/suspended_runtimes.hpp"
 #include "router/tracing_session.hpp"
+#include "transport/buffer_budget.hpp"
 #include "transport/buffer_pool.hpp"
 
 namespace farport::router {
@@ -28,7 +33,11 @@ struct AgentServices {
   Dumps& dumps;
   Resumption& resumption;
   TracingSessions& tracing;
-  transport::Milliseconds first_message_limit;
+  Limits& limits;
+  Metrics& metrics;
+  Handshakes& handshakes;
+  transport::BufferBudget& budget;
+  Complaints& complaints;
   std::chrono::steady_clock::time_point started;
 };
 

@@ -116,19 +116,24 @@ void Discovery::watch_directories() {
 void Discovery::scan() {
   std::vector<Found> found;
   for (const NamedPort& port : settings_.named) found.push_back({port.path, port.name});
-  for (const std::string& directory : settings_.search) scan_directory(directory, found);
+  for (const std::string& directory : settings_.search) {
+    if (!scan_directory(directory, found)) return;
+  }
   std::set<std::string> present;
   for (const Found& each : found) present.insert(each.path);
   std::erase_if(followed_, [&](const auto& entry) { return !present.contains(entry.first); });
   for (const Found& each : found) follow(each);
 }
 
-void Discovery::scan_directory(const std::string& directory, std::vector<Found>& found) {
+bool Discovery::scan_directory(const std::string& directory, std::vector<Found>& found) {
   const OpenDirectory entries(::opendir(directory.c_str()));
   if (entries == nullptr) {
-    report_once(directory, fail_errno("search the directory", directory, errno).value().message());
+    const int error = errno;
+    report_once(directory, fail_errno("search the directory", directory, error).value().message());
+    // We could not look: that says nothing about what is there.
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) return false;
     watches_.erase(directory);
-    return;
+    return true;
   }
   reported_.erase(directory);
   while (const dirent* entry = ::readdir(entries.get())) {
@@ -138,6 +143,7 @@ void Discovery::scan_directory(const std::string& directory, std::vector<Found>&
     const auto same = [&](const Found& each) { return each.path == path; };
     if (std::none_of(found.begin(), found.end(), same)) found.push_back({std::move(path), {}});
   }
+  return true;
 }
 
 void Discovery::follow(const Found& found) {

@@ -9,6 +9,7 @@
 #include <openssl/rand.h>
 
 #include "router/http_status.hpp"
+#include "router/limits.hpp"
 #include "router/resumption_fields.hpp"
 
 namespace farport::router {
@@ -34,11 +35,6 @@ std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::
 
 Refusal refusal(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
-}
-
-/// The names in a certificate, not its serial number: it may be renewed meanwhile.
-std::string owner_of(const Caller& caller) {
-  return caller.identity ? auth::describe(*caller.identity) : std::string();
 }
 
 Task<void> discard(transport::Stream& from) {
@@ -104,8 +100,8 @@ Task<void> ResumableAnswer::look_after() {
         given_up_ = true;
         ++table_.given_up_;
         const auto seconds = std::chrono::duration<double>(table_.grace_).count();
-        stream_.abort(Error{
-            "go on for", owner_, fmt::format("its mirror was away for {:g} s", seconds), {}, ETIMEDOUT});
+        stream_.abort(
+            Error{"go on for", "a mirror", fmt::format("it was away for {:g} s", seconds), {}, ETIMEDOUT});
       });
     }
   }
@@ -136,7 +132,7 @@ tl::expected<std::unique_ptr<ResumableAnswer>, Refusal> Resumption::begin(
   if (answers_.contains(token)) {
     return tl::unexpected(refusal(http_status::kConflict, "there is a connection with this token already"));
   }
-  auto answer = std::make_unique<ResumableAnswer>(*this, token, owner_of(caller), std::move(request));
+  auto answer = std::make_unique<ResumableAnswer>(*this, token, key_of(caller), std::move(request));
   answers_.emplace(std::move(token), answer.get());
   return answer;
 }
@@ -148,7 +144,7 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
     return refusal(http_status::kGone, "the agent was restarted, which no connection outlives");
   }
   const auto known = answers_.find(token);
-  if (known == answers_.end() || known->second->owner_ != owner_of(caller)) return unknown(token);
+  if (known == answers_.end() || known->second->owner_ != key_of(caller)) return unknown(token);
   ResumableAnswer& answer = *known->second;
   std::string next(head.field(resumption_field::kToken));
   const auto received = number_in(head, resumption_field::kReceived);
@@ -160,7 +156,7 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
   if (!answer.resume(std::move(request), *received, *from)) {
     // What one side has forgotten the other can't have missed: somebody counts wrongly.
     answer.stream_.abort(
-        Error{"go on for", answer.owner_, "it asks for bytes that can't be sent again", {}, EPROTO});
+        Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
     return std::nullopt;
   }
   answers_.erase(known);
@@ -168,7 +164,7 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
   answers_.emplace(std::move(next), &answer);
   answer.grace_.reset();
   ++resumed_;
-  log_->debug("a connection of {} goes on after a break", answer.owner_);
+  log_->debug("a connection of {} goes on after a break", describe(caller));
   return std::nullopt;
 }
 
@@ -180,9 +176,9 @@ Refusal Resumption::unknown(const std::string& token) const {
 
 bool Resumption::end(const std::string& token, const Caller& caller) {
   const auto known = answers_.find(token);
-  if (known == answers_.end() || known->second->owner_ != owner_of(caller)) return false;
+  if (known == answers_.end() || known->second->owner_ != key_of(caller)) return false;
   known->second->stream_.abort(
-      Error{"go on for", known->second->owner_, "its mirror needs it no more", {}, ECANCELED});
+      Error{"go on for", "a mirror", "it needs the connection no more", {}, ECANCELED});
   return true;
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 /// Reads in a row before others get their turn.
 constexpr int kReadsPerTurn = 16;
+/// A head that is so many times too large ends the session.
+constexpr std::size_t kEndlessHead = 16;
 constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
 
 nghttp2_nv field(std::string_view name, std::string_view value) {
@@ -36,6 +38,7 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       on_request_(std::move(on_request)),
       draining_(loop_),
       keepalive_(loop_, *this, limits.ping_interval, limits.ping_timeout) {
+  if (limits.budget != nullptr) account_.emplace(*limits.budget);
   nghttp2_session_callbacks* callbacks = Callbacks::make();
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
@@ -174,8 +177,13 @@ int Http2Session::add_field(std::int32_t id, std::string_view name, std::string_
   Http2Stream* stream = find(id);
   if (stream == nullptr) return 0;
   head_bytes_ += name.size() + value.size();
-  if (head_bytes_ > limits_.head_bytes) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   MessageHead& head = stream->head_;
+  if (head_bytes_ > limits_.head_bytes) {
+    head.too_large = true;
+    head.fields.clear();
+    // Somebody who goes on and on wants no answer.
+    return head_bytes_ > kEndlessHead * limits_.head_bytes ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+  }
   if (name == ":method") {
     head.method = value;
   } else if (name == ":path") {

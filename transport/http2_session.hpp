@@ -8,6 +8,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "transport/buffer_budget.hpp"
 #include "transport/http2_keepalive.hpp"
 #include "transport/http2_stream.hpp"
 
@@ -16,12 +17,13 @@ namespace farport::transport {
 struct Http2Limits {
   std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
   std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
-  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together.
+  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together: see too_large.
   /// Streams that a peer may reset, at once and for ever: more is an attack (CVE-2023-44487).
   std::uint64_t resets_at_once = 5000;
   std::uint64_t resets_per_second = 1000;
   Milliseconds ping_interval{5000};  ///< 0: no PINGs.
   Milliseconds ping_timeout{5000};   ///< Silence for this long after a PING: the session is broken.
+  BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {
@@ -54,6 +56,8 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void drain();
   /// Set when the peer wants no more requests: dial another session for those.
   [[nodiscard]] Event& draining() { return draining_; }
+  /// Whether any stream is open.
+  [[nodiscard]] bool busy() const { return !streams_.empty(); }
   [[nodiscard]] Stream& lower() { return *lower_; }
 
  private:
@@ -118,6 +122,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::unique_ptr<Http2Stream> receiving_;              ///< Whose request head is being received.
   std::vector<std::unique_ptr<Http2Stream>> requests_;  ///< Received in this read, not yet handed out.
   std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
+  std::optional<BufferBudget::Account> account_;        ///< Where there is a budget.
   NodeList streams_;                                    ///< Those that still belong to the session.
 
   bool ended_ = false;

@@ -2,12 +2,13 @@
 // comes first; the body is what is read and written.
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "transport/buffer_budget.hpp"
 #include "transport/event.hpp"
 #include "transport/stream.hpp"
 
@@ -25,6 +26,7 @@ struct MessageHead {
   std::string authority;
   int status = 0;
   HeaderFields fields;
+  bool too_large = false;  ///< Beyond Http2Limits::head_bytes: what came later has been left out.
 
   /// The value of the first field with this name; empty where there is none.
   [[nodiscard]] std::string_view field(std::string_view name) const;
@@ -76,6 +78,7 @@ class Http2Stream final : public Stream, private ListNode {
   void received_head();
   void closed(Error why, bool clean);
 
+  void hold();
   void fail(Error why);
   void complete_write(IoStatus status);
   /// False where there is none, or it has been submitted.
@@ -90,6 +93,7 @@ class Http2Stream final : public Stream, private ListNode {
   std::vector<std::byte> inbound_;
   std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
   bool inbound_ended_ = false;
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Where the session has a budget.
 
   WriteOperation* write_ = nullptr;
   bool outbound_ended_ = false;

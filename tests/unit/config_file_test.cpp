@@ -57,8 +57,8 @@ first_message_timeout = "1m"
   REQUIRE(file->grants.size() >= 2);
   CHECK(file->grants[0].text == "allow-cn=alice");
   CHECK(file->grants[1].identity.cn == std::vector<std::string>{"bob"});
-  CHECK(file->handshake_timeout == Milliseconds(2000));
-  CHECK(file->first_message_timeout == Milliseconds(60'000));
+  CHECK(file->limits.handshake_timeout == Milliseconds(2000));
+  CHECK(file->limits.first_message_timeout == Milliseconds(60'000));
 }
 
 TEST_CASE("profiles of remotes are read") {
