@@ -73,6 +73,17 @@ const Schema<DumpSettings>& dump_schema() {
   return schema;
 }
 
+const Schema<ConfinementSettings>& confinement_schema() {
+  static const Schema<ConfinementSettings> schema{
+      {"user", [](Reader& r, const toml::node& n, ConfinementSettings& c) { r.text(n, c.user); }},
+      {"mode",
+       [](Reader& r, const toml::node& n, ConfinementSettings& c) {
+         r.choice(n, c.mode, {"auto", "required", "off"});
+       }},
+  };
+  return schema;
+}
+
 const Schema<File>& limits_schema() {
   static const Schema<File> schema{
       {"handshake_timeout",
@@ -124,6 +135,10 @@ const Schema<File>& file_schema() {
       {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
       {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
       {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
+      {"confinement",
+       [](Reader& r, const toml::node& n, File& f) {
+         read_table(r, n, confinement_schema(), f.confinement);
+       }},
       {"limits", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, limits_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
       {"remotes", read_remotes},

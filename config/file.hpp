@@ -25,6 +25,7 @@ struct File {
   std::vector<auth::Grant> grants;
   std::string audit = "stderr";
   DumpSettings dump;
+  ConfinementSettings confinement;
   Milliseconds handshake_timeout{10'000};
   Milliseconds first_message_timeout{10'000};
   std::string socket_dir;

@@ -55,6 +55,8 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.audit, "FARPORT_AUDIT");
   one(flags.dump_directory, "FARPORT_DUMP_DIRECTORY");
   one(flags.dump_runtime_directory, "FARPORT_DUMP_RUNTIME_DIRECTORY");
+  one(flags.user, "FARPORT_USER");
+  one(flags.confine, "FARPORT_CONFINE");
   one(flags.server_name, "FARPORT_SERVER_NAME");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");

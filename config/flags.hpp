@@ -30,6 +30,8 @@ struct Flags {
   std::optional<std::string> audit;
   std::optional<std::string> dump_directory;
   std::optional<std::string> dump_runtime_directory;
+  std::optional<std::string> user;
+  std::optional<std::string> confine;
 
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
   std::optional<std::string> server_name;
