@@ -1,5 +1,6 @@
 #include "cli/confine.hpp"
 
+#include <cerrno>
 #include <filesystem>
 
 #include <unistd.h>
@@ -61,9 +62,10 @@ void add_audit(Places& places, const std::string& audit) {
 
 Result<void> check_readable(const std::string& file, const confinement::User& user) {
   if (file.empty() || ::access(file.c_str(), R_OK) == 0) return {};
-  return fail_errno("read as user " + confinement::describe(user), file, errno,
-                    "that user must be able to read it, now and whenever it is renewed: chgrp it to a group of "
-                    "that user's and chmod 0640");
+  return fail_errno(
+      "read as user " + confinement::describe(user), file, errno,
+      "that user must be able to reach and read it, now and whenever it is renewed: chgrp it to a "
+      "group of that user's and chmod 0640");
 }
 
 /// Why Landlock can't be in force with these settings; empty where it can.
@@ -95,7 +97,8 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   add_audit(places, settings.audit);
   // Where runtimes have their sockets they also write their dumps, unless there is a place for those. Mirrors
   // say there which of the sockets are theirs.
-  for (const std::string& directory : settings.search) places.add(directory, {Access::read, Access::exchange});
+  for (const std::string& directory : settings.search)
+    places.add(directory, {Access::read, Access::exchange});
   for (const config::NamedSocket& named : settings.runtimes) {
     places.add(Places::directory_of(named.path), {Access::exchange});
   }

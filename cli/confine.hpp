@@ -8,9 +8,9 @@
 
 namespace farport::cli {
 
-/// Becomes the user that the settings name, if any, and looks whether that user may read the certificates, now
-/// and when they are renewed. Binding ports below 1024 stays possible until the agent is confined. Must be
-/// called before anything is opened: what only root could open could never be opened again.
+/// Becomes the user that the settings name, if any, and looks whether that user may read the certificates,
+/// now and when they are renewed. Binding ports below 1024 stays possible until the agent is confined. Must
+/// be called before anything is opened: what only root could open could never be opened again.
 [[nodiscard]] Result<void> become_user(const config::ServeSettings& settings);
 
 /// What an agent with these settings needs once it listens, as the user that the process has become.

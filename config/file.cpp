@@ -135,10 +135,8 @@ const Schema<File>& file_schema() {
       {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
       {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
       {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
-      {"confinement",
-       [](Reader& r, const toml::node& n, File& f) {
-         read_table(r, n, confinement_schema(), f.confinement);
-       }},
+      {"confinement", [](Reader& r, const toml::node& n,
+                         File& f) { read_table(r, n, confinement_schema(), f.confinement); }},
       {"limits", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, limits_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
       {"remotes", read_remotes},

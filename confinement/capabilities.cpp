@@ -16,9 +16,10 @@ struct Named {
   int number;
   std::string_view name;
 };
-constexpr std::array kKnown{Named{CAP_CHOWN, "chown"},   Named{CAP_DAC_OVERRIDE, "dac_override"},
-                            Named{CAP_FOWNER, "fowner"}, Named{CAP_KILL, "kill"},
-                            Named{CAP_SYS_PTRACE, "sys_ptrace"}, Named{CAP_NET_BIND_SERVICE, "net_bind_service"}};
+constexpr std::array kKnown{
+    Named{CAP_CHOWN, "chown"},           Named{CAP_DAC_OVERRIDE, "dac_override"},
+    Named{CAP_FOWNER, "fowner"},         Named{CAP_KILL, "kill"},
+    Named{CAP_SYS_PTRACE, "sys_ptrace"}, Named{CAP_NET_BIND_SERVICE, "net_bind_service"}};
 
 constexpr int kWord = 32;
 
@@ -29,8 +30,8 @@ Capabilities capability(int number) {
 }
 
 Capabilities agent_capabilities() {
-  return capability(CAP_CHOWN) | capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) | capability(CAP_KILL) |
-         capability(CAP_SYS_PTRACE);
+  return capability(CAP_CHOWN) | capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) |
+         capability(CAP_KILL) | capability(CAP_SYS_PTRACE);
 }
 
 Result<Capabilities> keep_capabilities(Capabilities keep) {

@@ -117,8 +117,9 @@ int landlock_version() {
 Result<void> restrict_files(const std::vector<FileRule>& rules) {
   const int version = landlock_version();
   if (version < kLeastLandlock) {
-    return fail("use", "Landlock",
-                version == 0 ? "this kernel doesn't offer it" : "this kernel's is too old (Linux 5.19 has it)");
+    return fail(
+        "use", "Landlock",
+        version == 0 ? "this kernel doesn't offer it" : "this kernel's is too old (Linux 5.19 has it)");
   }
   const RulesetAttributes attributes = attributes_of(version);
   // Older kernels take the longer structure too, as long as what they don't know is zero.

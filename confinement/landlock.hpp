@@ -9,7 +9,8 @@
 
 namespace farport::confinement {
 
-/// What may be done at a path and, where that is a directory, with everything below it. Sets of them are ORed.
+/// What may be done at a path and, where that is a directory, with everything below it. Sets of them are
+/// ORed.
 enum class Access : std::uint8_t {
   read = 1,      ///< Open files for reading.
   write = 2,     ///< Open files for writing, and make them.

@@ -10,8 +10,8 @@ std::vector<FileRule> sanitizer_files() {
   constexpr auto kRead = static_cast<std::uint8_t>(Access::read);
   constexpr auto kWrite = static_cast<std::uint8_t>(Access::write);
   std::error_code error;
-  std::vector<FileRule> rules{
-      {std::filesystem::read_symlink("/proc/self/exe", error).string(), kRead}, {"/usr/lib", kRead}};
+  std::vector<FileRule> rules{{std::filesystem::read_symlink("/proc/self/exe", error).string(), kRead},
+                              {"/usr/lib", kRead}};
   const char* given = std::getenv("ASAN_OPTIONS");
   const std::string options = given == nullptr ? "" : given;
   const std::string key = "log_path=";

@@ -11,9 +11,8 @@
 namespace farport::confinement {
 
 /// Without limits on their arguments, where the program's own have some.
-inline constexpr std::array kSanitizerCalls{"clone",    "kill",  "mmap",   "mprotect", "prctl",
-                                            "ptrace",   "tkill", "wait4",  "arch_prctl",
-                                            "process_vm_readv"};
+inline constexpr std::array kSanitizerCalls{"clone",  "kill",  "mmap",  "mprotect",   "prctl",
+                                            "ptrace", "tkill", "wait4", "arch_prctl", "process_vm_readv"};
 
 /// The program and its libraries for reading, and the directory of log_path in ASAN_OPTIONS for writing.
 [[nodiscard]] std::vector<FileRule> sanitizer_files();

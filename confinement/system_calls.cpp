@@ -28,27 +28,27 @@ using Filter = std::unique_ptr<void, FilterRelease>;
 /// By name, since not every architecture has each: those without one are left out.
 constexpr std::array kAllowed{
     // Sockets and pipes.
-    "accept", "accept4", "connect", "getpeername", "getsockname", "getsockopt", "pipe2", "recvfrom", "recvmmsg",
-    "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown",
+    "accept", "accept4", "connect", "getpeername", "getsockname", "getsockopt", "pipe2", "recvfrom",
+    "recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown",
     // The loop.
-    "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd2", "inotify_add_watch",
-    "inotify_init1", "inotify_rm_watch", "poll", "ppoll",
+    "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd2",
+    "inotify_add_watch", "inotify_init1", "inotify_rm_watch", "poll", "ppoll",
     // Files.
-    "access", "close", "close_range", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fchmod", "fchown",
-    "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "ftruncate", "getcwd", "getdents64",
-    "lseek", "lstat", "mkdirat", "newfstatat", "open", "openat", "openat2", "pread64", "preadv", "pwrite64",
-    "pwritev", "read", "readlink", "readlinkat", "readv", "rename", "renameat", "renameat2", "rmdir", "stat",
-    "statfs", "statx", "umask", "unlink", "unlinkat", "write", "writev",
+    "access", "close", "close_range", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fchmod",
+    "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "ftruncate", "getcwd",
+    "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "openat2", "pread64",
+    "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv", "rename", "renameat",
+    "renameat2", "rmdir", "stat", "statfs", "statx", "umask", "unlink", "unlinkat", "write", "writev",
     // Memory.
     "brk", "madvise", "membarrier", "mremap", "munmap",
     // Threads, signals and time.
     "clock_getres", "clock_gettime", "clock_nanosleep", "exit", "exit_group", "futex", "futex_waitv",
     "get_robust_list", "getcpu", "gettimeofday", "nanosleep", "restart_syscall", "rseq", "rt_sigaction",
-    "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sched_getaffinity",
-    "sched_yield", "set_robust_list", "sigaltstack", "tgkill", "time",
+    "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sched_getaffinity", "sched_yield",
+    "set_robust_list", "sigaltstack", "tgkill", "time",
     // Who and where we are, and other processes.
-    "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage", "gettid",
-    "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname"};
+    "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage",
+    "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname"};
 
 /// The requests of ioctl(2) that libuv and the log make.
 constexpr std::array<scmp_datum_t, 5> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ};
@@ -87,8 +87,8 @@ void allow_by_argument(Rules& rules) {
   rules.allow("socket", {equals(0, AF_UNIX)});
   // Threads, of the thread pool; no processes. clone3(2) keeps its flags where no filter sees them, and glibc
   // does without.
-  constexpr scmp_datum_t kSpaces =
-      CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  constexpr scmp_datum_t kSpaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                                   CLONE_NEWUTS | CLONE_NEWCGROUP;
   rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, CLONE_THREAD)});
   // No code but that which is there.
   rules.allow("mmap", {masked(2, PROT_EXEC, 0)});

@@ -66,7 +66,8 @@ Result<User> find_user(std::string_view text) {
   const auto number = number_of(name);
   const passwd* entry = number ? ::getpwuid(*number) : ::getpwnam(name.c_str());
   if (entry == nullptr && !number) {
-    return fail("run as the user", name, "there is no such user on this host", "make one, or write NUMBER:GROUP");
+    return fail("run as the user", name, "there is no such user on this host",
+                "make one, or write NUMBER:GROUP");
   }
   if (entry == nullptr && colon == std::string_view::npos) {
     return fail("run as the user", name, "this host has no name for it, and so no group",
@@ -78,7 +79,8 @@ Result<User> find_user(std::string_view text) {
   } else {
     user.uid = *number;
   }
-  if (user.uid == 0) return fail("run as the user", name, "that is root", "leave --user out, or name another");
+  if (user.uid == 0)
+    return fail("run as the user", name, "that is root", "leave --user out, or name another");
   if (colon == std::string_view::npos) return user;
   const auto group = find_group(std::string(text.substr(colon + 1)));
   if (!group) return tl::unexpected(group.error());
@@ -93,10 +95,9 @@ Result<void> become(const User& user) {
                 "start farport as root, or as that user without --user");
   }
   if (auto groups = set_groups(user); !groups) return groups;
-  const bool changed = ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 &&
-                       ::setresgid(user.gid, user.gid, user.gid) == 0 &&
-                       ::setresuid(user.uid, user.uid, user.uid) == 0 &&
-                       ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == 0;
+  const bool changed =
+      ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0 &&
+      ::setresuid(user.uid, user.uid, user.uid) == 0 && ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == 0;
   if (!changed) return fail_errno("run as the user", describe(user), errno);
   const auto kept = keep_capabilities(capability(CAP_NET_BIND_SERVICE));
   if (!kept) return tl::unexpected(kept.error());
