@@ -93,6 +93,12 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
             "Directory for dumps that runtimes can write to [FARPORT_DUMP_DIRECTORY; found out]", "DIR");
   add_value(command, "--dump-runtime-directory", flags.dump_runtime_directory,
             "Where runtimes see that directory, if elsewhere [FARPORT_DUMP_RUNTIME_DIRECTORY]", "DIR");
+  add_value(command, "--user", flags.user,
+            "As root: become this user before anything is opened but ports [FARPORT_USER]", "NAME[:GROUP]");
+  add_value(command, "--confine", flags.confine,
+            "Give up what isn't needed: auto (what is possible), required (or don't start), off "
+            "[FARPORT_CONFINE; auto]",
+            "MODE");
   add_value(
       command, "--insecure-loopback", flags.insecure_loopback,
       "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",

@@ -4,6 +4,7 @@
 #include "base/descriptors.hpp"
 #include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/confine.hpp"
 #include "cli/session_times.hpp"
 #include "router/agent.hpp"
 #include "transport/signals.hpp"
@@ -13,11 +14,11 @@ namespace {
 
 using transport::Loop;
 
-Result<std::vector<transport::Address>> resolve_all(Loop& loop,
-                                                    const std::vector<config::Address>& addresses) {
+Result<std::vector<transport::Address>> resolve_all(const std::vector<config::Address>& addresses) {
   std::vector<transport::Address> all;
   for (const config::Address& address : addresses) {
-    const auto resolved = loop.run(transport::resolve(loop, address.host, address.port));
+    // Without the thread pool: threads that run already could not be confined.
+    const auto resolved = transport::resolve_here(address.host, address.port);
     if (!resolved) return tl::unexpected(resolved.error());
     all.insert(all.end(), resolved->begin(), resolved->end());
   }
@@ -42,13 +43,13 @@ router::LimitSettings limit_settings(const config::LimitSettings& limits) {
   return values;
 }
 
-Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSettings& settings) {
+Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
   router::AgentSettings agent;
-  auto listen = resolve_all(loop, settings.listen);
+  auto listen = resolve_all(settings.listen);
   if (!listen) return tl::unexpected(listen.error());
   agent.listen = std::move(*listen);
   if (settings.insecure_loopback) {
-    const auto plain = resolve_all(loop, {*settings.insecure_loopback});
+    const auto plain = resolve_all({*settings.insecure_loopback});
     if (!plain) return tl::unexpected(plain.error());
     agent.insecure_loopback = plain->front();
     if (!agent.insecure_loopback->is_loopback()) {
@@ -86,6 +87,9 @@ int serve(const config::ServeSettings& settings) {
     (*log)->error("{}", error.message());
     return exit_code;
   };
+  const Result<void> unprivileged = become_user(settings);
+  if (!unprivileged) return fatal(unprivileged.error(), kUsage);
+  confinement::forbid_core_dumps();
   auto credentials = server_credentials(settings);
   if (!credentials) return fatal(credentials.error(), kUsage);
   auto policy = auth::Policy::make(settings.policy);
@@ -94,7 +98,7 @@ int serve(const config::ServeSettings& settings) {
   Loop loop;
   auto audit = router::Audit::open(loop, *log, settings.audit);
   if (!audit) return fatal(audit.error(), kFailure);
-  auto prepared = agent_settings(loop, settings);
+  auto prepared = agent_settings(settings);
   if (!prepared) return fatal(prepared.error(), kFailure);
   router::Agent agent(loop, *log, std::move(*prepared), std::move(*credentials), std::move(*policy),
                       std::move(*audit));
@@ -108,6 +112,8 @@ int serve(const config::ServeSettings& settings) {
     agent.reopen_audit();
     agent.reload_certificates();
   });
+  const Result<void> confined = confine_agent(settings, *log);
+  if (!confined) return fatal(confined.error(), kFailure);
   release_idle_memory();
   loop.run(agent.run());
   return kSuccess;

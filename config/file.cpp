@@ -74,6 +74,17 @@ const Schema<DumpSettings>& dump_schema() {
   return schema;
 }
 
+const Schema<ConfinementSettings>& confinement_schema() {
+  static const Schema<ConfinementSettings> schema{
+      {"user", [](Reader& r, const toml::node& n, ConfinementSettings& c) { r.text(n, c.user); }},
+      {"mode",
+       [](Reader& r, const toml::node& n, ConfinementSettings& c) {
+         r.choice(n, c.mode, {"auto", "required", "off"});
+       }},
+  };
+  return schema;
+}
+
 /// Numbers stand for themselves, sizes and durations are strings.
 void read_limits(Reader& reader, const toml::node& node, File& file) {
   reader.free_table(node, [&](const std::string& name, const toml::node& value) {
@@ -138,6 +149,8 @@ const Schema<File>& file_schema() {
       {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
       {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
       {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
+      {"confinement", [](Reader& r, const toml::node& n,
+                         File& f) { read_table(r, n, confinement_schema(), f.confinement); }},
       {"limits", read_limits},
       {"session", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, session_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},

@@ -25,6 +25,7 @@ struct File {
   std::vector<auth::Grant> grants;
   std::string audit = "stderr";
   DumpSettings dump;
+  ConfinementSettings confinement;
   LimitSettings limits;
   SessionSettings session;
   Milliseconds drain{10'000};

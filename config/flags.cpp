@@ -61,6 +61,8 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.ping_interval, "FARPORT_PING_INTERVAL");
   one(flags.ping_timeout, "FARPORT_PING_TIMEOUT");
   one(flags.drain, "FARPORT_DRAIN");
+  one(flags.user, "FARPORT_USER");
+  one(flags.confine, "FARPORT_CONFINE");
   one(flags.server_name, "FARPORT_SERVER_NAME");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");

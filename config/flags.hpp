@@ -32,6 +32,8 @@ struct Flags {
   std::vector<std::string> limit;  ///< NAME=VALUE.
   std::optional<std::string> dump_directory;
   std::optional<std::string> dump_runtime_directory;
+  std::optional<std::string> user;
+  std::optional<std::string> confine;
 
   std::optional<std::string> grace;
   std::optional<std::string> ping_interval;

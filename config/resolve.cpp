@@ -201,6 +201,11 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.dump = file.dump;
   if (flags.dump_directory) settings.dump.directory = absolute(*flags.dump_directory);
   if (flags.dump_runtime_directory) settings.dump.runtime_directory = *flags.dump_runtime_directory;
+  settings.confinement = file.confinement;
+  if (flags.user) settings.confinement.user = *flags.user;
+  if (flags.confine) {
+    settings.confinement.mode = resolver.parsed(*flags.confine, parse_confinement).value_or("");
+  }
   settings.rescan = file.rescan;
   settings.limits = file.limits;
   for (const std::string& limit : flags.limit) {

@@ -59,6 +59,12 @@ struct DumpSettings {
   std::uint64_t keep_free_bytes = 256ULL << 20;  ///< Of the file system that a dump is written to.
 };
 
+/// What the agent gives up once it has started.
+struct ConfinementSettings {
+  std::string user;           ///< NAME or NAME:GROUP to become; empty: nobody else.
+  std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
+};
+
 struct ServeSettings {
   std::vector<Address> listen;
   std::optional<Address> insecure_loopback;
@@ -71,6 +77,7 @@ struct ServeSettings {
   auth::PolicyRules policy;
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
   DumpSettings dump;
+  ConfinementSettings confinement;
   Milliseconds rescan{5000};
   LimitSettings limits;
   SessionSettings session;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <set>
 
 #include "router/directory.hpp"
-#include "router/placeholder/image.hpp"
+#include "router/local_files.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -23,16 +22,6 @@ std::string file_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Whether a default port is one that a mirror on this host has made: its pid is then a placeholder's. An
-/// agent that offered those again could mirror itself.
-bool is_mirrored(const std::string& path) {
-  const std::string name = file_of(path);
-  if (!is_default_port_name(name)) return false;
-  const std::string pid = name.substr(kPrefix.size(), name.find('-', kPrefix.size()) - kPrefix.size());
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/" + pid + "/exe", error);
-  return program.string().starts_with("/memfd:" + std::string(kPlaceholderName));
-}
 
 }  // namespace
 
@@ -158,7 +147,8 @@ void Discovery::follow(const Found& found) {
     if (known->second->file == *file) return;
     followed_.erase(known);
   }
-  if (is_mirrored(found.path)) return;
+  // An agent that offered a mirror's sockets again could mirror itself.
+  if (is_made_by_mirror(found.path, file->owner)) return;
   auto port =
       std::make_unique<DiagnosticPort>(loop_, registry_, log_, found.path, found.name, settings_.rescan);
   auto& followed = followed_[found.path];
