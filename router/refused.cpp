@@ -62,9 +62,8 @@ void note_failed_handshake(AgentServices& services, const Caller& caller, const 
 Task<void> answer_refused(Answer& answer, Refusal refusal) {
   const std::string body = error_json(refusal.why, refusal.hresult);
   answer.begin(refusal.status, refused_fields(refusal, body.size()), true);
-  const transport::IoStatus written = co_await answer.stream().write(std::as_bytes(std::span(body)));
   // The answer is over either way.
-  if (written == transport::IoStatus::ok) std::ignore = co_await answer.stream().finish();
+  std::ignore = co_await answer.stream().write_last(std::as_bytes(std::span(body)));
 }
 
 Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,
