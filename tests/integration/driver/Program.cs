@@ -20,6 +20,10 @@ const string usage = """
       perfmap                  enables the perf map and disables it again
       hook PATH                applies a startup hook
       profiler GUID PATH       attaches a profiler
+
+    driver silent SECONDS
+
+      is no tool but a runtime: its provider Silent writes nothing, and tells of every change of its sessions
     """;
 
 if (args.Length < 2)
@@ -28,6 +32,11 @@ if (args.Length < 2)
     return 2;
 }
 var command = args[0];
+if (command == "silent")
+{
+    Silent.Wait(double.Parse(args[1]));
+    return 0;
+}
 var bySocket = args[1] == "--socket";
 var rest = args[(bySocket ? 3 : 2)..];
 

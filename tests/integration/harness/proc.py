@@ -57,6 +57,17 @@ def open_files(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def open_sockets(pid):
+    """How many of its file descriptors are sockets."""
+    found = 0
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found += os.readlink(f"/proc/{pid}/fd/{entry}").startswith("socket:")
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return found
+
+
 def memory_kib(pid):
     """Proportional set size, in KiB."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
