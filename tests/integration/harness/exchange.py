@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 def ask(path, message=None):
     """A tool's connection, on which a session (or another command) has been asked for."""
     tool = sockets.connect(path, PATIENCE_SECONDS)
-    tool.sendall(message or ipc.session(ipc.COLLECT_TRACING))
+    tool.sendall(ipc.session(ipc.COLLECT_TRACING + 1) if message is None else message)
     return tool
 
 

@@ -44,6 +44,7 @@ class ScriptedRuntime:
         self.pid_inside = pid
         self.name = name
         self.stopped = []  # the sessions' ids, as StopTracing named them
+        self.answers_stops = True
         self.socket = f"{lab.far.tmp}/dotnet-diagnostic-{pid}-1-socket"
         self._asked = queue.Queue()
         self._connections = []
@@ -51,10 +52,11 @@ class ScriptedRuntime:
         self._listener.bind(self.socket)
         os.chmod(self.socket, 0o600)
         self._listener.listen(256)
+        self._accepting = True
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
-        while True:
+        while self._accepting:
             try:
                 connection, _ = self._listener.accept()
             except OSError:
@@ -66,15 +68,21 @@ class ScriptedRuntime:
             message = _read_message(connection)
             if message is None:
                 return connection.close()
-            answer = self._known(message)
-            if answer is None:
-                self._connections.append(connection)
-                return self._asked.put(Asked(connection, message))
-            connection.sendall(answer)
-            connection.close()
+            self._take(connection, message)
         except OSError:
             connection.close()
         return None
+
+    def _take(self, connection, message):
+        answer = self._known(message)
+        if answer is None:
+            self._connections.append(connection)
+            self._asked.put(Asked(connection, message))
+        elif answer:
+            connection.sendall(answer)
+            connection.close()
+        else:
+            self._connections.append(connection)
 
     def _known(self, message):
         command_set, command, payload = ipc.parse(message)
@@ -84,7 +92,7 @@ class ScriptedRuntime:
             return _answer()
         if (command_set, command) == (ipc.EVENT_PIPE, ipc.STOP_TRACING):
             self.stopped.append(struct.unpack("<Q", payload)[0])
-            return _answer(payload)
+            return _answer(payload) if self.answers_stops else b""
         return None
 
     def _process_info(self, command):
@@ -108,6 +116,11 @@ class ScriptedRuntime:
             return False
         except queue.Empty:
             return True
+
+    def stop_accepting(self):
+        """Leaves it to listen, and takes one more connection at most."""
+        self._accepting = False
+        self._listener.listen(1)
 
     def stop(self):
         """Ends it, with all its connections."""
