@@ -21,6 +21,10 @@ const string usage = """
       hook PATH                applies a startup hook
       profiler GUID PATH       attaches a profiler
 
+    driver read FILE
+
+      says of a trace's Orders events what `session` says of those that it gets
+
     driver silent SECONDS
 
       is no tool but a runtime: its provider Silent writes nothing, and tells of every change of its sessions
@@ -32,6 +36,11 @@ if (args.Length < 2)
     return 2;
 }
 var command = args[0];
+if (command == "read")
+{
+    Sessions.ReadFile(args[1]).Print();
+    return 0;
+}
 if (command == "silent")
 {
     Silent.Wait(double.Parse(args[1]));
