@@ -74,6 +74,12 @@ def memory_kib(pid):
     return int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE).group(1))
 
 
+def own_memory_kib(pid):
+    """What the process has written itself, heap and stacks, in KiB: whoever else runs the program does not matter."""
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"^Anonymous:\s+(\d+)", text, re.MULTILINE).group(1))
+
+
 def processes_of_namespace(kind, identity):
     """The living processes in the namespace that `identity` (the link's text) names."""
     found = []
