@@ -118,8 +118,8 @@ class Drain(Case):
         held = self.lab.far.start(needs.program("socat"), f"TCP-LISTEN:9050,bind={self.lab.far.address},fork", "STDOUT")
         self.addCleanup(held.kill)
         wait.until(lambda: "9050" in self.listening(), "the port is taken")
-        done = self.lab.far.run(needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-cn", "tools", "--listen",
-                                f"{self.lab.far.address}:9050")
+        done = self.lab.far.run(needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-cn", "tools",
+                                "--listen", f"{self.lab.far.address}:9050")
         self.assertEqual(done.code, 1, done.described)
         self.assertIn(f"{self.lab.far.address}:9050", done.stderr)
         self.assertIn("in use", done.stderr)

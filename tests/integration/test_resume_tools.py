@@ -13,6 +13,7 @@ from harness.network import Network
 from harness.proxy import Proxy
 
 BREAKS = 10
+ALL_OF_ORDERS = "Orders:0xffffffffffffffff:5"
 AWAY_SECONDS = 20
 DUMP_BYTES = 200_000_000
 # So that it is under way for some ten seconds.
@@ -58,7 +59,7 @@ class Tracing(Case):
 
     def test_a_recording_by_dotnet_trace(self):
         file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
-        tool = self.tools.start_trace("collect", "-p", self.row["local_pid"], "--providers", "Orders:0xffffffffffffffff:5", "--duration",
+        tool = self.tools.start_trace("collect", "-p", self.row["local_pid"], "--providers", ALL_OF_ORDERS, "--duration",
                                       "00:00:40", "-o", file)
         wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, "the recording has begun")
         self.break_often(tool)

@@ -14,7 +14,8 @@ from harness.patterns import PIECE
 
 # What silence costs: longer than the ping's timeout, so that a session breaks, and much shorter than the grace period.
 SILENCE_SECONDS = 1.5
-GARBAGE = (b"\0" * 600, b"\x16\x03\x01\xff\xff" + b"\xaa" * 512, b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+GARBAGE = (b"\0" * 600, b"\x16\x03\x01\xff\xff" + b"\xaa" * 512, b"GET / HTTP/1.1\r\n\r\n",
+           b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
 
 class Jobs:
@@ -68,7 +69,9 @@ class Jobs:
     def abandoned_session(self):
         """A tool that is killed in a silent session."""
         tool = self.tools.start_driver("hold", self.row_of(self.soak.silent)["local_pid"], "Silent")
-        tool.wait_for_output("open True", 90)
+        wait.until(lambda: not tool.running() or "open True" in tool.stdout(), "a session begins", 90)
+        if not tool.running():
+            raise AssertionError(tool.output())
         tool.kill()
 
     def abandoned_flood(self):
@@ -108,8 +111,8 @@ class Jobs:
         directory = self.scratch()
         path = os.path.join(directory, "x.dmp")
         self.expect_success(self.lab.near.run(
-            needs.farport(), "dump", f"{self.soak.proxy.remote}/{self.soak.applications[1].pid_inside}", "--type", "mini",
-            "-o", path, *self.lab.tools_pair.flags(), seconds=90))
+            needs.farport(), "dump", f"{self.soak.proxy.remote}/{self.soak.applications[1].pid_inside}",
+            "--type", "mini", "-o", path, *self.lab.tools_pair.flags(), seconds=90))
         dumps.core_notes(path)
         shutil.rmtree(directory)
 
@@ -181,7 +184,8 @@ class Jobs:
 
     def rotate(self):
         """Certificates and keys are replaced by others of the same names, in place, and the agent is told."""
-        for pair, others in ((self.lab.agent_pair, self.soak.agent_pairs), (self.lab.tools_pair, self.soak.tools_pairs)):
+        rotated = ((self.lab.agent_pair, self.soak.agent_pairs), (self.lab.tools_pair, self.soak.tools_pairs))
+        for pair, others in rotated:
             other = self.random.choice(others)
             shutil.copyfile(other.cert, pair.cert)
             shutil.copyfile(other.key, pair.key)
