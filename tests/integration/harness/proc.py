@@ -98,7 +98,11 @@ def listens(pid, port):
     """Whether the process's network namespace has a TCP listener at `port`."""
     wanted = f":{port:04X}"
     for table in ("tcp", "tcp6"):
-        for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+        try:
+            lines = pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+        except OSError:
+            return False  # the process has ended
+        for line in lines:
             fields = line.split()
             if fields[1].endswith(wanted) and fields[3] == "0A":
                 return True
