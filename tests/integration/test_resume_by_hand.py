@@ -1,6 +1,7 @@
 """Resuming as docs/wire.md says it, with curl: who may go on with a connection, and who may not."""
 
 import os
+import secrets
 import subprocess
 
 from harness import ipc, wait
@@ -9,7 +10,6 @@ from harness.case import Case, main
 from harness.patterns import Pattern
 from harness.scripted import ScriptedRuntime
 
-TOKEN, NEXT, AFTER = "0" * 31 + "1", "0" * 31 + "2", "0" * 31 + "3"
 SESSION = ipc.session(ipc.COLLECT_TRACING + 1)
 HEAD_BYTES = ipc.HEADER_BYTES + 8
 STREAM_BYTES = 50_000
@@ -28,7 +28,7 @@ class Request:
         api = Api(case.lab, pair)
         read, self._input = os.pipe()
         self.process = case.lab.near.start(
-            *api.curl("--no-buffer", "--request", "POST", "--upload-file", "-", "--dump-header", self.head_path,
+            *api.curl("--no-buffer", "--request", "POST", "--upload-file", ".", "--dump-header", self.head_path,
                       "--output", self.body_path, *headers, api.base + path), stdin=read)
         os.close(read)
         case.addCleanup(self.end)
@@ -94,10 +94,11 @@ class ByHand(Case):
 
     def setUp(self):
         self.runtime.stopped.clear()
+        self.token, self.following, self.third = (secrets.token_hex(16) for _ in range(3))
 
-    def begin(self, token=TOKEN, number=9, pair=None):
+    def begin(self, token=None, number=9, pair=None):
         """A session that has begun, with a stream under way. Returns the request and the runtime's end."""
-        request = Request(self, f"/v1/runtimes/{self.id}/ipc", token, pair)
+        request = Request(self, f"/v1/runtimes/{self.id}/ipc", self.token if token is None else token, pair)
         request.send(SESSION)
         asked = self.runtime.next()
         self.addCleanup(asked.connection.close)
@@ -132,33 +133,33 @@ class ByHand(Case):
         for received in (HEAD_BYTES + STREAM_BYTES, HEAD_BYTES + 12_345):
             request, end = self.begin()
             request.end()
-            self.assert_goes_on(self.resume(TOKEN, NEXT, received), end, received)
+            self.assert_goes_on(self.resume(self.token, self.following, received), end, received)
 
     def test_the_old_session_need_not_have_ended(self):
         request, end = self.begin()
-        second = self.resume(TOKEN, NEXT, HEAD_BYTES + STREAM_BYTES)
+        second = self.resume(self.token, self.following, HEAD_BYTES + STREAM_BYTES)
         self.assert_goes_on(second, end, HEAD_BYTES + STREAM_BYTES)
         request.end()
 
     def test_a_token_is_good_for_once(self):
         request, end = self.begin()
         request.end()
-        second = self.resume(TOKEN, NEXT, HEAD_BYTES + STREAM_BYTES)
+        second = self.resume(self.token, self.following, HEAD_BYTES + STREAM_BYTES)
         self.assertEqual(second.status(), OK)
-        self.assertEqual(self.resume(TOKEN, AFTER, HEAD_BYTES + STREAM_BYTES).status(), NOT_FOUND)
+        self.assertEqual(self.resume(self.token, self.third, HEAD_BYTES + STREAM_BYTES).status(), NOT_FOUND)
         self.assert_goes_on(second, end, HEAD_BYTES + STREAM_BYTES)
 
     def test_nobody_else_goes_on_with_it(self):
         request, end = self.begin()
         request.end()
-        stolen = self.resume(TOKEN, NEXT, HEAD_BYTES, self.eve)
+        stolen = self.resume(self.token, self.following, HEAD_BYTES, self.eve)
         self.assertEqual(stolen.status(), NOT_FOUND)
         self.assertNotIn(self.stream[:100], stolen.body())
-        self.assert_goes_on(self.resume(TOKEN, NEXT, HEAD_BYTES + 1), end, HEAD_BYTES + 1)
+        self.assert_goes_on(self.resume(self.token, self.following, HEAD_BYTES + 1), end, HEAD_BYTES + 1)
 
     def test_nobody_else_takes_it_away_while_it_is_carried(self):
         request, end = self.begin()
-        self.assertEqual(self.resume(TOKEN, NEXT, HEAD_BYTES, self.eve).status(), NOT_FOUND)
+        self.assertEqual(self.resume(self.token, self.following, HEAD_BYTES, self.eve).status(), NOT_FOUND)
         end.sendall(b"still")
         self.assertTrue(request.wait_for(HEAD_BYTES + STREAM_BYTES + 5).endswith(b"still"))
         end.close()
@@ -170,8 +171,8 @@ class ByHand(Case):
                                                  "--dns", f"{last}.test") for last in ("e", "f")]
         request, end = self.begin(pair=pairs[0])
         request.end()
-        self.assertEqual(self.resume(TOKEN, NEXT, HEAD_BYTES, pairs[1]).status(), NOT_FOUND)
-        self.assert_goes_on(self.resume(TOKEN, NEXT, HEAD_BYTES + 7, pairs[0]), end, HEAD_BYTES + 7)
+        self.assertEqual(self.resume(self.token, self.following, HEAD_BYTES, pairs[1]).status(), NOT_FOUND)
+        self.assert_goes_on(self.resume(self.token, self.following, HEAD_BYTES + 7, pairs[0]), end, HEAD_BYTES + 7)
 
     def test_tokens_that_are_none(self):
         for token in ("1", "0" * 33, "g" * 32, "A" * 32, "../runtimes"):
@@ -181,20 +182,20 @@ class ByHand(Case):
 
     def test_a_token_that_is_taken(self):
         request, end = self.begin()
-        self.assertEqual(Request(self, f"/v1/runtimes/{self.id}/ipc", TOKEN, self.eve).status(), CONFLICT)
-        self.assertEqual(self.resume(NEXT, TOKEN, 0).status(), NOT_FOUND)
+        self.assertEqual(Request(self, f"/v1/runtimes/{self.id}/ipc", self.token, self.eve).status(), CONFLICT)
+        self.assertEqual(self.resume(self.following, self.token, 0).status(), NOT_FOUND)
         end.close()
         self.assertEqual(request.process.wait(), 0)
 
     def test_a_token_that_nobody_has(self):
-        self.assertEqual(self.resume("f" * 32, NEXT, 0).status(), NOT_FOUND)
+        self.assertEqual(self.resume("f" * 32, self.following, 0).status(), NOT_FOUND)
 
     def test_another_agents_connection(self):
         request, end = self.begin()
         request.end()
         for instance in ("f" * 32, ""):
-            self.assertEqual(self.resume(TOKEN, NEXT, HEAD_BYTES, instance=instance).status(), GONE)
-        self.assert_goes_on(self.resume(TOKEN, NEXT, HEAD_BYTES + 3), end, HEAD_BYTES + 3)
+            self.assertEqual(self.resume(self.token, self.following, HEAD_BYTES, instance=instance).status(), GONE)
+        self.assert_goes_on(self.resume(self.token, self.following, HEAD_BYTES + 3), end, HEAD_BYTES + 3)
 
     def test_counts_that_are_none(self):
         request, end = self.begin()
@@ -202,8 +203,8 @@ class ByHand(Case):
         for wrong in ({"received": ""}, {"received": "-1"}, {"received": "1e3"}, {"from": "99999999999999999999"}):
             fields = {"received": HEAD_BYTES, "from": len(SESSION)} | wrong
             received = fields.pop("received")
-            self.assertEqual(self.resume(TOKEN, NEXT, received, **fields).status(), BAD_REQUEST, wrong)
-        self.assert_goes_on(self.resume(TOKEN, NEXT, HEAD_BYTES + 4), end, HEAD_BYTES + 4)
+            self.assertEqual(self.resume(self.token, self.following, received, **fields).status(), BAD_REQUEST, wrong)
+        self.assert_goes_on(self.resume(self.token, self.following, HEAD_BYTES + 4), end, HEAD_BYTES + 4)
 
     def test_bytes_that_never_were_end_it(self):
         for wrong in ({"received": 1 << 40}, {"received": (1 << 64) - 1}, {"from": 1 << 40}, {"from": (1 << 64) - 1}):
@@ -211,7 +212,7 @@ class ByHand(Case):
             request, end = self.begin()
             request.end()
             fields = {"received": HEAD_BYTES, "from": len(SESSION)} | wrong
-            refused = self.resume(TOKEN, NEXT, fields.pop("received"), **fields)
+            refused = self.resume(self.token, self.following, fields.pop("received"), **fields)
             self.assert_stopped()
             self.assertNotEqual(refused.process.wait(), 0)
             self.assertEqual(end.recv(1), b"")
@@ -219,11 +220,11 @@ class ByHand(Case):
     def test_what_is_not_needed_any_more_is_ended(self):
         request, end = self.begin()
         request.end()
-        self.assertEqual(Api(self.lab, self.eve).request(f"/v1/connections/{TOKEN}", "--request", "DELETE").status,
+        self.assertEqual(Api(self.lab, self.eve).request(f"/v1/connections/{self.token}", "--request", "DELETE").status,
                          NOT_FOUND)
-        self.assertLess(self.forget(TOKEN), 300)
+        self.assertLess(self.forget(self.token), 300)
         self.assert_stopped()
-        self.assertEqual(self.forget(TOKEN), NOT_FOUND)
+        self.assertEqual(self.forget(self.token), NOT_FOUND)
         end.close()
 
     def test_a_request_without_a_token_does_not_wait(self):
