@@ -1,7 +1,10 @@
 #include "auth/check.hpp"
 
+#include <algorithm>
+
 #include <openssl/err.h>
 
+#include "auth/crl.hpp"
 #include "auth/identity.hpp"
 #include "auth/load.hpp"
 
@@ -108,6 +111,43 @@ void check_key(Findings& findings, X509* own, const TlsFiles& files) {
   }
 }
 
+/// One list, of which use_crls() has found nothing wrong.
+void check_list(Findings& findings, X509_CRL* list, const std::string& path) {
+  const int revoked = std::max(sk_X509_REVOKED_num(X509_CRL_get_REVOKED(list)), 0);
+  const ASN1_TIME* until = X509_CRL_get0_nextUpdate(list);
+  const std::string text = path + ": CRL of " + distinguished_name(X509_CRL_get_issuer(list)) + " with " +
+                           std::to_string(revoked) + (revoked == 1 ? " certificate" : " certificates");
+  int days = 0;
+  int seconds = 0;
+  if (until == nullptr || ASN1_TIME_diff(&days, &seconds, nullptr, until) != 1) {
+    add(findings, Finding::Level::warning, text + ", for ever: nothing tells when it is out of date");
+    return;
+  }
+  add(findings, days < 1 ? Finding::Level::warning : Finding::Level::ok,
+      text + ", valid until " + time_text(until) + (days < 1 ? "; renew it today" : ""));
+}
+
+void check_crls(Findings& findings, const std::vector<X509Ptr>& anchors, const TlsFiles& files) {
+  const X509StorePtr store(X509_STORE_new());
+  if (const auto usable = use_crls(store.get(), anchors, files); !usable) {
+    add(findings, Finding::Level::problem, usable.error().message());
+    return;
+  }
+  const auto lists = load_crls(files.crl);
+  if (!lists) return;
+  for (const auto& list : *lists) check_list(findings, list.get(), files.crl);
+  for (const auto& anchor : anchors) {
+    const X509_NAME* name = X509_get_subject_name(anchor.get());
+    const auto covers = [&](const X509CrlPtr& list) {
+      return X509_NAME_cmp(X509_CRL_get_issuer(list.get()), name) == 0;
+    };
+    if (std::any_of(lists->begin(), lists->end(), covers)) continue;
+    add(findings, Finding::Level::warning,
+        files.crl + ": holds no CRL of " + distinguished_name(name) +
+            "; the certificates that it has issued itself are refused");
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> check_tls_files(const TlsFiles& files, Side side) {
@@ -130,6 +170,7 @@ std::vector<Finding> check_tls_files(const TlsFiles& files, Side side) {
     add(findings, Finding::Level::problem, anchors.error().message());
   }
   if (chain && anchors) check_chain(findings, *chain, *anchors, files, side);
+  if (anchors && !files.crl.empty()) check_crls(findings, *anchors, files);
   return findings;
 }
 

@@ -14,10 +14,10 @@ struct Finding {
   std::string text;
 };
 
-/// Looks at the three files as a server or a client would, and goes on after a problem where that makes
+/// Looks at the files as a server or a client would, and goes on after a problem where that makes
 /// sense: subject and names, validity (a warning from 14 days before its end), chain, usage, key,
-/// permissions. With a problem among the findings, make_server_context() or make_client_context() fails, or
-/// every peer refuses.
+/// permissions, revocation lists. With a problem among the findings, make_server_context() or
+/// make_client_context() fails, or every peer refuses.
 [[nodiscard]] std::vector<Finding> check_tls_files(const TlsFiles& files, Side side);
 
 }  // namespace farport::auth

@@ -98,6 +98,14 @@ std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
     case X509_V_ERR_INVALID_PURPOSE:
       return whose + (SSL_is_server(ssl) != 0 ? " is not for clients; issue one with: farport certs client"
                                               : " is not for servers; issue one with: farport certs server");
+    case X509_V_ERR_CERT_REVOKED:
+      return whose + " has been revoked, says the CRL of --tls-crl";
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+      return whose + ": --tls-crl holds no CRL of its CA (" +
+             distinguished_name(X509_get_issuer_name(shown)) +
+             "), so that nobody knows whether it is revoked";
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+      return whose + ": the CRL of its CA in --tls-crl is out of date; fetch a new one from the CA";
     default:
       return whose + ": " + X509_verify_cert_error_string(verdict);
   }
@@ -126,7 +134,9 @@ std::string received_alert(const SSL* ssl, int alert, const Sides& sides) {
       return not_accepted + ": " + (server ? "it doesn't trust the CA" : issuer_against_trusted(ssl)) +
              "; both sides need certificates of a CA that the other one trusts";
     case SSL3_AD_CERTIFICATE_EXPIRED:
-      return not_accepted + ": it has expired, or the peer's clock is wrong; renew it, compare the clocks";
+      return not_accepted +
+             ": it has expired, or the peer's clock is wrong, or its CRL out of date; renew it, compare the "
+             "clocks";
     case SSL3_AD_CERTIFICATE_REVOKED:
       return not_accepted + ": it is revoked; issue a new one";
     case SSL3_AD_UNSUPPORTED_CERTIFICATE:
@@ -188,6 +198,26 @@ std::string protocol_trouble(int reason, const Sides& sides, bool server) {
 }
 
 }  // namespace
+
+std::string_view kind_of_handshake_failure(unsigned long openssl_error) {
+  if (openssl_error == 0) return "closed";
+  switch (ERR_GET_REASON(openssl_error)) {
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+      return "closed";
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      return "no_certificate";
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_BAD_CERTIFICATE:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_REASON_OFFSET + SSL3_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_REASON_OFFSET + TLS1_AD_UNKNOWN_CA:
+      return "bad_certificate";
+    default:
+      return "protocol";
+  }
+}
 
 std::string describe_handshake_failure(SSL* ssl, unsigned long openssl_error) {
   const Sides sides = sides_of(ssl);

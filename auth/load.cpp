@@ -67,18 +67,26 @@ tl::unexpected<Error> holds_no(std::string_view what, const std::string& path, c
   const std::string& text = content.text;
   const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
   if (text.empty()) return fail(tried, path, "the file is empty", "was it written to the end?");
+  const bool list = what == "CRL";
   if (text.front() == '\x30') {
-    return fail(tried, path, "it is in DER form", "convert it: openssl x509 -inform der (or openssl pkey)");
+    return fail(tried, path, "it is in DER form",
+                list ? "convert it: openssl crl -inform der -in " + path + " -out FILE"
+                     : "convert it: openssl x509 -inform der (or openssl pkey)");
   }
   if (!has("-----BEGIN "))
     return fail(tried, path, "it is not a PEM file", "it should begin with -----BEGIN");
   if (has("CERTIFICATE REQUEST")) {
     return fail(tried, path, "it holds a certificate request", "have it signed by the CA first");
   }
+  if (list) {
+    return fail(tried, path, has("BEGIN CERTIFICATE") ? "it holds a certificate" : "it holds no CRL",
+                "a CRL begins with -----BEGIN X509 CRL-----");
+  }
   if (has("PRIVATE KEY"))
     return fail(tried, path, "it holds a private key", "are certificate and key swapped?");
   if (has("BEGIN CERTIFICATE"))
     return fail(tried, path, "it holds a certificate", "are certificate and key swapped?");
+  if (has("BEGIN X509 CRL")) return fail(tried, path, "it holds a CRL", "are CA and CRL swapped?");
   return fail(tried, path, "it holds neither certificate nor key", "is this the right file?");
 }
 
@@ -113,6 +121,26 @@ Result<std::vector<X509Ptr>> load_certificates(const std::string& path) {
   }
   if (certificates.empty()) return holds_no("certificate", path, *content);
   return certificates;
+}
+
+Result<std::vector<X509CrlPtr>> load_crls(const std::string& path) {
+  auto content = read_file("CRL", path);
+  if (!content) return tl::unexpected(content.error());
+  const BioPtr bio = memory_of(*content);
+  std::vector<X509CrlPtr> lists;
+  ERR_clear_error();
+  while (X509_CRL* list = PEM_read_bio_X509_CRL(bio.get(), nullptr, no_passphrase, nullptr)) {
+    lists.emplace_back(list);
+  }
+  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  const std::string why = take_openssl_error();
+  if (!at_end) {
+    return fail("use CRL", path,
+                "CRL " + std::to_string(lists.size() + 1) + " in it is damaged (" + why + ")",
+                "fetch it again from the CA");
+  }
+  if (lists.empty()) return holds_no("CRL", path, *content);
+  return lists;
 }
 
 Result<EvpPkeyPtr> load_key(const std::string& path) {

@@ -15,6 +15,9 @@ namespace farport::auth {
 /// All certificates of a PEM file, in order; at least one.
 [[nodiscard]] Result<std::vector<X509Ptr>> load_certificates(const std::string& path);
 
+/// All revocation lists of a PEM file, in order; at least one.
+[[nodiscard]] Result<std::vector<X509CrlPtr>> load_crls(const std::string& path);
+
 /// The private key of a PEM file, unencrypted.
 [[nodiscard]] Result<EvpPkeyPtr> load_key(const std::string& path);
 

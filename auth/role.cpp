@@ -69,7 +69,9 @@ class RoleMaker {
       const Result<void> added = add_matching(role.permissions, pattern, rule.name);
       if (!added) return added;
     }
-    if (role.permissions.empty()) return fail("use the role", rule.name, "it has no command");
+    if (role.permissions.empty() && !rule.none) {
+      return fail("use the role", rule.name, "it has no command", "if none is meant: commands = []");
+    }
     roles_.push_back(std::move(role));
     return {};
   }

@@ -13,6 +13,7 @@ struct RoleRule {
   std::string name;
   std::vector<std::string> includes;  ///< Roles whose commands are in this one too.
   std::vector<std::string> commands;  ///< Names of permissions; a `*` stands for any letters.
+  bool none{};                        ///< Meant to have none: for those who only read the agent's metrics.
 };
 
 /// Who a grant is for. A certificate must have one name of every list that is not empty.

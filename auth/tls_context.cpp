@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <openssl/err.h>
 
+#include "auth/crl.hpp"
 #include "auth/load.hpp"
 
 namespace farport::auth {
@@ -61,7 +62,8 @@ Result<void> use_trust_anchors(SSL_CTX* context, const TlsFiles& files, Side sid
     // Tells clients which CA their certificate should come from (RFC 8446 section 4.2.4).
     if (side == Side::server) SSL_CTX_add_client_CA(context, anchor.get());
   }
-  return {};
+  if (files.crl.empty()) return {};
+  return use_crls(store, *anchors, files);
 }
 
 Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {

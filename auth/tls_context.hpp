@@ -10,9 +10,10 @@ namespace farport::auth {
 
 /// Paths of PEM files.
 struct TlsFiles {
-  std::string cert;  ///< Our certificate, then its intermediates.
-  std::string key;   ///< Its private key, unencrypted. May be the same file.
-  std::string ca;    ///< Trust anchors for the other side's certificate; each one in it is trusted as it is.
+  std::string cert;   ///< Our certificate, then its intermediates.
+  std::string key;    ///< Its private key, unencrypted. May be the same file.
+  std::string ca;     ///< Trust anchors for the other side's certificate; each one in it is trusted as it is.
+  std::string crl{};  ///< Lists of revoked certificates; empty: none is revoked.
 };
 
 /// Which side of TLS a certificate is used on: the agent accepts and is the server, the mirror dials.
@@ -22,7 +23,8 @@ enum class Side { server, client };
 /// client's. ALPN: "h2" where the client offers it; a client that offers none is raw; one that offers only
 /// others is refused with no_application_protocol (RFC 7301 section 3.2). No tickets, no resumption, no early
 /// data. Errors name the file, what is wrong with it and what to do; a certificate of ours that is expired,
-/// not yet valid, not a server's, or not the key's is one.
+/// not yet valid, not a server's, or not the key's is one. With files.crl, peers' certificates are looked for
+/// in the lists as use_crls() says.
 [[nodiscard]] Result<SslCtxPtr> make_server_context(const TlsFiles& files);
 
 /// The context of a mirror, which offers "h2". Peers must show a certificate that chains to files.ca and may
@@ -41,5 +43,7 @@ enum class Side { server, client };
 /// appendix E.1.2): this explains that failure too.
 /// "the agent's certificate is for orders.example, not 10.0.0.2; use --server-name orders.example"
 [[nodiscard]] std::string describe_handshake_failure(SSL* ssl, unsigned long openssl_error);
+/// The same for counting: "closed", "no_certificate", "bad_certificate" (either side's), or "protocol".
+[[nodiscard]] std::string_view kind_of_handshake_failure(unsigned long openssl_error);
 
 }  // namespace farport::auth

@@ -62,7 +62,7 @@ int can_i(const config::CanISettings& settings) {
   transport::Loop loop;
   bool all_allowed = true;
   for (const router::MirroredAgent& agent : *agents) {
-    const auto answers = loop.run(router::ask_agent(loop, agent.address, agent.context.get(), path));
+    const auto answers = loop.run(router::ask_agent(loop, agent.address, agent.credentials->context(), path));
     if (!answers) return report(answers.error());
     for (const router::AgentAnswer& answer : *answers) {
       const auto rows = router::access_from_json(answer.body);

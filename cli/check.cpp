@@ -10,6 +10,7 @@
 #include "auth/subject.hpp"
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
+#include "cli/confine.hpp"
 #include "config/resolve.hpp"
 #include "config/values.hpp"
 #include "transport/socket.hpp"
@@ -38,7 +39,7 @@ class Report {
 };
 
 auth::TlsFiles files_of(const config::TlsFiles& tls) {
-  return {tls.cert, tls.key, tls.ca};
+  return {tls.cert, tls.key, tls.ca, tls.crl};
 }
 
 void check_directory(Report& report, const std::string& what, const std::string& path, int access) {
@@ -63,7 +64,24 @@ void check_policy(Report& report, const auth::PolicyRules& rules) {
   }
 }
 
+/// What the agent would give up here.
+void check_confinement(Report& report, const config::ServeSettings& settings) {
+  if (settings.confinement.mode == "off") {
+    return report.add(Level::warning, "the agent isn't confined: it is switched off");
+  }
+  const confinement::Confinement foreseen = confinement::foresee(needs_of(settings));
+  for (const std::string& item : foreseen.in_force) report.add(Level::ok, item);
+  const bool required = settings.confinement.mode == "required";
+  for (const std::string& item : foreseen.missing) {
+    report.add(required ? Level::problem : Level::warning, item);
+  }
+}
+
 void check_agent(Report& report, const config::ServeSettings& settings) {
+  // What follows is looked at as that user.
+  const Result<void> unprivileged = become_user(settings);
+  if (!unprivileged) return report.add(Level::problem, unprivileged.error().message());
+  if (!settings.confinement.user.empty()) report.add(Level::ok, "runs as user " + settings.confinement.user);
   for (const config::Address& address : settings.listen)
     report.add(Level::ok, "listens on " + to_string(address));
   if (settings.insecure_loopback) {
@@ -81,6 +99,7 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
     check_directory(report, "runtimes dial in at " + path + ": the directory",
                     std::filesystem::path(path).parent_path(), W_OK | X_OK);
   }
+  check_confinement(report, settings);
 }
 
 void check_mirror(Report& report, const config::ConnectSettings& settings) {

@@ -2,12 +2,16 @@
 #include <csignal>
 #include <cstdio>
 
+#include <fcntl.h>
+
 #include "base/log.hpp"
 #include "cli/commands.hpp"
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
+#include "cli/session_times.hpp"
 #include "transport/signals.hpp"
 #include "transport/timer.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace farport::cli {
 namespace {
@@ -33,6 +37,12 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Eve
   co_return Result<void>{};
 }
 
+/// Whether a terminal controls this process: SIGHUP then means that it has gone.
+bool has_terminal() {
+  const transport::UniqueFd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  return terminal.get() >= 0;
+}
+
 }  // namespace
 
 int connect(const config::ConnectSettings& settings) {
@@ -46,6 +56,7 @@ int connect(const config::ConnectSettings& settings) {
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir};
+  mirror_settings.times = session_times(settings.session);
   for (const config::NamedSocket& socket : settings.sockets) {
     mirror_settings.sockets.push_back({socket.name, socket.path});
   }
@@ -55,8 +66,16 @@ int connect(const config::ConnectSettings& settings) {
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
   MirrorView view(kind);
   transport::Event stop(loop);
-  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { stop.set(); });
+  const bool terminal = has_terminal();
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
+    if (number == SIGHUP && !terminal) {
+      mirror.reload_certificates();
+    } else {
+      stop.set();
+    }
+  });
   const Result<void> shown = loop.run(show(mirror, view, stop));
+  loop.run(mirror.leave());
   view.end();
   return shown ? kSuccess : report(shown.error());
 }

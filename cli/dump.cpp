@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/remotes.hpp"
+#include "cli/session_times.hpp"
 #include "router/dump_receiver.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/signals.hpp"
@@ -28,7 +29,8 @@ struct Target {
 };
 
 Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted) {
-  const auto answers = co_await router::ask_agent(loop, agent.address, agent.context.get(), "/v1/runtimes");
+  const auto answers =
+      co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
   const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
   if (!addresses) co_return tl::unexpected(addresses.error());
@@ -70,50 +72,71 @@ std::string default_path(const router::Runtime& runtime) {
   return fmt::format("{}_{}.dmp", name, time);
 }
 
-Task<Result<std::string>> dump_into(router::AgentSession& session, router::Runtime runtime,
+Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runtime runtime,
                                     config::DumpCommandSettings settings, ProgressBar& bar) {
   const router::DumpRequest request{*ipc::dump_type_named(settings.type), 0};
   router::OnDumpProgress on_progress = [&bar](const router::DumpProgress& progress) { bar.show(progress); };
   if (settings.stay) {
-    auto left = co_await router::leave_dump(session, runtime.id, request, std::move(on_progress));
+    auto left = co_await router::leave_dump(dialler, runtime.id, request, std::move(on_progress));
     co_return left;
   }
   std::error_code error;
   const std::string wanted = settings.output.empty() ? default_path(runtime) : settings.output;
   const std::string path = std::filesystem::absolute(wanted, error).lexically_normal().string();
-  const auto size = co_await router::receive_dump(session, runtime.id, request, path, std::move(on_progress));
+  const auto size = co_await router::receive_dump(dialler, runtime.id, request, path, std::move(on_progress));
   if (!size) co_return tl::unexpected(size.error());
   co_return path;
 }
 
-Task<Result<std::string>> take(transport::Loop& loop, const router::MirroredAgent& agent,
-                               const config::DumpCommandSettings& settings, ProgressBar& bar) {
-  const auto target = co_await find_runtime(loop, agent, settings.runtime);
+/// What is done in each session: asks which agent this is, so that the dump can be resumed there.
+Task<void> learn_instance(router::AgentSession& session) {
+  const auto answer = session.request("GET", "/v1/runtimes", false);
+  if (answer == nullptr) co_return;
+  const transport::IoStatus head = co_await answer->head_received();
+  if (head == transport::IoStatus::ok) session.learn_instance(answer->head());
+}
+
+/// A dump under way: what carries it outlives the work, so that the agent can be told when it is cancelled.
+struct Taking {
+  transport::Loop& loop;
+  Log log;
+  const router::MirroredAgent& agent;
+  const config::DumpCommandSettings& settings;
+  ProgressBar bar{};
+  std::optional<router::CredentialWatch> credentials{};
+  std::optional<router::AgentDialler> dialler{};
+  Task<void> dialling{};
+};
+
+Task<Result<std::string>> take(Taking& taking) {
+  const router::AgentAddress& agent = taking.agent.address;
+  const auto target = co_await find_runtime(taking.loop, taking.agent, taking.settings.runtime);
   if (!target) co_return tl::unexpected(target.error());
-  const std::string name = agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
-  const auto session = co_await router::AgentSession::dial(loop, target->address, name, agent.context.get());
-  if (!session) co_return tl::unexpected(session.error());
-  std::optional<Error> ended;
-  Task<void> carrying = [](router::AgentSession& carried, std::optional<Error>& why) -> Task<void> {
-    why = co_await carried.run();
-  }(**session, ended);
-  carrying.start();
-  auto path = co_await dump_into(**session, target->runtime, settings, bar);
-  if (!path && path.error().code == 0 && ended) co_return tl::unexpected(*ended);
+  const std::string name = agent.server_name.empty() ? agent.host : agent.server_name;
+  const router::AgentDialler::Target at{target->address, name};
+  taking.credentials.emplace(taking.loop, taking.log, taking.agent.credentials);
+  taking.dialler.emplace(taking.loop, taking.log, at, *taking.credentials,
+                         session_times(taking.settings.session));
+  router::AgentDialler::OnEnd on_end = [&taking](const Error& why) { taking.bar.interrupted(why.message()); };
+  taking.dialling = taking.dialler->run(learn_instance, std::move(on_end));
+  taking.dialling.start();
+  auto path = co_await dump_into(*taking.dialler, target->runtime, taking.settings, taking.bar);
   co_return path;
 }
 
 /// Runs until the dump is there or somebody ends it.
-Task<std::optional<Result<std::string>>> take_or_stop(Task<Result<std::string>> work,
-                                                      transport::Event& over) {
+Task<std::optional<Result<std::string>>> take_or_stop(Taking& taking, transport::Event& over) {
   std::optional<Result<std::string>> result;
-  Task<void> working = [](Task<Result<std::string>> taking, std::optional<Result<std::string>>& into,
+  Task<void> working = [](Taking& work, std::optional<Result<std::string>>& into,
                           transport::Event& done) -> Task<void> {
-    into = co_await taking;
+    into = co_await take(work);
     done.set();
-  }(std::move(work), result, over);
+  }(taking, result, over);
   working.start();
   if (!result) co_await over.wait();
+  working.reset();
+  taking.dialling.reset();
+  if (taking.dialler) co_await taking.dialler->leave();
   co_return result;
 }
 
@@ -123,11 +146,11 @@ int dump(const config::DumpCommandSettings& settings) {
   const auto agents = agents_of({settings.remote});
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
-  ProgressBar bar;
   transport::Event over(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&over](int) { over.set(); });
-  const auto path = loop.run(take_or_stop(take(loop, agents->front(), settings, bar), over));
-  bar.end();
+  Taking taking{loop, make_silent_log(), agents->front(), settings};
+  const auto path = loop.run(take_or_stop(taking, over));
+  taking.bar.end();
   if (!path) {
     std::fputs("farport: the dump is cancelled, nothing of it is left\n", stderr);
     return kInterrupted;

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "config/resolve.hpp"
+#include "confinement/confinement.hpp"
 
 namespace farport::cli {
 namespace {
@@ -48,6 +49,7 @@ int dispatch(CommandLine line) {
 int main(int argc, char** argv) {
   // A broken pipe is an error value of the write that meets it.
   std::signal(SIGPIPE, SIG_IGN);
+  farport::confinement::hide_memory();
   try {
     return farport::cli::dispatch(farport::cli::parse_command_line(argc, argv));
   } catch (const farport::cli::CommandLineDone& done) {

@@ -47,6 +47,8 @@ void add_common(CLI::App* command, config::Flags& flags) {
   add_value(command, "--tls-key", flags.tls_key, "Its private key, PEM [FARPORT_TLS_KEY]", "FILE");
   add_value(command, "--tls-ca", flags.tls_ca, "The CA of the other side's certificate, PEM [FARPORT_TLS_CA]",
             "FILE");
+  add_value(command, "--tls-crl", flags.tls_crl,
+            "Revoked certificates of the other side, a CRL of each CA, PEM [FARPORT_TLS_CRL]", "FILE");
   add_value(command, "--log-level", flags.log_level,
             "trace, debug, info, warn, error or off [FARPORT_LOG_LEVEL]", "LEVEL");
   add_value(command, "--log-format", flags.log_format, "text or json [FARPORT_LOG_FORMAT]", "FORMAT");
@@ -68,6 +70,8 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
             "Let a suspended runtime run when nobody has come for it in that time, such as 30s "
             "[FARPORT_RESUME_AFTER]",
             "DURATION");
+  add_value(command, "--drain", flags.drain,
+            "How long what runs may go on once the agent is to stop [FARPORT_DRAIN; 10s]", "DURATION");
   add_list(command, "--allow-cn", flags.allow_cn,
            "Give certificates with this common name a role (observer, operator, admin, or one of the "
            "configuration's; default observer); may be repeated [FARPORT_ALLOW_CN]",
@@ -81,10 +85,20 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
                     "… every certificate of the CA: --allow-all or --allow-all=ROLE [FARPORT_ALLOW_ALL]");
   add_value(command, "--audit", flags.audit,
             "Where the audit log goes: stderr, syslog, off, or a file [FARPORT_AUDIT; stderr]", "WHERE");
+  add_list(command, "--limit", flags.limit,
+           "One of the configuration's [limits], such as sessions_per_identity=10; may be repeated "
+           "[FARPORT_LIMIT]",
+           "NAME=VALUE");
   add_value(command, "--dump-directory", flags.dump_directory,
             "Directory for dumps that runtimes can write to [FARPORT_DUMP_DIRECTORY; found out]", "DIR");
   add_value(command, "--dump-runtime-directory", flags.dump_runtime_directory,
             "Where runtimes see that directory, if elsewhere [FARPORT_DUMP_RUNTIME_DIRECTORY]", "DIR");
+  add_value(command, "--user", flags.user,
+            "As root: become this user before anything is opened but ports [FARPORT_USER]", "NAME[:GROUP]");
+  add_value(command, "--confine", flags.confine,
+            "Give up what isn't needed: auto (what is possible), required (or don't start), off "
+            "[FARPORT_CONFINE; auto]",
+            "MODE");
   add_value(
       command, "--insecure-loopback", flags.insecure_loopback,
       "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",
@@ -95,6 +109,17 @@ void add_server_name(CLI::App* command, config::Flags& flags) {
   add_value(command, "--server-name", flags.server_name,
             "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]",
             "NAME");
+}
+
+void add_session_flags(CLI::App* command, config::Flags& flags) {
+  add_value(command, "--grace", flags.grace,
+            "How long diagnostic connections wait for a broken session to come back [FARPORT_GRACE; 30s]",
+            "DURATION");
+  add_value(command, "--ping-interval", flags.ping_interval,
+            "How often to ask whether the other side is there [FARPORT_PING_INTERVAL; 5s]", "DURATION");
+  add_value(command, "--ping-timeout", flags.ping_timeout,
+            "How long it may be silent then, before the session is broken [FARPORT_PING_TIMEOUT; 5s]",
+            "DURATION");
 }
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
@@ -139,6 +164,7 @@ struct Parser {
     serve = add_command(app, "serve", "The agent, beside the runtimes: offers them over mutual TLS",
                         kServeAbout, kServeExamples);
     add_agent_flags(serve, line.flags);
+    add_session_flags(serve, line.flags);
     add_common(serve, line.flags);
 
     connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
@@ -146,12 +172,14 @@ struct Parser {
     add_remotes(connect, line.flags)->required();
     add_mirror_flags(connect, line.flags);
     connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
+    add_session_flags(connect, line.flags);
     add_common(connect, line.flags);
 
     run = add_command(app, "run", "Runs one tool with a private mirror", kRunAbout, kRunExamples);
     add_remotes(run, line.flags);
     add_list(run, "--select", line.flags.select, "Mirror only these: name, pid, id or glob; may be repeated",
              "PATTERN");
+    add_session_flags(run, line.flags);
     add_common(run, line.flags);
 
     ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
@@ -184,6 +212,7 @@ struct Parser {
     add_value(check, "--on", line.flags.runtime_name, "… to a runtime of this name", "NAME");
     add_agent_flags(check, line.flags);
     add_mirror_flags(check, line.flags);
+    add_session_flags(check, line.flags);
     add_common(check, line.flags);
   }
 
@@ -201,6 +230,7 @@ struct Parser {
     dump->add_flag("--stay", line.flags.stay,
                    "Leave it where the runtime has written it, and print its path there");
     add_server_name(dump, line.flags);
+    add_session_flags(dump, line.flags);
     add_common(dump, line.flags);
   }
 

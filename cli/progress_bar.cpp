@@ -53,6 +53,13 @@ void ProgressBar::show(const router::DumpProgress& progress) {
   shown_ = true;
 }
 
+void ProgressBar::interrupted(const std::string& why) {
+  if (told_ == why) return;
+  end();
+  std::fprintf(stderr, "farport: %s; dialling again\n", why.c_str());
+  told_ = why;
+}
+
 void ProgressBar::end() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
   shown_ = false;

@@ -25,12 +25,15 @@ class ProgressBar {
  public:
   ProgressBar();
   void show(const router::DumpProgress& progress);
+  /// Says that nothing comes for the moment, and why.
+  void interrupted(const std::string& why);
   /// Takes the line away.
   void end();
 
  private:
   bool terminal_;
   bool shown_ = false;
+  std::string told_;  ///< Why it was interrupted last.
   DumpRate rate_;
 };
 

@@ -37,7 +37,8 @@ void add_lists(Listing& listing, const std::vector<router::AgentAnswer>& answers
 transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Listing listing;
   for (const router::MirroredAgent& agent : agents) {
-    const auto answers = co_await router::ask_agent(loop, agent.address, agent.context.get(), "/v1/runtimes");
+    const auto answers =
+        co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
     if (!answers) listing.failures.push_back(answers.error());
     if (answers) add_lists(listing, *answers);
   }

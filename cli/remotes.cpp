@@ -1,17 +1,34 @@
 #include "cli/remotes.hpp"
 
-#include "auth/tls_context.hpp"
+#include <algorithm>
 
 namespace farport::cli {
+namespace {
+
+bool same(const auth::TlsFiles& files, const config::TlsFiles& others) {
+  return files.cert == others.cert && files.key == others.key && files.ca == others.ca &&
+         files.crl == others.crl;
+}
+
+}  // namespace
 
 Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::RemoteSettings>& remotes) {
   std::vector<router::MirroredAgent> agents;
   for (const config::RemoteSettings& remote : remotes) {
-    auto context = auth::make_client_context({remote.tls.cert, remote.tls.key, remote.tls.ca});
-    if (!context) return tl::unexpected(context.error());
-    const std::shared_ptr<SSL_CTX> shared(std::move(*context));
+    const config::TlsFiles& tls = remote.tls;
+    const auto known = std::find_if(agents.begin(), agents.end(), [&](const router::MirroredAgent& agent) {
+      return same(agent.credentials->files(), tls);
+    });
+    auth::TlsCredentialsPtr credentials;
+    if (known != agents.end()) {
+      credentials = known->credentials;
+    } else {
+      auto loaded = auth::TlsCredentials::load({tls.cert, tls.key, tls.ca, tls.crl}, auth::Side::client);
+      if (!loaded) return tl::unexpected(loaded.error());
+      credentials = std::move(*loaded);
+    }
     for (const config::Address& address : remote.addresses) {
-      agents.push_back({{address.host, address.port, remote.server_name}, shared, remote.select});
+      agents.push_back({{address.host, address.port, remote.server_name}, credentials, remote.select});
     }
   }
   return agents;

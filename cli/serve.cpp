@@ -1,9 +1,11 @@
 // farport serve: the agent.
 #include <csignal>
 
-#include "auth/tls_context.hpp"
+#include "base/descriptors.hpp"
 #include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
+#include "cli/confine.hpp"
+#include "cli/session_times.hpp"
 #include "router/agent.hpp"
 #include "transport/signals.hpp"
 
@@ -12,24 +14,42 @@ namespace {
 
 using transport::Loop;
 
-Result<std::vector<transport::Address>> resolve_all(Loop& loop,
-                                                    const std::vector<config::Address>& addresses) {
+Result<std::vector<transport::Address>> resolve_all(const std::vector<config::Address>& addresses) {
   std::vector<transport::Address> all;
   for (const config::Address& address : addresses) {
-    const auto resolved = loop.run(transport::resolve(loop, address.host, address.port));
+    // Without the thread pool: threads that run already could not be confined.
+    const auto resolved = transport::resolve_here(address.host, address.port);
     if (!resolved) return tl::unexpected(resolved.error());
     all.insert(all.end(), resolved->begin(), resolved->end());
   }
   return all;
 }
 
-Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSettings& settings) {
+router::LimitSettings limit_settings(const config::LimitSettings& limits) {
+  router::LimitSettings values;
+  values.sessions = limits.sessions;
+  values.sessions_per_identity = limits.sessions_per_identity;
+  values.handshakes = limits.handshakes;
+  values.connections_per_session = limits.connections_per_session;
+  values.connections_per_identity = limits.connections_per_identity;
+  values.requests_per_second = limits.requests_per_second;
+  values.head_bytes = limits.head_size;
+  values.message_bytes = limits.message_size;
+  values.buffered_bytes = limits.buffered_bytes;
+  values.handshake = limits.handshake_timeout;
+  values.first_message = limits.first_message_timeout;
+  values.idle = limits.idle_timeout;
+  values.session_lifetime = limits.session_lifetime;
+  return values;
+}
+
+Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
   router::AgentSettings agent;
-  auto listen = resolve_all(loop, settings.listen);
+  auto listen = resolve_all(settings.listen);
   if (!listen) return tl::unexpected(listen.error());
   agent.listen = std::move(*listen);
   if (settings.insecure_loopback) {
-    const auto plain = resolve_all(loop, {*settings.insecure_loopback});
+    const auto plain = resolve_all({*settings.insecure_loopback});
     if (!plain) return tl::unexpected(plain.error());
     agent.insecure_loopback = plain->front();
     if (!agent.insecure_loopback->is_loopback()) {
@@ -46,14 +66,16 @@ Result<router::AgentSettings> agent_settings(Loop& loop, const config::ServeSett
                 settings.dump.keep_free_bytes};
   agent.dial_in = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;
-  agent.handshake_limit = settings.handshake_timeout;
-  agent.first_message_limit = settings.first_message_timeout;
+  agent.limits = limit_settings(settings.limits);
+  agent.session = session_times(settings.session);
+  agent.drain_limit = settings.drain;
   return agent;
 }
 
-Result<auth::SslCtxPtr> server_context(const config::ServeSettings& settings) {
-  if (settings.listen.empty()) return auth::SslCtxPtr{};
-  return auth::make_server_context({settings.tls.cert, settings.tls.key, settings.tls.ca});
+Result<auth::TlsCredentialsPtr> server_credentials(const config::ServeSettings& settings) {
+  if (settings.listen.empty()) return auth::TlsCredentialsPtr{};
+  const config::TlsFiles& tls = settings.tls;
+  return auth::TlsCredentials::load({tls.cert, tls.key, tls.ca, tls.crl}, auth::Side::server);
 }
 
 }  // namespace
@@ -65,16 +87,20 @@ int serve(const config::ServeSettings& settings) {
     (*log)->error("{}", error.message());
     return exit_code;
   };
-  auto context = server_context(settings);
-  if (!context) return fatal(context.error(), kUsage);
+  const Result<void> unprivileged = become_user(settings);
+  if (!unprivileged) return fatal(unprivileged.error(), kUsage);
+  confinement::forbid_core_dumps();
+  auto credentials = server_credentials(settings);
+  if (!credentials) return fatal(credentials.error(), kUsage);
   auto policy = auth::Policy::make(settings.policy);
   if (!policy) return fatal(policy.error(), kUsage);
+  raise_descriptor_limit();
   Loop loop;
   auto audit = router::Audit::open(loop, *log, settings.audit);
   if (!audit) return fatal(audit.error(), kFailure);
-  auto prepared = agent_settings(loop, settings);
+  auto prepared = agent_settings(settings);
   if (!prepared) return fatal(prepared.error(), kFailure);
-  router::Agent agent(loop, *log, std::move(*prepared), std::move(*context), std::move(*policy),
+  router::Agent agent(loop, *log, std::move(*prepared), std::move(*credentials), std::move(*policy),
                       std::move(*audit));
   const Result<void> listening = agent.listen();
   if (!listening) return fatal(listening.error(), kFailure);
@@ -82,7 +108,12 @@ int serve(const config::ServeSettings& settings) {
     (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     agent.stop();
   });
-  const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) { agent.reopen_audit(); });
+  const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) {
+    agent.reopen_audit();
+    agent.reload_certificates();
+  });
+  const Result<void> confined = confine_agent(settings, *log);
+  if (!confined) return fatal(confined.error(), kFailure);
   release_idle_memory();
   loop.run(agent.run());
   return kSuccess;

@@ -18,6 +18,7 @@ const Schema<TlsFiles>& tls_schema() {
       {"cert", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.cert); }},
       {"key", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.key); }},
       {"ca", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.ca); }},
+      {"crl", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.crl); }},
   };
   return schema;
 }
@@ -73,12 +74,36 @@ const Schema<DumpSettings>& dump_schema() {
   return schema;
 }
 
-const Schema<File>& limits_schema() {
+const Schema<ConfinementSettings>& confinement_schema() {
+  static const Schema<ConfinementSettings> schema{
+      {"user", [](Reader& r, const toml::node& n, ConfinementSettings& c) { r.text(n, c.user); }},
+      {"mode",
+       [](Reader& r, const toml::node& n, ConfinementSettings& c) {
+         r.choice(n, c.mode, {"auto", "required", "off"});
+       }},
+  };
+  return schema;
+}
+
+/// Numbers stand for themselves, sizes and durations are strings.
+void read_limits(Reader& reader, const toml::node& node, File& file) {
+  reader.free_table(node, [&](const std::string& name, const toml::node& value) {
+    std::vector<std::string> words;
+    reader.words(value, words);
+    if (words.size() != 1) return;
+    const Result<void> set = set_limit(file.limits, name, words.front());
+    if (!set) reader.problem(value.source(), set.error().message());
+  });
+}
+
+const Schema<File>& session_schema() {
   static const Schema<File> schema{
-      {"handshake_timeout",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.handshake_timeout); }},
-      {"first_message_timeout",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.first_message_timeout); }},
+      {"grace", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.grace); }},
+      {"ping_interval",
+       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_interval); }},
+      {"ping_timeout",
+       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_timeout); }},
+      {"drain", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.drain); }},
   };
   return schema;
 }
@@ -124,7 +149,10 @@ const Schema<File>& file_schema() {
       {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
       {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
       {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
-      {"limits", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, limits_schema(), f); }},
+      {"confinement", [](Reader& r, const toml::node& n,
+                         File& f) { read_table(r, n, confinement_schema(), f.confinement); }},
+      {"limits", read_limits},
+      {"session", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, session_schema(), f); }},
       {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
       {"remotes", read_remotes},
   };

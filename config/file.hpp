@@ -25,8 +25,10 @@ struct File {
   std::vector<auth::Grant> grants;
   std::string audit = "stderr";
   DumpSettings dump;
-  Milliseconds handshake_timeout{10'000};
-  Milliseconds first_message_timeout{10'000};
+  ConfinementSettings confinement;
+  LimitSettings limits;
+  SessionSettings session;
+  Milliseconds drain{10'000};
   std::string socket_dir;
   std::map<std::string, RemoteSettings> remotes;
 };

@@ -12,7 +12,11 @@ using auth::RuntimeFilter;
 const Schema<RoleRule>& role_schema() {
   static const Schema<RoleRule> schema{
       {"includes", [](Reader& r, const toml::node& n, RoleRule& role) { r.texts(n, role.includes); }},
-      {"commands", [](Reader& r, const toml::node& n, RoleRule& role) { r.texts(n, role.commands); }},
+      {"commands",
+       [](Reader& r, const toml::node& n, RoleRule& role) {
+         r.texts(n, role.commands);
+         role.none = role.commands.empty();
+       }},
   };
   return schema;
 }

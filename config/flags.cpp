@@ -38,6 +38,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.tls_cert, "FARPORT_TLS_CERT");
   one(flags.tls_key, "FARPORT_TLS_KEY");
   one(flags.tls_ca, "FARPORT_TLS_CA");
+  one(flags.tls_crl, "FARPORT_TLS_CRL");
   many(flags.listen, "FARPORT_LISTEN");
   one(flags.insecure_loopback, "FARPORT_INSECURE_LOOPBACK");
   many(flags.search, "FARPORT_SEARCH");
@@ -53,8 +54,15 @@ void take_environment(Flags& flags, const Environment& environment) {
     if (flags.allow_all == "1" || flags.allow_all == "true") flags.allow_all = "";
   }
   one(flags.audit, "FARPORT_AUDIT");
+  many(flags.limit, "FARPORT_LIMIT");
   one(flags.dump_directory, "FARPORT_DUMP_DIRECTORY");
   one(flags.dump_runtime_directory, "FARPORT_DUMP_RUNTIME_DIRECTORY");
+  one(flags.grace, "FARPORT_GRACE");
+  one(flags.ping_interval, "FARPORT_PING_INTERVAL");
+  one(flags.ping_timeout, "FARPORT_PING_TIMEOUT");
+  one(flags.drain, "FARPORT_DRAIN");
+  one(flags.user, "FARPORT_USER");
+  one(flags.confine, "FARPORT_CONFINE");
   one(flags.server_name, "FARPORT_SERVER_NAME");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");

@@ -16,6 +16,7 @@ struct Flags {
   std::optional<std::string> tls_cert;
   std::optional<std::string> tls_key;
   std::optional<std::string> tls_ca;
+  std::optional<std::string> tls_crl;
 
   std::vector<std::string> listen;
   std::optional<std::string> insecure_loopback;
@@ -28,8 +29,16 @@ struct Flags {
   std::vector<std::string> allow_uri;
   std::optional<std::string> allow_all;  ///< The role; empty: the default one.
   std::optional<std::string> audit;
+  std::vector<std::string> limit;  ///< NAME=VALUE.
   std::optional<std::string> dump_directory;
   std::optional<std::string> dump_runtime_directory;
+  std::optional<std::string> user;
+  std::optional<std::string> confine;
+
+  std::optional<std::string> grace;
+  std::optional<std::string> ping_interval;
+  std::optional<std::string> ping_timeout;
+  std::optional<std::string> drain;
 
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
   std::optional<std::string> server_name;

@@ -58,10 +58,21 @@ class Resolver {
 
   [[nodiscard]] TlsFiles tls(const TlsFiles& from_file) const {
     return {flags_.tls_cert.value_or(from_file.cert), flags_.tls_key.value_or(from_file.key),
-            flags_.tls_ca.value_or(from_file.ca)};
+            flags_.tls_ca.value_or(from_file.ca), flags_.tls_crl.value_or(from_file.crl)};
   }
   [[nodiscard]] LogSettings log() const {
     return {flags_.log_level.value_or(file_.log.level), flags_.log_format.value_or(file_.log.format)};
+  }
+
+  void take_duration(const std::optional<std::string>& flag, Milliseconds& into) {
+    if (flag) into = parsed(*flag, parse_duration).value_or(into);
+  }
+  SessionSettings session() {
+    SessionSettings session = file_.session;
+    take_duration(flags_.grace, session.grace);
+    take_duration(flags_.ping_interval, session.ping_interval);
+    take_duration(flags_.ping_timeout, session.ping_timeout);
+    return session;
   }
 
   void require_tls(const TlsFiles& tls, const std::string& what_for) {
@@ -89,8 +100,10 @@ class Resolver {
       return std::nullopt;
     }
     const TlsFiles& own = remote.tls;
+    // CRLs belong to their CA.
+    const std::string& crl = own.ca.empty() && own.crl.empty() ? file_.tls.crl : own.crl;
     remote.tls = tls({own.cert.empty() ? file_.tls.cert : own.cert, own.key.empty() ? file_.tls.key : own.key,
-                      own.ca.empty() ? file_.tls.ca : own.ca});
+                      own.ca.empty() ? file_.tls.ca : own.ca, crl});
     if (flags_.server_name) remote.server_name = *flags_.server_name;
     if (!flags_.select.empty()) remote.select = flags_.select;
     require_tls(remote.tls, text);
@@ -188,9 +201,20 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.dump = file.dump;
   if (flags.dump_directory) settings.dump.directory = absolute(*flags.dump_directory);
   if (flags.dump_runtime_directory) settings.dump.runtime_directory = *flags.dump_runtime_directory;
+  settings.confinement = file.confinement;
+  if (flags.user) settings.confinement.user = *flags.user;
+  if (flags.confine) {
+    settings.confinement.mode = resolver.parsed(*flags.confine, parse_confinement).value_or("");
+  }
   settings.rescan = file.rescan;
-  settings.handshake_timeout = file.handshake_timeout;
-  settings.first_message_timeout = file.first_message_timeout;
+  settings.limits = file.limits;
+  for (const std::string& limit : flags.limit) {
+    const Result<void> set = set_limit(settings.limits, limit);
+    if (!set) resolver.problem(set.error().message());
+  }
+  settings.session = resolver.session();
+  settings.drain = file.drain;
+  resolver.take_duration(flags.drain, settings.drain);
   if (resolver.ok()) check_serve(resolver, settings);
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
@@ -206,6 +230,7 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   settings.sockets = resolver.many<NamedSocket>(flags.socket, parse_named_socket, {});
   settings.tools = resolver.many<NamedSocket>(flags.to, parse_tool_socket, {});
   settings.json = flags.json;
+  settings.session = resolver.session();
   settings.log = resolver.log();
   settings.log_level_given = flags.log_level.has_value() || resolver.file().has_log_level;
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
@@ -236,6 +261,7 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;
+  settings.session = resolver.session();
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
@@ -248,6 +274,7 @@ Resolved<RunSettings> resolve_run(const Flags& flags) {
   RunSettings settings;
   settings.remotes = resolver.remotes();
   settings.tool = flags.tool;
+  settings.session = resolver.session();
   settings.log = resolver.log();
   // The log would only disturb the tool's own output.
   if (!flags.log_level && !resolver.file().has_log_level) settings.log.level = "error";

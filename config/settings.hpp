@@ -11,6 +11,7 @@
 
 #include "auth/rules.hpp"
 #include "base/error.hpp"
+#include "config/limits.hpp"
 
 namespace farport::config {
 
@@ -28,6 +29,7 @@ struct TlsFiles {
   std::string cert;
   std::string key;
   std::string ca;
+  std::string crl{};  ///< Not required.
 };
 
 struct LogSettings {
@@ -42,12 +44,25 @@ struct NamedSocket {
   bool operator==(const NamedSocket&) const = default;
 };
 
+/// When a session counts as broken, and what becomes of it then.
+struct SessionSettings {
+  Milliseconds grace{30'000};         ///< How long diagnostic connections wait for the next one.
+  Milliseconds ping_interval{5'000};  ///< How often to ask whether the other side is there.
+  Milliseconds ping_timeout{5'000};   ///< How long it may take to say anything.
+};
+
 /// How dumps are taken.
 struct DumpSettings {
   std::string directory;          ///< Where the agent sees them; empty: found out for each runtime.
   std::string runtime_directory;  ///< Where the runtimes see that directory; empty: at the same path.
   std::uint64_t max_bytes = 64ULL << 30;
   std::uint64_t keep_free_bytes = 256ULL << 20;  ///< Of the file system that a dump is written to.
+};
+
+/// What the agent gives up once it has started.
+struct ConfinementSettings {
+  std::string user;           ///< NAME or NAME:GROUP to become; empty: nobody else.
+  std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
 };
 
 struct ServeSettings {
@@ -62,9 +77,11 @@ struct ServeSettings {
   auth::PolicyRules policy;
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
   DumpSettings dump;
+  ConfinementSettings confinement;
   Milliseconds rescan{5000};
-  Milliseconds handshake_timeout{10'000};
-  Milliseconds first_message_timeout{10'000};
+  LimitSettings limits;
+  SessionSettings session;
+  Milliseconds drain{10'000};  ///< How long what runs may go on once the agent is to stop.
 };
 
 /// An agent, or several behind one name or profile.
@@ -82,6 +99,7 @@ struct ConnectSettings {
   std::vector<NamedSocket> sockets;
   std::vector<NamedSocket> tools;  ///< Sockets of tools that listen; without a name: for every runtime.
   bool json = false;
+  SessionSettings session;
   LogSettings log;
   bool log_level_given = false;  ///< By a flag, the environment or the file.
 };
@@ -103,11 +121,13 @@ struct DumpCommandSettings {
   std::string output;   ///< A file; empty: one is named after the runtime.
   std::string type = "heap";
   bool stay = false;  ///< Leave the dump where the runtime has written it.
+  SessionSettings session;
 };
 
 struct RunSettings {
   std::vector<RemoteSettings> remotes;  ///< Those named before the "--"; may be empty.
   std::vector<std::string> tool;        ///< The tool and its arguments; never empty.
+  SessionSettings session;
   LogSettings log;
   /// A remote that is named in the tool's own arguments, by HOST:PORT or profile.
   std::function<Result<RemoteSettings>(const std::string&)> resolve_remote;

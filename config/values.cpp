@@ -126,6 +126,11 @@ Result<std::string> parse_audit(std::string_view text) {
   return std::filesystem::absolute(std::string(text), error).lexically_normal().string();
 }
 
+Result<std::string> parse_confinement(std::string_view text) {
+  if (text == "auto" || text == "required" || text == "off") return std::string(text);
+  return fail("confine the agent as", text, "there is no such way", "write auto, required or off");
+}
+
 std::string nearest(std::string_view wrong, const std::vector<std::string>& words) {
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(wrong, a) < distance(wrong, b);

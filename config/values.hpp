@@ -39,6 +39,9 @@ struct WithRole {
 /// Where the audit goes: "stderr", "syslog", "off", or a path, which is made absolute.
 [[nodiscard]] Result<std::string> parse_audit(std::string_view text);
 
+/// How the agent confines itself: "auto", "required" or "off".
+[[nodiscard]] Result<std::string> parse_confinement(std::string_view text);
+
 /// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
 

@@ -35,6 +35,8 @@ std::string_view meaning_of(std::uint32_t value) {
       return "the buffer is too small";
     case hresult::kVariableNotFound:
       return "no such environment variable";
+    case hresult::kBusy:
+      return "busy: a limit of the agent was reached";
     case hresult::kAccessDenied:
       return "access denied";
     default:

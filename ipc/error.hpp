@@ -9,7 +9,8 @@
 
 namespace farport::ipc {
 
-/// HRESULTs that runtimes answer with (dotnet/runtime, ds-types.h), and access denied, which farport adds.
+/// HRESULTs that runtimes answer with (dotnet/runtime, ds-types.h), and two that farport adds: access
+/// denied, and busy for a limit that was reached (HRESULT_FROM_WIN32 of ERROR_BUSY).
 namespace hresult {
 inline constexpr std::uint32_t kSuccess = 0;
 inline constexpr std::uint32_t kBadEncoding = 0x80131384;
@@ -24,6 +25,7 @@ inline constexpr std::uint32_t kInvalidArgument = 0x80070057;
 inline constexpr std::uint32_t kInsufficientBuffer = 0x8007007A;
 inline constexpr std::uint32_t kVariableNotFound = 0x800000CB;
 inline constexpr std::uint32_t kAccessDenied = 0x80070005;
+inline constexpr std::uint32_t kBusy = 0x800700AA;
 }  // namespace hresult
 
 /// What an HRESULT means, for people: "access denied (0x80070005)"; "HRESULT 0x8000FFFF" for an unknown one.

@@ -53,18 +53,36 @@ json row_of(const auth::Access& access, std::string_view command, const Runtime*
   return row;
 }
 
+double seconds(transport::Milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+json limits_of(const LimitSettings& limits) {
+  return {{"sessions", limits.sessions},
+          {"sessions_per_identity", limits.sessions_per_identity},
+          {"handshakes", limits.handshakes},
+          {"connections_per_session", limits.connections_per_session},
+          {"connections_per_identity", limits.connections_per_identity},
+          {"requests_per_second", limits.requests_per_second},
+          {"head_size", limits.head_bytes},
+          {"message_size", limits.message_bytes},
+          {"buffered_bytes", limits.buffered_bytes},
+          {"handshake_seconds", seconds(limits.handshake)},
+          {"first_message_seconds", seconds(limits.first_message)},
+          {"idle_seconds", seconds(limits.idle)},
+          {"session_lifetime_seconds", seconds(limits.session_lifetime)}};
+}
+
 }  // namespace
 
 std::string agent_json(const AgentServices& services, const Caller& caller) {
   const auto up = std::chrono::steady_clock::now() - services.started;
-  const json answer = {
-      {"version", kVersion},
-      {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
-      {"identity", auth::describe(*caller.identity)},
-      {"grants", grants_of(*caller.access)},
-      {"roles", roles_of(services.policy)},
-      {"limits",
-       {{"first_message_seconds", std::chrono::duration<double>(services.first_message_limit).count()}}}};
+  const json answer = {{"version", kVersion},
+                       {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
+                       {"identity", auth::describe(*caller.identity)},
+                       {"grants", grants_of(*caller.access)},
+                       {"roles", roles_of(services.policy)},
+                       {"limits", limits_of(services.limits.settings())}};
   return text_of(answer);
 }
 

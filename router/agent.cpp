@@ -5,7 +5,9 @@
 #include "auth/tls_context.hpp"
 #include "base/resident_memory.hpp"
 #include "ipc/error.hpp"
+#include "router/credential_metrics.hpp"
 #include "router/http_status.hpp"
+#include "router/refused.hpp"
 
 namespace farport::router {
 
@@ -20,6 +22,11 @@ constexpr transport::Milliseconds kLinger{5000};
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
 constexpr std::size_t kLingerRead = 1024;
+/// How long a runtime may take to stop a session, and a peer to hear that it is over.
+constexpr transport::Milliseconds kStopLimit{6000};
+/// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
+/// through in order to be refused: a client that may open no more streams just waits.
+constexpr std::uint32_t kOtherStreams = 64;
 
 /// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
 Task<void> linger(transport::Stream& stream) {
@@ -49,32 +56,48 @@ class RawEnd final : public ToolEnd {
   transport::Stream& stream_;
 };
 
+/// Answers a request, and says meanwhile that its session is in use.
+Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
+  const IdleWatch::Use use(idle);
+  co_await api.handle(std::move(request));
+}
+
+constexpr const char* kTooManyHandshakes = "the agent has as many handshakes under way as it takes";
+
 }  // namespace
 
-Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context,
+Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
              auth::Policy policy, std::unique_ptr<Audit> audit)
     : loop_(loop),
       log_(std::move(log)),
       settings_(std::move(settings)),
-      context_(std::move(context)),
+      credentials_(credentials == nullptr
+                       ? nullptr
+                       : std::make_unique<CredentialWatch>(loop, log_, std::move(credentials),
+                                                           settings_.discovery.rescan)),
       policy_(std::move(policy)),
       audit_(std::move(audit)),
       registry_(loop),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
-      services_{loop,
-                log_,
-                policy_,
-                registry_,
-                suspended_,
-                buffers_,
-                *audit_,
-                dumps_,
-                settings_.first_message_limit,
-                std::chrono::steady_clock::now()},
+      resumption_(loop, log_, settings_.session.grace),
+      tracing_(loop, log_, registry_),
+      limits_(settings_.limits),
+      handshakes_(settings_.limits.handshakes),
+      budget_(settings_.limits.buffered_bytes),
+      complaints_(loop, log_),
+      services_{loop,        log_,     policy_,     registry_,
+                suspended_,  buffers_, *audit_,     dumps_,
+                resumption_, tracing_, limits_,     metrics_,
+                handshakes_, budget_,  complaints_, std::chrono::steady_clock::now()},
       stopped_(loop),
-      tasks_(loop) {}
+      tasks_(loop),
+      accepting_(loop),
+      serving_(loop) {
+  if (credentials_ == nullptr) return;
+  metrics_.sources.emplace_back([this](MetricsText& text) { write_metrics(text, *credentials_); });
+}
 
 Result<void> Agent::listen() {
   for (const std::string& path : settings_.dial_in) {
@@ -101,17 +124,59 @@ Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
+  if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : dial_in_) tasks_.spawn(port->run());
-  for (const auto& listener : listeners_) tasks_.spawn(accept(*listener, &Agent::serve_tls));
-  if (plain_listener_ != nullptr) tasks_.spawn(accept(*plain_listener_, &Agent::serve_plain));
+  for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
+  if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   co_await stopped_.wait();
+  co_await drain();
+  serving_.clear();
+  resumption_.clear();
   tasks_.clear();
 }
 
+void Agent::stop() {
+  ++stops_;
+  stopped_.set();
+}
+
+Task<void> Agent::drain() {
+  // The port is free for the next agent from here on.
+  accepting_.clear();
+  listeners_.clear();
+  plain_listener_.reset();
+  resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
+  live_.drain();
+  bool ended = co_await ended_within(settings_.drain_limit);
+  if (ended) co_return;
+  log_->info("stopping what still runs: {} connections", resumption_.size());
+  tracing_.stop_all();
+  ended = co_await ended_within(kStopLimit);
+  if (ended) co_return;
+  live_.end();
+  std::ignore = co_await ended_within(kStopLimit);
+}
+
+Task<bool> Agent::ended_within(transport::Milliseconds limit) {
+  if (stops_ > 1) co_return false;
+  bool ended = false;
+  Task<void> ending = [](Agent& agent, bool& done) -> Task<void> {
+    co_await agent.resumption_.idle();
+    co_await agent.serving_.idle();
+    done = true;
+    agent.stopped_.set();
+  }(*this, ended);
+  ending.start();
+  const transport::Deadline deadline(loop_, limit, [this] { stopped_.set(); });
+  if (!ended) co_await stopped_.wait();
+  co_return ended;
+}
+
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
+  listener.on_shortage([this](const Error& why) { note_pause(why); });
   for (;;) {
     Accepted connection = co_await listener.accept();
-    tasks_.spawn(serve(handler, std::move(connection)));
+    serving_.spawn(serve(handler, std::move(connection)));
   }
 }
 
@@ -122,57 +187,135 @@ Task<void> Agent::serve(Handler handler, Accepted connection) {
   if (--open_connections_ == 0) rest_.emplace(loop_, kUntilRest, release_idle_memory);
 }
 
+void Agent::note_pause(const Error& why) {
+  ++metrics_.accept_pauses;
+  complaints_.add("accept", why.message());
+}
+
 Task<void> Agent::serve_tls(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
-  auto tls = std::make_unique<TlsStream>(std::move(connection), context_.get(), TlsStream::Side::server);
-  const Result<void> agreed = co_await shake_hands(*tls);
-  if (!agreed) {
-    log_->warn("refused {}: {}", caller.address, agreed.error().why);
-    AuditEntry entry{"handshake", caller};
-    entry.outcome = agreed.error().why;
-    audit_->write(entry);
+  auto tls =
+      std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
+  TlsStream& stream = *tls;
+  std::function<void()> make_room = [&stream] {
+    stream.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
+  };
+  std::optional<Handshakes::Entry> handshake(std::in_place, handshakes_, caller.address,
+                                             std::move(make_room));
+  const Result<void> agreed = co_await shake_hands(stream, caller, *handshake);
+  if (!agreed) co_return;
+  caller.identity = auth::identity_of(SSL_get0_peer_certificate(stream.ssl()));
+  caller.access = policy_.access_of(*caller.identity);
+  auto share = limits_.begin_session(key_of(caller));
+  if (!share) {
+    // It still counts as a handshake, so that there are never many of these.
+    co_await refuse_caller(std::move(tls), note_exceeded(services_, caller, share.error()));
     co_return;
   }
-  caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
-  caller.access = policy_.access_of(*caller.identity);
+  handshake.reset();
+  co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
+}
+
+Task<Result<void>> Agent::shake_hands(TlsStream& tls, const Caller& caller, const Handshakes::Entry& entry) {
+  const transport::Deadline limit(loop_, settings_.limits.handshake, [&tls] {
+    tls.abort(Error{"agree on TLS with", "the peer", "it did not finish the handshake in time", {}, 0});
+  });
+  Result<void> agreed = co_await tls.handshake();
+  if (agreed) co_return agreed;
+  if (entry.ended()) {
+    const Exceeded exceeded{"handshakes", kTooManyHandshakes};
+    std::ignore = note_exceeded(services_, caller, exceeded);
+  } else if (limit.expired()) {
+    metrics_.refused.add("handshake_timeout");
+    note_failed_handshake(services_, caller, agreed.error().why, "timeout");
+  } else {
+    note_failed_handshake(services_, caller, auth::describe_handshake_failure(tls.ssl(), tls.openssl_error()),
+                          auth::kind_of_handshake_failure(tls.openssl_error()));
+  }
+  co_return agreed;
+}
+
+Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
+                               std::unique_ptr<Limits::Session> share) {
+  ++metrics_.sessions;
   if (caller.access->none()) {
     log_->warn("refused {}: {}", caller.address, refusal(caller));
     AuditEntry entry{"session", caller};
     entry.outcome = refusal(caller);
     audit_->write(entry);
   }
-  if (tls->alpn() == "h2") {
-    co_await serve_session(std::move(tls), std::move(caller));
+  TlsStream& stream = *tls;
+  std::optional<transport::Deadline> life;
+  if (settings_.limits.session_lifetime.count() > 0) {
+    std::function<void()> end = [this, &stream, &caller] {
+      const Exceeded exceeded{"session_lifetime", "it has lasted as long as one may"};
+      note_ended(services_, caller, exceeded);
+      stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
+    };
+    life.emplace(loop_, settings_.limits.session_lifetime, std::move(end));
+  }
+  if (stream.alpn() == "h2") {
+    co_await serve_session(std::move(tls), caller, std::move(share));
   } else {
-    const char* name = SSL_get_servername(tls->ssl(), TLSEXT_NAMETYPE_host_name);
+    const char* name = SSL_get_servername(stream.ssl(), TLSEXT_NAMETYPE_host_name);
     std::string wanted = name == nullptr ? std::string() : std::string(name);
-    co_await serve_raw(*tls, std::move(caller), std::move(wanted));
+    std::function<void(const Error&)> end = [&stream](const Error& why) { stream.abort(why); };
+    const VerifiedPeer peer(credentials_->peers(), stream.ssl(), std::move(end));
+    co_await serve_raw(stream, caller, std::move(share), std::move(wanted));
+    if (peer.ended()) tell_of_distrust(caller, *peer.ended());
   }
 }
 
-Task<Result<void>> Agent::shake_hands(TlsStream& tls) {
-  const transport::Deadline limit(loop_, settings_.handshake_limit, [&tls] {
-    tls.abort(Error{"agree on TLS with", "the peer", "it did not finish the handshake in time", {}, 0});
-  });
-  Result<void> agreed = co_await tls.handshake();
-  if (!agreed && !limit.expired()) {
-    agreed.error().why = auth::describe_handshake_failure(tls.ssl(), tls.openssl_error());
+Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, Refusal refusal) {
+  if (tls->alpn() == "h2") {
+    co_await refuse_session(services_, std::move(tls), std::move(refusal));
+  } else {
+    RawEnd tool(*tls);
+    co_await tool.refuse(std::move(refusal));
+    co_await linger(*tls);
   }
-  co_return agreed;
 }
 
-Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller) {
+transport::Http2Limits Agent::http2_limits() {
+  transport::Http2Limits limits = settings_.session.limits();
+  limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
+  limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
+  limits.budget = &budget_;
+  return limits;
+}
+
+Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
+                                std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", describe(caller));
-  Api api(services_, caller);
+  SSL* ssl = tls->ssl();
+  const auto api = std::make_shared<Api>(services_, std::move(share), caller);
+  transport::Http2Session* used = nullptr;
+  IdleWatch idle(loop_, settings_.limits.idle, [&] {
+    // Answers that outlive their session use it too.
+    if (used->busy()) return false;
+    const Exceeded exceeded{"idle_timeout", "nobody uses it"};
+    note_ended(services_, caller, exceeded);
+    used->leave();
+    return true;
+  });
   transport::TaskSet requests(loop_);
-  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server,
-                                  transport::Http2Limits{},
+  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, http2_limits(),
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
-                                    requests.spawn(api.handle(std::move(request)));
+                                    requests.spawn(answer(*api, idle, std::move(request)));
                                   });
+  used = &session;
+  std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
+  const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
+  std::function<void()> drain = [&session] { session.drain(); };
+  std::function<void()> leave = [&session] { session.leave(); };
+  const LiveConnection live(live_, std::move(drain), std::move(leave));
   const Result<void> ended = co_await session.run();
-  log_->info("session of {} ended: {}", describe(caller), ended.error().why);
+  if (peer.ended()) {
+    tell_of_distrust(caller, *peer.ended());
+  } else {
+    log_->info("session of {} ended: {}", describe(caller), ended.error().why);
+  }
   // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
   co_await requests.idle();
 }
@@ -181,7 +324,14 @@ Task<void> Agent::serve_plain(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
   caller.access = policy_.loopback_access();
-  co_await serve_raw(*connection, std::move(caller), {});
+  auto share = limits_.begin_session(key_of(caller));
+  if (!share) {
+    RawEnd tool(*connection);
+    co_await tool.refuse(note_exceeded(services_, caller, share.error()));
+    co_return;
+  }
+  ++metrics_.sessions;
+  co_await serve_raw(*connection, std::move(caller), std::move(*share), {});
 }
 
 tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
@@ -197,11 +347,34 @@ tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std
   return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }
 
-Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::string wanted) {
+Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::unique_ptr<Limits::Session> share,
+                            std::string wanted) {
   RawEnd tool(stream);
-  tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
-  co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
+  std::function<void()> end = [&stream] {
+    stream.abort(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
+  };
+  const LiveConnection live(live_, {}, std::move(end));
+  auto exceeded = share->count_request();
+  auto place = share->begin_connection();
+  if (!exceeded && !place) exceeded = place.error();
+  if (exceeded) {
+    co_await tool.refuse(note_exceeded(services_, caller, *exceeded));
+  } else {
+    tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
+    co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
+  }
   co_await linger(stream);
+}
+
+void Agent::tell_of_distrust(const Caller& caller, const Error& why) {
+  log_->warn("ended the session of {}: {}", describe(caller), why.why);
+  AuditEntry entry{"session", caller};
+  entry.outcome = why.why;
+  audit_->write(entry);
+}
+
+void Agent::reload_certificates() {
+  if (credentials_ != nullptr) credentials_->reload();
 }
 
 void Agent::reopen_audit() {

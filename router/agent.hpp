@@ -6,11 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "auth/openssl.hpp"
 #include "auth/policy.hpp"
 #include "router/api.hpp"
+#include "router/credential_watch.hpp"
 #include "router/dial_in_port.hpp"
 #include "router/discovery.hpp"
+#include "router/idle_watch.hpp"
+#include "router/live_connections.hpp"
+#include "router/session_times.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
@@ -24,44 +27,63 @@ struct AgentSettings {
   DumpSettings dump;
   std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
   std::optional<transport::Milliseconds> resume_after;
-  transport::Milliseconds handshake_limit{10'000};
-  transport::Milliseconds first_message_limit{10'000};
+  LimitSettings limits;
+  SessionTimes session;
+  transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
 };
 
 class Agent {
  public:
-  /// `context` may be null where only the insecure loopback listener is asked for.
-  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::SslCtxPtr context, auth::Policy policy,
-        std::unique_ptr<Audit> audit);
+  /// `credentials` may be null where only the insecure loopback listener is asked for.
+  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
+        auth::Policy policy, std::unique_ptr<Audit> audit);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
   /// Opens the listening sockets. Errors name the address or the path.
   Result<void> listen();
-  /// Serves until stop() is called.
+  /// Serves until stop() is called, and then for as long as it takes to end in good order.
   transport::Task<void> run();
-  void stop() { stopped_.set(); }
+  /// Once: takes nothing new, lets what runs go on for the drain limit, then has the rest stopped. Twice:
+  /// ends at once.
+  void stop();
   /// For whoever rotates logs.
   void reopen_audit();
+  /// Reads certificates, key, CAs and CRLs again.
+  void reload_certificates();
+  /// Null without TLS.
+  [[nodiscard]] const CredentialWatch* credentials() const { return credentials_.get(); }
 
  private:
   using Accepted = std::unique_ptr<transport::FdStream>;
   using Handler = transport::Task<void> (Agent::*)(Accepted);
 
+  transport::Task<void> drain();
+  /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
+  transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
   transport::Task<void> serve_plain(Accepted connection);
-  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller);
-  transport::Task<void> serve_raw(transport::Stream& stream, Caller caller, std::string wanted);
-  transport::Task<Result<void>> shake_hands(transport::TlsStream& tls);
+  transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+                                     std::unique_ptr<Limits::Session> share);
+  transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, Refusal refusal);
+  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+                                      std::unique_ptr<Limits::Session> share);
+  transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
+                                  std::unique_ptr<Limits::Session> share, std::string wanted);
+  [[nodiscard]] transport::Http2Limits http2_limits();
+  void note_pause(const Error& why);
+  transport::Task<Result<void>> shake_hands(transport::TlsStream& tls, const Caller& caller,
+                                            const Handshakes::Entry& entry);
+  void tell_of_distrust(const Caller& caller, const Error& why);
   [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
                                                           const std::string& wanted) const;
 
   transport::Loop& loop_;
   Log log_;
   AgentSettings settings_;
-  auth::SslCtxPtr context_;
+  std::unique_ptr<CredentialWatch> credentials_;
   auth::Policy policy_;
   std::unique_ptr<Audit> audit_;
   Registry registry_;
@@ -69,14 +91,26 @@ class Agent {
   Dumps dumps_;
   SuspendedRuntimes suspended_;
   std::vector<std::unique_ptr<DialInPort>> dial_in_;
-  BufferPool buffers_;
+  transport::BufferPool buffers_;
+  Resumption resumption_;
+  TracingSessions tracing_;
+  LiveConnections live_;
+  Limits limits_;
+  Metrics metrics_;
+  Handshakes handshakes_;
+  transport::BufferBudget budget_;
+  Complaints complaints_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
   std::size_t open_connections_ = 0;
   std::optional<transport::Deadline> rest_;  ///< When the last connection was a while ago.
+  int stops_ = 0;
   transport::Event stopped_;
-  transport::TaskSet tasks_;  ///< Last: its tasks use all the rest.
+  // Last: their tasks use all the rest.
+  transport::TaskSet tasks_;
+  transport::TaskSet accepting_;
+  transport::TaskSet serving_;
 };
 
 }  // namespace farport::router

@@ -1,7 +1,6 @@
 #include "router/agent_link.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "router/http_status.hpp"
 #include "router/runtime_json.hpp"
@@ -9,22 +8,7 @@
 namespace farport::router {
 namespace {
 
-using transport::Milliseconds;
 using transport::Task;
-
-constexpr Milliseconds kFirstPause{200};
-constexpr Milliseconds kLongestPause{5'000};
-/// How long mirrored runtimes outlive a broken session.
-constexpr Milliseconds kGrace{30'000};
-/// A session that has lasted this long was a good one: the next pause is short again.
-constexpr std::uint64_t kGoodSessionMs = 10'000;
-
-/// Spreads out mirrors that lost the same agent at the same moment.
-Milliseconds jittered(Milliseconds pause) {
-  std::random_device device;
-  std::uniform_real_distribution<double> factor(0.5, 1.0);
-  return Milliseconds(static_cast<Milliseconds::rep>(static_cast<double>(pause.count()) * factor(device)));
-}
 
 std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<NamedSocket>& sockets) {
   std::vector<std::string> paths;
@@ -36,53 +20,36 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 
 }  // namespace
 
-AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
-                     std::string server_name, SSL_CTX* context)
+AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, AgentDialler::Target target,
+                     CredentialWatch& credentials)
     : services_(services),
       choice_(std::move(choice)),
-      address_(address),
-      address_text_(address.text()),
-      server_name_(std::move(server_name)),
-      context_(context),
+      dialler_(services.loop, services.log, std::move(target), credentials, services.times),
       tasks_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
 
 Task<void> AgentLink::run() {
-  Milliseconds pause = kFirstPause;
-  std::optional<transport::Deadline> grace;
-  for (;;) {
-    const std::uint64_t began = services_.loop.now_ms();
-    const Error why = co_await hold_session();
-    const bool was_good = services_.loop.now_ms() - began > kGoodSessionMs;
-    if (last_error_ != why.message()) services_.log->warn("{}; dialling again", why.message());
-    const bool was_following = last_error_.empty();
-    settle(why.message());
-    if (was_following) {
-      grace.emplace(services_.loop, kGrace, [this] {
-        if (!connected()) mirrored_.clear();
-        services_.on_change();
-      });
-    }
-    pause = was_good ? kFirstPause : std::min(pause * 2, kLongestPause);
-    co_await transport::sleep(services_.loop, jittered(pause));
-  }
+  AgentDialler::Follow in_session = [this](AgentSession& session) { return follow(session); };
+  AgentDialler::OnEnd on_end = [this](const Error& why) { lost(why); };
+  co_await dialler_.run(std::move(in_session), std::move(on_end));
 }
 
-Task<Error> AgentLink::hold_session() {
-  auto session = co_await AgentSession::dial(services_.loop, address_, server_name_, context_);
-  if (!session) co_return session.error();
-  struct Current {
-    AgentLink& link;
-    ~Current() { link.session_ = nullptr; }
-  } const current{*this};
-  session_ = session->get();
-  transport::TaskSet tasks(services_.loop);
-  tasks.spawn(follow(**session));
-  const Error why = co_await (*session)->run();
-  session_ = nullptr;
-  co_await tasks.idle();
-  co_return why;
+void AgentLink::lost(const Error& why) {
+  if (last_error_ != why.message()) services_.log->warn("{}; dialling again", why.message());
+  const bool was_following = last_error_.empty();
+  settle(why.message());
+  if (!was_following) return;
+  grace_.emplace(services_.loop, services_.times.grace, [this] {
+    if (!connected()) mirrored_.clear();
+    services_.on_change();
+  });
+}
+
+Task<void> AgentLink::leave() {
+  tasks_.clear();
+  mirrored_.clear();
+  co_await dialler_.leave();
 }
 
 Task<void> AgentLink::follow(AgentSession& session) {
@@ -93,9 +60,10 @@ Task<void> AgentLink::follow(AgentSession& session) {
   if (head != transport::IoStatus::ok) co_return;
   if (answer->head().status != http_status::kOk) {
     const auto refused = co_await read_answer(*answer);
-    if (!refused) session.abort(Error{"use", address_text_, refused.error().why, {}, 0});
+    if (!refused) session.abort(Error{"use", address(), refused.error().why, {}, 0});
     co_return;
   }
+  session.learn_instance(answer->head());
   AnswerLines lines(*answer);
   for (;;) {
     const std::optional<std::string> line = co_await lines.next();
@@ -107,7 +75,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
     }
     co_await apply(std::move(*event));
   }
-  session.abort(Error{"follow the runtimes of", address_text_, "the agent ended its list", {}, 0});
+  session.abort(Error{"follow the runtimes of", address(), "the agent ended its list", {}, 0});
 }
 
 Task<void> AgentLink::apply(RuntimeEvent event) {
@@ -128,7 +96,7 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
     case RuntimeEvent::Kind::listed:
       // What went while the session was broken.
       remove_unlisted();
-      services_.log->info("following {}: {} runtimes", address_text_, mirrored_.size());
+      services_.log->info("following {}: {} runtimes", address(), mirrored_.size());
       settle({});
       break;
   }
@@ -137,16 +105,14 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
 
 Task<void> AgentLink::mirror(Runtime runtime) {
   const std::string id = runtime.id;
-  const std::string what =
-      runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address_text_ + ")";
+  const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address() + ")";
   // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
-  MirroredRuntime::SessionSource session = [this] { return session_; };
   std::function<void()> on_lost = [this, id] { tasks_.spawn(mirror_again(id)); };
   MirroredRuntime::Places places;
   places.sockets = paths_for(runtime, choice_.sockets);
   places.tools = paths_for(runtime, choice_.tools);
-  auto mirrored = co_await MirroredRuntime::start(services_, runtime, std::move(places), std::move(session),
-                                                  std::move(on_lost));
+  auto mirrored =
+      co_await MirroredRuntime::start(services_, runtime, std::move(places), dialler_, std::move(on_lost));
   if (!mirrored) {
     services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
     co_return;
@@ -174,7 +140,7 @@ void AgentLink::remove(const std::string& id) {
   const auto known = mirrored_.find(id);
   if (known == mirrored_.end()) return;
   services_.log->info("{} (pid {} on {}) has ended", known->second->runtime().name,
-                      known->second->runtime().pid, address_text_);
+                      known->second->runtime().pid, address());
   tasks_.spawn(retire(std::move(known->second)));
   mirrored_.erase(known);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "router/credential_watch.hpp"
 #include "router/mirrored_runtime.hpp"
 #include "transport/timer.hpp"
 
@@ -26,24 +27,26 @@ struct MirrorChoice {
 
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, MirrorChoice choice, transport::Address address,
-            std::string server_name, SSL_CTX* context);
+  AgentLink(MirrorServices& services, MirrorChoice choice, AgentDialler::Target target,
+            CredentialWatch& credentials);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
   ~AgentLink();
 
   /// Keeps the link until it is cancelled.
   transport::Task<void> run();
+  /// Ends what runs, and the session in good order. run() must not go on.
+  transport::Task<void> leave();
 
-  [[nodiscard]] const std::string& address() const { return address_text_; }
-  [[nodiscard]] bool connected() const { return session_ != nullptr; }
+  [[nodiscard]] const std::string& address() const { return dialler_.address(); }
+  [[nodiscard]] bool connected() const { return dialler_.session() != nullptr; }
   /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.
   [[nodiscard]] bool settled() const { return settled_; }
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
   [[nodiscard]] std::vector<const MirroredRuntime*> runtimes() const;
 
  private:
-  transport::Task<Error> hold_session();
+  void lost(const Error& why);
   transport::Task<void> follow(AgentSession& session);
   transport::Task<void> apply(RuntimeEvent event);
   transport::Task<void> mirror(Runtime runtime);
@@ -56,11 +59,8 @@ class AgentLink {
 
   MirrorServices& services_;
   MirrorChoice choice_;
-  transport::Address address_;
-  std::string address_text_;
-  std::string server_name_;
-  SSL_CTX* context_;
-  AgentSession* session_ = nullptr;  ///< The live one, owned by hold_session().
+  AgentDialler dialler_;
+  std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.
   bool settled_ = false;
   std::string last_error_;
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.

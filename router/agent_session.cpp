@@ -2,6 +2,7 @@
 
 #include "auth/tls_context.hpp"
 #include "router/http_status.hpp"
+#include "router/resumption_fields.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/socket.hpp"
 #include "transport/task_set.hpp"
@@ -35,7 +36,8 @@ std::string AgentAddress::text() const {
 
 Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& loop,
                                                                transport::Address address,
-                                                               std::string server_name, SSL_CTX* context) {
+                                                               std::string server_name, SSL_CTX* context,
+                                                               transport::Http2Limits limits) {
   auto connection = co_await transport::connect_tcp(loop, address, kConnectLimit);
   if (!connection) co_return tl::unexpected(connection.error());
   auto tls = std::make_unique<TlsStream>(std::move(*connection), context, TlsStream::Side::client);
@@ -58,13 +60,17 @@ Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& 
   if (tls->alpn() != "h2") {
     co_return fail("open a session with", address.text(), "it does not speak HTTP/2", "is it farport serve?");
   }
-  co_return std::make_unique<AgentSession>(std::move(tls), address.text());
+  co_return std::make_unique<AgentSession>(std::move(tls), address.text(), limits);
 }
 
-AgentSession::AgentSession(std::unique_ptr<TlsStream> tls, std::string address)
+AgentSession::AgentSession(std::unique_ptr<TlsStream> tls, std::string address, transport::Http2Limits limits)
     : address_(std::move(address)),
       tls_(*tls),
-      http_(std::move(tls), transport::Http2Session::Role::client, transport::Http2Limits{}) {}
+      http_(std::move(tls), transport::Http2Session::Role::client, limits) {}
+
+void AgentSession::learn_instance(const transport::MessageHead& answer) {
+  instance_ = answer.field(resumption_field::kInstance);
+}
 
 Task<Error> AgentSession::run() {
   const Result<void> ended = co_await http_.run();
@@ -80,25 +86,26 @@ std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std:
   return http_.request(method, path, address_, fields, body);
 }
 
-std::unique_ptr<Http2Stream> AgentSession::open(std::string_view runtime_id) {
-  return request("POST", "/v1/runtimes/" + std::string(runtime_id) + "/ipc", true);
-}
-
 Task<Result<std::string>> read_answer(Http2Stream& answer) {
   const IoStatus head = co_await answer.head_received();
   if (head != IoStatus::ok) co_return tl::unexpected(answer.error());
+  auto body = co_await read_body(answer.head(), answer);
+  co_return body;
+}
+
+Task<Result<std::string>> read_body(const transport::MessageHead& head, transport::Stream& from) {
   std::string body;
   std::vector<std::byte> part(16 * 1024);
   for (;;) {
-    const Io io = co_await answer.read(part);
-    if (io.status == IoStatus::failed) co_return tl::unexpected(answer.error());
+    const Io io = co_await from.read(part);
+    if (io.status == IoStatus::failed) co_return tl::unexpected(from.error());
     if (io.status == IoStatus::end) break;
     body.append(reinterpret_cast<const char*>(part.data()), io.bytes);
     if (body.size() > kMaxAnswer) co_return fail("read", "the agent's answer", "it is too long");
   }
-  if (answer.head().status == http_status::kOk) co_return body;
+  if (head.status == http_status::kOk) co_return body;
   const RefusedRequest refused = error_from_json(body);
-  const int code = refused.hresult ? static_cast<int>(*refused.hresult) : answer.head().status;
+  const int code = refused.hresult ? static_cast<int>(*refused.hresult) : head.status;
   const Error why{"use", "the agent", refused.why, {}, code};
   co_return tl::unexpected(why);
 }
@@ -122,7 +129,8 @@ namespace {
 
 Task<Result<std::string>> ask_one(transport::Loop& loop, transport::Address address, std::string server_name,
                                   SSL_CTX* context, std::string path) {
-  auto session = co_await AgentSession::dial(loop, address, std::move(server_name), context);
+  auto session =
+      co_await AgentSession::dial(loop, address, std::move(server_name), context, transport::Http2Limits{});
   if (!session) co_return tl::unexpected(session.error());
   std::optional<Error> ended;
   transport::TaskSet tasks(loop);

@@ -21,9 +21,10 @@ class AgentSession {
   static transport::Task<Result<std::unique_ptr<AgentSession>>> dial(transport::Loop& loop,
                                                                      transport::Address address,
                                                                      std::string server_name,
-                                                                     SSL_CTX* context);
+                                                                     SSL_CTX* context,
+                                                                     transport::Http2Limits limits);
 
-  AgentSession(std::unique_ptr<transport::TlsStream> tls, std::string address);
+  AgentSession(std::unique_ptr<transport::TlsStream> tls, std::string address, transport::Http2Limits limits);
 
   /// Carries the session until it ends, and says why it did. The agent's refusal of our certificate shows
   /// here, since TLS 1.3 tells of it only after the handshake.
@@ -32,15 +33,24 @@ class AgentSession {
   /// Sends a request; nullptr where the session can take no more.
   std::unique_ptr<transport::Http2Stream> request(std::string_view method, std::string_view path, bool body,
                                                   const transport::HeaderFields& fields = {});
-  /// Opens a diagnostic connection to a runtime, for the tool's bytes to be written to.
-  std::unique_ptr<transport::Http2Stream> open(std::string_view runtime_id);
   void abort(const Error& why) { http_.abort(why); }
+  /// Ends the session in good order: run() passes when the agent knows, or soon.
+  void leave() { http_.leave(); }
+  /// Set when the agent wants no more requests in this session.
+  [[nodiscard]] transport::Event& draining() { return http_.draining(); }
 
+  /// Which agent this is, of those that there have been at its address; empty until the list of its runtimes
+  /// has said so.
+  [[nodiscard]] const std::string& instance() const { return instance_; }
+  void learn_instance(const transport::MessageHead& answer);
+
+  [[nodiscard]] SSL* ssl() const { return tls_.ssl(); }
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] transport::Loop& loop() const { return tls_.loop(); }
 
  private:
   std::string address_;
+  std::string instance_;
   transport::TlsStream& tls_;  ///< Owned by http_.
   transport::Http2Session http_;
 };
@@ -48,6 +58,8 @@ class AgentSession {
 /// The whole body of an answer, if its status is 200. Errors carry what the agent says; `code` is the
 /// HRESULT for a tool (negative) where the agent gives one, else the status.
 transport::Task<Result<std::string>> read_answer(transport::Http2Stream& answer);
+/// The same for one whose head is there already.
+transport::Task<Result<std::string>> read_body(const transport::MessageHead& head, transport::Stream& body);
 
 /// The lines of an answer as they come: nothing once it has ended.
 class AnswerLines {

@@ -5,6 +5,10 @@
 
 #include "router/access_json.hpp"
 #include "router/http_status.hpp"
+#include "router/metrics_text.hpp"
+#include "router/refused.hpp"
+#include "router/resumption.hpp"
+#include "router/resumption_fields.hpp"
 #include "router/route.hpp"
 #include "router/runtime_json.hpp"
 
@@ -19,22 +23,27 @@ constexpr const char* kJson = "application/json";
 
 /// The head of an answer whose body follows bit by bit. A function of its own: GCC 12 destroys the elements
 /// of an initializer list twice in a coroutine.
-void begin_answer(Http2Stream& request, const char* content_type) {
-  request.respond(http_status::kOk, {{"content-type", content_type}}, true);
+void begin_answer(Answer& answer, const char* content_type) {
+  answer.begin(http_status::kOk, {{"content-type", content_type}}, true);
+}
+
+/// The head of a list of runtimes also tells which agent this is.
+void begin_watch(Answer& answer, const std::string& instance) {
+  answer.begin(
+      http_status::kOk,
+      {{"content-type", "application/x-ndjson"}, {std::string(resumption_field::kInstance), instance}}, true);
 }
 
 /// A diagnostic connection that comes as a request.
 class RequestEnd final : public ToolEnd {
  public:
-  explicit RequestEnd(Http2Stream& request) : request_(request) {}
-  [[nodiscard]] transport::Stream& stream() override { return request_; }
-  void accept() override { begin_answer(request_, "application/octet-stream"); }
-  Task<void> refuse(Refusal refusal) override {
-    return request_.respond(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
-  }
+  explicit RequestEnd(Answer& answer) : answer_(answer) {}
+  [[nodiscard]] transport::Stream& stream() override { return answer_.stream(); }
+  void accept() override { begin_answer(answer_, "application/octet-stream"); }
+  Task<void> refuse(Refusal refusal) override { return answer_refused(answer_, std::move(refusal)); }
 
  private:
-  Http2Stream& request_;
+  Answer& answer_;
 };
 
 /// What a caller is told of a change: a runtime that it may not see is not there.
@@ -57,26 +66,37 @@ Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
+Refusal head_too_large(std::uint64_t limit) {
+  return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
+                                                     std::to_string(limit) +
+                                                     " bytes, which is limits.head_size of the agent");
+}
+
 }  // namespace
 
-tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
-  struct Known {
-    std::string_view method;
-    std::string_view path;
-    Handler handler;
-  };
+struct Api::Known {
+  std::string_view method;
+  std::string_view path;
+  Handler handler;
+  bool resumable = false;  ///< Its answer may go on after the session in which it was asked for.
+};
+
+tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
   static constexpr Known kRoutes[] = {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
       {"GET", "/v1/access", &Api::access},
-      {"POST", "/v1/runtimes/{id}/ipc", &Api::connection},
-      {"POST", "/v1/runtimes/{id}/dump", &Api::dump},
+      {"GET", "/v1/metrics", &Api::metrics},
+      {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, true},
+      {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
+      {"POST", "/v1/connections/{token}", nullptr},
+      {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
   std::string_view method;
   for (const Known& known : kRoutes) {
     if (known.path != route.path) continue;
-    if (known.method == route.method) return known.handler;
+    if (known.method == route.method) return known;
     method = known.method;
   }
   if (!method.empty()) {
@@ -87,21 +107,64 @@ tl::expected<Api::Handler, Refusal> Api::handler_of(const Route& route) {
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
+  ++services_.metrics.requests;
+  const auto exceeded = session_->count_request();
   Route route = parse_route(request->head().method, request->head().path);
-  const auto handler = handler_of(route);
-  if (caller_.access->none()) {
-    co_await refuse(*request, no_role(caller_));
-  } else if (!handler) {
-    co_await refuse(*request, handler.error());
+  const auto known = handler_of(route);
+  PlainAnswer answer(*request);
+  if (exceeded) {
+    co_await refuse(answer, *exceeded);
+  } else if (request->head().too_large) {
+    services_.metrics.refused.add("head_size");
+    co_await refuse(answer, head_too_large(services_.limits.settings().head_bytes));
+  } else if (caller_.access->none()) {
+    services_.metrics.refused.add("no_role");
+    co_await refuse(answer, no_role(caller_));
+  } else if (!known) {
+    co_await refuse(answer, known.error());
+  } else if (known->handler == nullptr) {
+    co_await resume(std::move(request), std::move(route));
+  } else if (known->resumable && Resumption::wanted(request->head())) {
+    co_await outlive(std::move(request), known->handler, std::move(route));
   } else {
-    co_await (this->**handler)(*request, std::move(route));
+    co_await (this->*known->handler)(answer, std::move(route));
   }
 }
 
-Task<void> Api::refuse(Http2Stream& request, Refusal refusal) {
-  services_.log->info("refused {} {} to {}: {}", request.head().method, request.head().path,
+Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, Route route) {
+  PlainAnswer plain(*request);
+  auto answer = services_.resumption.begin(request, caller_);
+  if (!answer) {
+    co_await refuse(plain, answer.error());
+    co_return;
+  }
+  services_.resumption.spawn([](std::shared_ptr<Api> api, Handler answering,
+                                std::unique_ptr<ResumableAnswer> answered, Route to) -> Task<void> {
+    co_await (*api.*answering)(*answered, std::move(to));
+    co_await answered->delivered();
+  }(shared_from_this(), handler, std::move(*answer), std::move(route)));
+}
+
+Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
+  PlainAnswer plain(*request);
+  auto refused = services_.resumption.resume(request, route.id, caller_);
+  if (refused) co_await refuse(plain, std::move(*refused));
+}
+
+Task<void> Api::forget(Answer& answer, Route route) {
+  const bool ended = services_.resumption.end(route.id, caller_);
+  answer.begin(ended ? http_status::kNoContent : http_status::kNotFound, {}, false);
+  co_return;
+}
+
+Task<void> Api::refuse(Answer& answer, Refusal refusal) {
+  services_.log->info("refused {} {} to {}: {}", answer.request().method, answer.request().path,
                       describe(caller_), refusal.why);
-  return request.respond(refusal.status, kJson, error_json(refusal.why, refusal.hresult));
+  return answer_refused(answer, std::move(refusal));
+}
+
+Task<void> Api::refuse(Answer& answer, const Exceeded& exceeded) {
+  return answer_refused(answer, note_exceeded(services_, caller_, exceeded));
 }
 
 Registry::Filter Api::visible() const {
@@ -116,18 +179,18 @@ tl::expected<Runtime, Refusal> Api::runtime_of(const Route& route) const {
                                     "there is no runtime " + route.id + "; GET /v1/runtimes lists them"));
 }
 
-Task<void> Api::list(Http2Stream& request, Route route) {
-  if (route.parameter("watch") == "true") return watch(request, std::move(route));
-  return request.respond(http_status::kOk, kJson, to_json(services_.registry.all(visible())));
+Task<void> Api::list(Answer& answer, Route route) {
+  if (route.parameter("watch") == "true") return watch(answer, std::move(route));
+  return answer.whole(http_status::kOk, kJson, to_json(services_.registry.all(visible())));
 }
 
-Task<void> Api::watch(Http2Stream& request, Route) {
+Task<void> Api::watch(Answer& answer, Route) {
   const auto watch = services_.registry.watch();
-  begin_answer(request, "application/x-ndjson");
-  Task<void> guard = [](Http2Stream& caller, Registry::Watch& events) -> Task<void> {
+  begin_watch(answer, services_.resumption.instance());
+  Task<void> guard = [](transport::Stream& caller, Registry::Watch& events) -> Task<void> {
     co_await caller.gone();
     events.close();
-  }(request, *watch);
+  }(answer.stream(), *watch);
   guard.start();
   std::set<std::string> seen;
   for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
@@ -136,26 +199,35 @@ Task<void> Api::watch(Http2Stream& request, Route) {
     event = as_seen(std::move(*event), caller_, seen);
     if (!event) continue;
     const std::string line = to_json_line(*event);
-    written = co_await request.write(std::as_bytes(std::span(line)));
+    written = co_await answer.stream().write(std::as_bytes(std::span(line)));
   }
 }
 
-Task<void> Api::about_agent(Http2Stream& request, Route) {
-  return request.respond(http_status::kOk, kJson, agent_json(services_, caller_));
+Task<void> Api::about_agent(Answer& answer, Route) {
+  return answer.whole(http_status::kOk, kJson, agent_json(services_, caller_));
 }
 
-Task<void> Api::access(Http2Stream& request, Route route) {
+Task<void> Api::metrics(Answer& answer, Route) {
+  return answer.whole(http_status::kOk, kMetricsContentType, metrics_text(services_));
+}
+
+Task<void> Api::access(Answer& answer, Route route) {
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();
   if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
-    return refuse(request, bad_request(http_status::kBadRequest, "there is no command " + command));
+    return refuse(answer, bad_request(http_status::kBadRequest, "there is no command " + command));
   }
-  return request.respond(http_status::kOk, kJson,
-                         access_json(caller_, services_.registry.all(visible()), command));
+  return answer.whole(http_status::kOk, kJson,
+                      access_json(caller_, services_.registry.all(visible()), command));
 }
 
-Task<void> Api::connection(Http2Stream& request, Route route) {
-  RequestEnd tool(request);
+Task<void> Api::connection(Answer& answer, Route route) {
+  const auto place = session_->begin_connection();
+  if (!place) {
+    co_await refuse(answer, place.error());
+    co_return;
+  }
+  RequestEnd tool(answer);
   co_await carry_diagnostic_connection(services_, caller_, runtime_of(route), tool);
 }
 

@@ -3,39 +3,52 @@
 
 #include <memory>
 
+#include "router/answer.hpp"
 #include "router/diagnostic_connection.hpp"
 #include "router/route.hpp"
 #include "transport/http2_session.hpp"
 
 namespace farport::router {
 
-class Api {
+/// Outlives its session where an answer does.
+class Api : public std::enable_shared_from_this<Api> {
  public:
-  Api(AgentServices& services, Caller caller) : services_(services), caller_(std::move(caller)) {}
+  /// `session`: the caller's share of the agent.
+  Api(AgentServices& services, std::unique_ptr<Limits::Session> session, Caller caller)
+      : services_(services), session_(std::move(session)), caller_(std::move(caller)) {}
 
-  /// Answers one request; ends when its stream has ended.
+  /// Answers one request; ends when its stream has ended, or when somebody else answers it.
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
 
  private:
-  using Handler = transport::Task<void> (Api::*)(transport::Http2Stream&, Route);
+  using Handler = transport::Task<void> (Api::*)(Answer&, Route);
+  struct Known;
 
-  [[nodiscard]] static tl::expected<Handler, Refusal> handler_of(const Route& route);
+  [[nodiscard]] static tl::expected<Known, Refusal> handler_of(const Route& route);
   [[nodiscard]] tl::expected<Runtime, Refusal> runtime_of(const Route& route) const;
   [[nodiscard]] Registry::Filter visible() const;
-  transport::Task<void> refuse(transport::Http2Stream& request, Refusal refusal);
+  transport::Task<void> refuse(Answer& answer, Refusal refusal);
+  transport::Task<void> refuse(Answer& answer, const Exceeded& exceeded);
 
-  transport::Task<void> list(transport::Http2Stream& request, Route route);
-  transport::Task<void> watch(transport::Http2Stream& request, Route route);
-  transport::Task<void> about_agent(transport::Http2Stream& request, Route route);
-  transport::Task<void> access(transport::Http2Stream& request, Route route);
-  transport::Task<void> connection(transport::Http2Stream& request, Route route);
-  transport::Task<void> dump(transport::Http2Stream& request, Route route);
-  transport::Task<void> dump_progress(transport::Http2Stream& request, Route route);
+  transport::Task<void> list(Answer& answer, Route route);
+  transport::Task<void> watch(Answer& answer, Route route);
+  transport::Task<void> about_agent(Answer& answer, Route route);
+  transport::Task<void> metrics(Answer& answer, Route route);
+  transport::Task<void> access(Answer& answer, Route route);
+  transport::Task<void> connection(Answer& answer, Route route);
+  transport::Task<void> dump(Answer& answer, Route route);
+  transport::Task<void> dump_progress(Answer& answer, Route route);
+  transport::Task<void> forget(Answer& answer, Route route);
+  /// Has a request answered beyond the end of its session.
+  transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,
+                                Route route);
+  transport::Task<void> resume(std::unique_ptr<transport::Http2Stream> request, Route route);
   /// Answers the request, or says why not. Fills in what the audit says of it.
-  transport::Task<std::optional<Refusal>> take_dump(transport::Http2Stream& request, Route route,
-                                                    Runtime runtime, AuditEntry& entry);
+  transport::Task<std::optional<Refusal>> take_dump(Answer& answer, Route route, Runtime runtime,
+                                                    AuditEntry& entry);
 
   AgentServices& services_;
+  std::unique_ptr<Limits::Session> session_;
   Caller caller_;
 };
 

@@ -14,7 +14,6 @@
 namespace farport::router {
 namespace {
 
-using transport::Http2Stream;
 using transport::IoStatus;
 using transport::Task;
 
@@ -51,7 +50,7 @@ bool accepts_zstd(const transport::MessageHead& head) {
 }
 
 /// The head of an answer that is a dump.
-void begin_dump(Http2Stream& request, const Runtime& runtime, std::uint64_t size, bool compress) {
+void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool compress) {
   const std::string bytes = std::to_string(size);
   transport::HeaderFields fields{
       {"content-type", "application/octet-stream"},
@@ -62,17 +61,17 @@ void begin_dump(Http2Stream& request, const Runtime& runtime, std::uint64_t size
   } else {
     fields.emplace_back("content-length", bytes);
   }
-  request.respond(http_status::kOk, fields, true);
+  answer.begin(http_status::kOk, fields, true);
 }
 
 /// Stops the dump when whoever asked for it is gone.
-Task<void> stop_when_gone(Http2Stream& request, Dumps::Job& job) {
-  co_await request.gone();
+Task<void> stop_when_gone(transport::Stream& caller, Dumps::Job& job) {
+  co_await caller.gone();
   job.stop(Error{"take a dump for", "a caller", "it is gone", {}, ECANCELED});
 }
 
-Task<Result<void>> write_for(Http2Stream& request, Dumps::Job& job) {
-  Task<void> guard = stop_when_gone(request, job);
+Task<Result<void>> write_for(transport::Stream& caller, Dumps::Job& job) {
+  Task<void> guard = stop_when_gone(caller, job);
   guard.start();
   const Result<void> written = co_await job.write();
   co_return written;
@@ -85,18 +84,23 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 
 }  // namespace
 
-Task<void> Api::dump_progress(Http2Stream& request, Route route) {
+Task<void> Api::dump_progress(Answer& answer, Route route) {
   const auto runtime = runtime_of(route);
-  if (!runtime) return refuse(request, runtime.error());
+  if (!runtime) return refuse(answer, runtime.error());
   const DumpProgress* progress = services_.dumps.progress(runtime->id);
   if (progress == nullptr) {
-    return refuse(request, {http_status::kNotFound, ipc::hresult::kFail,
-                            "no dump of " + runtime->name + " is under way; POST takes one"});
+    return refuse(answer, {http_status::kNotFound, ipc::hresult::kFail,
+                           "no dump of " + runtime->name + " is under way; POST takes one"});
   }
-  return request.respond(http_status::kOk, kJson, to_json(*progress));
+  return answer.whole(http_status::kOk, kJson, to_json(*progress));
 }
 
-Task<void> Api::dump(Http2Stream& request, Route route) {
+Task<void> Api::dump(Answer& answer, Route route) {
+  const auto place = session_->begin_connection();
+  if (!place) {
+    co_await refuse(answer, place.error());
+    co_return;
+  }
   AuditEntry entry{"dump", caller_};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   const auto runtime = runtime_of(route);
@@ -111,42 +115,43 @@ Task<void> Api::dump(Http2Stream& request, Route route) {
     entry.role = ruling.role;
     if (!ruling.allowed) refused = ruling.refusal;
   }
-  if (!refused) refused = co_await take_dump(request, std::move(route), *runtime, entry);
+  if (!refused) refused = co_await take_dump(answer, std::move(route), *runtime, entry);
   if (refused) entry.outcome = refused->why;
   audited.reset();
-  if (refused) co_await refuse(request, std::move(*refused));
+  services_.metrics.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
+  if (refused) co_await refuse(answer, std::move(*refused));
 }
 
-Task<std::optional<Refusal>> Api::take_dump(Http2Stream& request, Route route, Runtime runtime,
-                                            AuditEntry& entry) {
+Task<std::optional<Refusal>> Api::take_dump(Answer& answer, Route route, Runtime runtime, AuditEntry& entry) {
   const auto wanted = request_of(route);
   if (!wanted) co_return wanted.error();
   const bool stay = route.parameter("stay") == "true";
   entry.arguments = arguments_of(*wanted, stay);
   const auto job = services_.dumps.start(runtime, *wanted);
   if (!job) co_return refusal_of(job.error());
-  const Result<void> written = co_await write_for(request, **job);
+  const Result<void> written = co_await write_for(answer.stream(), **job);
   if (!written) co_return refusal_of(written.error());
   if (stay) {
     const auto kept = (*job)->keep();
     if (!kept) co_return refusal_of(kept.error());
     entry.outcome = "completed";
-    co_await request.respond(http_status::kOk, kJson, to_json(*kept));
+    co_await answer.whole(http_status::kOk, kJson, to_json(*kept));
     co_return std::nullopt;
   }
   auto dump = (*job)->take();
   if (!dump) co_return refusal_of(dump.error());
   DumpProgress& progress = (*job)->progress();
   progress.phase = DumpProgress::Phase::sending;
-  const bool compress = accepts_zstd(request.head());
-  begin_dump(request, runtime, dump->size, compress);
+  const bool compress = accepts_zstd(answer.request());
+  begin_dump(answer, runtime, dump->size, compress);
   std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
     progress.sent = sent;
     entry.to_tool = sent;
   };
-  const Result<void> sent = co_await send_dump(request, std::move(*dump), compress, std::move(on_sent));
+  const Result<void> sent =
+      co_await send_dump(answer.stream(), std::move(*dump), compress, std::move(on_sent));
   entry.outcome = sent ? "completed" : "broken off: " + sent.error().message();
-  if (!sent) request.abort(sent.error());
+  if (!sent) answer.stream().abort(sent.error());
   co_return std::nullopt;
 }
 

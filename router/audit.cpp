@@ -119,7 +119,9 @@ Result<std::unique_ptr<Audit>> Audit::open(transport::Loop& loop, Log log, std::
 Result<void> Audit::reopen() {
   if (to_ == kOff || to_ == kSyslog) return {};
   if (to_ == kStderr) {
+    if (file_) return {};
     file_ = UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!file_) return fail_errno("write the audit to", to_, errno);
     return {};
   }
   auto file = open_file(to_);

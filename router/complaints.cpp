@@ -8,14 +8,15 @@ constexpr std::size_t kMaxKinds = 256;
 
 }  // namespace
 
-void Complaints::add(const std::string& kind, const std::string& message) {
+bool Complaints::add(const std::string& kind, const std::string& message) {
   const std::uint64_t now = loop_.now_ms();
   std::erase_if(logged_, [&](const auto& entry) { return now - entry.second >= kSilenceMs; });
   if (logged_.size() >= kMaxKinds || !logged_.emplace(kind, now).second) {
     log_->debug("{}", message);
-    return;
+    return false;
   }
   log_->warn("{}", message);
+  return true;
 }
 
 }  // namespace farport::router

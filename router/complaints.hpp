@@ -16,8 +16,8 @@ class Complaints {
   Complaints(transport::Loop& loop, Log log) : loop_(loop), log_(std::move(log)) {}
 
   /// Logs `message` unless one of that kind was logged within the last minute. With very many kinds at once
-  /// the new ones are left out.
-  void add(const std::string& kind, const std::string& message);
+  /// the new ones are left out. Returns whether it was logged.
+  bool add(const std::string& kind, const std::string& message);
 
  private:
   transport::Loop& loop_;

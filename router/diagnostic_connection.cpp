@@ -18,15 +18,16 @@ using transport::Task;
 Task<Result<FirstMessage>> read_in_time(AgentServices& services, transport::Stream& stream) {
   std::optional<Result<FirstMessage>> first;
   transport::Event read(services.loop);
-  Task<void> reading = [](transport::Stream& from, std::optional<Result<FirstMessage>>& into,
-                          transport::Event& done) -> Task<void> {
-    into = co_await read_first_message(from);
+  Task<void> reading = [](transport::Stream& from, std::uint64_t max_size,
+                          std::optional<Result<FirstMessage>>& into, transport::Event& done) -> Task<void> {
+    into = co_await read_first_message(from, max_size);
     done.set();
-  }(stream, first, read);
+  }(stream, services.limits.settings().message_bytes, first, read);
   reading.start();
   // Mostly it came together with the connection.
   if (!first) {
-    const transport::Deadline limit(services.loop, services.first_message_limit, [&] { read.set(); });
+    const transport::Deadline limit(services.loop, services.limits.settings().first_message,
+                                    [&] { read.set(); });
     co_await read.wait();
   }
   if (first) co_return std::move(*first);
@@ -34,9 +35,15 @@ Task<Result<FirstMessage>> read_in_time(AgentServices& services, transport::Stre
   co_return tl::unexpected(late);
 }
 
-Refusal refusal_of(const Error& unreadable) {
-  if (unreadable.code == ETIMEDOUT)
+Refusal refusal_of(AgentServices& services, const Error& unreadable) {
+  if (unreadable.code == ETIMEDOUT) {
+    services.metrics.refused.add("first_message_timeout");
     return {http_status::kRequestTimeout, ipc::hresult::kFail, unreadable.message()};
+  }
+  if (unreadable.code == EMSGSIZE) {
+    services.metrics.refused.add("message_size");
+    return {http_status::kContentTooLarge, ipc::hresult::kInvalidArgument, unreadable.message()};
+  }
   const bool malformed = unreadable.code == EBADMSG;
   return {http_status::kBadRequest, malformed ? ipc::hresult::kBadEncoding : ipc::hresult::kFail,
           unreadable.message()};
@@ -46,23 +53,36 @@ Refusal unreachable(const Error& error) {
   return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
 }
 
-/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record.
-Task<void> until_answered(transport::Stream& tool, transport::Stream& runtime) {
+/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. The
+/// session that they tell of, if `starts_session` and they do.
+Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, transport::FdStream& runtime,
+                                                   bool starts_session) {
   Task<void> guard = abort_when_gone(tool, runtime);
   guard.start();
+  if (starts_session) {
+    const auto session = co_await answered_session(runtime);
+    co_return session;
+  }
   co_await runtime.readable();
+  co_return std::nullopt;
 }
 
 /// Adds what a relay has carried to what the audit says, however the relay ends.
 struct Carried {
   AuditEntry& entry;
-  RelayCounts bytes{};
+  Traffic::Relay relay;
 
   ~Carried() {
-    entry.to_runtime += bytes.to_runtime;
-    entry.to_tool += bytes.to_tool;
+    entry.to_runtime += relay.bytes.to_runtime;
+    entry.to_tool += relay.bytes.to_tool;
   }
 };
+
+/// The command as a label of metrics: the protocol's name, since numbers could be anything.
+std::string_view label_of(ipc::Command command) {
+  const std::string_view name = ipc::name_of(command);
+  return name.empty() ? "unknown" : name;
+}
 
 Task<void> refuse(AgentServices& services, AuditEntry entry, ToolEnd& tool, Refusal refusal) {
   services.log->info("refused {}{}{} to {}: {}", entry.command.empty() ? "a connection" : entry.command,
@@ -99,7 +119,7 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   entry.runtime = &*runtime;
   auto first = co_await read_in_time(services, tool.stream());
   if (!first) {
-    co_await refuse(services, entry, tool, refusal_of(first.error()));
+    co_await refuse(services, entry, tool, refusal_of(services, first.error()));
     co_return;
   }
   const auto since = std::chrono::steady_clock::now();
@@ -107,15 +127,18 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   entry.arguments = telling_arguments(first->command(), first->payload());
   const Ruling ruling = rule_on(caller, *runtime, *first);
   if (!ruling.allowed) {
+    services.metrics.commands_refused.add(label_of(first->command()));
     co_await refuse(services, entry, tool, ruling.refusal);
     co_return;
   }
+  services.metrics.commands_allowed.add(label_of(first->command()));
   entry.allowed = true;
   entry.rule = ruling.rule;
   entry.role = ruling.role;
   const AuditAtEnd audited(services.audit, entry, since);
-  Carried carried{entry};
+  Carried carried{entry, Traffic::Relay(services.metrics.traffic)};
   const std::size_t size = first->bytes.size();
+  const bool starts_session = ipc::is_collect_tracing(first->command());
   auto opened = co_await open_runtime(services, runtime->id, std::move(first->bytes));
   if (!opened) {
     entry.outcome = opened.error().message();
@@ -124,10 +147,15 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
     co_await tool.refuse(unreachable(opened.error()));
     co_return;
   }
-  entry.to_runtime = size;
-  co_await until_answered(tool.stream(), **opened);
+  carried.relay.bytes.to_runtime = size;
+  const auto session = co_await until_answered(tool.stream(), **opened, starts_session);
+  std::optional<TracingSession> tracing;
+  if (session) tracing.emplace(services.tracing, *runtime, *session);
   tool.accept();
-  const RelayOutcome outcome = co_await relay(tool.stream(), **opened, services.buffers, &carried.bytes);
+  const RelayOutcome outcome =
+      co_await relay(tool.stream(), **opened, services.buffers, &carried.relay.bytes);
+  if (tracing && !outcome.runtime_ended) co_await tracing->abandon(**opened);
+  tracing.reset();
   opened->reset();
   entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
   services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, runtime->name, runtime->pid,

@@ -6,11 +6,18 @@
 
 #include "base/log.hpp"
 #include "router/audit.hpp"
-#include "router/buffer_pool.hpp"
+#include "router/complaints.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
+#include "router/handshakes.hpp"
+#include "router/limits.hpp"
+#include "router/metrics.hpp"
 #include "router/registry.hpp"
+#include "router/resumption.hpp"
 #include "router/suspended_runtimes.hpp"
+#include "router/tracing_session.hpp"
+#include "transport/buffer_budget.hpp"
+#include "transport/buffer_pool.hpp"
 
 namespace farport::router {
 
@@ -21,10 +28,16 @@ struct AgentServices {
   const auth::Policy& policy;
   Registry& registry;
   SuspendedRuntimes& suspended;
-  BufferPool& buffers;
+  transport::BufferPool& buffers;
   Audit& audit;
   Dumps& dumps;
-  transport::Milliseconds first_message_limit;
+  Resumption& resumption;
+  TracingSessions& tracing;
+  Limits& limits;
+  Metrics& metrics;
+  Handshakes& handshakes;
+  transport::BufferBudget& budget;
+  Complaints& complaints;
   std::chrono::steady_clock::time_point started;
 };
 

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <set>
 
-#include <dirent.h>
-
-#include "router/placeholder/image.hpp"
+#include "router/directory.hpp"
+#include "router/local_files.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -20,29 +18,10 @@ bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string file_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Whether a default port is one that a mirror on this host has made: its pid is then a placeholder's. An
-/// agent that offered those again could mirror itself.
-bool is_mirrored(const std::string& path) {
-  const std::string name = file_of(path);
-  if (!is_default_port_name(name)) return false;
-  const std::string pid = name.substr(kPrefix.size(), name.find('-', kPrefix.size()) - kPrefix.size());
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/" + pid + "/exe", error);
-  return program.string().starts_with("/memfd:" + std::string(kPlaceholderName));
-}
-
-struct DirectoryClose {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 }  // namespace
 
@@ -126,19 +105,24 @@ void Discovery::watch_directories() {
 void Discovery::scan() {
   std::vector<Found> found;
   for (const NamedPort& port : settings_.named) found.push_back({port.path, port.name});
-  for (const std::string& directory : settings_.search) scan_directory(directory, found);
+  for (const std::string& directory : settings_.search) {
+    if (!scan_directory(directory, found)) return;
+  }
   std::set<std::string> present;
   for (const Found& each : found) present.insert(each.path);
   std::erase_if(followed_, [&](const auto& entry) { return !present.contains(entry.first); });
   for (const Found& each : found) follow(each);
 }
 
-void Discovery::scan_directory(const std::string& directory, std::vector<Found>& found) {
-  const std::unique_ptr<DIR, DirectoryClose> entries(::opendir(directory.c_str()));
+bool Discovery::scan_directory(const std::string& directory, std::vector<Found>& found) {
+  const OpenDirectory entries(::opendir(directory.c_str()));
   if (entries == nullptr) {
-    report_once(directory, fail_errno("search the directory", directory, errno).value().message());
+    const int error = errno;
+    report_once(directory, fail_errno("search the directory", directory, error).value().message());
+    // We could not look: that says nothing about what is there.
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) return false;
     watches_.erase(directory);
-    return;
+    return true;
   }
   reported_.erase(directory);
   while (const dirent* entry = ::readdir(entries.get())) {
@@ -148,6 +132,7 @@ void Discovery::scan_directory(const std::string& directory, std::vector<Found>&
     const auto same = [&](const Found& each) { return each.path == path; };
     if (std::none_of(found.begin(), found.end(), same)) found.push_back({std::move(path), {}});
   }
+  return true;
 }
 
 void Discovery::follow(const Found& found) {
@@ -162,7 +147,8 @@ void Discovery::follow(const Found& found) {
     if (known->second->file == *file) return;
     followed_.erase(known);
   }
-  if (is_mirrored(found.path)) return;
+  // An agent that offered a mirror's sockets again could mirror itself.
+  if (is_made_by_mirror(found.path, file->owner)) return;
   auto port =
       std::make_unique<DiagnosticPort>(loop_, registry_, log_, found.path, found.name, settings_.rescan);
   auto& followed = followed_[found.path];

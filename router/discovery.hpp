@@ -44,7 +44,8 @@ class Discovery {
   };
 
   void scan();
-  void scan_directory(const std::string& directory, std::vector<Found>& found);
+  /// False: for want of descriptors or memory there is no knowing.
+  bool scan_directory(const std::string& directory, std::vector<Found>& found);
   void watch_directories();
   void follow(const Found& found);
   void report_once(const std::string& about, const std::string& message);

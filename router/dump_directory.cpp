@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
@@ -20,6 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "router/directory.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -28,10 +29,6 @@ using transport::UniqueFd;
 constexpr std::string_view kPrefix = ".farport-dump-";
 constexpr const char* kDump = "dump";
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-
-struct DirectoryClose {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 std::string random_name() {
   std::array<unsigned char, 16> bytes{};
@@ -46,7 +43,7 @@ std::vector<std::string> entries_of(int directory) {
   std::vector<std::string> names;
   // Opened anew, since fdopendir() keeps what it is given.
   const int copy = ::openat(directory, ".", kOpenDirectory);
-  const std::unique_ptr<DIR, DirectoryClose> entries(copy < 0 ? nullptr : ::fdopendir(copy));
+  const OpenDirectory entries(copy < 0 ? nullptr : ::fdopendir(copy));
   if (entries == nullptr) return names;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
@@ -111,11 +108,6 @@ UniqueFd open_private(int parent, const std::string& name) {
   how.flags = kOpenDirectory | O_NOFOLLOW;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how)));
-}
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace

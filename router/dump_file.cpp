@@ -11,17 +11,14 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "router/directory.hpp"
+
 namespace farport::router {
 namespace {
 
 using transport::UniqueFd;
 
 constexpr std::size_t kPage = 4096;
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
 
 /// A hidden name beside `path`, which nobody else uses.
 std::string part_name(const std::string& path) {

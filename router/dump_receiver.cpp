@@ -6,6 +6,7 @@
 
 #include "router/dump_json.hpp"
 #include "router/http_status.hpp"
+#include "router/resumable_request.hpp"
 #include "router/zstd.hpp"
 #include "transport/offload.hpp"
 #include "transport/timer.hpp"
@@ -13,7 +14,6 @@
 namespace farport::router {
 namespace {
 
-using transport::Http2Stream;
 using transport::Io;
 using transport::IoStatus;
 using transport::Offload;
@@ -102,7 +102,7 @@ std::unique_ptr<Offload> begin_commit(transport::Loop& loop, std::shared_ptr<Sin
 }
 
 /// Fills the piece with what is there, and at least a byte unless the stream is over.
-Task<IoStatus> read_piece(Http2Stream& from, std::shared_ptr<Piece> piece) {
+Task<IoStatus> read_piece(transport::Stream& from, std::shared_ptr<Piece> piece) {
   piece->size = 0;
   const Io first = co_await from.read(piece->bytes);
   Io io = first;
@@ -114,7 +114,7 @@ Task<IoStatus> read_piece(Http2Stream& from, std::shared_ptr<Piece> piece) {
   co_return first.status;
 }
 
-Task<Result<void>> receive_body(Http2Stream& answer, std::shared_ptr<Sink> sink, DumpProgress& progress,
+Task<Result<void>> receive_body(transport::Stream& answer, std::shared_ptr<Sink> sink, DumpProgress& progress,
                                 const OnDumpProgress& on_progress) {
   auto piece = std::make_shared<Piece>();
   auto other = std::make_shared<Piece>();
@@ -141,12 +141,13 @@ std::string query_of(const DumpRequest& request) {
 }
 
 /// Asks how far the runtime is, until it is cancelled.
-Task<void> follow_writing(AgentSession& session, std::string runtime_id, DumpProgress& progress,
+Task<void> follow_writing(AgentDialler& dialler, std::string runtime_id, DumpProgress& progress,
                           const OnDumpProgress& on_progress) {
   for (;;) {
-    co_await transport::sleep(session.loop(), kAskAgain);
-    const auto answer = session.request("GET", path_of(runtime_id), false);
-    if (answer == nullptr) co_return;
+    co_await transport::sleep(dialler.loop(), kAskAgain);
+    const std::shared_ptr<AgentSession> session = dialler.session();
+    const auto answer = session == nullptr ? nullptr : session->request("GET", path_of(runtime_id), false);
+    if (answer == nullptr) continue;
     const auto body = co_await read_answer(*answer);
     const auto read = body ? dump_progress_from_json(*body) : tl::unexpected(body.error());
     if (!read) continue;
@@ -155,24 +156,21 @@ Task<void> follow_writing(AgentSession& session, std::string runtime_id, DumpPro
   }
 }
 
-std::unique_ptr<Http2Stream> post(AgentSession& session, const std::string& target) {
-  return session.request("POST", target, false, {{"accept-encoding", "zstd"}});
+std::unique_ptr<ResumableRequest> post(AgentDialler& dialler, const std::string& target) {
+  return std::make_unique<ResumableRequest>(dialler, target,
+                                            transport::HeaderFields{{"accept-encoding", "zstd"}});
 }
 
 /// Waits for the answer's head, and tells of the dump's progress meanwhile.
-Task<Result<void>> until_written(AgentSession& session, Http2Stream& answer, std::string runtime_id,
+Task<Result<void>> until_written(AgentDialler& dialler, ResumableRequest& request, std::string runtime_id,
                                  DumpProgress& progress, const OnDumpProgress& on_progress) {
-  Task<void> following = follow_writing(session, runtime_id, progress, on_progress);
+  Task<void> following = follow_writing(dialler, runtime_id, progress, on_progress);
   following.start();
-  const IoStatus head = co_await answer.head_received();
-  if (head != IoStatus::ok) co_return tl::unexpected(answer.error());
-  if (answer.head().status == http_status::kOk) co_return Result<void>{};
-  const auto refused = co_await read_answer(answer);
+  const IoStatus head = co_await request.head_received();
+  if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
+  if (request.head().status == http_status::kOk) co_return Result<void>{};
+  const auto refused = co_await read_body(request.head(), request.stream());
   co_return tl::unexpected(refused.error());
-}
-
-Error no_more_requests(const AgentSession& session) {
-  return {"reach", session.address(), "the session takes no more connections", {}, 0};
 }
 
 Result<std::uint64_t> size_of(const transport::MessageHead& head) {
@@ -187,40 +185,38 @@ Result<std::uint64_t> size_of(const transport::MessageHead& head) {
 
 }  // namespace
 
-Task<Result<std::uint64_t>> receive_dump(AgentSession& session, std::string runtime_id, DumpRequest request,
+Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runtime_id, DumpRequest wanted,
                                          std::string path, OnDumpProgress on_progress) {
   // Before anything is asked of the runtime: it would be for nothing.
   auto file = DumpFile::create(path);
   if (!file) co_return tl::unexpected(file.error());
-  const auto answer = post(session, path_of(runtime_id) + query_of(request));
-  if (answer == nullptr) co_return tl::unexpected(no_more_requests(session));
+  const auto request = post(dialler, path_of(runtime_id) + query_of(wanted));
   DumpProgress progress;
-  const Result<void> written = co_await until_written(session, *answer, runtime_id, progress, on_progress);
+  const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
   if (!written) co_return tl::unexpected(written.error());
-  const auto size = size_of(answer->head());
+  const auto size = size_of(request->head());
   if (!size) co_return tl::unexpected(size.error());
   const Result<void> fits = (*file)->check_space(*size);
   if (!fits) co_return tl::unexpected(fits.error());
   progress.phase = DumpProgress::Phase::sending;
   progress.total = *size;
-  const bool compressed = answer->head().field("content-encoding") == "zstd";
+  const bool compressed = request->head().field("content-encoding") == "zstd";
   const auto sink = std::make_shared<Sink>(std::move(*file), *size, compressed);
-  const Result<void> received = co_await receive_body(*answer, sink, progress, on_progress);
+  const Result<void> received = co_await receive_body(request->stream(), sink, progress, on_progress);
   if (!received) co_return tl::unexpected(received.error());
-  const auto committing = begin_commit(session.loop(), sink);
+  const auto committing = begin_commit(dialler.loop(), sink);
   co_await committing->done();
   if (sink->failure()) co_return tl::unexpected(*sink->failure());
   co_return *size;
 }
 
-Task<Result<std::string>> leave_dump(AgentSession& session, std::string runtime_id, DumpRequest request,
+Task<Result<std::string>> leave_dump(AgentDialler& dialler, std::string runtime_id, DumpRequest wanted,
                                      OnDumpProgress on_progress) {
-  const auto answer = post(session, path_of(runtime_id) + query_of(request) + "&stay=true");
-  if (answer == nullptr) co_return tl::unexpected(no_more_requests(session));
+  const auto request = post(dialler, path_of(runtime_id) + query_of(wanted) + "&stay=true");
   DumpProgress progress;
-  const Result<void> written = co_await until_written(session, *answer, runtime_id, progress, on_progress);
+  const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
   if (!written) co_return tl::unexpected(written.error());
-  const auto body = co_await read_answer(*answer);
+  const auto body = co_await read_body(request->head(), request->stream());
   if (!body) co_return tl::unexpected(body.error());
   co_return kept_dump_from_json(*body);
 }

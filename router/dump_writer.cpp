@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "transport/unique_fd.hpp"
+#include "router/process_end.hpp"
 
 namespace farport::router {
 namespace {
@@ -76,7 +76,7 @@ bool stop_dump_writer(pid_t runtime, const std::string& path) {
   if (runtime <= 0) return false;
   each_child(runtime, [&](pid_t child) {
     // By descriptor, so that no later process with this pid is meant.
-    const transport::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    const transport::UniqueFd process = open_pidfd(child);
     if (!process || !writes_to(child, path)) return;
     stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
   });

@@ -76,7 +76,7 @@ Ruling rule_on_dump(const Caller& caller, const Runtime& runtime) {
   return ruling_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
 }
 
-transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream) {
+transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream, std::uint64_t max_size) {
   FirstMessage first;
   first.bytes.resize(ipc::kHeaderSize);
   const Io head = co_await stream.read_exactly(first.bytes);
@@ -90,6 +90,15 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
     Error malformed = header.error();
     malformed.code = EBADMSG;
     co_return tl::unexpected(malformed);
+  }
+  if (header->size > max_size) {
+    const Error large{"read",
+                      "the first message",
+                      "it has " + std::to_string(header->size) +
+                          " bytes, and limits.message_size of the agent is " + std::to_string(max_size),
+                      {},
+                      EMSGSIZE};
+    co_return tl::unexpected(large);
   }
   first.header = *header;
   first.bytes.resize(header->size);

@@ -25,6 +25,7 @@ struct Refusal {
   int status = 0;             ///< Of HTTP.
   std::uint32_t hresult = 0;  ///< Of the IPC error that a tool gets.
   std::string why;
+  int retry_after{};  ///< In seconds; 0: there is nothing to wait for.
 };
 
 /// To a caller that has no grant at all.
@@ -50,7 +51,9 @@ struct Ruling {
 
 /// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
 /// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before
-/// the message was whole; or it isn't an IPC message (`code` is EBADMSG).
-transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream);
+/// the message was whole; it isn't an IPC message (`code` is EBADMSG); or it is larger than `max_size` bytes
+/// (EMSGSIZE), header included.
+transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream,
+                                                         std::uint64_t max_size = ipc::kMaxMessageSize);
 
 }  // namespace farport::router

@@ -45,7 +45,10 @@ std::string_view switched_off_by(const std::string& environment) {
 void HiddenRuntimes::look(const Log& log) {
   std::set<std::pair<int, std::string>> still_there;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+  fs::directory_iterator processes("/proc", error);
+  // Where it can't be read, for want of descriptors, what is known stays known.
+  if (error) return;
+  for (const auto& entry : processes) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
     const std::optional<std::string> stat = read_file(entry.path() / "stat");

@@ -8,20 +8,27 @@
 namespace farport::router::http_status {
 
 inline constexpr int kOk = 200;
+inline constexpr int kNoContent = 204;
 inline constexpr int kBadRequest = 400;
 inline constexpr int kForbidden = 403;
 inline constexpr int kNotFound = 404;
 inline constexpr int kMethodNotAllowed = 405;
 inline constexpr int kRequestTimeout = 408;
 inline constexpr int kConflict = 409;
+inline constexpr int kGone = 410;
+inline constexpr int kContentTooLarge = 413;
+inline constexpr int kTooManyRequests = 429;
+inline constexpr int kHeadTooLarge = 431;  // RFC 6585 section 5.
 inline constexpr int kNotImplemented = 501;
 inline constexpr int kBadGateway = 502;
+inline constexpr int kUnavailable = 503;
 
 /// The HRESULT that stands for a status in the answer to a tool; also for 0, a failure without a status. An
 /// HRESULT, which is negative as an int, stands for itself.
 [[nodiscard]] constexpr std::uint32_t hresult_of(int status) {
   if (status < 0) return static_cast<std::uint32_t>(status);
   if (status == kForbidden) return ipc::hresult::kAccessDenied;
+  if (status == kTooManyRequests || status == kUnavailable) return ipc::hresult::kBusy;
   return status == kNotImplemented ? ipc::hresult::kNotSupported : ipc::hresult::kFail;
 }
 

@@ -6,12 +6,13 @@
 #include <sstream>
 #include <vector>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+
+#include "router/directory.hpp"
 
 namespace farport::router {
 namespace {
@@ -21,13 +22,9 @@ using transport::UniqueFd;
 constexpr std::string_view kManifestPrefix = ".farport-mirror-";
 constexpr std::size_t kMaxManifest = 1024 * 1024;
 
-struct DirectoryClose {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-bool is_own_regular_file(int fd) {
+bool is_regular_file_of(int fd, uid_t owner) {
   struct stat status {};
-  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == owner;
 }
 
 /// Whether the open file is still the one at `path`.
@@ -45,10 +42,19 @@ std::string read_whole(int fd) {
   return text;
 }
 
+/// Whether a manifest has a socket of this name, in whatever directory.
+bool lists(const std::string& manifest, const std::string& name) {
+  std::istringstream lines(manifest);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.substr(line.rfind('/') + 1) == name) return true;
+  }
+  return false;
+}
+
 /// Removes what the manifest of a mirror lists, if that mirror is dead: it no longer holds the lock.
 void clean_up_after(const std::string& manifest, const Log& log) {
   const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd || !is_own_regular_file(fd.get()) || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (!fd || !is_regular_file_of(fd.get(), ::geteuid()) || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
   std::istringstream lines(read_whole(fd.get()));
   int removed = 0;
   for (std::string path; std::getline(lines, path);) removed += remove_stale_socket(path) ? 1 : 0;
@@ -58,7 +64,7 @@ void clean_up_after(const std::string& manifest, const Log& log) {
 
 std::vector<std::string> manifests_in(const std::string& directory) {
   std::vector<std::string> found;
-  const std::unique_ptr<DIR, DirectoryClose> entries(::opendir(directory.c_str()));
+  const OpenDirectory entries(::opendir(directory.c_str()));
   if (entries == nullptr) return found;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
@@ -88,6 +94,20 @@ bool has_live_mirror(const std::string& directory) {
   for (const std::string& manifest : manifests_in(directory)) {
     const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return true;
+  }
+  return false;
+}
+
+bool is_made_by_mirror(const std::string& path, uid_t owner) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash + 1);
+  for (const std::string& manifest : manifests_in(slash == std::string::npos ? "." : path.substr(0, slash))) {
+    const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    // The lock is tried last: a mirror that has listed something holds it already, and is not disturbed.
+    if (fd && is_regular_file_of(fd.get(), owner) && lists(read_whole(fd.get()), name) &&
+        ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
+      return true;
+    }
   }
   return false;
 }

@@ -42,6 +42,11 @@ class LocalFiles {
 /// Whether a mirror that still lives has claimed `directory`.
 [[nodiscard]] bool has_live_mirror(const std::string& directory);
 
+/// Whether a mirror of the user `owner` that still lives has made the socket: its manifest, in the socket's
+/// directory, lists a socket of this name. A mirror in another container, which sees the directory at another
+/// path, counts too.
+[[nodiscard]] bool is_made_by_mirror(const std::string& path, uid_t owner);
+
 /// Removes the socket at `path` if it is this user's and nobody listens on it any more. False if something
 /// else, or something alive, is there.
 bool remove_stale_socket(const std::string& path);

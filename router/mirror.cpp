@@ -17,7 +17,7 @@ Task<Result<void>> Mirror::start() {
   if (!image) co_return tl::unexpected(image.error());
   image_ = std::make_unique<PlaceholderImage>(std::move(*image));
   services_ = std::make_unique<MirrorServices>(
-      MirrorServices{loop_, log_, *files_, buffers_, *image_, [this] { changed_.set(); }});
+      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.times, [this] { changed_.set(); }});
   for (const MirroredAgent& agent : settings_.agents) {
     // A name with many addresses means every address, as a headless service has them.
     const auto addresses = co_await transport::resolve(loop_, agent.address.host, agent.address.port);
@@ -26,11 +26,23 @@ Task<Result<void>> Mirror::start() {
         agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
     const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools};
     for (const transport::Address& address : *addresses) {
-      links_.push_back(std::make_unique<AgentLink>(*services_, choice, address, name, agent.context.get()));
+      links_.push_back(std::make_unique<AgentLink>(*services_, choice, AgentDialler::Target{address, name},
+                                                   watch_of(agent.credentials)));
     }
   }
+  for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
   for (const auto& link : links_) tasks_.spawn(link->run());
   co_return Result<void>{};
+}
+
+CredentialWatch& Mirror::watch_of(const auth::TlsCredentialsPtr& credentials) {
+  auto& watch = credentials_[credentials.get()];
+  if (watch == nullptr) watch = std::make_unique<CredentialWatch>(loop_, log_, credentials);
+  return *watch;
+}
+
+void Mirror::reload_certificates() {
+  for (const auto& [first, watch] : credentials_) watch->reload();
 }
 
 Task<Result<void>> Mirror::settled() {
@@ -43,6 +55,12 @@ Task<Result<void>> Mirror::settled() {
   }
   const std::string why = links_.empty() ? "none is named" : links_.front()->last_error();
   co_return fail("reach", "any agent", why.empty() ? "none has answered in time" : why);
+}
+
+Task<void> Mirror::leave() {
+  tasks_.clear();
+  for (const auto& link : links_) tasks_.spawn(link->leave());
+  co_await tasks_.idle();
 }
 
 void Mirror::stop_settling() {

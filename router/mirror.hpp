@@ -13,8 +13,8 @@ namespace farport::router {
 /// An agent to mirror, with what its sessions need.
 struct MirroredAgent {
   AgentAddress address;
-  std::shared_ptr<SSL_CTX> context;
-  std::vector<std::string> select;  ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  auth::TlsCredentialsPtr credentials;  ///< Agents with the same ones share them.
+  std::vector<std::string> select;      ///< Ids, pids, names, globs of what is mirrored; empty: all.
 };
 
 struct MirrorSettings {
@@ -22,6 +22,7 @@ struct MirrorSettings {
   std::string socket_directory;
   std::vector<NamedSocket> sockets{};  ///< Where else runtimes are offered.
   std::vector<NamedSocket> tools{};    ///< Tools that listen, which every runtime dials, or those of a name.
+  SessionTimes times{};
 };
 
 /// One row of what a mirror shows.
@@ -53,8 +54,12 @@ class Mirror {
   transport::Task<Result<void>> start();
   /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
   transport::Task<Result<void>> settled();
+  /// Ends the links in good order, so that no agent waits for this mirror to come back.
+  transport::Task<void> leave();
   /// Ends the waiting of settled() with what there is by now.
   void stop_settling();
+  /// Reads certificates, keys, CAs and CRLs again.
+  void reload_certificates();
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
   /// Passes when something has changed since the last time. For one waiter.
   [[nodiscard]] transport::Event& changed() { return changed_; }
@@ -66,15 +71,19 @@ class Mirror {
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view agent = {}) const;
 
  private:
+  CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
+
   transport::Loop& loop_;
   Log log_;
   MirrorSettings settings_;
   transport::Event changed_;
   bool stopped_settling_ = false;
-  BufferPool buffers_;
+  transport::BufferPool buffers_;
   std::unique_ptr<LocalFiles> files_;
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;
+  std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>
+      credentials_;  ///< By what was first.
   std::vector<std::unique_ptr<AgentLink>> links_;
   transport::TaskSet tasks_;  ///< Last: the links' tasks use all the rest.
 };

@@ -8,6 +8,7 @@
 #include "router/http_status.hpp"
 #include "router/listening_tool.hpp"
 #include "router/relay.hpp"
+#include "router/resumable_request.hpp"
 
 namespace farport::router {
 namespace {
@@ -29,10 +30,10 @@ std::vector<std::string> socket_paths(const std::string& directory, const Placeh
 
 }  // namespace
 
-MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, SessionSource session)
+MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, AgentDialler& dialler)
     : services_(services),
       runtime_(std::move(runtime)),
-      session_(std::move(session)),
+      dialler_(dialler),
       connections_(services.loop),
       acceptors_(services.loop) {}
 
@@ -50,9 +51,9 @@ void MirroredRuntime::retire() {
 
 Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services,
                                                                       Runtime runtime, Places places,
-                                                                      SessionSource session,
+                                                                      AgentDialler& dialler,
                                                                       std::function<void()> on_lost) {
-  auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), std::move(session));
+  auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), dialler);
   const Runtime& remote = mirrored->runtime_;
   const std::string& directory = services.files.directory();
   auto placeholder =
@@ -115,13 +116,13 @@ Task<void> MirroredRuntime::carry(std::unique_ptr<transport::FdStream> tool) {
 }
 
 Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool, std::optional<FirstMessage>& first) {
+  // A tool must not take what was broken off for whole.
+  tool.reset_unless_finished();
   auto read = co_await read_first_message(tool);
   // A tool that comes and goes without a whole command has nothing to be told.
   if (!read && read.error().code != EBADMSG) co_return Result<void>{};
   if (!read) co_return tl::unexpected(read.error());
   first = *read;
-  if (session_() == nullptr)
-    co_return fail("reach", "the agent", "the session is broken; it is being dialled again");
   Task<Result<void>> work = ipc::is_core_dump(first->command()) ? answer_dump(tool, std::move(*read))
                                                                 : join_runtime(tool, std::move(*read));
   Result<void> done = co_await work;
@@ -129,25 +130,27 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool, std::optiona
 }
 
 Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, FirstMessage first) {
-  AgentSession* session = session_();
-  const auto runtime = session->open(runtime_.id);
-  if (runtime == nullptr)
-    co_return fail("reach", session->address(), "the session takes no more connections");
+  ResumableRequest request(dialler_, "/v1/runtimes/" + runtime_.id + "/ipc");
+  transport::Stream& runtime = request.stream();
   {
-    Task<void> guard = abort_when_gone(tool, *runtime);
+    Task<void> guard = abort_when_gone(tool, runtime);
     guard.start();
-    const IoStatus sent = co_await runtime->write(first.bytes);
-    if (sent != IoStatus::ok) co_return tl::unexpected(runtime->error());
-    const IoStatus answered = co_await runtime->head_received();
-    if (answered != IoStatus::ok) co_return tl::unexpected(runtime->error());
+    const IoStatus sent = co_await runtime.write(first.bytes);
+    if (sent != IoStatus::ok) co_return tl::unexpected(runtime.error());
+    const IoStatus answered = co_await request.head_received();
+    if (answered != IoStatus::ok) co_return tl::unexpected(runtime.error());
   }
-  if (runtime->head().status != http_status::kOk) {
-    const auto refused = co_await read_answer(*runtime);
+  if (request.head().status != http_status::kOk) {
+    const auto refused = co_await read_body(request.head(), runtime);
     if (!refused) co_return tl::unexpected(refused.error());
   }
-  const RelayOutcome outcome = co_await relay(tool, *runtime, services_.buffers);
+  const RelayOutcome outcome = co_await relay(tool, runtime, services_.buffers);
   services_.log->debug("{} on {}: {} bytes", ipc::describe(first.command()), runtime_.name, outcome.to_tool);
-  if (outcome.broken) services_.log->debug("broken off: {}", outcome.broken->message());
+  // Only a tool that is still there misses anything.
+  if (outcome.broken && !tool.peer_gone()) {
+    services_.log->warn("{} on {} (pid {}) was broken off: {}", ipc::describe(first.command()), runtime_.name,
+                        runtime_.pid, outcome.broken->message());
+  }
   co_return Result<void>{};
 }
 
@@ -186,9 +189,8 @@ Task<Result<void>> MirroredRuntime::answer_dump(transport::FdStream& tool, First
                       runtime_.pid, command->path);
   DumpRace race(services_.loop);
   OnDumpProgress on_progress = [this](const DumpProgress& progress) { show_dump(progress); };
-  Task<void> receiving =
-      receive_in(race, receive_dump(*session_(), runtime_.id, {command->type, command->flags}, command->path,
-                                    std::move(on_progress)));
+  Task<void> receiving = receive_in(race, receive_dump(dialler_, runtime_.id, {command->type, command->flags},
+                                                       command->path, std::move(on_progress)));
   Task<void> watching = watch_in(race, tool);
   receiving.start();
   watching.start();

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "router/agent_session.hpp"
-#include "router/buffer_pool.hpp"
+#include "router/agent_dialler.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/local_files.hpp"
 #include "router/placeholder.hpp"
+#include "transport/buffer_pool.hpp"
 #include "transport/socket.hpp"
 #include "transport/task_set.hpp"
 
@@ -24,16 +24,14 @@ struct MirrorServices {
   transport::Loop& loop;
   Log log;
   LocalFiles& files;
-  BufferPool& buffers;
+  transport::BufferPool& buffers;
   PlaceholderImage& image;
+  SessionTimes times;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
 };
 
 class MirroredRuntime {
  public:
-  /// Gives the session to open diagnostic connections in; nullptr while there is none.
-  using SessionSource = std::function<AgentSession*()>;
-
   /// Where a runtime is offered beside the usual sockets.
   struct Places {
     std::vector<std::string> sockets;  ///< Sockets to listen on.
@@ -44,10 +42,10 @@ class MirroredRuntime {
   /// somebody ends the placeholder; it may destroy the object.
   static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services,
                                                                          Runtime runtime, Places places,
-                                                                         SessionSource session,
+                                                                         AgentDialler& dialler,
                                                                          std::function<void()> on_lost);
 
-  MirroredRuntime(MirrorServices& services, Runtime runtime, SessionSource session);
+  MirroredRuntime(MirrorServices& services, Runtime runtime, AgentDialler& dialler);
   MirroredRuntime(const MirroredRuntime&) = delete;
   MirroredRuntime& operator=(const MirroredRuntime&) = delete;
   /// Ends connections and the placeholder, removes the sockets.
@@ -81,7 +79,7 @@ class MirroredRuntime {
 
   MirrorServices& services_;
   Runtime runtime_;
-  SessionSource session_;
+  AgentDialler& dialler_;
   std::unique_ptr<Placeholder> placeholder_;
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

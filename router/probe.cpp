@@ -38,12 +38,12 @@ Runtime runtime_of(const ipc::ProcessInfo& info) {
 
 }  // namespace
 
-Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Command command) {
+Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Message command) {
   const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
     connection.abort(Error{"ask the runtime at", connection.name(), "it doesn't answer",
                            "is something else holding its diagnostics?", 0});
   });
-  const auto question = ipc::encode_message(ipc::make_message(command));
+  const auto question = ipc::encode_message(command);
   const IoStatus written = co_await connection.write(*question);
   if (written != IoStatus::ok) co_return tl::unexpected(connection.error());
   const auto answer = co_await read_first_message(connection);
@@ -59,7 +59,7 @@ Task<Result<Runtime>> probe(OpenPort open, std::string where, std::unique_ptr<Fd
       if (!opened) co_return tl::unexpected(opened.error());
       connection = std::move(*opened);
     }
-    const auto answer = co_await ask(*connection, command);
+    const auto answer = co_await ask(*connection, ipc::make_message(command));
     if (!answer) co_return tl::unexpected(answer.error());
     if (ipc::is_ok(*answer)) {
       const auto info = ipc::decode_process_info(command, answer->payload);

@@ -12,9 +12,9 @@ namespace farport::router {
 /// Opens a connection to a runtime: each carries one command.
 using OpenPort = std::function<transport::Task<RuntimePort::Connection>()>;
 
-/// Sends one command without a payload and reads the answer, within kProbeLimit. What follows the answer is
-/// left in the connection. Errors: no answer in time, or nonsense.
-transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::Command command);
+/// Sends one command and reads the answer, within kProbeLimit. What follows the answer is left in the
+/// connection. Errors: no answer in time, or nonsense.
+transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::Message command);
 
 /// Sends ProcessInfo3 and reads the answer; where the runtime doesn't know that, ProcessInfo2, then
 /// ProcessInfo. A whole command is sent at once, since half of one would block the runtime's diagnostics.

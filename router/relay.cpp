@@ -15,7 +15,7 @@ using transport::Task;
 
 /// Chunks moved without waiting before everybody else gets a turn.
 constexpr int kChunksPerTurn = 16;
-/// How long what a vanished side has sent may take to be delivered.
+/// How long what a vanished tool has sent may take to be delivered.
 constexpr transport::Milliseconds kLastDelivery{5000};
 /// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream
 /// that ends needs no reset.
@@ -45,19 +45,19 @@ Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
   return io;
 }
 
-Task<void> pump(Direction& way, BufferPool& buffers, transport::Event& changed) {
+Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
   for (int chunks = 0; !way.broken && !way.finished;) {
     Io io;
     bool ended = false;
     {
       // Held only while there is something to carry.
-      const Buffer buffer = buffers.take();
+      transport::Buffer buffer = buffers.take();
       io = fill(way.from, buffer.space(), ended);
       IoStatus written = IoStatus::ok;
       if (ended) {
-        written = co_await way.to.write_last(buffer.filled(io.bytes));
+        written = co_await way.to.write_last(buffer, io.bytes);
       } else if (io.status == IoStatus::ok) {
-        written = co_await way.to.write(buffer.filled(io.bytes));
+        written = co_await way.to.write(buffer, io.bytes);
       }
       if (written != IoStatus::ok) way.broken = way.to.error();
       way.bytes += io.bytes;
@@ -94,7 +94,7 @@ Task<void> abort_when_gone(Stream& watched, Stream& stream) {
   stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
 }
 
-Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers, RelayCounts* counts) {
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& buffers, RelayCounts* counts) {
   transport::Event changed(tool.loop());
   RelayCounts own;
   RelayCounts& carried = counts == nullptr ? own : *counts;
@@ -115,16 +115,16 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers, Rel
     return back.finished && (forth.finished || back.from_gone);
   };
   while (!over()) {
-    // Nobody reads what goes to a runtime that is gone. A tool that is gone shows when something is written
-    // to it.
+    // Nobody reads what goes to a runtime that is gone; what it has sent takes as long as its tool does. A
+    // tool that is gone shows when something is written to it.
     if (back.from_gone) forth_pump.reset();
-    if (forth.from_gone || back.from_gone) {
+    if (forth.from_gone) {
       const transport::Milliseconds left = forth.finished ? kFarewell : kLastDelivery;
       if (!limit || forth.finished) limit.emplace(tool.loop(), left, [&changed] { changed.set(); });
     }
     co_await changed.wait();
   }
-  RelayOutcome outcome{forth.bytes, back.bytes, forth.broken ? forth.broken : back.broken};
+  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, forth.broken ? forth.broken : back.broken};
   co_return outcome;
 }
 

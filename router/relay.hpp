@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "router/buffer_pool.hpp"
+#include "transport/buffer_pool.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
@@ -18,6 +18,7 @@ struct RelayCounts {
 struct RelayOutcome {
   std::uint64_t to_runtime = 0;  ///< Bytes read from the tool's side and taken by the runtime's.
   std::uint64_t to_tool = 0;     ///< Bytes the other way.
+  bool runtime_ended = false;    ///< Whether the runtime has ended its side, and all of it was carried.
   std::optional<Error> broken;   ///< Why it ended early; nothing when both sides finished as they should.
 };
 
@@ -26,8 +27,8 @@ struct RelayOutcome {
 /// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
 /// `counts` is kept up to date for whoever needs to know where the task is destroyed before its end; it must
 /// outlive it.
-transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime, BufferPool& buffers,
-                                    RelayCounts* counts = nullptr);
+transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
+                                    transport::BufferPool& buffers, RelayCounts* counts = nullptr);
 
 /// Breaks `stream` off as soon as the other side of `watched` is gone, with the error code ECANCELED. For the
 /// time before both are relayed.

@@ -4,6 +4,7 @@ namespace farport::router {
 namespace {
 
 constexpr std::string_view kRuntime = "/v1/runtimes/";
+constexpr std::string_view kConnection = "/v1/connections/";
 
 /// Up to the next separator, which is taken away with it.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -28,6 +29,11 @@ Route parse_route(std::string_view method, std::string_view target) {
     std::string_view value = take_until(target, '&');
     const std::string_view name = take_until(value, '=');
     route.query.insert_or_assign(std::string(name), std::string(value));
+  }
+  if (path.starts_with(kConnection)) {
+    route.id = path.substr(kConnection.size());
+    route.path = std::string(kConnection) + "{token}";
+    return route;
   }
   if (!path.starts_with(kRuntime)) {
     route.path = path;

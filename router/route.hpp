@@ -7,11 +7,11 @@
 
 namespace farport::router {
 
-/// /v1/runtimes/{id}/{action}?query, or another path with an empty id.
+/// /v1/runtimes/{id}/{action}?query, /v1/connections/{token}, or another path with an empty id.
 struct Route {
   std::string method;
-  std::string path;  ///< Without the query, and with {id} in place of a runtime's id.
-  std::string id;    ///< The runtime's.
+  std::string path;  ///< Without the query, and with {id} or {token} in place of what stands there.
+  std::string id;    ///< The runtime's, or the connection's token.
   std::map<std::string, std::string, std::less<>> query;
 
   /// The value of a query parameter; empty where it isn't there.

@@ -31,7 +31,7 @@ Task<void> send_resume(Task<RuntimePort::Connection> opening, Log log, std::stri
     log->warn("{} could not be resumed on one of its ports: {}", name, connection.error().message());
     co_return;
   }
-  const auto answer = co_await ask(**connection, ipc::kResumeRuntime);
+  const auto answer = co_await ask(**connection, ipc::make_message(ipc::kResumeRuntime));
   if (!answer) log->warn("{} could not be resumed on one of its ports: {}", name, answer.error().message());
 }
 

@@ -106,7 +106,7 @@ int count_suspending_ports(const std::vector<std::string>& environment) {
 Task<Result<int>> count_suspending_ports(OpenPort open, std::string where) {
   auto connection = co_await open();
   if (!connection) co_return tl::unexpected(connection.error());
-  const auto answer = co_await ask(**connection, ipc::kProcessEnvironment);
+  const auto answer = co_await ask(**connection, ipc::make_message(ipc::kProcessEnvironment));
   if (!answer) co_return tl::unexpected(answer.error());
   if (!ipc::is_ok(*answer)) co_return fail("read the environment at", where, "the runtime refuses it");
   const auto announced = ipc::EnvironmentAnswer::decode(answer->payload);

@@ -129,4 +129,18 @@ Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::ui
   co_return collect(lookup.found);
 }
 
+Result<std::vector<Address>> resolve_here(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (status != 0) {
+    return fail("resolve", host, ::gai_strerror(status), "check the name and this host's DNS");
+  }
+  std::vector<Address> addresses = collect(found);
+  ::freeaddrinfo(found);
+  return addresses;
+}
+
 }  // namespace farport::transport

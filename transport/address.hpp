@@ -27,4 +27,7 @@ struct Address {
 /// All addresses of a host name or a literal, in the resolver's order (RFC 6724), without duplicates.
 Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port);
 
+/// The same without a loop: the caller waits for the answer, and no thread is started.
+[[nodiscard]] Result<std::vector<Address>> resolve_here(const std::string& host, std::uint16_t port);
+
 }  // namespace farport::transport

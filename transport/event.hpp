@@ -1,4 +1,4 @@
-// A flag that a coroutine can wait for.
+// What coroutines can wait for: a flag, and a change.
 #pragma once
 
 #include "transport/loop.hpp"
@@ -42,6 +42,40 @@ class Event {
   Loop& loop_;
   bool set_ = false;
   Waiter* waiter_ = nullptr;
+};
+
+/// A change that any number of coroutines can wait for: changed() lets all of those pass that wait by then.
+class Condition {
+ public:
+  explicit Condition(Loop& loop) : loop_(loop) {}
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+
+  void changed() {
+    NodeList all;
+    all.take(waiting_);
+    while (ListNode* waiter = all.pop()) loop_.make_ready(static_cast<Waiter&>(*waiter));
+  }
+
+  class [[nodiscard]] Wait {
+   public:
+    explicit Wait(Condition& condition) : condition_(condition) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> coroutine) {
+      waiter_.coroutine = coroutine;
+      condition_.waiting_.push(waiter_);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    Condition& condition_;
+    Waiter waiter_;
+  };
+  Wait wait() { return Wait(*this); }
+
+ private:
+  Loop& loop_;
+  NodeList waiting_;
 };
 
 }  // namespace farport::transport

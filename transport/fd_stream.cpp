@@ -1,11 +1,19 @@
 #include "transport/fd_stream.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
 #include <sys/socket.h>
 
 namespace farport::transport {
+namespace {
+
+/// What a peer may have unread in the kernel because of us, in bytes: little beside a socket's buffer.
+constexpr std::size_t kMostPeeked = 16384;
+
+}  // namespace
 
 FdStream::FdStream(Loop& loop, UniqueFd fd, std::string name)
     : Stream(loop), fd_(std::move(fd)), name_(std::move(name)) {}
@@ -19,7 +27,7 @@ Io FdStream::try_read(std::span<std::byte> into) {
   // An edge would have told of more.
   if (watched_ && !readable_) return {IoStatus::would_block, 0};
   for (;;) {
-    const ssize_t got = ::read(fd_.get(), into.data(), into.size());
+    const ssize_t got = receive(into);
     if (got > 0) {
       const auto bytes = static_cast<std::size_t>(got);
       // epoll(7): a short read from a stream means that there is no more, and the next byte is a new edge.
@@ -34,6 +42,31 @@ Io FdStream::try_read(std::span<std::byte> into) {
     }
     fail_errno("read from", errno);
     return {IoStatus::failed, 0};
+  }
+}
+
+void FdStream::reset_unless_finished() {
+  // socket(7): peeking goes on from where it was.
+  const int from_start = 0;
+  peeks_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &from_start, sizeof from_start) == 0;
+}
+
+ssize_t FdStream::receive(std::span<std::byte> into) {
+  if (!peeks_) return ::read(fd_.get(), into.data(), into.size());
+  const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), MSG_PEEK);
+  if (got > 0) peeked_ += static_cast<std::size_t>(got);
+  // The peer must have room to send.
+  if (peeked_ > kMostPeeked) take_peeked(peeked_ - 1);
+  return got;
+}
+
+void FdStream::take_peeked(std::size_t size) {
+  std::array<std::byte, 4096> ignored{};
+  while (size > 0) {
+    const ssize_t got = ::recv(fd_.get(), ignored.data(), std::min(size, ignored.size()), 0);
+    if (got <= 0) return;
+    size -= static_cast<std::size_t>(got);
+    peeked_ -= static_cast<std::size_t>(got);
   }
 }
 
@@ -66,7 +99,10 @@ bool FdStream::push(WriteOperation& operation) {
       fail_errno("write to", errno);
     }
   }
-  if (!failed_ && operation.finish) ::shutdown(fd_.get(), SHUT_WR);
+  if (!failed_ && operation.finish) {
+    take_peeked(peeked_);
+    ::shutdown(fd_.get(), SHUT_WR);
+  }
   operation.status = failed_ ? IoStatus::failed : IoStatus::ok;
   return true;
 }

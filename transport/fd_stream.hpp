@@ -33,6 +33,12 @@ class FdStream final : public Stream, private Watched {
   /// Says that an operation on fd() by somebody else, such as accept(2), would have blocked: readable()
   /// waits.
   void found_nothing() { readable_ = false; }
+  /// For a Unix socket: has its end reset the connection for the peer (ECONNRESET) unless our direction was
+  /// finished, so that what was broken off is not taken for whole. What has been read stays in the kernel for
+  /// that: a socket that is closed with something unread resets its peer.
+  void reset_unless_finished();
+  /// Whether it is known that the peer can't receive any more.
+  [[nodiscard]] bool peer_gone() const { return gone_; }
   /// Holds `companion` for as long as the stream lives.
   void keep(std::shared_ptr<void> companion) { companion_ = std::move(companion); }
 
@@ -40,6 +46,8 @@ class FdStream final : public Stream, private Watched {
   void on_events(std::uint32_t events) override;
   void watch();
   bool push(WriteOperation& operation);
+  ssize_t receive(std::span<std::byte> into);
+  void take_peeked(std::size_t size);
   void complete_write(IoStatus status);
   void fail_errno(std::string_view what, int errno_value);
 
@@ -56,6 +64,9 @@ class FdStream final : public Stream, private Watched {
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
   WriteOperation* write_ = nullptr;
+
+  bool peeks_ = false;      ///< What is read stays in the kernel.
+  std::size_t peeked_ = 0;  ///< Bytes there that have been read.
 
   bool failed_ = false;
   Error error_;

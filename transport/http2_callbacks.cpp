@@ -55,6 +55,12 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
         auto* self = static_cast<Http2Session*>(user);
         if (frame->hd.type == NGHTTP2_HEADERS) self->head_received(frame->hd.stream_id);
+        if (frame->hd.type == NGHTTP2_GOAWAY) self->goaway_received();
+        if (frame->hd.type == NGHTTP2_WINDOW_UPDATE) self->credit_received(frame->hd.stream_id);
+        if (frame->hd.type == NGHTTP2_PING) {
+          const bool acknowledges = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
+          acknowledges ? self->keepalive_.acknowledged() : self->ping_received();
+        }
         const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
         Http2Stream* stream = may_end ? self->find(frame->hd.stream_id) : nullptr;
         if (stream != nullptr && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) stream->received_end();
@@ -88,7 +94,10 @@ nghttp2_data_provider Http2Session::Callbacks::body() {
     const std::size_t size = std::min(write->chunk.size, room);
     if (size == 0 && !write->finish) return NGHTTP2_ERR_DEFERRED;
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    if (write->finish && size == write->chunk.size) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (write->finish && size == write->chunk.size) {
+      *flags |= NGHTTP2_DATA_FLAG_EOF;
+      if (stream->submit_trailer()) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    }
     return static_cast<ssize_t>(size);
   };
   return provider;

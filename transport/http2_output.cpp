@@ -2,6 +2,7 @@
 // are collected into one record; a large payload is written where it lies, its frame header in the headroom.
 
 #include <cstring>
+#include <utility>
 
 #include "transport/http2_session.hpp"
 #include "transport/tls_stream.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 /// Payloads up to this size are copied behind other small frames, so that they share a record and a write.
 constexpr std::size_t kSmallPayload = 2048;
+/// How long a peer that has been told that the session is over may take to close it.
+constexpr Milliseconds kFarewell{1000};
 constexpr std::uint8_t kFlagsByte = 4;  // Of a frame header: RFC 9113 section 4.1.
 
 }  // namespace
@@ -28,11 +31,21 @@ void Http2Session::turn_end() {
 }
 
 void Http2Session::end_if_over() {
-  if (lower_pending_ || nghttp2_session_want_read(session_.get()) != 0 ||
+  if (ended_) return;
+  if (draining_out_ && streams_.empty() && receiving_ == nullptr && requests_.empty()) {
+    draining_out_ = false;
+    leave();
+  }
+  if (lower_pending_ || farewell_ || nghttp2_session_want_read(session_.get()) != 0 ||
       nghttp2_session_want_write(session_.get()) != 0) {
     return;
   }
-  lower_->abort(Error{"go on with", "the session", "it broke the rules of HTTP/2 or was ended", {}, 0});
+  // Closing first could cut off what the peer has not read yet, such as why.
+  finish = true;
+  write_lower({});
+  farewell_.emplace(loop_, kFarewell, [this] {
+    abort(Error{"go on with", "the session", "it broke the rules of HTTP/2 or was ended", {}, 0});
+  });
 }
 
 ssize_t Http2Session::collect(const std::uint8_t* data, std::size_t size) {
@@ -53,6 +66,7 @@ int Http2Session::send_data(Http2Stream& stream, const std::uint8_t* frame_heade
       in_place ? send_in_place(stream, frame_header, size) : send_collected(frame_header, write.chunk, size);
   if (result != 0) return result;
   write.chunk.advance(size);
+  stream.sent_ += size;
   if ((frame_header[kFlagsByte] & NGHTTP2_FLAG_END_STREAM) != 0) stream.outbound_ended_ = true;
   const bool taken = write.chunk.size == 0 && (stream.outbound_ended_ || !write.finish);
   if (taken && in_flight_ != &stream) stream.complete_write(IoStatus::ok);
@@ -72,9 +86,23 @@ int Http2Session::send_collected(const std::uint8_t* frame_header, const Chunk& 
 int Http2Session::send_in_place(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) {
   if (!collected_.empty() && !write_collected()) return NGHTTP2_ERR_WOULDBLOCK;
   std::byte* frame = stream.write_->chunk.data - kHeadroom;
-  std::memcpy(frame, frame_header, kHeadroom);
-  if (!write_lower(Chunk{frame, kHeadroom + size, false})) in_flight_ = &stream;
+  displaced_.put_header(frame, frame_header);
+  if (write_lower(Chunk{frame, kHeadroom + size, false})) {
+    displaced_.put_back();
+  } else {
+    in_flight_ = &stream;
+  }
   return 0;
+}
+
+void Http2Session::Displaced::put_header(std::byte* at, const std::uint8_t* header) {
+  place = at;
+  std::memcpy(bytes.data(), at, kHeadroom);
+  std::memcpy(at, header, kHeadroom);
+}
+
+void Http2Session::Displaced::put_back() {
+  if (std::byte* at = std::exchange(place, nullptr)) std::memcpy(at, bytes.data(), kHeadroom);
 }
 
 /// True if all was taken at once.
@@ -93,6 +121,7 @@ bool Http2Session::write_lower(Chunk bytes) {
 
 void Http2Session::complete() {
   lower_pending_ = false;
+  displaced_.put_back();
   Http2Stream* stream = std::exchange(in_flight_, nullptr);
   if (stream != nullptr && stream->write_ != nullptr && stream->write_->chunk.size == 0 &&
       (stream->outbound_ended_ || !stream->write_->finish)) {

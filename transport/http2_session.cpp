@@ -1,7 +1,7 @@
 #include "transport/http2_session.hpp"
 
-#include <array>
-#include <cstring>
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "transport/http2_callbacks.hpp"
@@ -12,12 +12,15 @@ namespace {
 
 /// Reads in a row before others get their turn.
 constexpr int kReadsPerTurn = 16;
+/// A head that is so many times too large ends the session.
+constexpr std::size_t kEndlessHead = 16;
 constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
 
 nghttp2_nv field(std::string_view name, std::string_view value) {
+  // Our own fields hold what no other message will: they would only push others out of the peer's table.
+  const std::uint8_t flags = name.starts_with("farport-") ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE;
   return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-          NGHTTP2_NV_FLAG_NONE};
+          reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(), flags};
 }
 
 void append(std::vector<nghttp2_nv>& list, const HeaderFields& fields) {
@@ -32,7 +35,10 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       lower_(std::move(lower)),
       role_(role),
       limits_(limits),
-      on_request_(std::move(on_request)) {
+      on_request_(std::move(on_request)),
+      draining_(loop_),
+      keepalive_(loop_, *this, limits.ping_interval, limits.ping_timeout) {
+  if (limits.budget != nullptr) account_.emplace(*limits.budget);
   nghttp2_session_callbacks* callbacks = Callbacks::make();
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
@@ -62,12 +68,14 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
 
 Http2Session::~Http2Session() {
   if (lower_pending_) lower_->cancel_write();
-  close_streams(Error{"use", "the session", "it has ended", {}, 0});
+  displaced_.put_back();
+  close_streams(Error{"use", "the session", "it has ended", {}, 0}, false);
 }
 
 Task<Result<void>> Http2Session::run() {
   std::vector<std::byte> buffer(kTlsRecord);
   Error why;
+  bool lost = false;
   for (int reads = 0;; ++reads) {
     const Io io = lower_->try_read(buffer);
     if (io.status == IoStatus::would_block) {
@@ -78,8 +86,10 @@ Task<Result<void>> Http2Session::run() {
     if (io.status != IoStatus::ok) {
       why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
                                        : lower_->error();
+      lost = io.status == IoStatus::failed && !ended_;
       break;
     }
+    keepalive_.heard();
     const ssize_t used = nghttp2_session_mem_recv(
         session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), io.bytes);
     loop_.at_turn_end(*this);
@@ -93,7 +103,7 @@ Task<Result<void>> Http2Session::run() {
       co_await next_turn(loop_);
     }
   }
-  abort(why);
+  end(why, lost);
   co_return tl::unexpected(why);
 }
 
@@ -117,15 +127,34 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
 }
 
 void Http2Session::abort(const Error& why) {
-  ended_ = true;
-  lower_->abort(why);
-  close_streams(why);
+  end(why, false);
 }
 
-void Http2Session::close_streams(const Error& why) {
+void Http2Session::end(const Error& why, bool lost) {
+  ended_ = true;
+  keepalive_.end();
+  lower_->abort(why);
+  close_streams(why, lost);
+}
+
+void Http2Session::leave() {
+  if (ended_) return;
+  nghttp2_session_terminate_session(session_.get(), NGHTTP2_NO_ERROR);
+  loop_.at_turn_end(*this);
+}
+
+void Http2Session::drain() {
+  if (ended_) return;
+  draining_out_ = true;
+  nghttp2_submit_shutdown_notice(session_.get());
+  loop_.at_turn_end(*this);
+}
+
+void Http2Session::close_streams(const Error& why, bool lost) {
   while (ListNode* node = streams_.pop()) {
     auto* stream = static_cast<Http2Stream*>(node);
     nghttp2_session_set_stream_user_data(session_.get(), stream->id_, nullptr);
+    stream->lost_ = lost;
     stream->closed(why, false);
   }
   in_flight_ = nullptr;
@@ -148,8 +177,13 @@ int Http2Session::add_field(std::int32_t id, std::string_view name, std::string_
   Http2Stream* stream = find(id);
   if (stream == nullptr) return 0;
   head_bytes_ += name.size() + value.size();
-  if (head_bytes_ > limits_.head_bytes) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   MessageHead& head = stream->head_;
+  if (head_bytes_ > limits_.head_bytes) {
+    head.too_large = true;
+    head.fields.clear();
+    // Somebody who goes on and on wants no answer.
+    return head_bytes_ > kEndlessHead * limits_.head_bytes ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+  }
   if (name == ":method") {
     head.method = value;
   } else if (name == ":path") {
@@ -193,6 +227,29 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
   if (receiving_.get() == stream) receiving_.reset();
 }
 
+void Http2Session::ping_received() {
+  // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would keep
+  // the rest for ever: it is given at its next PING.
+  streams_.for_each([this](ListNode& node) {
+    const auto& stream = static_cast<const Http2Stream&>(node);
+    const std::int32_t held =
+        nghttp2_session_get_stream_effective_recv_data_length(session_.get(), stream.id_);
+    const auto unread = static_cast<std::int32_t>(stream.inbound_.size() - stream.inbound_read_);
+    if (held > unread) {
+      nghttp2_submit_window_update(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, held - unread);
+    }
+  });
+}
+
+void Http2Session::credit_received(std::int32_t id) {
+  const Http2Stream* stream = id == 0 ? nullptr : find(id);
+  if (stream != nullptr && stream->acknowledged_wake_ != nullptr) stream->acknowledged_wake_->wake();
+}
+
+void Http2Session::goaway_received() {
+  draining_.set();
+}
+
 void Http2Session::dispatch_requests() {
   std::vector<std::unique_ptr<Http2Stream>> requests;
   requests.swap(requests_);
@@ -211,6 +268,7 @@ void Http2Session::write_cancelled(Http2Stream& stream) {
   // The record is on its way: what the lower stream has not taken must survive its owner.
   kept_.assign(chunk.data, chunk.data + chunk.size);
   chunk.data = kept_.data();
+  displaced_.put_back();
   in_flight_ = nullptr;
 }
 
@@ -227,6 +285,34 @@ void Http2Session::submit_response(Http2Stream& stream, int status_code, const H
   const nghttp2_data_provider provider = Callbacks::body();
   nghttp2_submit_response(session_.get(), stream.id_, list.data(), list.size(), body ? &provider : nullptr);
   loop_.at_turn_end(*this);
+}
+
+void Http2Session::submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) {
+  const nghttp2_nv trailer = field(name, value);
+  nghttp2_submit_trailer(session_.get(), stream.id_, &trailer, 1);
+}
+
+std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
+  const std::int32_t window = nghttp2_session_get_stream_remote_window_size(session_.get(), stream.id_);
+  const std::uint32_t initial =
+      nghttp2_session_get_remote_settings(session_.get(), NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
+  if (window < 0 || static_cast<std::uint32_t>(window) > initial) return 0;
+  const std::uint64_t without_credit = initial - static_cast<std::uint32_t>(window);
+  return stream.sent_ - std::min(stream.sent_, without_credit);
+}
+
+void Http2Session::send_ping() {
+  nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+  loop_.at_turn_end(*this);
+}
+
+void Http2Session::gone_silent(Milliseconds limit) {
+  // run() meets this as the end of a connection that broke.
+  lower_->abort(Error{"go on with",
+                      "the session",
+                      "nothing has been heard for " + std::to_string(limit.count()) + " ms",
+                      {},
+                      ETIMEDOUT});
 }
 
 void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {

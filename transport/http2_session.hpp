@@ -1,25 +1,29 @@
 // Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2. The callbacks only translate.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <nghttp2/nghttp2.h>
 
+#include "transport/buffer_budget.hpp"
+#include "transport/http2_keepalive.hpp"
 #include "transport/http2_stream.hpp"
 
 namespace farport::transport {
 
-/// A frame with its header is exactly one TLS record: 16,384 bytes.
-inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
-
 struct Http2Limits {
   std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
   std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
-  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together.
+  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together: see too_large.
   /// Streams that a peer may reset, at once and for ever: more is an attack (CVE-2023-44487).
   std::uint64_t resets_at_once = 5000;
   std::uint64_t resets_per_second = 1000;
+  Milliseconds ping_interval{5000};  ///< 0: no PINGs.
+  Milliseconds ping_timeout{5000};   ///< Silence for this long after a PING: the session is broken.
+  BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {
@@ -35,7 +39,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   Http2Session& operator=(const Http2Session&) = delete;
 
   /// Carries the session until it ends: cleanly, or because the peer broke it or the rules. Afterwards all
-  /// its streams have failed.
+  /// its streams have failed; those of a session whose connection broke are lost (Http2Stream::lost()).
   Task<Result<void>> run();
 
   /// Opens a stream with a request; nullptr when the session has ended or can take no more. With `body`, the
@@ -43,13 +47,31 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::unique_ptr<Http2Stream> request(std::string_view method, std::string_view path,
                                        std::string_view authority, const HeaderFields& fields, bool body);
 
-  /// Ends the session: streams fail with `why`.
+  /// Ends the session at once: streams fail with `why`, and are not lost.
   void abort(const Error& why);
+  /// Ends the session in good order: the peer is told (GOAWAY), and run() passes when it knows, or soon.
+  void leave();
+  /// Asks the peer for no more requests (GOAWAY, RFC 9113 section 6.8) and leaves when the last stream has
+  /// ended. For servers.
+  void drain();
+  /// Set when the peer wants no more requests: dial another session for those.
+  [[nodiscard]] Event& draining() { return draining_; }
+  /// Whether any stream is open.
+  [[nodiscard]] bool busy() const { return !streams_.empty(); }
   [[nodiscard]] Stream& lower() { return *lower_; }
 
  private:
+  friend class Http2Keepalive;
   friend class Http2Stream;
   struct Callbacks;
+  /// What a frame header was put over, in a payload that is written where it lies.
+  struct Displaced {
+    std::byte* place = nullptr;
+    std::array<std::byte, kHeadroom> bytes{};
+
+    void put_header(std::byte* at, const std::uint8_t* header);
+    void put_back();
+  };
   struct SessionFree {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
   };
@@ -59,7 +81,13 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void write_cancelled(Http2Stream& stream);
   void consumed(Http2Stream& stream, std::size_t bytes);
   void submit_response(Http2Stream& stream, int status_code, const HeaderFields& fields, bool body);
+  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value);
   void forget(Http2Stream& stream, std::uint32_t error_code);
+  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const;
+
+  // For Http2Keepalive.
+  void send_ping();
+  void gone_silent(Milliseconds limit);
 
   // From nghttp2.
   [[nodiscard]] Http2Stream* find(std::int32_t id) const;
@@ -71,6 +99,9 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   int add_field(std::int32_t id, std::string_view name, std::string_view value);
   void head_received(std::int32_t id);
   void stream_closed(std::int32_t id, std::uint32_t error_code);
+  void ping_received();
+  void credit_received(std::int32_t id);
+  void goaway_received();
 
   void turn_end() override;
   void complete() override;
@@ -78,7 +109,8 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   bool write_lower(Chunk bytes);
   void end_if_over();
   void dispatch_requests();
-  void close_streams(const Error& why);
+  void end(const Error& why, bool lost);
+  void close_streams(const Error& why, bool lost);
 
   Loop& loop_;
   std::unique_ptr<Stream> lower_;
@@ -90,13 +122,19 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::unique_ptr<Http2Stream> receiving_;              ///< Whose request head is being received.
   std::vector<std::unique_ptr<Http2Stream>> requests_;  ///< Received in this read, not yet handed out.
   std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
+  std::optional<BufferBudget::Account> account_;        ///< Where there is a budget.
   NodeList streams_;                                    ///< Those that still belong to the session.
 
   bool ended_ = false;
+  bool draining_out_ = false;         ///< To be left with the last stream.
+  std::optional<Deadline> farewell_;  ///< How long the peer may take to close after us.
+  Event draining_;
+  Http2Keepalive keepalive_;
   std::vector<std::byte> collected_;  ///< Small frames, on their way into one record.
   std::vector<std::byte> kept_;       ///< What the pending write takes, where nobody else keeps it.
   bool lower_pending_ = false;
   Http2Stream* in_flight_ = nullptr;  ///< Whose bytes the pending write takes in place.
+  Displaced displaced_;
 };
 
 }  // namespace farport::transport

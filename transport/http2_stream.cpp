@@ -1,6 +1,7 @@
 #include "transport/http2_stream.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include <nghttp2/nghttp2.h>
@@ -63,10 +64,11 @@ Io Http2Stream::try_read(std::span<std::byte> into) {
   const std::size_t taken = std::min(available, into.size());
   std::memcpy(into.data(), inbound_.data() + inbound_read_, taken);
   inbound_read_ += taken;
-  if (inbound_read_ == inbound_.size()) {
-    inbound_.clear();
+  if (inbound_read_ * 2 >= inbound_.size()) {
+    inbound_.erase(inbound_.begin(), inbound_.begin() + static_cast<std::ptrdiff_t>(inbound_read_));
     inbound_read_ = 0;
   }
+  if (holding_) holding_->update(inbound_.size() - inbound_read_);
   if (session_ != nullptr) session_->consumed(*this, taken);
   return {IoStatus::ok, taken};
 }
@@ -104,6 +106,7 @@ void Http2Stream::when_gone(Wake* wake) {
 }
 
 void Http2Stream::abort(Error why) {
+  holding_.reset();
   if (session_ != nullptr) std::exchange(session_, nullptr)->forget(*this, NGHTTP2_CANCEL);
   fail(std::move(why));
 }
@@ -111,6 +114,20 @@ void Http2Stream::abort(Error why) {
 void Http2Stream::received(std::span<const std::byte> bytes) {
   inbound_.insert(inbound_.end(), bytes.begin(), bytes.end());
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
+  hold();
+}
+
+/// Counts what is kept. Too much of that, over all sessions, may be the end of this stream.
+void Http2Stream::hold() {
+  if (session_ == nullptr || !session_->account_) return;
+  if (!holding_) {
+    holding_ = std::make_unique<BufferBudget::Holding>(*session_->account_, [this] {
+      inbound_ = {};
+      inbound_read_ = 0;
+      abort(Error{"keep what has come for", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
+    });
+  }
+  holding_->update(inbound_.size() - inbound_read_);
 }
 
 void Http2Stream::received_end() {
@@ -124,6 +141,7 @@ void Http2Stream::received_head() {
 }
 
 void Http2Stream::closed(Error why, bool clean) {
+  holding_.reset();
   session_ = nullptr;
   if (clean && inbound_ended_) {
     // Nothing is lost; but what is still being written has no reader any more.
@@ -143,6 +161,18 @@ void Http2Stream::fail(Error why) {
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
   if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
   if (write_ != nullptr) complete_write(IoStatus::failed);
+}
+
+std::uint64_t Http2Stream::acknowledged() const {
+  return session_ == nullptr ? 0 : session_->acknowledged(*this);
+}
+
+bool Http2Stream::submit_trailer() {
+  if (trailer_.first.empty() || session_ == nullptr) return false;
+  const auto [name, value] = std::exchange(trailer_, {});
+  session_->submit_trailer(*this, name, value);
+  outbound_ended_ = true;
+  return true;
 }
 
 void Http2Stream::complete_write(IoStatus status) {

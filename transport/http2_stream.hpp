@@ -2,12 +2,13 @@
 // comes first; the body is what is read and written.
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "transport/buffer_budget.hpp"
 #include "transport/event.hpp"
 #include "transport/stream.hpp"
 
@@ -25,6 +26,7 @@ struct MessageHead {
   std::string authority;
   int status = 0;
   HeaderFields fields;
+  bool too_large = false;  ///< Beyond Http2Limits::head_bytes: what came later has been left out.
 
   /// The value of the first field with this name; empty where there is none.
   [[nodiscard]] std::string_view field(std::string_view name) const;
@@ -44,6 +46,20 @@ class Http2Stream final : public Stream, private ListNode {
   void respond(int status, const HeaderFields& fields, bool body);
   /// Sends a whole answer: head and body, then ends this direction.
   Task<void> respond(int status, std::string content_type, std::string body);
+  /// Has this direction end with a trailer of one field (RFC 9113 section 8.1), which the peer finds in its
+  /// head(). Both must outlive the stream.
+  void end_with(std::string_view name, std::string_view value) { trailer_ = {name, value}; }
+
+  /// How much of what was written the peer's reader has surely taken, in bytes: it has given credit for as
+  /// much (RFC 9113 section 5.2). 0 once the stream has ended.
+  [[nodiscard]] std::uint64_t acknowledged() const;
+  /// Calls wake.wake() each time when acknowledged() has risen.
+  void when_acknowledged(Wake* wake) { acknowledged_wake_ = wake; }
+  /// Whether the stream is over, in whichever way.
+  [[nodiscard]] bool closed() const { return session_ == nullptr; }
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// Whether it has failed because the session's connection broke: the peer did not end it.
+  [[nodiscard]] bool lost() const { return lost_; }
 
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
@@ -62,8 +78,11 @@ class Http2Stream final : public Stream, private ListNode {
   void received_head();
   void closed(Error why, bool clean);
 
+  void hold();
   void fail(Error why);
   void complete_write(IoStatus status);
+  /// False where there is none, or it has been submitted.
+  bool submit_trailer();
 
   Http2Session* session_;  ///< nullptr once the stream is closed or the session is gone.
   std::int32_t id_;
@@ -74,12 +93,17 @@ class Http2Stream final : public Stream, private ListNode {
   std::vector<std::byte> inbound_;
   std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
   bool inbound_ended_ = false;
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Where the session has a budget.
 
   WriteOperation* write_ = nullptr;
   bool outbound_ended_ = false;
+  std::pair<std::string_view, std::string_view> trailer_;
+  std::uint64_t sent_ = 0;  ///< Bytes of the body that have been put into frames.
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
+  Wake* acknowledged_wake_ = nullptr;
+  bool lost_ = false;
   bool failed_ = false;
   Error error_;
 };

@@ -53,6 +53,15 @@ class NodeList {
     first->unlink();
     return first;
   }
+  /// Calls `action` for each node. The action may take its own node out of the list, but no other.
+  template <typename Action>
+  void for_each(Action action) {
+    for (ListNode* node = head_.next_; node != &head_;) {
+      ListNode* next = node->next_;
+      action(*node);
+      node = next;
+    }
+  }
   /// Moves all nodes of `other` to the end of this list.
   void take(NodeList& other) {
     while (ListNode* node = other.pop()) push(*node);

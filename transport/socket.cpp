@@ -1,10 +1,13 @@
 #include "transport/socket.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -16,6 +19,8 @@ namespace {
 constexpr int kBacklog = 1024;
 constexpr Milliseconds kShortagePause{100};
 constexpr Milliseconds kBacklogPause{10};
+/// Descriptors that accepting leaves to others.
+constexpr rlim_t kReservedDescriptors = 64;
 /// Bytes that the kernel may hold unsent for us: small, so that a command isn't stuck behind a bulk trace.
 constexpr int kNotSentLowWater = 128 * 1024;
 /// A peer that acknowledges nothing for this long is gone.
@@ -57,6 +62,21 @@ std::string peer_name(int fd) {
 
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+/// Whether a descriptor is among the last that may be: those are for what connections need that are there
+/// already, such as a runtime's socket.
+bool is_scarce(int fd) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  const rlim_t reserve = std::min<rlim_t>(kReservedDescriptors, limit.rlim_cur / 4);
+  return static_cast<rlim_t>(fd) + reserve >= limit.rlim_cur;
+}
+
+/// Whether there are more than those. A copy of any descriptor gets the lowest number that is free.
+bool has_descriptors(int any) {
+  const UniqueFd copy(::fcntl(any, F_DUPFD_CLOEXEC, 0));
+  return copy && !is_scarce(copy.get());
 }
 
 std::string_view connect_hint(int error) {
@@ -109,10 +129,24 @@ Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::s
   return std::make_unique<Listener>(loop, std::move(fd), path, false);
 }
 
+Task<void> Listener::pause(int error) {
+  if (on_shortage_) {
+    on_shortage_(Error{"accept connections on", name_, std::strerror(error),
+                       "waiting for some to end; raise the limit (LimitNOFILE=) or lower limits.sessions",
+                       error});
+  }
+  // The descriptor that we would get is the lowest that is free.
+  do co_await sleep(loop_, kShortagePause);
+  while (!has_descriptors(socket_.fd()));
+  scarce_ = false;
+}
+
 Task<std::unique_ptr<FdStream>> Listener::accept() {
   for (;;) {
+    if (scarce_ && !has_descriptors(socket_.fd())) co_await pause(EMFILE);
     UniqueFd fd(::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd) {
+      scarce_ = is_scarce(fd.get());
       std::string name = is_tcp_ ? peer_name(fd.get()) : "local client";
       if (is_tcp_) tune_tcp(fd.get());
       co_return std::make_unique<FdStream>(loop_, std::move(fd), std::move(name));
@@ -122,7 +156,7 @@ Task<std::unique_ptr<FdStream>> Listener::accept() {
       socket_.found_nothing();
       co_await socket_.readable();
     } else if (is_shortage(error)) {
-      co_await sleep(loop_, kShortagePause);
+      co_await pause(error);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Making sockets: listening, accepting and connecting, over TCP and on Unix socket paths.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,16 +22,23 @@ class Listener {
 
   Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 
-  /// The next connection. Waits out a shortage of descriptors or memory instead of failing.
+  /// The next connection. Waits out a shortage of descriptors or memory instead of failing; some descriptors
+  /// are left to those who are connected already.
   Task<std::unique_ptr<FdStream>> accept();
+  /// `tell` is called once for each such pause, with its cause. Must stay callable as long as this.
+  void on_shortage(std::function<void(const Error&)> tell) { on_shortage_ = std::move(tell); }
   /// The address in use, with the port that the system chose where 0 was asked for.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
+  Task<void> pause(int error);
+
   Loop& loop_;
   FdStream socket_;  ///< Only polled for readiness.
   std::string name_;
   bool is_tcp_;
+  bool scarce_ = false;  ///< The last connection took one of the last descriptors.
+  std::function<void(const Error&)> on_shortage_;
 };
 
 /// Connects to a TCP address within `limit`.

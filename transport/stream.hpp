@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "transport/buffer_pool.hpp"
 #include "transport/loop.hpp"
 
 namespace farport::transport {
@@ -27,11 +28,8 @@ struct Io {
   std::size_t bytes = 0;
 };
 
-/// The room that a frame header needs in front of a payload (RFC 9113 section 4.1: 9 bytes).
-inline constexpr std::size_t kHeadroom = 9;
-
-/// Bytes to be written. With headroom, the stream may overwrite the kHeadroom bytes in front of `data` and
-/// whatever it has already taken: so a frame header is put before each part of the payload where it lies.
+/// Bytes to be written. With headroom, the stream may put a frame header into the kHeadroom bytes in front of
+/// `data`, or of any later part of it, for as long as it takes to write that part; they are restored then.
 struct Chunk {
   std::byte* data = nullptr;
   std::size_t size = 0;
@@ -57,6 +55,8 @@ class Wake {
 class WriteOperation {
  public:
   Chunk chunk;
+  /// Holds the chunk's bytes, where a buffer does. A stream that needs them for longer moves it away.
+  Buffer* holder = nullptr;
   bool finish = false;  ///< End this direction once the chunk is taken.
   IoStatus status = IoStatus::ok;
   /// Called once, from the loop, when a pending operation has been taken or has failed.
@@ -103,9 +103,13 @@ class Stream {
   [[nodiscard]] WriteAwaiter write(Chunk chunk);
   /// co_await write(bytes): the same without headroom. The bytes must stay until it passes.
   [[nodiscard]] WriteAwaiter write(std::span<const std::byte> bytes);
-  /// co_await write_last(chunk): writes the chunk and ends this direction, which may take one frame instead
-  /// of two.
+  /// co_await write(buffer, size): the first `size` bytes of the buffer's space, which may be gone from it
+  /// afterwards.
+  [[nodiscard]] WriteAwaiter write(Buffer& buffer, std::size_t size);
+  /// co_await write_last(...): writes the bytes and ends this direction, which may take one frame instead of
+  /// two.
   [[nodiscard]] WriteAwaiter write_last(Chunk chunk);
+  [[nodiscard]] WriteAwaiter write_last(Buffer& buffer, std::size_t size);
   /// co_await finish(): ends this direction; the other one goes on (half-close).
   [[nodiscard]] WriteAwaiter finish();
 
@@ -179,8 +183,9 @@ class [[nodiscard]] GoneAwaiter final : CoroutineWake {
 
 class [[nodiscard]] WriteAwaiter final : WriteOperation {
  public:
-  WriteAwaiter(Stream& stream, Chunk bytes, bool end) : stream_(stream) {
+  WriteAwaiter(Stream& stream, Chunk bytes, bool end, Buffer* buffer = nullptr) : stream_(stream) {
     chunk = bytes;
+    holder = buffer;
     finish = end;
   }
   WriteAwaiter(const WriteAwaiter&) = delete;
@@ -219,8 +224,14 @@ inline WriteAwaiter Stream::write(std::span<const std::byte> bytes) {
   // Without headroom nobody writes through the pointer.
   return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, false};
 }
+inline WriteAwaiter Stream::write(Buffer& buffer, std::size_t size) {
+  return {*this, Chunk{buffer.space().data(), size, true}, false, &buffer};
+}
 inline WriteAwaiter Stream::write_last(Chunk chunk) {
   return {*this, chunk, true};
+}
+inline WriteAwaiter Stream::write_last(Buffer& buffer, std::size_t size) {
+  return {*this, Chunk{buffer.space().data(), size, true}, true, &buffer};
 }
 inline WriteAwaiter Stream::finish() {
   return {*this, Chunk{}, true};

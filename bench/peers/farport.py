@@ -29,6 +29,8 @@ class Farport(Peer):
     def agent_command(self) -> list[str]:
         return [
             str(self.setting.farport), "serve", "--listen", f"127.0.0.1:{self.port}", *self.rules(),
+            # What is measured is the most that it can do.
+            "--limit", "requests_per_second=1000000",
             "--search", str(self.directory / "none"), "--runtime", f"bench={self.setting.runtime_socket}",
             *self._tls("agent"),
         ]  # fmt: skip

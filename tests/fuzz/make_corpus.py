@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the binary seeds of the fuzz targets: corpus/ipc_message and corpus/advertise.
+"""Writes the binary seeds of the fuzz targets: corpus/ipc_message, corpus/advertise and corpus/http2_session.
 
 Run it after a change and commit what it writes. The seeds in corpus/configuration are written by hand.
 """
@@ -130,8 +130,99 @@ ADVERTISES = {
     "bad_truncated": ADVERTISE[:33],
 }
 
+# HTTP/2 (RFC 9113), its heads without compression (RFC 7541 section 6.2.2). The two bytes in front say how a
+# session is fed: see http2_session_fuzz.cpp.
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+END_STREAM, ACK, END_HEADERS, PADDED = 1, 1, 4, 8
+SERVER, CLIENT, SLOW_WRITES, FAILS, REST_AT_ONCE = 0, 1, 2, 4, 8
+
+
+def frame(kind, flags=0, stream=0, payload=b""):
+    return len(payload).to_bytes(3, "big") + bytes((kind, flags)) + struct.pack(">I", stream) + payload
+
+
+def field(name, value):
+    return b"\0" + b"".join(bytes((len(text),)) + text.encode() for text in (name, value))
+
+
+def settings(**values):
+    numbers = {"header_table": 1, "push": 2, "streams": 3, "window": 4, "frame": 5, "head": 6}
+    return frame(SETTINGS, payload=b"".join(struct.pack(">HI", numbers[name], value) for name, value in values.items()))
+
+
+def request(stream, method="POST", path="/v1/runtimes/1/connect", end=False, more=b""):
+    head = field(":method", method) + field(":scheme", "https") + field(":authority", "agent") + field(":path", path)
+    return frame(HEADERS, END_HEADERS | (END_STREAM if end else 0), stream, head + more)
+
+
+def answer(stream, status="200", end=False):
+    head = field(":status", status) + field("content-type", "text/plain")
+    return frame(HEADERS, END_HEADERS | (END_STREAM if end else 0), stream, head)
+
+
+def data(stream, content=b"some bytes" * 30, end=False):
+    return frame(DATA, END_STREAM if end else 0, stream, content)
+
+
+def reset(stream, code=8):
+    return frame(RST_STREAM, stream=stream, payload=struct.pack(">I", code))
+
+
+def window(stream, more):
+    return frame(WINDOW_UPDATE, stream=stream, payload=struct.pack(">I", more))
+
+
+def session(*frames, ways=SERVER, piece=255):
+    """A client's or a server's side of a session, whichever the session under test is not."""
+    preface = b"" if ways & CLIENT else PREFACE
+    return bytes((ways, piece)) + preface + frames[0] + frame(SETTINGS, ACK) + b"".join(frames[1:])
+
+
+MINE = settings(streams=100, window=200_000)
+ODD = range(1, 13, 2)
+EVERY_REQUEST = [part for stream in ODD for part in (request(stream), data(stream), data(stream, end=True))]
+EVERY_ANSWER = [part for stream in ODD for part in (answer(stream), data(stream), data(stream, end=True))]
+SESSIONS = {
+    "server_get": session(MINE, request(1, "GET", "/v1/agent", end=True)),
+    "server_every_use": session(MINE, *EVERY_REQUEST),
+    "server_every_use_slowly": session(MINE, *EVERY_REQUEST, ways=SLOW_WRITES, piece=30),
+    "server_byte_by_byte": session(MINE, request(1), data(1, b"x"), request(3, "GET", "/", end=True), piece=0),
+    "server_wide_windows": session(
+        settings(window=2**31 - 1), window(0, 2**31 - 65_536), *EVERY_REQUEST, ways=SLOW_WRITES),
+    "server_no_window": session(settings(window=0), *EVERY_REQUEST, window(7, 10), settings(window=100_000)),
+    "server_resets": session(MINE, *[part for stream in range(1, 61, 2) for part in (request(stream), reset(stream))]),
+    "server_too_many_streams": session(MINE, *[request(stream) for stream in range(1, 21, 2)]),
+    "server_continuation": session(
+        MINE, frame(HEADERS, 0, 1, field(":method", "GET") + field(":scheme", "https")),
+        frame(CONTINUATION, 0, 1, field(":path", "/")), frame(CONTINUATION, END_HEADERS, 1, field("x", "y"))),
+    "server_continuation_flood": session(
+        MINE, frame(HEADERS, 0, 1, field(":method", "GET")),
+        *[frame(CONTINUATION, 0, 1, field("x", "y" * 100)) for _ in range(20)]),
+    "server_long_head": session(MINE, request(1, more=b"".join(field(f"x{i}", "y" * 100) for i in range(8)), end=True)),
+    "server_pings": session(MINE, *[frame(PING, payload=bytes(8))] * 40, frame(PING, ACK, payload=bytes(8))),
+    "server_goaway": session(MINE, request(1), frame(GOAWAY, payload=bytes(8)), data(1, end=True)),
+    "server_padding_and_priority": session(
+        MINE, request(1), frame(DATA, PADDED, 1, b"\x05" + b"abc" + bytes(5)), frame(PRIORITY, 0, 1, bytes(5))),
+    "server_too_much_data": session(MINE, request(1), *[data(1, bytes(1_000))] * 5),
+    "server_fails": session(MINE, *EVERY_REQUEST[:8], ways=FAILS | SLOW_WRITES | REST_AT_ONCE, piece=100),
+    "bad_preface": bytes((SERVER, 255)) + b"GET / HTTP/1.1\r\n\r\n",
+    "bad_data_on_no_stream": session(MINE, data(5)),
+    "bad_frame_size": session(MINE, request(1), frame(DATA, 0, 1, bytes(16_385))),
+    "bad_window": session(MINE, request(1), window(1, 0), window(0, 2**31 - 1)),
+    "bad_connect": session(MINE, request(1, "CONNECT", "/", end=True)),
+    "bad_push": session(MINE, frame(PUSH_PROMISE, END_HEADERS, 1, struct.pack(">I", 2)), ways=CLIENT),
+    "client_every_use": session(MINE, *EVERY_ANSWER, ways=CLIENT),
+    "client_every_use_slowly": session(MINE, *EVERY_ANSWER, ways=CLIENT | SLOW_WRITES, piece=30),
+    "client_early_answer": session(MINE, answer(1, end=True), answer(3, "100"), answer(3, "503", end=True), ways=CLIENT),
+    "client_resets": session(MINE, *[reset(stream, 7) for stream in ODD], ways=CLIENT),
+    "client_goaway": session(MINE, answer(1), frame(GOAWAY, payload=struct.pack(">II", 5, 2)), data(1), ways=CLIENT),
+    "client_no_more_streams": session(settings(streams=0), ways=CLIENT | SLOW_WRITES),
+}
+
 
 def write(directory, seeds):
+    (CORPUS / directory).mkdir(exist_ok=True)
     for name, content in seeds.items():
         (CORPUS / directory / f"{name}.bin").write_bytes(content)
 
@@ -139,3 +230,4 @@ def write(directory, seeds):
 if __name__ == "__main__":
     write("ipc_message", COMMANDS | ANSWERS | BROKEN)
     write("advertise", ADVERTISES)
+    write("http2_session", SESSIONS)

@@ -9,14 +9,17 @@ from harness.case import Case, main
 # A provider that writes nothing: the runtime itself would never notice that its reader is gone.
 SILENT = "Nobody-Writes-To-This"
 NOTICED_SECONDS = 2.0
+# How long each side waits for the other to come back.
+GRACE = ["--grace", "1500ms"]
+GRACE_SECONDS = 1.5
 
 
 class Endings(Case):
     @classmethod
     def prepare(cls):
-        cls.agent = cls.lab.agent()
+        cls.agent = cls.lab.agent(*GRACE)
         cls.application = cls.lab.orders()
-        cls.mirror = cls.share(cls.lab.mirror(cls.agent.remote))
+        cls.mirror = cls.share(cls.lab.mirror(cls.agent.remote, flags=GRACE))
         cls.row = cls.mirror.wait_for(cls.application)[0]
 
     @classmethod
@@ -113,19 +116,19 @@ class Endings(Case):
         row = mirror.wait_for(self.application)[0]
         tool = self.hold(mirror_row=row)
         mirror.process.kill()
-        self.wait_for_connections(0)
+        self.wait_for_connections(0, GRACE_SECONDS + NOTICED_SECONDS)
         tool.wait(5)
 
     def test_an_agent_that_is_killed_ends_the_session_and_comes_back(self):
         tool = self.hold()
         self.agent.process.kill()
         tool.wait(5)
-        type(self).agent = self.lab.agent()
+        type(self).agent = self.lab.agent(*GRACE)
         self.wait_until_it_serves_again()
 
     def test_an_agent_that_is_stopped_and_started_comes_back(self):
         self.agent.stop()
-        type(self).agent = self.lab.agent()
+        type(self).agent = self.lab.agent(*GRACE)
         self.wait_until_it_serves_again()
 
     def wait_until_it_serves_again(self):

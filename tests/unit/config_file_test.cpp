@@ -21,6 +21,7 @@ insecure_loopback = "127.0.0.1:9001"
 cert = "agent.crt"
 key = "/keys/agent.key"
 ca = "../ca.crt"
+crl = "lists/crl.pem"
 [log]
 level = "debug"
 format = "json"
@@ -45,6 +46,7 @@ first_message_timeout = "1m"
   CHECK(file->tls.cert == "/etc/farport/agent.crt");
   CHECK(file->tls.key == "/keys/agent.key");
   CHECK(file->tls.ca == "/etc/ca.crt");
+  CHECK(file->tls.crl == "/etc/farport/lists/crl.pem");
   CHECK(file->log.level == "debug");
   CHECK(file->log.format == "json");
   CHECK(file->search == std::vector<std::string>{"/tmp"});
@@ -55,8 +57,8 @@ first_message_timeout = "1m"
   REQUIRE(file->grants.size() >= 2);
   CHECK(file->grants[0].text == "allow-cn=alice");
   CHECK(file->grants[1].identity.cn == std::vector<std::string>{"bob"});
-  CHECK(file->handshake_timeout == Milliseconds(2000));
-  CHECK(file->first_message_timeout == Milliseconds(60'000));
+  CHECK(file->limits.handshake_timeout == Milliseconds(2000));
+  CHECK(file->limits.first_message_timeout == Milliseconds(60'000));
 }
 
 TEST_CASE("profiles of remotes are read") {

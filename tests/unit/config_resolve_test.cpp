@@ -57,6 +57,35 @@ TEST_CASE("flags win over the environment, the environment over the file") {
   CHECK(settings->search == std::vector<std::string>{"/one", "/two"});
   CHECK(settings->tls.ca == "/file-ca");
   CHECK(settings->tls.cert == "c");
+  CHECK(settings->tls.crl.empty());
+}
+
+TEST_CASE("revocation lists come from the flag, the environment or the file") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  flags.config = directory.file("agent.toml", "[tls]\ncrl = \"/file-crl\"\n");
+  CHECK(resolve_serve(flags)->tls.crl == "/file-crl");
+  take_environment(flags, environment({{"FARPORT_TLS_CRL", "/variable-crl"}}));
+  CHECK(resolve_serve(flags)->tls.crl == "/variable-crl");
+  flags.tls_crl = "/flag-crl";
+  CHECK(resolve_serve(flags)->tls.crl == "/flag-crl");
+}
+
+TEST_CASE("a remote with a CA of its own has only its own revocation lists") {
+  const TemporaryDirectory directory;
+  Flags flags;
+  flags.config = directory.file("config.toml",
+                                "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\ncrl = \"/l\"\n"
+                                "[remotes.plain]\naddress = \"a:1\"\n"
+                                "[remotes.other]\naddress = \"b:1\"\ntls = { ca = \"/b\" }\n"
+                                "[remotes.both]\naddress = \"c:1\"\ntls = { ca = \"/b\", crl = \"/m\" }\n");
+  flags.remotes = {"plain", "other", "both"};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->remotes.size() == 3);
+  CHECK(settings->remotes[0].tls.crl == "/l");
+  CHECK(settings->remotes[1].tls.crl.empty());
+  CHECK(settings->remotes[2].tls.crl == "/m");
 }
 
 TEST_CASE("ports to dial come from the flags, the environment or the file, and nobody is resumed unasked") {

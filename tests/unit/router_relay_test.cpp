@@ -24,7 +24,7 @@ struct Joined {
   }
 
   Loop& loop;
-  router::BufferPool buffers;
+  transport::BufferPool buffers;
   std::unique_ptr<FdStream> tool, tool_side, runtime, runtime_side;
   router::RelayOutcome outcome;
   bool over = false;

@@ -48,7 +48,7 @@ class Api:
         if code != 0:
             raise AssertionError(f"curl {path}: exit code {code}, {output!r}")
         body, _, trailer = output.rpartition(b"\n")
-        status, version, content_type = trailer.decode().split(" ")
+        status, version, content_type = trailer.decode().split(" ", 2)
         if version != "2":
             raise AssertionError(f"HTTP/{version}")
         return Answer(int(status), content_type, body)

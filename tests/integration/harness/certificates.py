@@ -3,6 +3,7 @@
 import datetime
 import os
 import subprocess
+import tempfile
 
 from harness import needs
 
@@ -12,14 +13,16 @@ AGENT_NAME = "agent.test"
 class Pair:
     """A certificate, its key, and the CA that its holder trusts."""
 
-    def __init__(self, directory, name, ca=None):
+    def __init__(self, directory, name, ca=None, crl=None):
         self.cert = os.path.join(directory, name + ".crt")
         self.key = os.path.join(directory, name + ".key")
         self.ca = ca or os.path.join(directory, "ca.crt")
+        self.crl = crl
 
     def flags(self):
         """For farport's command line."""
-        return ["--tls-cert", self.cert, "--tls-key", self.key, "--tls-ca", self.ca]
+        crl = ["--tls-crl", self.crl] if self.crl else []
+        return ["--tls-cert", self.cert, "--tls-key", self.key, "--tls-ca", self.ca, *crl]
 
     def environment(self):
         """The same for its environment."""
@@ -74,22 +77,46 @@ class Authority:
         open(os.path.join(work, "index"), "wb").close()
         request = os.path.join(work, "request")
         subject = "".join(f"/OU={unit}" for unit in units) + f"/CN={name}"
-        self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
+        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
                       configuration, "-subj", subject, "-keyout", pair.key, "-out", request)
-        self._openssl("ca", "-batch", "-notext", "-config", configuration, "-extensions", "x", "-startdate",
+        self.openssl("ca", "-batch", "-notext", "-config", configuration, "-extensions", "x", "-startdate",
                       _date(first_day), "-enddate", _date(last_day), "-cert", pair.ca, "-keyfile",
                       os.path.join(self.directory, "ca.key"), "-in", request, "-out", pair.cert)
         return pair
+
+    def crl(self, *revoked, last_day=30):
+        """The path of a list of revoked certificates, which is valid until `last_day`, in days from now."""
+        work = tempfile.mkdtemp(prefix="crl-", dir=self.directory)
+        configuration = os.path.join(work, "openssl.cnf")
+        with open(configuration, "w", encoding="ascii") as file:
+            file.write(f"[ca]\ndefault_ca = d\n[d]\ndatabase = {work}/index\ndefault_md = sha256\n"
+                       "crl_extensions = x\n[x]\nauthorityKeyIdentifier = keyid\n")
+        open(os.path.join(work, "index"), "wb").close()
+        signer = ["ca", "-config", configuration, "-cert", os.path.join(self.directory, "ca.crt"), "-keyfile",
+                  os.path.join(self.directory, "ca.key")]
+        for pair in revoked:
+            self.openssl(*signer, "-revoke", pair.cert)
+        path = os.path.join(work, "crl.pem")
+        self.openssl(*signer, "-gencrl", "-crl_lastupdate", _date(min(-1, last_day - 1)), "-crl_nextupdate",
+                      _date(last_day), "-out", path)
+        return path
 
     def with_units(self, name, *units):
         """A client's certificate with organizational units, which `farport certs` doesn't make."""
         return self.with_dates(name, -1, 1, units=units)
 
+    def subject(self):
+        """The CA's common name."""
+        return self.openssl("x509", "-in", os.path.join(self.directory, "ca.crt"), "-noout", "-subject", "-nameopt",
+                            "multiline").rpartition("= ")[2].strip()
+
     @staticmethod
-    def _openssl(*arguments):
+    def openssl(*arguments):
+        """Runs openssl, and returns its output."""
         done = subprocess.run([needs.program("openssl"), *arguments], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"openssl {' '.join(arguments)}: {done.stderr}")
+        return done.stdout
 
 
 def _date(days):

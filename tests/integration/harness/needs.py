@@ -46,6 +46,12 @@ def fake_runtime():
     return _file("FARPORT_TEST_FAKE_RUNTIME", ROOT / "build/sanitize/fake_runtime", "scripts/test --prepare makes it")
 
 
+def confinement_probe():
+    """What confines itself as the agent does, and tries what it may do then."""
+    return _file("FARPORT_TEST_CONFINEMENT_PROBE", ROOT / "build/sanitize/confinement_probe",
+                 "scripts/test --prepare makes it")
+
+
 def program(name):
     """A program of the distribution."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")

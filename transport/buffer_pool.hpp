@@ -1,20 +1,26 @@
-// Buffers for the relay: taken while bytes are on their way, given back while nothing is, so that an idle
-// diagnostic connection holds none.
+// Buffers for bytes on their way: taken while there is something to carry, given back when it has arrived, so
+// that an idle connection holds none.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "transport/http2_session.hpp"
+namespace farport::transport {
 
-namespace farport::router {
+/// The room that a frame header needs in front of a payload (RFC 9113 section 4.1: 9 bytes).
+inline constexpr std::size_t kHeadroom = 9;
+/// The payload of a frame that is, with its header, exactly one TLS record: 16,384 bytes.
+inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
 
 class BufferPool;
 
-/// A buffer on loan, with headroom in front of its space for a frame header. Goes back when destroyed.
+/// A buffer on loan, with headroom in front of its space for a frame header. Goes back when destroyed. Empty
+/// once it has been moved from.
 class Buffer {
  public:
+  Buffer() = default;
   Buffer(BufferPool& pool, std::unique_ptr<std::byte[]> bytes) : pool_(&pool), bytes_(std::move(bytes)) {}
   Buffer(Buffer&&) = default;
   Buffer& operator=(Buffer&&) = delete;
@@ -23,13 +29,10 @@ class Buffer {
   ~Buffer();
 
   [[nodiscard]] std::span<std::byte> space() const;
-  /// The first `size` bytes of the space, to be written.
-  [[nodiscard]] transport::Chunk filled(std::size_t size) const {
-    return {bytes_.get() + transport::kHeadroom, size, true};
-  }
+  [[nodiscard]] bool empty() const { return bytes_ == nullptr; }
 
  private:
-  BufferPool* pool_;
+  BufferPool* pool_ = nullptr;
   std::unique_ptr<std::byte[]> bytes_;
 };
 
@@ -37,11 +40,10 @@ class Buffer {
 class BufferPool {
  public:
   /// Four full frames, so that a busy stream costs one read(2) for four records.
-  static constexpr std::size_t kSpace = 4 * transport::kMaxPayload;
+  static constexpr std::size_t kSpace = 4 * kMaxPayload;
 
   Buffer take() {
-    if (free_.empty())
-      return {*this, std::make_unique_for_overwrite<std::byte[]>(transport::kHeadroom + kSpace)};
+    if (free_.empty()) return {*this, std::make_unique_for_overwrite<std::byte[]>(kHeadroom + kSpace)};
     std::unique_ptr<std::byte[]> bytes = std::move(free_.back());
     free_.pop_back();
     return {*this, std::move(bytes)};
@@ -62,7 +64,7 @@ inline Buffer::~Buffer() {
   if (bytes_ != nullptr) pool_->give_back(std::move(bytes_));
 }
 inline std::span<std::byte> Buffer::space() const {
-  return {bytes_.get() + transport::kHeadroom, BufferPool::kSpace};
+  return {bytes_.get() + kHeadroom, BufferPool::kSpace};
 }
 
-}  // namespace farport::router
+}  // namespace farport::transport

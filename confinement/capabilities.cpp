@@ -1,0 +1,63 @@
+#include "confinement/capabilities.hpp"
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace farport::confinement {
+namespace {
+
+struct Named {
+  int number;
+  std::string_view name;
+};
+constexpr std::array kKnown{
+    Named{CAP_CHOWN, "chown"},           Named{CAP_DAC_OVERRIDE, "dac_override"},
+    Named{CAP_FOWNER, "fowner"},         Named{CAP_KILL, "kill"},
+    Named{CAP_SYS_PTRACE, "sys_ptrace"}, Named{CAP_NET_BIND_SERVICE, "net_bind_service"}};
+
+constexpr int kWord = 32;
+
+}  // namespace
+
+Capabilities capability(int number) {
+  return Capabilities{1} << number;
+}
+
+Capabilities agent_capabilities() {
+  return capability(CAP_CHOWN) | capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) |
+         capability(CAP_KILL) | capability(CAP_SYS_PTRACE);
+}
+
+Result<Capabilities> keep_capabilities(Capabilities keep) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  if (::syscall(SYS_capget, &header, data.data()) != 0) return fail_errno("read", "the capabilities", errno);
+  Capabilities left = 0;
+  for (std::size_t word = 0; word < data.size(); ++word) {
+    const unsigned shift = static_cast<unsigned>(word) * kWord;
+    data[word].permitted &= static_cast<std::uint32_t>(keep >> shift);
+    data[word].effective = data[word].permitted;
+    data[word].inheritable = 0;
+    left |= Capabilities{data[word].permitted} << shift;
+  }
+  if (::syscall(SYS_capset, &header, data.data()) != 0) return fail_errno("give up", "capabilities", errno);
+  return left;
+}
+
+std::string describe_capabilities(Capabilities set) {
+  std::string text;
+  for (const Named& known : kKnown) {
+    if ((set & capability(known.number)) == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += known.name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace farport::confinement

@@ -1,0 +1,28 @@
+// The capabilities of root (capabilities(7)), of which an agent keeps those that it works with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace farport::confinement {
+
+/// A set of capabilities: bit N for the one of number N in linux/capability.h.
+using Capabilities = std::uint64_t;
+
+[[nodiscard]] Capabilities capability(int number);
+
+/// What an agent works with that serves the runtimes of other users: it uses their sockets and directories,
+/// looks into their processes, gives a dump's directory to its runtime and takes it away, and stops a dump
+/// that nobody waits for.
+[[nodiscard]] Capabilities agent_capabilities();
+
+/// Gives up, for the calling thread and what it starts, all capabilities but those in `keep` that it has.
+/// Returns what is left.
+[[nodiscard]] Result<Capabilities> keep_capabilities(Capabilities keep);
+
+/// "chown, kill", or "none".
+[[nodiscard]] std::string describe_capabilities(Capabilities set);
+
+}  // namespace farport::confinement

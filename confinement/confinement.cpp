@@ -1,0 +1,146 @@
+#include "confinement/confinement.hpp"
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confinement/system_calls.hpp"
+#ifdef FARPORT_SANITIZED
+#include "confinement/sanitizer.hpp"
+#endif
+
+namespace farport::confinement {
+namespace {
+
+bool has_threads() {
+  std::error_code error;
+  const std::filesystem::directory_iterator threads("/proc/self/task", error);
+  return !error && std::distance(begin(threads), end(threads)) > 1;
+}
+
+Result<std::string> no_new_privileges() {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail_errno("forbid", "new privileges", errno);
+  return std::string("no new privileges");
+}
+
+Result<std::string> give_up_files(const Needs& needs) {
+  if (!needs.against_landlock.empty()) return fail("use", "Landlock", needs.against_landlock);
+  std::vector<FileRule> rules = needs.files;
+#ifdef FARPORT_SANITIZED
+  const std::vector<FileRule> more = sanitizer_files();
+  rules.insert(rules.end(), more.begin(), more.end());
+#endif
+  const Result<void> restricted = restrict_files(rules);
+  if (!restricted) return tl::unexpected(restricted.error());
+  const int version = landlock_version();
+  return std::string(version >= 4 ? "files and TCP" : "files") + " limited by Landlock " +
+         std::to_string(version);
+}
+
+Result<std::string> give_up_capabilities(const Needs& needs) {
+  const auto kept = keep_capabilities(needs.capabilities);
+  if (!kept) return tl::unexpected(kept.error());
+  return "capabilities: " + describe_capabilities(*kept);
+}
+
+Result<std::string> give_up_system_calls() {
+  const Result<void> filtered = filter_system_calls();
+  if (!filtered) return tl::unexpected(filtered.error());
+  return std::string("system calls filtered");
+}
+
+/// Lines of "+in force" and "-missing".
+std::string to_text(const Confinement& confinement) {
+  std::string text;
+  for (const std::string& item : confinement.in_force) text += "+" + item + "\n";
+  for (const std::string& item : confinement.missing) text += "-" + item + "\n";
+  return text;
+}
+
+Confinement from_text(const std::string& text) {
+  Confinement confinement;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    auto& list = text[start] == '+' ? confinement.in_force : confinement.missing;
+    list.push_back(text.substr(start + 1, end - start - 1));
+    start = end == std::string::npos ? text.size() : end + 1;
+  }
+  return confinement;
+}
+
+[[noreturn]] void confine_and_tell(const Needs& needs, int to) {
+  const std::string text = to_text(confine(needs));
+  // Far less than what a pipe takes at once.
+  std::ignore = ::write(to, text.data(), text.size());
+  ::_exit(0);
+}
+
+}  // namespace
+
+void hide_memory() {
+  // Neither this nor the limit fails for such values.
+  std::ignore = ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+void forbid_core_dumps() {
+  hide_memory();
+  const rlimit none{0, 0};
+  std::ignore = ::setrlimit(RLIMIT_CORE, &none);
+}
+
+Confinement confine(const Needs& needs) {
+  Confinement confinement;
+  if (has_threads()) {
+    confinement.missing.emplace_back("nothing can be given up: other threads run already");
+    return confinement;
+  }
+  const auto note = [&](const Result<std::string>& result) {
+    if (result) {
+      confinement.in_force.push_back(*result);
+    } else {
+      confinement.missing.push_back(result.error().message());
+    }
+  };
+  note(no_new_privileges());
+  note(give_up_files(needs));
+  note(give_up_capabilities(needs));
+  // Last, since the filter has none of the calls that the others take.
+  note(give_up_system_calls());
+  return confinement;
+}
+
+Confinement foresee(const Needs& needs) {
+  const auto unknown = [](std::string_view what) {
+    return Confinement{{}, {"can't be found out: " + fail_errno(what, {}, errno).value().message()}};
+  };
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe(ends.data()) != 0) return unknown("make a pipe");
+  const pid_t child = ::fork();
+  if (child == 0) confine_and_tell(needs, ends[1]);
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 512> part{};
+  for (ssize_t got = 0; child > 0 && (got = ::read(ends[0], part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  if (child < 0) return unknown("start a process");
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return from_text(text);
+}
+
+std::string join(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : "; ") + item;
+  return text;
+}
+
+}  // namespace farport::confinement

@@ -1,0 +1,45 @@
+// What a process gives up once it has started: privileges, system calls, files and the network.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "confinement/capabilities.hpp"
+#include "confinement/landlock.hpp"
+
+namespace farport::confinement {
+
+/// What the process will still need.
+struct Needs {
+  std::vector<FileRule> files;
+  Capabilities capabilities = 0;
+  /// Why Landlock can't be had: what must work that it would end. Empty: it may be.
+  std::string against_landlock{};
+};
+
+/// What came of it, each in a few words for a person.
+struct Confinement {
+  std::vector<std::string> in_force;
+  std::vector<std::string> missing;  ///< With why.
+};
+
+/// Keeps the process's memory, which has keys in it, out of core dumps and from other processes of the same
+/// user. A program that is started is free of it. Whoever becomes another user has to call it again.
+void hide_memory();
+
+/// The same, and sets the limit of core dumps to zero, which programs that are started inherit.
+void forbid_core_dumps();
+
+/// Confines the calling thread and every thread that it starts from then on: no new privileges, the
+/// capabilities and files of `needs`, the system calls that an agent uses. Where there are other threads
+/// already, which would stay as they are, nothing is done. There is no way back.
+[[nodiscard]] Confinement confine(const Needs& needs);
+
+/// What confine() would say, found out by a child process that does it.
+[[nodiscard]] Confinement foresee(const Needs& needs);
+
+/// "no new privileges; system calls filtered; …".
+[[nodiscard]] std::string join(const std::vector<std::string>& items);
+
+}  // namespace farport::confinement

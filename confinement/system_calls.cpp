@@ -1,0 +1,125 @@
+#include "confinement/system_calls.hpp"
+
+#include <array>
+#include <cerrno>
+#include <initializer_list>
+#include <memory>
+
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#ifdef FARPORT_SANITIZED
+#include "confinement/sanitizer.hpp"
+#endif
+
+namespace farport::confinement {
+namespace {
+
+struct FilterRelease {
+  void operator()(void* filter) const { ::seccomp_release(filter); }
+};
+using Filter = std::unique_ptr<void, FilterRelease>;
+
+/// By name, since not every architecture has each: those without one are left out.
+constexpr std::array kAllowed{
+    // Sockets and pipes.
+    "accept", "accept4", "connect", "getpeername", "getsockname", "getsockopt", "pipe2", "recvfrom",
+    "recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown",
+    // The loop.
+    "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "eventfd2",
+    "inotify_add_watch", "inotify_init1", "inotify_rm_watch", "poll", "ppoll",
+    // Files.
+    "access", "close", "close_range", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fchmod",
+    "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "ftruncate", "getcwd",
+    "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "openat2", "pread64",
+    "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv", "rename", "renameat",
+    "renameat2", "rmdir", "stat", "statfs", "statx", "umask", "unlink", "unlinkat", "write", "writev",
+    // Memory.
+    "brk", "madvise", "membarrier", "mremap", "munmap",
+    // Threads, signals and time.
+    "clock_getres", "clock_gettime", "clock_nanosleep", "exit", "exit_group", "futex", "futex_waitv",
+    "get_robust_list", "getcpu", "gettimeofday", "nanosleep", "restart_syscall", "rseq", "rt_sigaction",
+    "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sched_getaffinity", "sched_yield",
+    "set_robust_list", "sigaltstack", "tgkill", "time",
+    // Who and where we are, and other processes.
+    "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage",
+    "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname"};
+
+/// The requests of ioctl(2) that libuv and the log make.
+constexpr std::array<scmp_datum_t, 5> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ};
+
+/// Adds rules to a filter, and remembers the first that could not be added.
+class Rules {
+ public:
+  explicit Rules(scmp_filter_ctx filter) : filter_(filter) {}
+
+  void allow(const char* name) { allow(name, {}); }
+  void allow(const char* name, std::initializer_list<scmp_arg_cmp> arguments) {
+    const int number = ::seccomp_syscall_resolve_name(name);
+    // A library that is older than the call has no name for it.
+    if (number == __NR_SCMP_ERROR || failed_ != 0) return;
+    failed_ = ::seccomp_rule_add_array(filter_, SCMP_ACT_ALLOW, number,
+                                       static_cast<unsigned>(arguments.size()), arguments.begin());
+  }
+  /// A positive errno value; 0 where all went well.
+  [[nodiscard]] int failed() const { return -failed_; }
+
+ private:
+  scmp_filter_ctx filter_;
+  int failed_ = 0;
+};
+
+scmp_arg_cmp equals(unsigned argument, scmp_datum_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+
+/// Of the bits in `mask`, just those in `value` are set.
+scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+void allow_by_argument(Rules& rules) {
+  rules.allow("socket", {equals(0, AF_UNIX)});
+  // Threads, of the thread pool; no processes. clone3(2) keeps its flags where no filter sees them, and glibc
+  // does without.
+  constexpr scmp_datum_t kSpaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                                   CLONE_NEWUTS | CLONE_NEWCGROUP;
+  rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, CLONE_THREAD)});
+  // No code but that which is there.
+  rules.allow("mmap", {masked(2, PROT_EXEC, 0)});
+  rules.allow("mmap2", {masked(2, PROT_EXEC, 0)});
+  rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
+  // Limits are read, not set.
+  rules.allow("prlimit64", {equals(2, 0)});
+  rules.allow("prctl", {equals(0, PR_SET_NAME)});
+  rules.allow("prctl", {equals(0, PR_GET_NAME)});
+  for (const scmp_datum_t control : kControls) rules.allow("ioctl", {equals(1, control)});
+}
+
+}  // namespace
+
+Result<void> filter_system_calls() {
+  const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
+  if (filter == nullptr) return fail("filter", "system calls", "libseccomp has no memory for it");
+  // 32-bit calls, which this program makes none of.
+  std::ignore = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  // As a tree instead of a list: shorter ways.
+  std::ignore = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
+  Rules rules(filter.get());
+  for (const char* name : kAllowed) rules.allow(name);
+  allow_by_argument(rules);
+#ifdef FARPORT_SANITIZED
+  for (const char* name : kSanitizerCalls) rules.allow(name);
+#endif
+  if (rules.failed() != 0) return fail_errno("filter", "system calls", rules.failed());
+  const int failed = ::seccomp_load(filter.get());
+  if (failed != 0) return fail_errno("filter", "system calls", -failed, "does this kernel have seccomp?");
+  return {};
+}
+
+}  // namespace farport::confinement

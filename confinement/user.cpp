@@ -1,0 +1,110 @@
+#include "confinement/user.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "confinement/capabilities.hpp"
+
+namespace farport::confinement {
+namespace {
+
+/// The largest is none: -1 means "leave as it is" to setresuid(2).
+std::optional<uid_t> number_of(std::string_view text) {
+  uid_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number == static_cast<uid_t>(-1))
+    return std::nullopt;
+  return number;
+}
+
+Result<gid_t> find_group(const std::string& text) {
+  if (const auto number = number_of(text)) return *number;
+  const group* entry = ::getgrnam(text.c_str());
+  if (entry == nullptr) {
+    return fail("run as the group", text, "there is no such group on this host", "write the group's number");
+  }
+  return entry->gr_gid;
+}
+
+Result<void> set_groups(const User& user) {
+  const int failed =
+      user.name.empty() ? ::setgroups(1, &user.gid) : ::initgroups(user.name.c_str(), user.gid);
+  if (failed != 0) return fail_errno("take the groups of the user", describe(user), errno);
+  return {};
+}
+
+bool is_now(const User& user) {
+  uid_t real_user = 0;
+  uid_t effective_user = 0;
+  uid_t saved_user = 0;
+  gid_t real_group = 0;
+  gid_t effective_group = 0;
+  gid_t saved_group = 0;
+  return ::getresuid(&real_user, &effective_user, &saved_user) == 0 &&
+         ::getresgid(&real_group, &effective_group, &saved_group) == 0 && real_user == user.uid &&
+         effective_user == user.uid && saved_user == user.uid && real_group == user.gid &&
+         effective_group == user.gid && saved_group == user.gid;
+}
+
+}  // namespace
+
+std::string describe(const User& user) {
+  const std::string number = std::to_string(user.uid);
+  return user.name.empty() ? number : user.name + " (" + number + ")";
+}
+
+Result<User> find_user(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string name(text.substr(0, colon));
+  const auto number = number_of(name);
+  const passwd* entry = number ? ::getpwuid(*number) : ::getpwnam(name.c_str());
+  if (entry == nullptr && !number) {
+    return fail("run as the user", name, "there is no such user on this host",
+                "make one, or write NUMBER:GROUP");
+  }
+  if (entry == nullptr && colon == std::string_view::npos) {
+    return fail("run as the user", name, "this host has no name for it, and so no group",
+                "write its group too, as in " + name + ":" + name);
+  }
+  User user;
+  if (entry != nullptr) {
+    user = {entry->pw_name, entry->pw_uid, entry->pw_gid};
+  } else {
+    user.uid = *number;
+  }
+  if (user.uid == 0)
+    return fail("run as the user", name, "that is root", "leave --user out, or name another");
+  if (colon == std::string_view::npos) return user;
+  const auto group = find_group(std::string(text.substr(colon + 1)));
+  if (!group) return tl::unexpected(group.error());
+  user.gid = *group;
+  return user;
+}
+
+Result<void> become(const User& user) {
+  if (::geteuid() != 0) {
+    if (is_now(user)) return {};
+    return fail("run as the user", describe(user), "only root can become somebody else",
+                "start farport as root, or as that user without --user");
+  }
+  if (auto groups = set_groups(user); !groups) return groups;
+  const bool changed =
+      ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0 &&
+      ::setresuid(user.uid, user.uid, user.uid) == 0 && ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == 0;
+  if (!changed) return fail_errno("run as the user", describe(user), errno);
+  const auto kept = keep_capabilities(capability(CAP_NET_BIND_SERVICE));
+  if (!kept) return tl::unexpected(kept.error());
+  if (!is_now(user) || ::setresuid(0, 0, 0) == 0 || ::setresgid(0, 0, 0) == 0) {
+    return fail("run as the user", describe(user), "the process could become root again");
+  }
+  return {};
+}
+
+}  // namespace farport::confinement

@@ -1,0 +1,133 @@
+#include "router/agent_dialler.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+constexpr Milliseconds kFirstPause{200};
+constexpr Milliseconds kLongestPause{5'000};
+/// A session that has lasted this long was a good one: the next pause is short again.
+constexpr std::uint64_t kGoodSessionMs = 10'000;
+/// How long an agent may take to hear that its mirror leaves.
+constexpr Milliseconds kFarewell{1500};
+
+/// Spreads out mirrors that lost the same agent at the same moment.
+Milliseconds jittered(Milliseconds pause) {
+  std::random_device device;
+  std::uniform_real_distribution<double> factor(0.5, 1.0);
+  return Milliseconds(static_cast<Milliseconds::rep>(static_cast<double>(pause.count()) * factor(device)));
+}
+
+}  // namespace
+
+/// A session and what is known of its end. It may go on after the next one has been dialled.
+struct AgentDialler::Held {
+  Held(transport::Loop& loop, std::shared_ptr<AgentSession> held) : session(std::move(held)), over(loop) {}
+
+  std::shared_ptr<AgentSession> session;
+  transport::Event over;     ///< It has ended, or the agent wants nothing more in it.
+  std::optional<Error> why;  ///< It ended. Nothing: it only takes no more requests.
+};
+
+AgentDialler::AgentDialler(transport::Loop& loop, Log log, Target target, CredentialWatch& credentials,
+                           SessionTimes times)
+    : loop_(loop),
+      log_(std::move(log)),
+      target_(std::move(target)),
+      address_text_(target_.address.text()),
+      credentials_(credentials),
+      times_(times),
+      session_changed_(loop),
+      sessions_(loop),
+      telling_(loop) {}
+
+AgentDialler::~AgentDialler() = default;
+
+Task<void> AgentDialler::run(Follow follow, OnEnd on_end) {
+  Milliseconds pause = kFirstPause;
+  for (;;) {
+    const std::uint64_t began = loop_.now_ms();
+    const Error why = co_await hold_session(follow);
+    const bool was_good = loop_.now_ms() - began > kGoodSessionMs;
+    on_end(why);
+    pause = was_good ? kFirstPause : std::min(pause * 2, kLongestPause);
+    co_await transport::sleep(loop_, jittered(pause));
+  }
+}
+
+Task<Error> AgentDialler::hold_session(const Follow& follow) {
+  auto dialled = co_await AgentSession::dial(loop_, target_.address, target_.server_name,
+                                             credentials_.context(), times_.limits());
+  if (!dialled) co_return dialled.error();
+  const auto held = std::make_shared<Held>(loop_, std::move(*dialled));
+  struct Current {
+    AgentDialler& dialler;
+    ~Current() {
+      dialler.session_.reset();
+      dialler.session_changed_.changed();
+    }
+  } const current{*this};
+  session_ = held->session;
+  session_changed_.changed();
+  transport::TaskSet following(loop_);
+  following.spawn(follow(*held->session));
+  following.spawn([](std::shared_ptr<Held> watched) -> Task<void> {
+    co_await watched->session->draining().wait();
+    watched->over.set();
+  }(held));
+  sessions_.spawn(carry(held));
+  co_await held->over.wait();
+  if (held->why) co_return *held->why;
+  co_return Error{"go on with the session with", address_text_, "the agent is stopping", {}, 0};
+}
+
+Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
+  AgentSession& session = *held->session;
+  std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
+  const VerifiedPeer peer(credentials_.peers(), session.ssl(), std::move(end));
+  held->why = co_await session.run();
+  held->over.set();
+}
+
+Task<void> AgentDialler::leave() {
+  if (session_ == nullptr) co_return;
+  session_->leave();
+  const std::shared_ptr<AgentSession> left = session_;
+  const transport::Deadline limit(loop_, kFarewell, [left] {
+    left->abort(Error{"leave", left->address(), "it does not answer", {}, ETIMEDOUT});
+  });
+  co_await sessions_.idle();
+}
+
+void AgentDialler::forget(std::vector<std::string> tokens) {
+  telling_.spawn(tell(std::move(tokens)));
+}
+
+Task<void> AgentDialler::tell(std::vector<std::string> tokens) {
+  bool expired = false;
+  const transport::Deadline limit(loop_, times_.grace, [&] {
+    expired = true;
+    session_changed_.changed();
+  });
+  while (!expired) {
+    const std::shared_ptr<AgentSession> used = session_;
+    bool told = used != nullptr;
+    for (const std::string& token : tokens) {
+      const auto answer =
+          used == nullptr ? nullptr : used->request("DELETE", "/v1/connections/" + token, false);
+      transport::IoStatus head = transport::IoStatus::failed;
+      if (answer != nullptr) head = co_await answer->head_received();
+      told = told && head == transport::IoStatus::ok;
+    }
+    if (told) co_return;
+    if (used == session_) co_await session_changed_.wait();
+  }
+}
+
+}  // namespace farport::router

@@ -1,0 +1,21 @@
+#include "router/answer.hpp"
+
+namespace farport::router {
+namespace {
+
+/// Not written where it is used: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+transport::HeaderFields whole_body_fields(const std::string& content_type, std::size_t size) {
+  return {{"content-type", content_type}, {"content-length", std::to_string(size)}};
+}
+
+}  // namespace
+
+transport::Task<void> Answer::whole(int status, std::string content_type, std::string body) {
+  begin(status, whole_body_fields(content_type, body.size()), true);
+  const transport::IoStatus written = co_await stream().write(std::as_bytes(std::span(body)));
+  if (written != transport::IoStatus::ok) co_return;
+  // The answer is over either way.
+  std::ignore = co_await stream().finish();
+}
+
+}  // namespace farport::router

@@ -1,0 +1,41 @@
+// The answer to a request of the API: its head, then its body, whatever carries them.
+#pragma once
+
+#include <string>
+
+#include "transport/http2_stream.hpp"
+
+namespace farport::router {
+
+class Answer {
+ public:
+  Answer() = default;
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  virtual ~Answer() = default;
+
+  [[nodiscard]] virtual const transport::MessageHead& request() const = 0;
+  /// What the body is written to, and the request's body is read from.
+  [[nodiscard]] virtual transport::Stream& stream() = 0;
+  /// Sends the head. Without `body` the answer ends here.
+  virtual void begin(int status, const transport::HeaderFields& fields, bool body) = 0;
+
+  /// Sends a whole answer.
+  transport::Task<void> whole(int status, std::string content_type, std::string body);
+};
+
+/// One that ends with its session.
+class PlainAnswer final : public Answer {
+ public:
+  explicit PlainAnswer(transport::Http2Stream& stream) : stream_(stream) {}
+  [[nodiscard]] const transport::MessageHead& request() const override { return stream_.head(); }
+  [[nodiscard]] transport::Stream& stream() override { return stream_; }
+  void begin(int status, const transport::HeaderFields& fields, bool body) override {
+    stream_.respond(status, fields, body);
+  }
+
+ private:
+  transport::Http2Stream& stream_;
+};
+
+}  // namespace farport::router

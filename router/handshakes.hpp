@@ -1,0 +1,53 @@
+// Handshakes: those that are under way. Peers are nobody yet, so all that can be told apart are addresses.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <string>
+
+namespace farport::router {
+
+/// Bounds how many handshakes are under way. One too many ends the oldest of the address that has the most:
+/// a real peer is done within moments, so those who are in nobody's way go on.
+class Handshakes {
+ public:
+  explicit Handshakes(std::size_t limit) : limit_(limit) {}
+  Handshakes(const Handshakes&) = delete;
+  Handshakes& operator=(const Handshakes&) = delete;
+
+  /// One of them, for as long as it exists; must not outlive the Handshakes.
+  class Entry {
+   public:
+    /// `peer`: an address with its port, of which only the host counts. `end` is called, at most once, when
+    /// this one has to make room.
+    Entry(Handshakes& all, const std::string& peer, std::function<void()> end);
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry();
+    /// Whether it had to make room.
+    [[nodiscard]] bool ended() const { return ended_; }
+
+   private:
+    friend class Handshakes;
+    Handshakes& all_;
+    std::string host_;
+    std::function<void()> end_;
+    std::uint64_t number_;
+    bool ended_ = false;
+  };
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  void make_room();
+  void remove(const Entry& entry);
+
+  std::size_t limit_;
+  std::size_t count_ = 0;
+  std::uint64_t next_number_ = 0;
+  std::map<std::string, std::list<Entry*>> by_host_;  ///< The oldest first.
+};
+
+}  // namespace farport::router

@@ -1,0 +1,88 @@
+#include "router/refused.hpp"
+
+#include <cerrno>
+
+#include "router/runtime_json.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Http2Session;
+using transport::Http2Stream;
+using transport::Task;
+
+/// How long a session that is refused lasts: to ask and to read the answer.
+constexpr transport::Milliseconds kRefusing{3000};
+constexpr std::uint32_t kRefusedStreams = 16;
+constexpr std::uint32_t kRefusedWindow = 64 * 1024;
+
+/// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
+  transport::HeaderFields fields{{"content-type", "application/json"},
+                                 {"content-length", std::to_string(size)}};
+  if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
+  return fields;
+}
+
+Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refusal) {
+  PlainAnswer answer(*request);
+  co_await answer_refused(answer, std::move(refusal));
+}
+
+}  // namespace
+
+Refusal note_exceeded(AgentServices& services, const Caller& caller, const Exceeded& exceeded) {
+  Refusal refusal = refusal_of(exceeded);
+  services.metrics.refused.add(exceeded.limit);
+  const std::string who = caller.identity ? describe(caller) : caller.address;
+  const std::string kind = std::string(exceeded.limit) + " " + key_of(caller);
+  if (!services.complaints.add(kind, "refused " + who + ": " + refusal.why)) return refusal;
+  AuditEntry entry{"limit", caller};
+  entry.outcome = refusal.why;
+  services.audit.write(entry);
+  return refusal;
+}
+
+void note_ended(AgentServices& services, const Caller& caller, const Exceeded& exceeded) {
+  services.metrics.refused.add(exceeded.limit);
+  services.log->info("ended {}: {} (limits.{})", describe(caller), exceeded.message, exceeded.limit);
+}
+
+void note_failed_handshake(AgentServices& services, const Caller& caller, const std::string& why,
+                           std::string_view kind) {
+  services.metrics.handshakes_failed.add(kind);
+  services.log->warn("refused {}: {}", caller.address, why);
+  AuditEntry entry{"handshake", caller};
+  entry.outcome = why;
+  services.audit.write(entry);
+}
+
+Task<void> answer_refused(Answer& answer, Refusal refusal) {
+  const std::string body = error_json(refusal.why, refusal.hresult);
+  answer.begin(refusal.status, refused_fields(refusal, body.size()), true);
+  const transport::IoStatus written = co_await answer.stream().write(std::as_bytes(std::span(body)));
+  // The answer is over either way.
+  if (written == transport::IoStatus::ok) std::ignore = co_await answer.stream().finish();
+}
+
+Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,
+                          Refusal refusal) {
+  transport::TaskSet requests(services.loop);
+  transport::Http2Limits limits;
+  limits.streams = kRefusedStreams;
+  limits.window = kRefusedWindow;
+  limits.budget = &services.budget;
+  Http2Session::RequestHandler refuse = [&](std::unique_ptr<Http2Stream> request) {
+    requests.spawn(answer_and_forget(std::move(request), refusal));
+  };
+  Http2Session session(std::move(connection), Http2Session::Role::server, limits, std::move(refuse));
+  const transport::Deadline end(services.loop, kRefusing, [&session, &refusal] {
+    session.abort(Error{"go on with", "the session", refusal.why, {}, 0});
+  });
+  std::ignore = co_await session.run();
+  co_await requests.idle();
+}
+
+}  // namespace farport::router

@@ -1,0 +1,32 @@
+// Refusing: how callers are told, and what is noted of it.
+#pragma once
+
+#include <memory>
+
+#include "router/answer.hpp"
+#include "router/diagnostic_connection.hpp"
+#include "router/limits.hpp"
+#include "transport/http2_session.hpp"
+
+namespace farport::router {
+
+/// Notes that a caller has reached a limit: counted always, logged and audited once a minute for each limit
+/// and identity, so that a flood can't fill the disk. Returns what to tell the caller.
+Refusal note_exceeded(AgentServices& services, const Caller& caller, const Exceeded& exceeded);
+
+/// The same for what is ended rather than refused: nobody is told.
+void note_ended(AgentServices& services, const Caller& caller, const Exceeded& exceeded);
+
+/// Notes a handshake that failed for `why`; `kind` is one of Metrics' reasons. Logged and audited.
+void note_failed_handshake(AgentServices& services, const Caller& caller, const std::string& why,
+                           std::string_view kind);
+
+/// Answers a request with {"error": …}, and with retry-after (RFC 9110 section 10.2.3) where that helps.
+transport::Task<void> answer_refused(Answer& answer, Refusal refusal);
+
+/// For a session that there is no room for: answers whatever it asks with the refusal, for as long as a
+/// client takes to ask once, then closes it.
+transport::Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,
+                                     Refusal refusal);
+
+}  // namespace farport::router

@@ -1,0 +1,142 @@
+#include "router/resumable_request.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "router/http_status.hpp"
+#include "router/resumption.hpp"
+#include "router/resumption_fields.hpp"
+
+namespace farport::router {
+
+using transport::Http2Stream;
+using transport::IoStatus;
+using transport::Task;
+
+ResumableRequest::ResumableRequest(AgentDialler& dialler, std::string path, transport::HeaderFields fields)
+    : dialler_(dialler),
+      path_(std::move(path)),
+      fields_(std::move(fields)),
+      stream_(dialler.loop(), transport::ResumableStream::Side::asks),
+      head_event_(dialler.loop()),
+      keeping_(keep()) {
+  keeping_.start();
+}
+
+ResumableRequest::~ResumableRequest() {
+  keeping_.reset();
+  // The end of a stream that there is tells by itself; that the answer has been read is told by its trailer.
+  const bool untold = stream_.waits() || (stream_.over() && stream_.finishing() && stream_.unconfirmed());
+  if (begun_ && untold) dialler_.forget(std::move(tokens_));
+}
+
+Task<IoStatus> ResumableRequest::head_received() {
+  while (!head_ && !stream_.over()) co_await head_event_.wait();
+  co_return head_ ? IoStatus::ok : IoStatus::failed;
+}
+
+Task<void> ResumableRequest::keep() {
+  while (!stream_.over()) {
+    limit_waiting();
+    const std::shared_ptr<AgentSession> session = dialler_.session();
+    Try outcome = Try::lost;
+    if (session != nullptr) outcome = co_await ask(*session);
+    if (outcome == Try::carried) {
+      grace_.reset();
+      while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
+    } else if (outcome == Try::lost && session == dialler_.session()) {
+      co_await dialler_.session_changed().wait();
+    }
+  }
+  head_event_.set();
+}
+
+void ResumableRequest::limit_waiting() {
+  if (grace_) return;
+  grace_.emplace(dialler_.loop(), dialler_.times().grace, [this] {
+    const auto seconds = std::chrono::duration<double>(dialler_.times().grace).count();
+    stream_.abort(broken(fmt::format("the session broke and did not come back within {:g} s", seconds)));
+    head_event_.set();
+  });
+}
+
+Task<ResumableRequest::Try> ResumableRequest::ask(AgentSession& session) {
+  Try outcome = Try::unknown;
+  if (begun_) {
+    // A try whose answer was lost may have brought the agent a new token.
+    const std::vector<std::string> candidates = tokens_;
+    for (const std::string& token : candidates) {
+      outcome = co_await resume(session, token);
+      if (outcome != Try::unknown) co_return outcome;
+    }
+  }
+  // Only what no agent has heard of can be asked anew.
+  if (head_ || stream_.acknowledged() > 0) {
+    stream_.abort(broken("the agent knows it no more"));
+    co_return Try::over;
+  }
+  outcome = co_await begin(session);
+  co_return outcome;
+}
+
+Task<ResumableRequest::Try> ResumableRequest::begin(AgentSession& session) {
+  tokens_ = {random_token()};
+  transport::HeaderFields fields = fields_;
+  fields.emplace_back(resumption_field::kToken, tokens_.front());
+  std::shared_ptr<Http2Stream> carrier = session.request("POST", path_, true, fields);
+  if (carrier == nullptr) co_return Try::lost;
+  begun_ = true;
+  instance_ = session.instance();
+  const Try outcome = co_await attach(std::move(carrier), true);
+  co_return outcome;
+}
+
+Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std::string token) {
+  std::string next = random_token();
+  transport::HeaderFields fields;
+  fields.emplace_back(resumption_field::kToken, next);
+  fields.emplace_back(resumption_field::kInstance, instance_);
+  fields.emplace_back(resumption_field::kReceived, std::to_string(stream_.received()));
+  fields.emplace_back(resumption_field::kFrom, std::to_string(stream_.acknowledged()));
+  std::shared_ptr<Http2Stream> carrier = session.request("POST", "/v1/connections/" + token, true, fields);
+  if (carrier == nullptr) co_return Try::lost;
+  tokens_.insert(tokens_.begin(), next);
+  const Try outcome = co_await attach(std::move(carrier), false);
+  if (outcome == Try::unknown) std::erase(tokens_, next);
+  if (outcome == Try::carried) tokens_ = {std::move(next)};
+  co_return outcome;
+}
+
+Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream> carrier, bool first) {
+  if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Try::over;
+  const IoStatus head = co_await carrier->head_received();
+  if (head != IoStatus::ok) {
+    // Not lost: somebody has ended it.
+    while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
+    co_return stream_.over() ? Try::over : Try::lost;
+  }
+  if (first || carrier->head().status == http_status::kOk) {
+    if (!head_) head_ = carrier->head();
+    head_event_.set();
+    stream_.accept_answer();
+    co_return Try::carried;
+  }
+  const Try outcome = co_await judge(std::move(carrier));
+  co_return outcome;
+}
+
+Task<ResumableRequest::Try> ResumableRequest::judge(std::shared_ptr<Http2Stream> carrier) {
+  stream_.detach();
+  if (carrier->head().status == http_status::kNotFound) co_return Try::unknown;
+  const auto refused = co_await read_answer(*carrier);
+  if (carrier->lost()) co_return Try::lost;
+  stream_.abort(broken(refused ? "the agent answers nonsense" : refused.error().why));
+  co_return Try::over;
+}
+
+Error ResumableRequest::broken(std::string why) const {
+  return {"go on with the connection to", dialler_.address(), std::move(why), {}, ECONNRESET};
+}
+
+}  // namespace farport::router

@@ -1,0 +1,157 @@
+"""HTTP/2 by hand (RFC 9113), over TLS: frames as a client that keeps to no rule would send them."""
+
+import ssl
+import struct
+import time
+from typing import NamedTuple
+
+from harness.agent import PORT
+from harness.certificates import AGENT_NAME
+
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
+END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FRAME_HEADER_BYTES = 9
+MAX_FRAME = 16384
+INITIAL_WINDOW_SIZE = 4
+LARGE_WINDOW = 1 << 30
+
+
+class Frame(NamedTuple):
+    """What stands in one frame."""
+
+    kind: int
+    flags: int
+    stream: int
+    payload: bytes
+
+
+def frame(kind, flags=0, stream=0, payload=b""):
+    """A frame, whole."""
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def _text(text):
+    data = text.encode("ascii")
+    if len(data) < 127:
+        return bytes([len(data)]) + data
+    # RFC 7541 section 5.1: what is above the prefix, seven bits at a time.
+    size, left = b"\x7f", len(data) - 127
+    while left >= 128:
+        size += bytes([left % 128 + 128])
+        left //= 128
+    return size + bytes([left]) + data
+
+
+def field(name, value):
+    """A header field: a literal that is never put in a table (RFC 7541 section 6.2.2)."""
+    return b"\0" + _text(name) + _text(value)
+
+
+def request_head(method, path, *more):
+    """The fields of a request."""
+    fields = [(":method", method), (":scheme", "https"), (":authority", AGENT_NAME), (":path", path), *more]
+    return b"".join(field(name, value) for name, value in fields)
+
+
+class Client:
+    """A connection. Nothing is sent but what a test says, except the preface, windows that no test
+    fills, and the acknowledgement of the other side's SETTINGS, whose windows hold from then on."""
+
+    def __init__(self, lab, pair=None, port=PORT):
+        context = ssl.create_default_context(cafile=(pair or lab.tools_pair).ca)
+        context.load_cert_chain((pair or lab.tools_pair).cert, (pair or lab.tools_pair).key)
+        context.check_hostname = False
+        context.set_alpn_protocols(["h2"])
+        self.socket = context.wrap_socket(lab.near.connect(lab.far.address, port))
+        self._received = b""
+        self._next_stream = 1
+        self.send(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, LARGE_WINDOW))
+                  + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", LARGE_WINDOW)))
+        self.frames_until(lambda f: f.kind == SETTINGS and not f.flags & ACK)
+        self.send(frame(SETTINGS, ACK))
+
+    def close(self):
+        """Ends it without a word."""
+        self.socket.close()
+
+    def send(self, data):
+        """Sends bytes as they are; an error where the other side is gone."""
+        self.socket.sendall(data)
+
+    def new_stream(self):
+        """The next stream's number."""
+        number, self._next_stream = self._next_stream, self._next_stream + 2
+        return number
+
+    def request(self, method, path, *more, end=True):
+        """Sends a request's head; returns its stream's number."""
+        stream = self.new_stream()
+        self.send(frame(HEADERS, END_HEADERS | (END_STREAM if end else 0), stream, request_head(method, path, *more)))
+        return stream
+
+    def next_frame(self, seconds=10.0):
+        """The next frame that comes; None once the other side has closed."""
+        self.socket.settimeout(seconds)
+        while True:
+            if len(self._received) >= FRAME_HEADER_BYTES:
+                size = int.from_bytes(self._received[:3], "big")
+                if len(self._received) >= FRAME_HEADER_BYTES + size:
+                    kind, flags, stream = struct.unpack_from(">BBI", self._received, 3)
+                    payload = self._received[FRAME_HEADER_BYTES:FRAME_HEADER_BYTES + size]
+                    self._received = self._received[FRAME_HEADER_BYTES + size:]
+                    return Frame(kind, flags, stream & 0x7fffffff, payload)
+            try:
+                part = self.socket.recv(65536)
+            except (ConnectionError, ssl.SSLError):
+                return None
+            if not part:
+                return None
+            self._received += part
+
+    def frames_until(self, wanted, seconds=10.0):
+        """The frames up to the one for which `wanted(frame)`; the last is None where the connection ended first."""
+        deadline = time.monotonic() + seconds
+        frames = []
+        while True:
+            frames.append(self.next_frame(max(deadline - time.monotonic(), 0.01)))
+            if frames[-1] is None or wanted(frames[-1]):
+                return frames
+
+    def answer(self, stream, seconds=10.0):
+        """The body of the answer on a stream; None where it was reset or the connection ended."""
+        body = b""
+        for each in self.frames_until(lambda f: f.stream == stream and (
+                f.kind == RST_STREAM or f.kind in (DATA, HEADERS) and f.flags & END_STREAM), seconds):
+            if each is None or each.kind == RST_STREAM and each.stream == stream:
+                return None
+            if each.kind == DATA and each.stream == stream:
+                body += each.payload
+        return body
+
+    def is_alive(self, seconds=10.0):
+        """Whether a PING is answered."""
+        opaque = struct.pack(">Q", time.monotonic_ns())
+        try:
+            self.send(frame(PING, 0, 0, opaque))
+        except OSError:
+            return False
+        last = self.frames_until(lambda f: f.kind == PING and f.flags & ACK and f.payload == opaque, seconds)[-1]
+        return last is not None
+
+    def send_until_ended(self, data, times):
+        """Sends `data` again and again; returns whether the other side closed the connection before the end."""
+        self.socket.settimeout(10.0)
+        try:
+            for _ in range(times):
+                self.send(data)
+        except OSError:
+            return True
+        return False
+
+    def ends(self, seconds=10.0):
+        """Whether the other side closes the connection, whatever it says before."""
+        try:
+            return self.frames_until(lambda f: False, seconds)[-1] is None
+        except TimeoutError:
+            return False

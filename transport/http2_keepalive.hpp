@@ -1,0 +1,34 @@
+// The PINGs of an HTTP/2 session (RFC 9113 section 6.7): they tell a session that has gone silent from one
+// that has nothing to say.
+#pragma once
+
+#include "transport/timer.hpp"
+
+namespace farport::transport {
+
+class Http2Session;
+
+class Http2Keepalive final : private Timer {
+ public:
+  /// Sends a PING every `interval`; a peer from which nothing has come for `limit` since then has gone
+  /// silent. An interval of 0: never.
+  Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit);
+  ~Http2Keepalive() = default;
+
+  /// Something has come from the peer.
+  void heard() { heard_ = true; }
+  /// The peer has acknowledged the PING.
+  void acknowledged();
+  void end() { stop(); }
+
+ private:
+  void on_time() override;
+
+  Http2Session& session_;
+  Milliseconds interval_;
+  Milliseconds limit_;
+  bool waiting_ = false;  ///< For an acknowledgement.
+  bool heard_ = false;    ///< Since the timer was last started.
+};
+
+}  // namespace farport::transport

@@ -1,0 +1,237 @@
+#include "transport/resumable_stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace farport::transport {
+namespace {
+
+/// The trailer of a request whose answer has been read to its end.
+constexpr std::string_view kAnswerField = "farport-answer";
+constexpr std::string_view kAnswerRead = "read";
+
+constexpr std::size_t kPart = 16384;
+
+}  // namespace
+
+ResumableStream::ResumableStream(Loop& loop, Side side) : Stream(loop), side_(side), interrupted_(loop) {}
+
+ResumableStream::~ResumableStream() {
+  release_carrier();
+}
+
+bool ResumableStream::resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t from, std::uint64_t skip) {
+  if (over_ || from < kept_.begin() || from > kept_.end()) return false;
+  kept_.acknowledge(from);
+  carrier_ = std::move(carrier);
+  carried_from_ = sent_ = from;
+  finish_sent_ = false;
+  skip_ = skip;
+  accepted_ = side_ == Side::answers;
+  carrier_->when_gone(&gone_hook_);
+  carrier_->when_acknowledged(&acknowledged_hook_);
+  if (accepted_ && read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
+  send();
+  return true;
+}
+
+void ResumableStream::accept_answer() {
+  accepted_ = true;
+  if (carrier_ != nullptr && read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
+}
+
+void ResumableStream::detach() {
+  if (carrier_ == nullptr) return;
+  // What would not fit is left behind: it has not been acknowledged, so it will come again.
+  if (accepted_ && inbound_read_ == inbound_.size()) keep_unread();
+  release_carrier();
+  interrupted_.set();
+}
+
+void ResumableStream::release_carrier() {
+  if (carrier_ == nullptr) return;
+  carrier_->when_readable(nullptr);
+  carrier_->when_gone(nullptr);
+  carrier_->when_acknowledged(nullptr);
+  if (std::exchange(write_pending_, false)) carrier_->cancel_write();
+  carrier_.reset();
+}
+
+void ResumableStream::keep_unread() {
+  for (IoStatus last = IoStatus::ok; last == IoStatus::ok;) {
+    const std::size_t before = inbound_.size();
+    inbound_.resize(before + kPart);
+    const Io io = read_carrier(std::span(inbound_).subspan(before));
+    inbound_.resize(before + io.bytes);
+    last = io.status;
+  }
+  if (inbound_read_ < inbound_.size() || inbound_ended_) carrier_readable();
+}
+
+// Told by the carrier.
+
+void ResumableStream::carrier_readable() {
+  if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
+}
+
+void ResumableStream::carrier_gone() {
+  // Not here, in the middle of its own end.
+  loop().at_turn_end(*this);
+}
+
+void ResumableStream::carrier_acknowledged() {
+  kept_.acknowledge(carried_from_ + carrier_->acknowledged());
+}
+
+void ResumableStream::turn_end() {
+  look_after_carrier();
+  send();
+}
+
+void ResumableStream::look_after_carrier() {
+  if (carrier_ == nullptr || !carrier_->closed()) return;
+  if (carrier_is_lost()) {
+    detach();
+    return;
+  }
+  Error why = carrier_->error();
+  if (accepted_) keep_unread();
+  release_carrier();
+  end(std::move(why));
+}
+
+bool ResumableStream::carrier_is_lost() const {
+  if (carrier_->lost()) return true;
+  // The asking side may have ended its direction before it read our end: that it got it is not known yet.
+  return side_ == Side::answers && !carrier_->failed() && carrier_->head().field(kAnswerField) != kAnswerRead;
+}
+
+void ResumableStream::end(Error why) {
+  over_ = true;
+  error_ = std::move(why);
+  carrier_readable();
+  if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
+  if (write_ != nullptr) complete_write(IoStatus::failed);
+  interrupted_.set();
+}
+
+// Reading.
+
+Io ResumableStream::read_carrier(std::span<std::byte> into) {
+  while (skip_ > 0) {
+    const Io known = carrier_->try_read(into.first(std::min<std::uint64_t>(into.size(), skip_)));
+    if (known.status != IoStatus::ok) return {known.status, 0};
+    skip_ -= known.bytes;
+  }
+  const Io io = carrier_->try_read(into);
+  received_ += io.bytes;
+  if (io.status == IoStatus::end) inbound_ended_ = true;
+  return io;
+}
+
+Io ResumableStream::try_read(std::span<std::byte> into) {
+  const std::size_t unread = inbound_.size() - inbound_read_;
+  if (unread > 0) {
+    const std::size_t taken = std::min(unread, into.size());
+    std::memcpy(into.data(), inbound_.data() + inbound_read_, taken);
+    inbound_read_ += taken;
+    if (inbound_read_ == inbound_.size()) {
+      inbound_ = {};
+      inbound_read_ = 0;
+    }
+    return {IoStatus::ok, taken};
+  }
+  if (inbound_ended_) return {IoStatus::end, 0};
+  if (over_) return {IoStatus::failed, 0};
+  if (carrier_ == nullptr || !accepted_) return {IoStatus::would_block, 0};
+  const Io io = read_carrier(into);
+  if (io.status != IoStatus::failed) return io;
+  look_after_carrier();
+  return {over_ ? IoStatus::failed : IoStatus::would_block, 0};
+}
+
+void ResumableStream::when_readable(Wake* wake) {
+  read_wake_ = wake;
+  if (wake == nullptr) return;
+  if (inbound_read_ < inbound_.size() || inbound_ended_ || over_) {
+    carrier_readable();
+  } else if (carrier_ != nullptr && accepted_) {
+    carrier_->when_readable(&readable_hook_);
+  }
+}
+
+// Writing.
+
+bool ResumableStream::begin_write(WriteOperation& operation) {
+  if (over_ || finish_wanted_) {
+    operation.status = IoStatus::failed;
+    return true;
+  }
+  if (operation.chunk.size == 0 && !operation.finish) return true;
+  kept_.keep(operation);
+  operation.chunk.advance(operation.chunk.size);
+  finish_wanted_ = operation.finish;
+  write_ = &operation;
+  send();
+  return false;
+}
+
+void ResumableStream::send() {
+  if (carrier_ == nullptr || write_pending_ || all_sent()) return;
+  chunk = kept_.from(sent_);
+  sending_ = chunk.size;
+  WriteOperation::finish = finish_wanted_ && sent_ + sending_ == kept_.end();
+  if (WriteOperation::finish && side_ == Side::asks && inbound_ended_) {
+    carrier_->end_with(kAnswerField, kAnswerRead);
+    confirmed_ = true;
+  }
+  // It only ever takes a write later on, or fails, which it tells by being gone.
+  write_pending_ = !carrier_->begin_write(*this);
+}
+
+void ResumableStream::complete() {
+  write_pending_ = false;
+  if (status != IoStatus::ok) return;
+  sent_ += sending_;
+  finish_sent_ = WriteOperation::finish;
+  if (!all_sent()) {
+    // Not here, in the middle of the session's sending.
+    loop().at_turn_end(*this);
+  } else if (write_ != nullptr) {
+    complete_write(IoStatus::ok);
+  }
+}
+
+void ResumableStream::cancel_write() {
+  // What has been begun is kept and will be sent, or the stream is aborted.
+  write_ = nullptr;
+}
+
+void ResumableStream::complete_write(IoStatus result) {
+  WriteOperation* done = std::exchange(write_, nullptr);
+  done->status = result;
+  done->complete();
+}
+
+// Ending.
+
+void ResumableStream::when_gone(Wake* wake) {
+  if (wake != nullptr && over_) {
+    wake->wake();
+    return;
+  }
+  gone_wake_ = wake;
+}
+
+void ResumableStream::abort(Error why) {
+  if (over_) return;
+  if (carrier_ != nullptr) {
+    const std::shared_ptr<Http2Stream> carrier = carrier_;
+    release_carrier();
+    carrier->abort(why);
+  }
+  end(std::move(why));
+}
+
+}  // namespace farport::transport

@@ -1,0 +1,119 @@
+// ResumableStream: a Stream that goes on where it was when the session that carries it breaks and another
+// one takes its place (docs/wire.md, "Resuming").
+//
+// It runs over an HTTP/2 stream, its carrier. What has been written is kept until the carrier says that the
+// peer has it; what has come is counted. When the carrier is lost, readers and writers just wait until
+// resume() gives the stream another one.
+#pragma once
+
+#include <memory>
+
+#include "transport/http2_stream.hpp"
+#include "transport/unacknowledged.hpp"
+
+namespace farport::transport {
+
+class ResumableStream final : public Stream, private TurnEnd, private WriteOperation {
+ public:
+  /// Which side of the request this is. The side that asks tells with the end of its direction whether it has
+  /// read the answer to its end; the side that answers waits for that before it takes the end for good.
+  enum class Side { asks, answers };
+
+  ResumableStream(Loop& loop, Side side);
+  ~ResumableStream() override;
+
+  /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
+  void accept_answer();
+  /// Goes on over `carrier`, to which is written from the byte at `from` on, and the first `skip` bytes of
+  /// which have come already. For a stream that waits for one, or is new. False: `from` has been acknowledged
+  /// or never been written; nothing has changed then.
+  bool resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t from, std::uint64_t skip);
+  /// Takes the carrier for lost, if there is one.
+  void detach();
+  [[nodiscard]] const std::shared_ptr<Http2Stream>& carrier() const { return carrier_; }
+
+  /// Set when the carrier has been lost, and when the stream has ended for good. For one waiter.
+  [[nodiscard]] Event& interrupted() { return interrupted_; }
+  /// Whether it waits for a carrier.
+  [[nodiscard]] bool waits() const { return carrier_ == nullptr && !over_; }
+  /// Whether it has ended for good: by its peer, or by abort().
+  [[nodiscard]] bool over() const { return over_; }
+
+  /// Whether our direction's end has been written, though perhaps not sent.
+  [[nodiscard]] bool finishing() const { return finish_wanted_; }
+  /// For the side that asks: whether the other side can't know that all of its answer has been read.
+  [[nodiscard]] bool unconfirmed() const { return !confirmed_; }
+
+  /// Bytes that have come from the peer, whether they have been read or not. While there is no carrier.
+  [[nodiscard]] std::uint64_t received() const { return received_; }
+  /// The first byte that the peer may not have.
+  [[nodiscard]] std::uint64_t acknowledged() const { return kept_.begin(); }
+
+  Io try_read(std::span<std::byte> into) override;
+  void when_readable(Wake* wake) override;
+  bool begin_write(WriteOperation& operation) override;
+  void cancel_write() override;
+  /// The peer is gone for good: a lost carrier is not enough.
+  void when_gone(Wake* wake) override;
+  void abort(Error why) override;
+  [[nodiscard]] const Error& error() const override { return error_; }
+
+ private:
+  /// Told by the carrier.
+  class Hook final : public Wake {
+   public:
+    using Action = void (ResumableStream::*)();
+    Hook(ResumableStream& owner, Action action) : owner_(owner), action_(action) {}
+    void wake() override { (owner_.*action_)(); }
+
+   private:
+    ResumableStream& owner_;
+    Action action_;
+  };
+
+  void turn_end() override;
+  void complete() override;
+  void carrier_readable();
+  void carrier_gone();
+  void carrier_acknowledged();
+  void look_after_carrier();
+  [[nodiscard]] bool carrier_is_lost() const;
+  void release_carrier();
+  void send();
+  [[nodiscard]] bool all_sent() const { return sent_ == kept_.end() && (!finish_wanted_ || finish_sent_); }
+  void complete_write(IoStatus result);
+  Io read_carrier(std::span<std::byte> into);
+  void keep_unread();
+  void end(Error why);
+
+  Side side_;
+  std::shared_ptr<Http2Stream> carrier_;
+  Hook readable_hook_{*this, &ResumableStream::carrier_readable};
+  Hook gone_hook_{*this, &ResumableStream::carrier_gone};
+  Hook acknowledged_hook_{*this, &ResumableStream::carrier_acknowledged};
+  Event interrupted_;
+
+  Unacknowledged kept_;
+  std::uint64_t carried_from_ = 0;  ///< The place of the carrier's first byte.
+  std::uint64_t sent_ = 0;          ///< The place up to which the carrier has taken all.
+  std::uint64_t sending_ = 0;       ///< Bytes of ours in the carrier's pending write.
+  bool write_pending_ = false;      ///< At the carrier.
+  bool finish_wanted_ = false;
+  bool finish_sent_ = false;
+  WriteOperation* write_ = nullptr;
+
+  std::vector<std::byte> inbound_;  ///< What lost carriers had received.
+  std::size_t inbound_read_ = 0;
+  std::uint64_t received_ = 0;  ///< Without what the carrier holds.
+  std::uint64_t skip_ = 0;
+  bool inbound_ended_ = false;
+
+  Wake* read_wake_ = nullptr;
+  Wake* gone_wake_ = nullptr;
+  bool accepted_ = false;   ///< What the carrier brings is the answer.
+  bool confirmed_ = false;  ///< The other side has been told that its answer has been read.
+  bool over_ = false;
+  Error error_;
+};
+
+}  // namespace farport::transport
