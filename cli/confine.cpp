@@ -44,7 +44,7 @@ class Places {
 
 /// What is read again whenever it is renewed.
 std::vector<std::string> renewed_files(const config::ServeSettings& settings) {
-  return {settings.tls.cert, settings.tls.key, settings.tls.ca};
+  return {settings.tls.cert, settings.tls.key, settings.tls.ca, settings.tls.crl};
 }
 
 void add_system(Places& places) {

@@ -20,6 +20,14 @@ const string usage = """
       perfmap                  enables the perf map and disables it again
       hook PATH                applies a startup hook
       profiler GUID PATH       attaches a profiler
+
+    driver read FILE
+
+      says of a trace's Orders events what `session` says of those that it gets
+
+    driver silent SECONDS
+
+      is no tool but a runtime: its provider Silent writes nothing, and tells of every change of its sessions
     """;
 
 if (args.Length < 2)
@@ -28,6 +36,16 @@ if (args.Length < 2)
     return 2;
 }
 var command = args[0];
+if (command == "read")
+{
+    Sessions.ReadFile(args[1]).Print();
+    return 0;
+}
+if (command == "silent")
+{
+    Silent.Wait(double.Parse(args[1]));
+    return 0;
+}
 var bySocket = args[1] == "--socket";
 var rest = args[(bySocket ? 3 : 2)..];
 

@@ -8,14 +8,18 @@ namespace Driver;
 /// <param name="Bytes">Length of its nettrace stream.</param>
 /// <param name="Events">Orders events in it.</param>
 /// <param name="Lost">Orders events that are missing, repeated or out of order, by their sequence numbers.</param>
+/// <param name="Missing">Orders events that are missing between the first and the last.</param>
+/// <param name="Dropped">Events, of whatever provider, that the runtime says it dropped itself.</param>
 /// <param name="Whole">Whether the stream was read to its proper end.</param>
-internal sealed record SessionResult(long Bytes, long Events, long Lost, bool Whole)
+internal sealed record SessionResult(long Bytes, long Events, long Lost, long Missing, long Dropped, bool Whole)
 {
     public void Print()
     {
         Console.WriteLine($"bytes {Bytes}");
         Console.WriteLine($"events {Events}");
         Console.WriteLine($"lost {Lost}");
+        Console.WriteLine($"missing {Missing}");
+        Console.WriteLine($"dropped {Dropped}");
         Console.WriteLine($"whole {Whole}");
     }
 }
@@ -62,9 +66,16 @@ internal static class Sessions
         Console.WriteLine("ended True");
     }
 
+    /// <summary>Reads what a tool has recorded.</summary>
+    public static SessionResult ReadFile(string path)
+    {
+        using var file = File.OpenRead(path);
+        return Read(file);
+    }
+
     private static SessionResult Read(Stream stream)
     {
-        long events = 0, lost = 0;
+        long events = 0, lost = 0, missing = 0;
         long? last = null;
         using var counted = new CountingStream(stream);
         using var source = new EventPipeEventSource(counted);
@@ -76,6 +87,7 @@ internal static class Sessions
             }
             var sequence = Convert.ToInt64(happened.PayloadByName("sequence"));
             lost += last is null || sequence == last + 1 ? 0 : 1;
+            missing += last is null ? 0 : sequence - last.Value - 1;
             last = sequence;
             events++;
         };
@@ -89,6 +101,6 @@ internal static class Sessions
             Console.Error.WriteLine($"the stream broke off: {broken.Message}");
             whole = false;
         }
-        return new SessionResult(counted.Total, events, lost + source.EventsLost, whole);
+        return new SessionResult(counted.Total, events, lost + source.EventsLost, missing, source.EventsLost, whole);
     }
 }

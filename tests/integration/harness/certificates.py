@@ -46,6 +46,14 @@ class Authority:
         self._farport("server", self.directory, "--name", name, *names)
         return Pair(self.directory, name)
 
+    def client_again(self, name, directory, *names):
+        """Another certificate for a mirror of this name, in a directory that is made for it."""
+        os.mkdir(directory)
+        for file in ("ca.crt", "ca.key"):
+            os.link(os.path.join(self.directory, file), os.path.join(directory, file))
+        self._farport("client", directory, "--name", name, *names)
+        return Pair(directory, name)
+
     def client(self, name, *names):
         """A certificate for a mirror."""
         self._farport("client", self.directory, "--name", name, *names)

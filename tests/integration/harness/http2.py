@@ -54,6 +54,27 @@ def request_head(method, path, *more):
     return b"".join(field(name, value) for name, value in fields)
 
 
+# Of RFC 7541: in appendix A the codes that stand in the static table, in appendix B the digits' Huffman codes.
+_STATIC_STATUS = {0x88: 200, 0x89: 204, 0x8A: 206, 0x8B: 304, 0x8C: 400, 0x8D: 404, 0x8E: 500}
+_DIGITS = {format(code, f"0{bits}b"): str(digit) for digit, code, bits in
+           [(0, 0, 5), (1, 1, 5), (2, 2, 5), *((digit, 0x19 + digit - 3, 6) for digit in range(3, 10))]}
+
+
+def status_in(head):
+    """The status in an answer's head, of which it is the first field. Its name is in the static table."""
+    if head[0] in _STATIC_STATUS:
+        return _STATIC_STATUS[head[0]]
+    value = head[2:2 + (head[1] & 0x7F)]
+    if not head[1] & 0x80:
+        return int(value)
+    text, code = "", ""
+    for bit in "".join(format(byte, "08b") for byte in value):
+        code += bit
+        if code in _DIGITS:
+            text, code = text + _DIGITS[code], ""
+    return int(text)
+
+
 class Client:
     """A connection. Nothing is sent but what a test says, except the preface, windows that no test
     fills, and the acknowledgement of the other side's SETTINGS, whose windows hold from then on."""

@@ -33,6 +33,21 @@ class Mirror:
                 rows[key] = runtime
         return list(rows.values())
 
+    def states(self):
+        """Whether its session was up, at each announcement of a runtime, the last one last."""
+        events = (json.loads(line) for line in self.process.stdout().splitlines(keepends=True) if line.endswith("\n"))
+        return [event["runtime"]["connected"] for event in events if event["event"] != "removed"]
+
+    def wait_for_break(self, after=0, seconds=15.0):
+        """Waits until its session is broken, in an announcement that came after the first `after`."""
+        wait.until(lambda: False in self.states()[after:],
+                   lambda: f"the mirror says that it is reconnecting\n{self.process.output()}", seconds)
+
+    def wait_until_back(self, after=0, seconds=20.0):
+        """Waits until its session is up again, after a break as above."""
+        self.wait_for_break(after, seconds)
+        wait.until(lambda: self.states()[-1], lambda: f"the mirror is back\n{self.process.output()}", seconds)
+
     def wait_for(self, *applications, seconds=15.0):
         """Waits until it shows just these applications, and returns their rows in the same order."""
         wanted = sorted(application.pid_inside for application in applications)

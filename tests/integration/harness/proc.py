@@ -57,10 +57,27 @@ def open_files(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def open_sockets(pid):
+    """How many of its file descriptors are sockets."""
+    found = 0
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found += os.readlink(f"/proc/{pid}/fd/{entry}").startswith("socket:")
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return found
+
+
 def memory_kib(pid):
     """Proportional set size, in KiB."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE).group(1))
+
+
+def own_memory_kib(pid):
+    """What the process has written itself, heap and stacks, in KiB: whoever else runs the program does not matter."""
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"^Anonymous:\s+(\d+)", text, re.MULTILINE).group(1))
 
 
 def processes_of_namespace(kind, identity):
@@ -81,7 +98,11 @@ def listens(pid, port):
     """Whether the process's network namespace has a TCP listener at `port`."""
     wanted = f":{port:04X}"
     for table in ("tcp", "tcp6"):
-        for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+        try:
+            lines = pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+        except OSError:
+            return False  # the process has ended
+        for line in lines:
             fields = line.split()
             if fields[1].endswith(wanted) and fields[3] == "0A":
                 return True
