@@ -44,6 +44,7 @@ AgentDialler::AgentDialler(transport::Loop& loop, Log log, Target target, Creden
       credentials_(credentials),
       times_(times),
       session_changed_(loop),
+      sessions_over_(loop),
       sessions_(loop),
       telling_(loop) {}
 
@@ -88,6 +89,11 @@ Task<Error> AgentDialler::hold_session(const Follow& follow) {
 }
 
 Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
+  struct Known {
+    std::set<const Held*>& all;
+    const Held* held;
+    ~Known() { all.erase(held); }
+  } const known{held_, *held_.insert(held.get()).first};
   AgentSession& session = *held->session;
   std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
   const VerifiedPeer peer(credentials_.peers(), session.ssl(), std::move(end));
@@ -96,13 +102,14 @@ Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
 }
 
 Task<void> AgentDialler::leave() {
-  if (session_ == nullptr) co_return;
-  session_->leave();
-  const std::shared_ptr<AgentSession> left = session_;
-  const transport::Deadline limit(loop_, kFarewell, [left] {
-    left->abort(Error{"leave", left->address(), "it does not answer", {}, ETIMEDOUT});
-  });
-  co_await sessions_.idle();
+  for (const Held* held : held_) held->session->leave();
+  const transport::Deadline limit(loop_, kFarewell, [this] { sessions_over_.set(); });
+  Task<void> ending = [](transport::TaskSet& sessions, transport::Event& over) -> Task<void> {
+    co_await sessions.idle();
+    over.set();
+  }(sessions_, sessions_over_);
+  ending.start();
+  co_await sessions_over_.wait();
 }
 
 void AgentDialler::forget(std::vector<std::string> tokens) {

@@ -26,9 +26,8 @@ ResumableRequest::ResumableRequest(AgentDialler& dialler, std::string path, tran
 
 ResumableRequest::~ResumableRequest() {
   keeping_.reset();
-  // The end of a stream that there is tells by itself; that the answer has been read is told by its trailer.
-  const bool untold = stream_.waits() || (stream_.over() && stream_.finishing() && stream_.unconfirmed());
-  if (begun_ && untold) dialler_.forget(std::move(tokens_));
+  // The end of a stream that there is tells by itself.
+  if (begun_ && stream_.waits()) dialler_.forget(std::move(tokens_));
 }
 
 Task<IoStatus> ResumableRequest::head_received() {
@@ -110,6 +109,8 @@ Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std:
 
 Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream> carrier, bool first) {
   if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Try::over;
+  // The agent may take as long as it needs; that it is there at all, the session looks after.
+  grace_.reset();
   const IoStatus head = co_await carrier->head_received();
   if (head != IoStatus::ok) {
     if (!carrier->lost()) stream_.abort(carrier->error());

@@ -161,6 +161,11 @@ void Http2Session::close_streams(const Error& why, bool lost) {
     stream->lost_ = lost;
     stream->closed(why, false);
   }
+  while (ListNode* node = ended_streams_.pop()) {
+    auto* stream = static_cast<Http2Stream*>(node);
+    stream->ended_in_ = nullptr;
+    if (stream->confirmed_by_ != 0) stream->end_known(lost);
+  }
   in_flight_ = nullptr;
 }
 
@@ -228,7 +233,12 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
             {},
             0},
       clean);
-  if (receiving_.get() == stream) receiving_.reset();
+  if (receiving_.get() == stream) {
+    receiving_.reset();
+  } else if (clean) {
+    stream->ended_in_ = this;
+    ended_streams_.push(*stream);
+  }
 }
 
 void Http2Session::ping_received() {
@@ -242,6 +252,19 @@ void Http2Session::ping_received() {
     if (held > unread) {
       nghttp2_submit_window_update(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, held - unread);
     }
+  });
+}
+
+void Http2Session::ping_acknowledged() {
+  keepalive_.acknowledged();
+  ended_streams_.for_each([this](ListNode& node) {
+    auto& stream = static_cast<Http2Stream&>(node);
+    const bool confirmed =
+        stream.confirmed_by_ != 0 && stream.confirmed_by_ <= keepalive_.acknowledged_count();
+    if (!confirmed) return;
+    stream.unlink();
+    stream.ended_in_ = nullptr;
+    stream.end_known(false);
   });
 }
 
