@@ -1,12 +1,14 @@
 """What can't go on ends with an error at both ends: never with an end that looks proper."""
 
 import errno
+import time
 
 from harness import ipc, sockets, wait
 from harness.breaking import Breaking
 from harness.case import main
-from harness.exchange import ask
+from harness.exchange import HEAD_BYTES, ask, read_exactly
 
+GRACE_SECONDS = 2
 # For the end of a connection: the grace period, and what a loaded machine may add.
 ENDED_SECONDS = 20.0
 
@@ -45,7 +47,7 @@ class EndingsOf(Breaking):
 
 
 class Grace(EndingsOf):
-    GRACE = "2s"
+    GRACE = f"{GRACE_SECONDS}s"
 
     def test_a_session_that_does_not_come_back_ends_at_both_ends(self):
         exchange = self.exchange(self.proxied)
@@ -104,6 +106,21 @@ class Grace(EndingsOf):
         self.proxy.kill()
         self.assert_tool_is_told(exchange)
         wait.until(lambda: exchange.number in self.runtime.stopped, "the session is stopped", ENDED_SECONDS)
+
+    def test_an_answer_that_takes_longer_than_the_grace_period_is_no_break(self):
+        for broken in (False, True):
+            tool = ask(self.socket_of(self.proxied))
+            asked = self.runtime.next()
+            if broken:
+                before = len(self.proxied.states())
+                self.proxy.tell("reset")
+                self.proxied.wait_until_back(before)
+            time.sleep(2 * GRACE_SECONDS)  # the runtime takes its time
+            asked.begin_session(77)
+            self.assertEqual(ipc.parse_session(read_exactly(tool, HEAD_BYTES)), 77)
+            asked.connection.close()
+            self.assertEqual(sockets.read_to_end(tool), b"")
+            tool.close()
 
     def test_a_session_that_has_not_been_answered_yet_ends_with_an_error(self):
         tool = ask(self.socket_of(self.proxied))
