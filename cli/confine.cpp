@@ -1,6 +1,5 @@
 #include "cli/confine.hpp"
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 
@@ -43,6 +42,11 @@ class Places {
   std::vector<FileRule> rules_;
 };
 
+/// What is read again whenever it is renewed.
+std::vector<std::string> renewed_files(const config::ServeSettings& settings) {
+  return {settings.tls.cert, settings.tls.key, settings.tls.ca, settings.tls.crl};
+}
+
 void add_system(Places& places) {
   // What /proc says of processes, and what the clock's zone and the random numbers take.
   for (const char* path : {"/proc", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom"}) {
@@ -72,10 +76,6 @@ void add_audit(Places& places, const std::string& audit) {
   }
 }
 
-std::array<const std::string*, 4> tls_files(const config::ServeSettings& settings) {
-  return {&settings.tls.cert, &settings.tls.key, &settings.tls.ca, &settings.tls.crl};
-}
-
 Result<void> check_readable(const std::string& file, const confinement::User& user) {
   if (file.empty() || ::access(file.c_str(), R_OK) == 0) return {};
   return fail_errno(
@@ -98,8 +98,8 @@ Result<void> become_user(const config::ServeSettings& settings) {
   const auto user = confinement::find_user(settings.confinement.user);
   if (!user) return tl::unexpected(user.error());
   if (auto became = confinement::become(*user); !became) return became;
-  for (const std::string* file : tls_files(settings)) {
-    if (auto readable = check_readable(*file, *user); !readable) return readable;
+  for (const std::string& file : renewed_files(settings)) {
+    if (auto readable = check_readable(file, *user); !readable) return readable;
   }
   return {};
 }
@@ -107,7 +107,7 @@ Result<void> become_user(const config::ServeSettings& settings) {
 confinement::Needs needs_of(const config::ServeSettings& settings) {
   Places places;
   add_system(places);
-  for (const std::string* file : tls_files(settings)) add_renewable(places, *file);
+  for (const std::string& file : renewed_files(settings)) add_renewable(places, file);
   add_audit(places, settings.audit);
   // Where runtimes have their sockets they also write their dumps, unless there is a place for those. Mirrors
   // say there which of the sockets are theirs.

@@ -24,6 +24,12 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_link_options(farport_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
+if(FARPORT_COVERAGE)
+  # Threads count too.
+  target_compile_options(farport_options INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(farport_options INTERFACE --coverage)
+endif()
+
 if(FARPORT_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "FARPORT_FUZZ takes Clang, for libFuzzer: use the preset fuzz, as scripts/fuzz does")

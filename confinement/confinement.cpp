@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "confinement/system_calls.hpp"
-#ifdef FARPORT_SANITIZED
-#include "confinement/sanitizer.hpp"
+#ifdef FARPORT_INSTRUMENTED
+#include "confinement/instrumented.hpp"
 #endif
 
 namespace farport::confinement {
@@ -32,8 +32,8 @@ Result<std::string> no_new_privileges() {
 Result<std::string> give_up_files(const Needs& needs) {
   if (!needs.against_landlock.empty()) return fail("use", "Landlock", needs.against_landlock);
   std::vector<FileRule> rules = needs.files;
-#ifdef FARPORT_SANITIZED
-  const std::vector<FileRule> more = sanitizer_files();
+#ifdef FARPORT_INSTRUMENTED
+  const std::vector<FileRule> more = instrument_files();
   rules.insert(rules.end(), more.begin(), more.end());
 #endif
   const Result<void> restricted = restrict_files(rules);

@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#ifdef FARPORT_SANITIZED
-#include "confinement/sanitizer.hpp"
+#ifdef FARPORT_INSTRUMENTED
+#include "confinement/instrumented.hpp"
 #endif
 
 namespace farport::confinement {
@@ -113,8 +113,8 @@ Result<void> filter_system_calls() {
   Rules rules(filter.get());
   for (const char* name : kAllowed) rules.allow(name);
   allow_by_argument(rules);
-#ifdef FARPORT_SANITIZED
-  for (const char* name : kSanitizerCalls) rules.allow(name);
+#ifdef FARPORT_INSTRUMENTED
+  for (const char* name : kInstrumentCalls) rules.allow(name);
 #endif
   if (rules.failed() != 0) return fail_errno("filter", "system calls", rules.failed());
   const int failed = ::seccomp_load(filter.get());

@@ -12,10 +12,8 @@ transport::HeaderFields whole_body_fields(const std::string& content_type, std::
 
 transport::Task<void> Answer::whole(int status, std::string content_type, std::string body) {
   begin(status, whole_body_fields(content_type, body.size()), true);
-  const transport::IoStatus written = co_await stream().write(std::as_bytes(std::span(body)));
-  if (written != transport::IoStatus::ok) co_return;
   // The answer is over either way.
-  std::ignore = co_await stream().finish();
+  std::ignore = co_await stream().write_last(std::as_bytes(std::span(body)));
 }
 
 }  // namespace farport::router

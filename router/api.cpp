@@ -153,8 +153,8 @@ Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
 
 Task<void> Api::forget(Answer& answer, Route route) {
   const bool ended = services_.resumption.end(route.id, caller_);
-  answer.begin(ended ? http_status::kNoContent : http_status::kNotFound, {}, false);
-  co_return;
+  if (ended) return answer.whole(http_status::kOk, kJson, "{}");
+  return refuse(answer, bad_request(http_status::kNotFound, "there is no such connection"));
 }
 
 Task<void> Api::refuse(Answer& answer, Refusal refusal) {

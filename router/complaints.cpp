@@ -3,18 +3,22 @@
 namespace farport::router {
 namespace {
 
-constexpr std::uint64_t kSilenceMs = 60'000;
+constexpr std::uint64_t kMinuteMs = 60'000;
 constexpr std::size_t kMaxKinds = 256;
 
 }  // namespace
 
-bool Complaints::add(const std::string& kind, const std::string& message) {
+bool Complaints::add(const std::string& kind, const std::string& message, std::size_t a_minute) {
   const std::uint64_t now = loop_.now_ms();
-  std::erase_if(logged_, [&](const auto& entry) { return now - entry.second >= kSilenceMs; });
-  if (logged_.size() >= kMaxKinds || !logged_.emplace(kind, now).second) {
+  std::erase_if(logged_, [&](const auto& entry) { return now - entry.second.since >= kMinuteMs; });
+  const auto known = logged_.find(kind);
+  const bool has_room = known == logged_.end() ? logged_.size() < kMaxKinds : known->second.count < a_minute;
+  if (!has_room) {
     log_->debug("{}", message);
     return false;
   }
+  Logged& logged = known == logged_.end() ? logged_.emplace(kind, Logged{now}).first->second : known->second;
+  ++logged.count;
   log_->warn("{}", message);
   return true;
 }

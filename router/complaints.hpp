@@ -10,19 +10,24 @@
 
 namespace farport::router {
 
-/// Logs one warning of each kind a minute, however often it happens.
+/// Logs one warning of each kind a minute, or a few, however often it happens.
 class Complaints {
  public:
   Complaints(transport::Loop& loop, Log log) : loop_(loop), log_(std::move(log)) {}
 
-  /// Logs `message` unless one of that kind was logged within the last minute. With very many kinds at once
-  /// the new ones are left out. Returns whether it was logged.
-  bool add(const std::string& kind, const std::string& message);
+  /// Logs `message` unless `a_minute` of that kind have been logged within a minute. With very many kinds at
+  /// once the new ones are left out. Returns whether it was logged.
+  bool add(const std::string& kind, const std::string& message, std::size_t a_minute = 1);
 
  private:
+  struct Logged {
+    std::uint64_t since = 0;  ///< When the first one was, on the loop's clock in ms.
+    std::size_t count = 0;
+  };
+
   transport::Loop& loop_;
   Log log_;
-  std::map<std::string, std::uint64_t> logged_;  ///< When, on the loop's clock in ms.
+  std::map<std::string, Logged> logged_;
 };
 
 }  // namespace farport::router

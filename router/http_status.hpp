@@ -8,7 +8,6 @@
 namespace farport::router::http_status {
 
 inline constexpr int kOk = 200;
-inline constexpr int kNoContent = 204;
 inline constexpr int kBadRequest = 400;
 inline constexpr int kForbidden = 403;
 inline constexpr int kNotFound = 404;

@@ -15,6 +15,8 @@ using transport::Task;
 
 /// How long a session that is refused lasts: to ask and to read the answer.
 constexpr transport::Milliseconds kRefusing{3000};
+/// Of one host that fail for one cause, logged and audited.
+constexpr std::size_t kHandshakesAMinute = 10;
 constexpr std::uint32_t kRefusedStreams = 16;
 constexpr std::uint32_t kRefusedWindow = 64 * 1024;
 
@@ -53,7 +55,9 @@ void note_ended(AgentServices& services, const Caller& caller, const Exceeded& e
 void note_failed_handshake(AgentServices& services, const Caller& caller, const std::string& why,
                            std::string_view kind) {
   services.metrics.handshakes_failed.add(kind);
-  services.log->warn("refused {}: {}", caller.address, why);
+  const std::string host = caller.address.substr(0, caller.address.rfind(':'));
+  const std::string message = "refused " + caller.address + ": " + why;
+  if (!services.complaints.add(host + " " + why, message, kHandshakesAMinute)) return;
   AuditEntry entry{"handshake", caller};
   entry.outcome = why;
   services.audit.write(entry);
@@ -62,9 +66,8 @@ void note_failed_handshake(AgentServices& services, const Caller& caller, const 
 Task<void> answer_refused(Answer& answer, Refusal refusal) {
   const std::string body = error_json(refusal.why, refusal.hresult);
   answer.begin(refusal.status, refused_fields(refusal, body.size()), true);
-  const transport::IoStatus written = co_await answer.stream().write(std::as_bytes(std::span(body)));
   // The answer is over either way.
-  if (written == transport::IoStatus::ok) std::ignore = co_await answer.stream().finish();
+  std::ignore = co_await answer.stream().write_last(std::as_bytes(std::span(body)));
 }
 
 Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,

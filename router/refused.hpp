@@ -17,7 +17,8 @@ Refusal note_exceeded(AgentServices& services, const Caller& caller, const Excee
 /// The same for what is ended rather than refused: nobody is told.
 void note_ended(AgentServices& services, const Caller& caller, const Exceeded& exceeded);
 
-/// Notes a handshake that failed for `why`; `kind` is one of Metrics' reasons. Logged and audited.
+/// Notes a handshake that failed for `why`; `kind` is one of Metrics' reasons. Counted always, logged and
+/// audited at most ten times a minute for each host and cause.
 void note_failed_handshake(AgentServices& services, const Caller& caller, const std::string& why,
                            std::string_view kind);
 

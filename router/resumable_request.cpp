@@ -112,8 +112,8 @@ Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream
   if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Try::over;
   const IoStatus head = co_await carrier->head_received();
   if (head != IoStatus::ok) {
-    // Not lost: somebody has ended it.
-    while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
+    if (!carrier->lost()) stream_.abort(carrier->error());
+    stream_.detach();
     co_return stream_.over() ? Try::over : Try::lost;
   }
   if (first || carrier->head().status == http_status::kOk) {

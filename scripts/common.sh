@@ -6,6 +6,9 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11-dev libexpected-dev libfmt-dev
                 libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev)
 
+# What the tests take beside them.
+test_packages=(bsdutils catch2 curl iproute2 openssl python3 socat stunnel4 util-linux)
+
 # What the preset fuzz takes beside them: libFuzzer and the sanitizers, and names in their stack traces.
 fuzz_packages=(clang-19 libclang-rt-19-dev llvm-19)
 

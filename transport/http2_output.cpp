@@ -31,7 +31,6 @@ void Http2Session::turn_end() {
 }
 
 void Http2Session::end_if_over() {
-  if (ended_) return;
   if (draining_out_ && streams_.empty() && receiving_ == nullptr && requests_.empty()) {
     draining_out_ = false;
     leave();
@@ -44,7 +43,7 @@ void Http2Session::end_if_over() {
   finish = true;
   write_lower({});
   farewell_.emplace(loop_, kFarewell, [this] {
-    abort(Error{"go on with", "the session", "it broke the rules of HTTP/2 or was ended", {}, 0});
+    end(Error{"go on with", "the session", "it broke the rules of HTTP/2 or was ended", {}, 0}, false);
   });
 }
 

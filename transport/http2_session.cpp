@@ -90,6 +90,7 @@ Task<Result<void>> Http2Session::run() {
       break;
     }
     keepalive_.heard();
+    if (ended_) continue;  // Only waiting for the peer to close.
     const ssize_t used = nghttp2_session_mem_recv(
         session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), io.bytes);
     loop_.at_turn_end(*this);
@@ -104,7 +105,7 @@ Task<Result<void>> Http2Session::run() {
     }
   }
   end(why, lost);
-  co_return tl::unexpected(why);
+  co_return tl::unexpected(ended_why_ ? *ended_why_ : why);
 }
 
 std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std::string_view path,
@@ -127,7 +128,11 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
 }
 
 void Http2Session::abort(const Error& why) {
-  end(why, false);
+  if (ended_) return;
+  ended_ = true;
+  ended_why_ = why;
+  close_streams(why, false);
+  leave();
 }
 
 void Http2Session::end(const Error& why, bool lost) {
@@ -138,7 +143,6 @@ void Http2Session::end(const Error& why, bool lost) {
 }
 
 void Http2Session::leave() {
-  if (ended_) return;
   nghttp2_session_terminate_session(session_.get(), NGHTTP2_NO_ERROR);
   loop_.at_turn_end(*this);
 }

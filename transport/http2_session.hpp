@@ -47,7 +47,8 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::unique_ptr<Http2Stream> request(std::string_view method, std::string_view path,
                                        std::string_view authority, const HeaderFields& fields, bool body);
 
-  /// Ends the session at once: streams fail with `why`, and are not lost.
+  /// Ends the session: streams fail with `why` at once and are not lost, nothing more is taken from the peer,
+  /// and it is told (GOAWAY). run() passes with `why` when it has closed, or soon.
   void abort(const Error& why);
   /// Ends the session in good order: the peer is told (GOAWAY), and run() passes when it knows, or soon.
   void leave();
@@ -126,6 +127,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   NodeList streams_;                                    ///< Those that still belong to the session.
 
   bool ended_ = false;
+  std::optional<Error> ended_why_;    ///< By abort().
   bool draining_out_ = false;         ///< To be left with the last stream.
   std::optional<Deadline> farewell_;  ///< How long the peer may take to close after us.
   Event draining_;

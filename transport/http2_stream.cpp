@@ -143,7 +143,8 @@ void Http2Stream::received_head() {
 void Http2Stream::closed(Error why, bool clean) {
   holding_.reset();
   session_ = nullptr;
-  if (clean && inbound_ended_) {
+  // An answer may end without a head that counts as one, such as one with status 099.
+  if (clean && inbound_ended_ && head_complete_) {
     // Nothing is lost; but what is still being written has no reader any more.
     if (write_ != nullptr) complete_write(outbound_ended_ ? IoStatus::ok : IoStatus::failed);
     if (error_.why.empty()) error_ = std::move(why);

@@ -39,6 +39,8 @@ bool ResumableStream::resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t
 void ResumableStream::accept_answer() {
   accepted_ = true;
   if (carrier_ != nullptr && read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
+  // It may have ended already.
+  look_after_carrier();
 }
 
 void ResumableStream::detach() {
@@ -95,8 +97,10 @@ void ResumableStream::look_after_carrier() {
     detach();
     return;
   }
+  // What it brought may be no answer at all: accept_answer() or abort() will tell.
+  if (!accepted_) return;
   Error why = carrier_->error();
-  if (accepted_) keep_unread();
+  keep_unread();
   release_carrier();
   end(std::move(why));
 }

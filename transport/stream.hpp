@@ -109,6 +109,7 @@ class Stream {
   /// co_await write_last(...): writes the bytes and ends this direction, which may take one frame instead of
   /// two.
   [[nodiscard]] WriteAwaiter write_last(Chunk chunk);
+  [[nodiscard]] WriteAwaiter write_last(std::span<const std::byte> bytes);
   [[nodiscard]] WriteAwaiter write_last(Buffer& buffer, std::size_t size);
   /// co_await finish(): ends this direction; the other one goes on (half-close).
   [[nodiscard]] WriteAwaiter finish();
@@ -220,9 +221,12 @@ inline GoneAwaiter Stream::gone() {
 inline WriteAwaiter Stream::write(Chunk chunk) {
   return {*this, chunk, false};
 }
+// Without headroom nobody writes through the pointer.
 inline WriteAwaiter Stream::write(std::span<const std::byte> bytes) {
-  // Without headroom nobody writes through the pointer.
   return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, false};
+}
+inline WriteAwaiter Stream::write_last(std::span<const std::byte> bytes) {
+  return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, true};
 }
 inline WriteAwaiter Stream::write(Buffer& buffer, std::size_t size) {
   return {*this, Chunk{buffer.space().data(), size, true}, false, &buffer};

@@ -215,6 +215,7 @@ SESSIONS = {
     "client_every_use": session(MINE, *EVERY_ANSWER, ways=CLIENT),
     "client_every_use_slowly": session(MINE, *EVERY_ANSWER, ways=CLIENT | SLOW_WRITES, piece=30),
     "client_early_answer": session(MINE, answer(1, end=True), answer(3, "100"), answer(3, "503", end=True), ways=CLIENT),
+    "client_status_of_no_class": session(MINE, answer(1, "099"), data(1, end=True), answer(3, "099", end=True), ways=CLIENT),
     "client_resets": session(MINE, *[reset(stream, 7) for stream in ODD], ways=CLIENT),
     "client_goaway": session(MINE, answer(1), frame(GOAWAY, payload=struct.pack(">II", 5, 2)), data(1), ways=CLIENT),
     "client_no_more_streams": session(settings(streams=0), ways=CLIENT | SLOW_WRITES),

@@ -154,11 +154,12 @@ class Limits(LimitsCase):
         streams = [client.new_stream() for _ in range(MANY)]
         client.send(b"".join(http2.frame(http2.HEADERS, http2.END_HEADERS | http2.END_STREAM, stream, head)
                              for stream in streams))
-        answers = [client.answer(stream) for stream in streams]
+        answers = client.answers(streams)
         refused = [answer for answer in answers if b"limits.requests_per_second" in answer]
         self.assertGreater(len(refused), MANY // 2)
         self.assertGreaterEqual(MANY - len(refused), 10)
-        headers, _ = self.lab.near.pipe(self.greedy_api.curl("--head", "-X", "GET", self.greedy_api.base + "/v1/agent"), b"")
+        urls = [self.greedy_api.base + "/v1/agent"] * MANY
+        headers, _ = self.lab.near.pipe(self.greedy_api.curl("--head", "-X", "GET", *urls), b"")
         self.assertIn(b"HTTP/2 429", headers)
         self.assertIn(b"retry-after: 1", headers)
         self.assert_other_works()
@@ -243,7 +244,9 @@ class Descriptors(LimitsCase):
             connection.close()
         wait.until(lambda: self.api.request("/v1/runtimes").status == 200, "accepting goes on")
         self.assert_other_works()
-        self.assertEqual(len(self.warnings()), 1, self.warnings())
+        self.assertEqual(self.agent.log().count("cannot accept connections"), 1, self.warnings())
+        # Those who left without a handshake are a flood, too.
+        self.assertLess(len(self.warnings()), MANY // 2)
         self.assertGreater(self.metric("farport_accept_pauses_total"), 0)
         self.assertEqual(self.metric("process_max_fds"), 100)
         self.assert_flows(trace, stream)

@@ -6,6 +6,7 @@
 using namespace farport;
 using namespace farport::test;
 using namespace std::chrono_literals;
+using transport::HeaderFields;
 using transport::Http2Session;
 using transport::Http2Stream;
 
@@ -229,6 +230,31 @@ TEST_CASE("a head that is too large is refused, and the session goes on") {
     const auto next = sessions.get("/next");
     const IoStatus alive = co_await next->head_received();
     CHECK(alive == IoStatus::ok);
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("an answer whose status is of no class fails, rather than to be waited for") {
+  Loop loop;
+  auto [left, right] = make_pair(loop);
+  Http2Session client(std::move(left), Http2Session::Role::client, {});
+  // Empty SETTINGS, and HEADERS that end stream 1, with the one field ":status: 099" (RFC 7541
+  // section 6.2.2).
+  const std::string peer(
+      "\0\0\0\x4\0\0\0\0\0\0\0\xd\x1\x5\0\0\0\x1\0\x7:status\x3"
+      "099",
+      31);
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    tasks.spawn(Sessions::carry(client));
+    const HeaderFields none;
+    const auto answer = client.request("GET", "/v1/agent", "agent", none, false);
+    std::ignore = co_await read_some(*right, 1);
+    const IoStatus sent = co_await write_all(*right, peer, false);
+    CHECK(sent == IoStatus::ok);
+    const IoStatus head = co_await answer->head_received();
+    CHECK(head == IoStatus::failed);
+    tasks.clear();
   };
   loop.run(scenario());
 }

@@ -139,16 +139,28 @@ class Client:
             if frames[-1] is None or wanted(frames[-1]):
                 return frames
 
+    def answers(self, streams, seconds=10.0):
+        """The bodies of the answers on these streams, in their order; None for one that was reset, or whose connection
+        ended."""
+        bodies, open_streams = {stream: b"" for stream in streams}, set(streams)
+        deadline = time.monotonic() + seconds
+        while open_streams:
+            each = self.next_frame(max(deadline - time.monotonic(), 0.01))
+            if each is None:
+                return [None if stream in open_streams else bodies[stream] for stream in streams]
+            if each.stream not in open_streams:
+                continue
+            if each.kind == DATA:
+                bodies[each.stream] += each.payload
+            if each.kind == RST_STREAM:
+                bodies[each.stream] = None
+            if each.kind == RST_STREAM or each.kind in (DATA, HEADERS) and each.flags & END_STREAM:
+                open_streams.remove(each.stream)
+        return [bodies[stream] for stream in streams]
+
     def answer(self, stream, seconds=10.0):
-        """The body of the answer on a stream; None where it was reset or the connection ended."""
-        body = b""
-        for each in self.frames_until(lambda f: f.stream == stream and (
-                f.kind == RST_STREAM or f.kind in (DATA, HEADERS) and f.flags & END_STREAM), seconds):
-            if each is None or each.kind == RST_STREAM and each.stream == stream:
-                return None
-            if each.kind == DATA and each.stream == stream:
-                body += each.payload
-        return body
+        """The body of one answer."""
+        return self.answers([stream], seconds)[0]
 
     def is_alive(self, seconds=10.0):
         """Whether a PING is answered."""
