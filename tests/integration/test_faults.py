@@ -143,8 +143,8 @@ class Runtimes(Faults):
 
     def test_one_that_has_refused_a_session_is_not_told_to_stop_one(self):
         tool, asked = self.ask()
-        asked.connection.sendall(ipc.message(ipc.SERVER, ipc.ERROR, ipc.FAILED.to_bytes(4, "little")))
-        self.assertEqual(ipc.parse_error(read_exactly(tool, ipc.HEADER_BYTES + 4)), ipc.FAILED)
+        asked.connection.sendall(ipc.message(ipc.SERVER, ipc.ERROR, ipc.BAD_ENCODING.to_bytes(4, "little")))
+        self.assertEqual(ipc.parse_error(read_exactly(tool, ipc.HEADER_BYTES + 4)), ipc.BAD_ENCODING)
         tool.close()
         self.assert_closed(asked.connection)
         self.assertEqual(self.runtime.stopped, [])
