@@ -1,7 +1,10 @@
 #include "router/tracing_session.hpp"
 
+#include <algorithm>
 #include <array>
+#include <span>
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "ipc/error.hpp"
@@ -26,22 +29,35 @@ Task<void> discard(FdStream& from) {
   }
 }
 
+/// Whether the runtime sends nothing more.
+bool has_ended(const FdStream& runtime) {
+  pollfd state{runtime.fd(), POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) != 0;
+}
+
+/// Whether an answer of which this much has come may still say that a session has begun.
+bool may_begin_session(std::span<const std::byte> seen) {
+  if (seen.size() < ipc::kHeaderSize) return true;
+  const auto header = ipc::decode_header(seen);
+  return header && header->size == kAnswerSize && header->command() == ipc::kOk;
+}
+
 }  // namespace
 
 Task<std::optional<ipc::SessionId>> answered_session(FdStream& runtime) {
   std::array<std::byte, kAnswerSize> answer{};
-  for (ssize_t before = 0;;) {
+  for (;;) {
     co_await runtime.readable();
     const ssize_t seen = ::recv(runtime.fd(), answer.data(), answer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (seen == static_cast<ssize_t>(answer.size())) break;
-    // The end of the stream makes it readable without anything more in it.
-    if (seen <= before) co_return std::nullopt;
-    before = seen;
+    // An end that came together with what is seen won't be told of again.
+    if (has_ended(runtime)) co_return std::nullopt;
+    // An error is shorter than the answer that is waited for.
+    const auto size = static_cast<std::size_t>(std::max<ssize_t>(seen, 0));
+    if (!may_begin_session(std::span(answer).first(size))) co_return std::nullopt;
     runtime.found_nothing();
   }
-  const auto header = ipc::decode_header(answer);
-  const bool started = header && header->size == kAnswerSize && header->command() == ipc::kOk;
-  if (!started) co_return std::nullopt;
+  if (!may_begin_session(answer)) co_return std::nullopt;
   const auto id = ipc::SessionId::decode(std::span(answer).subspan(ipc::kHeaderSize));
   if (!id) co_return std::nullopt;
   co_return *id;

@@ -1,12 +1,14 @@
 """What can't go on ends with an error at both ends: never with an end that looks proper."""
 
 import errno
+import time
 
 from harness import ipc, sockets, wait
 from harness.breaking import Breaking
 from harness.case import main
-from harness.exchange import ask
+from harness.exchange import HEAD_BYTES, ask, read_exactly
 
+GRACE_SECONDS = 2
 # For the end of a connection: the grace period, and what a loaded machine may add.
 ENDED_SECONDS = 20.0
 
@@ -45,7 +47,7 @@ class EndingsOf(Breaking):
 
 
 class Grace(EndingsOf):
-    GRACE = "2s"
+    GRACE = f"{GRACE_SECONDS}s"
 
     def test_a_session_that_does_not_come_back_ends_at_both_ends(self):
         exchange = self.exchange(self.proxied)
@@ -65,10 +67,11 @@ class Grace(EndingsOf):
         self.assert_new_ones_work(self.direct)
 
     def test_a_network_that_dies_under_a_silent_session_ends_it_at_both_ends(self):
-        exchange = self.exchange(self.direct, down=0, up=None, rate=1)
+        # A piece at the beginning, and then nothing for a day.
+        exchange = self.exchange(self.direct, rate=1)
         with self.network.dark():
             self.assert_runtime_is_rid_of(exchange)
-        exchange.tool.close()
+            self.assert_tool_is_told(exchange)
         self.assert_new_ones_work(self.direct)
 
     def test_the_runtime_is_rid_of_it_when_the_agent_alone_is_cut_off(self):
@@ -104,6 +107,21 @@ class Grace(EndingsOf):
         self.assert_tool_is_told(exchange)
         wait.until(lambda: exchange.number in self.runtime.stopped, "the session is stopped", ENDED_SECONDS)
 
+    def test_an_answer_that_takes_longer_than_the_grace_period_is_no_break(self):
+        for broken in (False, True):
+            tool = ask(self.socket_of(self.proxied))
+            asked = self.runtime.next()
+            if broken:
+                before = len(self.proxied.states())
+                self.proxy.tell("reset")
+                self.proxied.wait_until_back(before)
+            time.sleep(2 * GRACE_SECONDS)  # the runtime takes its time
+            asked.begin_session(77)
+            self.assertEqual(ipc.parse_session(read_exactly(tool, HEAD_BYTES)), 77)
+            asked.connection.close()
+            self.assertEqual(sockets.read_to_end(tool), b"")
+            tool.close()
+
     def test_a_session_that_has_not_been_answered_yet_ends_with_an_error(self):
         tool = ask(self.socket_of(self.proxied))
         asked = self.runtime.next()
@@ -117,8 +135,8 @@ class Grace(EndingsOf):
         before = len(self.proxied.states())
         self.proxy.kill()
         self.proxied.wait_for_break(before)
-        self.assert_is_no_success(ask(path))
-        self.assert_is_no_success(ask(path, ipc.process_info()))
+        for tool in (ask(path), ask(path, ipc.process_info())):
+            self.assert_is_no_success(tool)
 
     def assert_is_no_success(self, tool):
         """That a tool which has had no answer gets an error: in the protocol's words, or a reset."""

@@ -132,7 +132,7 @@ class LeftRunning(Case):
     def test_an_agent_that_is_told_twice(self):
         tool = self.hold()
         self.agent.process.send(15)
-        self.agent.process.wait_for_output("drain")
+        self.agent.process.wait_for_output("stopping")
         self.agent.process.send(15)
         self.agent.process.wait(AT_ONCE_SECONDS)
         self.runtime.wait_until_free(AT_ONCE_SECONDS)

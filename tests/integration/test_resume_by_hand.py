@@ -83,6 +83,10 @@ class ByHand(Case):
 
     def setUp(self):
         self.runtime.stopped.clear()
+        self.choose_tokens()
+
+    def choose_tokens(self):
+        """The first token, and those that follow it."""
         self.token, self.following, self.third = (secrets.token_hex(16) for _ in range(3))
 
     def begin(self, token=None, number=9, pair=None):
@@ -123,6 +127,7 @@ class ByHand(Case):
             request, end = self.begin()
             request.hang_up()
             self.assert_goes_on(self.resume(self.token, self.following, received), end, received)
+            self.choose_tokens()
 
     def test_the_old_session_need_not_have_ended(self):
         request, end = self.begin()

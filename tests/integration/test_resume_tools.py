@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 import time
 
@@ -59,11 +60,11 @@ class Tracing(Case):
 
     def test_a_recording_by_dotnet_trace(self):
         file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
-        tool = self.tools.start_trace("collect", "-p", self.row["local_pid"], "--providers", ALL_OF_ORDERS, "--duration",
-                                      "00:00:40", "-o", file)
+        tool = self.tools.start_trace("collect", "-p", self.row["local_pid"], "--providers", ALL_OF_ORDERS,
+                                      "--duration", "00:05:00", "-o", file)
         wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, "the recording has begun")
         self.break_often(tool)
-        self.assertEqual(tool.wait(90), 0, tool.output())
+        self.assertEqual(tool.stop(signal.SIGINT, 90), 0, tool.output())
         self.assert_nothing_odd(tool)
         self.assert_whole(self.assert_ok(self.tools.driver("read", file)).values())
         self.tools.frames(file)
@@ -74,11 +75,12 @@ class Tracing(Case):
             self.assertNotIn(word, tool.stdout())
 
     def test_a_session_of_the_client_library_until_the_runtime_ends(self):
-        second = self.lab.orders("--seconds", "30", "--rate", "2000")
+        second = self.lab.orders("--rate", "2000")
         row = self.mirror.wait_for(self.application, second)[1]
         tool = self.tools.start_driver("until-end", row["local_pid"])
         tool.wait_for_output("open True")
         self.break_often(tool, seconds=0.5)
+        second.stop()
         self.assertEqual(tool.wait(90), 0, tool.output())
         values = dict(line.split(" ", 1) for line in tool.stdout().splitlines())
         self.assert_whole(values)
