@@ -12,8 +12,6 @@ using transport::Task;
 
 constexpr Milliseconds kFirstPause{200};
 constexpr Milliseconds kLongestPause{5'000};
-/// A session that has lasted this long was a good one: the next pause is short again.
-constexpr std::uint64_t kGoodSessionMs = 10'000;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kFarewell{1500};
 
@@ -53,12 +51,13 @@ AgentDialler::~AgentDialler() = default;
 Task<void> AgentDialler::run(Follow follow, OnEnd on_end) {
   Milliseconds pause = kFirstPause;
   for (;;) {
-    const std::uint64_t began = loop_.now_ms();
+    answered_ = false;
     const Error why = co_await hold_session(follow);
-    const bool was_good = loop_.now_ms() - began > kGoodSessionMs;
     on_end(why);
-    pause = was_good ? kFirstPause : std::min(pause * 2, kLongestPause);
+    // An agent that has answered is there: it is worth hurrying back.
+    if (answered_) pause = kFirstPause;
     co_await transport::sleep(loop_, jittered(pause));
+    pause = std::min(pause * 2, kLongestPause);
   }
 }
 
@@ -84,6 +83,7 @@ Task<Error> AgentDialler::hold_session(const Follow& follow) {
   }(held));
   sessions_.spawn(carry(held));
   co_await held->over.wait();
+  answered_ = !held->session->instance().empty();
   if (held->why) co_return *held->why;
   co_return Error{"go on with the session with", address_text_, "the agent is stopping", {}, 0};
 }

@@ -63,6 +63,7 @@ class AgentDialler {
   CredentialWatch& credentials_;
   SessionTimes times_;
   std::shared_ptr<AgentSession> session_;
+  bool answered_ = false;  ///< In the last session.
   transport::Condition session_changed_;
   std::set<const Held*> held_;
   transport::Event sessions_over_;

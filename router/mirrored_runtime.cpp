@@ -29,8 +29,8 @@ std::vector<std::string> socket_paths(const std::string& directory, const Placeh
           directory + "/dotnet-diagnostic-dsrouter-" + suffix};
 }
 
-/// Takes what a tool has sent after its runtime's end: closing over it would reset the connection, and with it
-/// what the tool has not read yet.
+/// Takes what a tool has sent after its runtime's end: closing over it would reset the connection, and with
+/// it what the tool has not read yet.
 void discard_unread(transport::FdStream& tool) {
   std::array<std::byte, 16384> ignored{};
   for (int reads = 0; reads < 64; ++reads) {
