@@ -86,7 +86,9 @@ Task<Result<void>> Http2Session::run() {
     if (io.status != IoStatus::ok) {
       why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
                                        : lower_->error();
-      lost = io.status == IoStatus::failed && !ended_;
+      // A peer that we have said farewell to may just go.
+      lost = io.status == IoStatus::failed && !ended_ && !farewell_;
+      if (io.status == IoStatus::end) say_farewell();
       break;
     }
     keepalive_.heard();

@@ -110,6 +110,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   bool write_collected();
   bool write_lower(Chunk bytes);
   void end_if_over();
+  void say_farewell();
   void dispatch_requests();
   void end(const Error& why, bool lost);
   void close_streams(const Error& why, bool lost);
