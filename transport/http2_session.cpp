@@ -133,6 +133,8 @@ void Http2Session::abort(const Error& why) {
   if (ended_) return;
   ended_ = true;
   ended_why_ = why;
+  // The record on its way is sent to its end; its stream's owner may not keep the bytes for so long.
+  if (in_flight_ != nullptr) write_cancelled(*in_flight_);
   close_streams(why, false);
   leave();
 }
