@@ -57,6 +57,9 @@ void add_common(CLI::App* command, config::Flags& flags) {
 void add_agent_flags(CLI::App* command, config::Flags& flags) {
   add_list(command, "--listen", flags.listen, "Address to listen on; may be repeated [FARPORT_LISTEN]",
            "ADDR:PORT");
+  command->add_flag(
+      "--reuse-port", flags.reuse_port,
+      "Let another agent that does so too listen there, to hand over to it [FARPORT_REUSE_PORT]");
   add_list(command, "--search", flags.search,
            "Directory with diagnostic sockets; may be repeated [FARPORT_SEARCH; $TMPDIR, else /tmp]", "DIR");
   add_list(command, "--runtime", flags.runtime,

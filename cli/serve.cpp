@@ -48,6 +48,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   auto listen = resolve_all(settings.listen);
   if (!listen) return tl::unexpected(listen.error());
   agent.listen = std::move(*listen);
+  agent.reuse_port = settings.reuse_port;
   if (settings.insecure_loopback) {
     const auto plain = resolve_all({*settings.insecure_loopback});
     if (!plain) return tl::unexpected(plain.error());

@@ -140,6 +140,7 @@ void read_remotes(Reader& reader, const toml::node& node, File& file) {
 const Schema<File>& file_schema() {
   static const Schema<File> schema{
       {"listen", [](Reader& r, const toml::node& n, File& f) { r.addresses(n, f.listen); }},
+      {"reuse_port", [](Reader& r, const toml::node& n, File& f) { r.flag(n, f.reuse_port); }},
       {"insecure_loopback", [](Reader& r, const toml::node& n, File& f) { r.text(n, f.insecure_loopback); }},
       {"tls", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, tls_schema(), f.tls); }},
       {"log", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, log_schema(), f); }},

@@ -12,6 +12,7 @@ namespace farport::config {
 /// What a file says. Members that it leaves out have their defaults.
 struct File {
   std::vector<Address> listen;
+  bool reuse_port = false;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
   TlsFiles tls;
   LogSettings log;

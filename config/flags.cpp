@@ -40,6 +40,8 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.tls_ca, "FARPORT_TLS_CA");
   one(flags.tls_crl, "FARPORT_TLS_CRL");
   many(flags.listen, "FARPORT_LISTEN");
+  const std::string reuse_port = environment("FARPORT_REUSE_PORT").value_or("");
+  if (reuse_port == "1" || reuse_port == "true") flags.reuse_port = true;
   one(flags.insecure_loopback, "FARPORT_INSECURE_LOOPBACK");
   many(flags.search, "FARPORT_SEARCH");
   many(flags.runtime, "FARPORT_RUNTIME");

@@ -19,6 +19,7 @@ struct Flags {
   std::optional<std::string> tls_crl;
 
   std::vector<std::string> listen;
+  bool reuse_port = false;
   std::optional<std::string> insecure_loopback;
   std::vector<std::string> search;
   std::vector<std::string> runtime;

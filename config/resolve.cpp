@@ -178,6 +178,7 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   const File& file = resolver.file();
   ServeSettings settings;
   settings.listen = resolver.many(flags.listen, parse_address, file.listen);
+  settings.reuse_port = flags.reuse_port || file.reuse_port;
   const std::string loopback = flags.insecure_loopback.value_or(file.insecure_loopback);
   if (!loopback.empty()) {
     const auto [address, role] = split_role(loopback);

@@ -67,6 +67,7 @@ struct ConfinementSettings {
 
 struct ServeSettings {
   std::vector<Address> listen;
+  bool reuse_port = false;  ///< Let another agent listen there too.
   std::optional<Address> insecure_loopback;
   TlsFiles tls;
   LogSettings log;

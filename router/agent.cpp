@@ -107,7 +107,7 @@ Result<void> Agent::listen() {
     dial_in_.push_back(std::move(*port));
   }
   for (const transport::Address& address : settings_.listen) {
-    auto listener = transport::Listener::tcp(loop_, address);
+    auto listener = transport::Listener::tcp(loop_, address, settings_.reuse_port);
     if (!listener) return tl::unexpected(listener.error());
     log_->info("listening on {} (mutual TLS)", (*listener)->name());
     listeners_.push_back(std::move(*listener));
@@ -147,12 +147,18 @@ Task<void> Agent::drain() {
   plain_listener_.reset();
   resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
   live_.drain();
+  if (resumption_.size() > 0) {
+    log_->info("draining: {} connections may end by themselves for {} s", resumption_.size(),
+               std::chrono::duration<double>(settings_.drain_limit).count());
+  }
   bool ended = co_await ended_within(settings_.drain_limit);
   if (ended) co_return;
-  log_->info("stopping what still runs: {} connections", resumption_.size());
-  tracing_.stop_all();
-  ended = co_await ended_within(kStopLimit);
-  if (ended) co_return;
+  if (tracing_.running()) {
+    log_->info("stopping the sessions that still run");
+    tracing_.stop_all();
+    ended = co_await ended_within(kStopLimit);
+    if (ended) co_return;
+  }
   live_.end();
   std::ignore = co_await ended_within(kStopLimit);
 }
@@ -308,8 +314,10 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
   std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
   const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
   std::function<void()> drain = [&session] { session.drain(); };
-  std::function<void()> leave = [&session] { session.leave(); };
-  const LiveConnection live(live_, std::move(drain), std::move(leave));
+  std::function<void()> stop = [&session] {
+    session.abort(Error{"go on with", "the session", "the agent is being stopped", {}, ECANCELED});
+  };
+  const LiveConnection live(live_, std::move(drain), std::move(stop));
   const Result<void> ended = co_await session.run();
   if (peer.ended()) {
     tell_of_distrust(caller, *peer.ended());

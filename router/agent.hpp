@@ -21,7 +21,8 @@
 namespace farport::router {
 
 struct AgentSettings {
-  std::vector<transport::Address> listen;               ///< TLS.
+  std::vector<transport::Address> listen;  ///< TLS.
+  bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   DiscoverySettings discovery;
   DumpSettings dump;

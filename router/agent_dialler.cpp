@@ -12,8 +12,6 @@ using transport::Task;
 
 constexpr Milliseconds kFirstPause{200};
 constexpr Milliseconds kLongestPause{5'000};
-/// A session that has lasted this long was a good one: the next pause is short again.
-constexpr std::uint64_t kGoodSessionMs = 10'000;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kFarewell{1500};
 
@@ -44,6 +42,7 @@ AgentDialler::AgentDialler(transport::Loop& loop, Log log, Target target, Creden
       credentials_(credentials),
       times_(times),
       session_changed_(loop),
+      sessions_over_(loop),
       sessions_(loop),
       telling_(loop) {}
 
@@ -52,12 +51,13 @@ AgentDialler::~AgentDialler() = default;
 Task<void> AgentDialler::run(Follow follow, OnEnd on_end) {
   Milliseconds pause = kFirstPause;
   for (;;) {
-    const std::uint64_t began = loop_.now_ms();
+    answered_ = false;
     const Error why = co_await hold_session(follow);
-    const bool was_good = loop_.now_ms() - began > kGoodSessionMs;
     on_end(why);
-    pause = was_good ? kFirstPause : std::min(pause * 2, kLongestPause);
+    // An agent that has answered is there: it is worth hurrying back.
+    if (answered_) pause = kFirstPause;
     co_await transport::sleep(loop_, jittered(pause));
+    pause = std::min(pause * 2, kLongestPause);
   }
 }
 
@@ -83,11 +83,17 @@ Task<Error> AgentDialler::hold_session(const Follow& follow) {
   }(held));
   sessions_.spawn(carry(held));
   co_await held->over.wait();
+  answered_ = !held->session->instance().empty();
   if (held->why) co_return *held->why;
   co_return Error{"go on with the session with", address_text_, "the agent is stopping", {}, 0};
 }
 
 Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
+  struct Known {
+    std::set<const Held*>& all;
+    const Held* held;
+    ~Known() { all.erase(held); }
+  } const known{held_, *held_.insert(held.get()).first};
   AgentSession& session = *held->session;
   std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
   const VerifiedPeer peer(credentials_.peers(), session.ssl(), std::move(end));
@@ -96,13 +102,14 @@ Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
 }
 
 Task<void> AgentDialler::leave() {
-  if (session_ == nullptr) co_return;
-  session_->leave();
-  const std::shared_ptr<AgentSession> left = session_;
-  const transport::Deadline limit(loop_, kFarewell, [left] {
-    left->abort(Error{"leave", left->address(), "it does not answer", {}, ETIMEDOUT});
-  });
-  co_await sessions_.idle();
+  for (const Held* held : held_) held->session->leave();
+  const transport::Deadline limit(loop_, kFarewell, [this] { sessions_over_.set(); });
+  Task<void> ending = [](transport::TaskSet& sessions, transport::Event& over) -> Task<void> {
+    co_await sessions.idle();
+    over.set();
+  }(sessions_, sessions_over_);
+  ending.start();
+  co_await sessions_over_.wait();
 }
 
 void AgentDialler::forget(std::vector<std::string> tokens) {

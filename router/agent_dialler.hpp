@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,10 @@ class AgentDialler {
   CredentialWatch& credentials_;
   SessionTimes times_;
   std::shared_ptr<AgentSession> session_;
+  bool answered_ = false;  ///< In the last session.
   transport::Condition session_changed_;
+  std::set<const Held*> held_;
+  transport::Event sessions_over_;
   transport::TaskSet sessions_;  ///< Carries them, those too that are left and have streams still.
   transport::TaskSet telling_;
 };

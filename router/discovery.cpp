@@ -22,7 +22,6 @@ std::string file_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-
 }  // namespace
 
 bool is_default_port_name(std::string_view name) {

@@ -1,5 +1,6 @@
 #include "router/mirrored_runtime.hpp"
 
+#include <array>
 #include <cerrno>
 
 #include "ipc/dump.hpp"
@@ -26,6 +27,16 @@ std::vector<std::string> socket_paths(const std::string& directory, const Placeh
   return {directory + "/dotnet-diagnostic-" + suffix,
           // Second, since dotnet-gcdump ignores one that is older than the plain one.
           directory + "/dotnet-diagnostic-dsrouter-" + suffix};
+}
+
+/// Takes what a tool has sent after its runtime's end: closing over it would reset the connection, and with
+/// it what the tool has not read yet.
+void discard_unread(transport::FdStream& tool) {
+  std::array<std::byte, 16384> ignored{};
+  for (int reads = 0; reads < 64; ++reads) {
+    const transport::Io io = tool.try_read(ignored);
+    if (io.status != IoStatus::ok) return;
+  }
 }
 
 }  // namespace
@@ -146,6 +157,7 @@ Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, Firs
   }
   const RelayOutcome outcome = co_await relay(tool, runtime, services_.buffers);
   services_.log->debug("{} on {}: {} bytes", ipc::describe(first.command()), runtime_.name, outcome.to_tool);
+  if (!outcome.broken) discard_unread(tool);
   // Only a tool that is still there misses anything.
   if (outcome.broken && !tool.peer_gone()) {
     services_.log->warn("{} on {} (pid {}) was broken off: {}", ipc::describe(first.command()), runtime_.name,

@@ -31,6 +31,7 @@ struct Direction {
   std::uint64_t& bytes;
   bool finished = false;   ///< All that was sent is delivered, the end included.
   bool from_gone = false;  ///< The sender can't receive anything any more.
+  bool refused = false;    ///< The receiver takes nothing more.
   std::optional<Error> broken;
 };
 
@@ -46,7 +47,7 @@ Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
 }
 
 Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
-  for (int chunks = 0; !way.broken && !way.finished;) {
+  for (int chunks = 0; !way.broken && !way.refused && !way.finished;) {
     Io io;
     bool ended = false;
     {
@@ -59,9 +60,10 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
       } else if (io.status == IoStatus::ok) {
         written = co_await way.to.write(buffer, io.bytes);
       }
-      if (written != IoStatus::ok) way.broken = way.to.error();
+      way.refused = written != IoStatus::ok;
       way.bytes += io.bytes;
     }
+    if (way.refused) break;
     if (ended) {
       way.finished = true;
     } else if (io.status == IoStatus::would_block) {
@@ -69,7 +71,7 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
       co_await way.from.readable();
     } else if (io.status == IoStatus::end) {
       const IoStatus finished = co_await way.to.finish();
-      if (finished != IoStatus::ok) way.broken = way.to.error();
+      way.refused = finished != IoStatus::ok;
       way.finished = true;
     } else if (io.status == IoStatus::failed) {
       way.broken = way.from.error();
@@ -78,6 +80,7 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
       co_await transport::next_turn(way.from.loop());
     }
   }
+  if (way.refused) way.broken = way.to.error();
   changed.set();
 }
 
@@ -111,8 +114,10 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
 
   std::optional<transport::Deadline> limit;
   const auto over = [&] {
-    if (forth.broken || back.broken || (limit && limit->expired())) return true;
-    return back.finished && (forth.finished || back.from_gone);
+    if (back.broken || (limit && limit->expired())) return true;
+    // A runtime that takes nothing more may still have something to say.
+    if (forth.broken && !forth.refused) return true;
+    return back.finished && (forth.finished || forth.refused || back.from_gone);
   };
   while (!over()) {
     // Nobody reads what goes to a runtime that is gone; what it has sent takes as long as its tool does. A
@@ -124,7 +129,8 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
     }
     co_await changed.wait();
   }
-  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, forth.broken ? forth.broken : back.broken};
+  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, back.broken};
+  if (!outcome.broken && !back.finished) outcome.broken = forth.broken;
   co_return outcome;
 }
 

@@ -26,9 +26,8 @@ ResumableRequest::ResumableRequest(AgentDialler& dialler, std::string path, tran
 
 ResumableRequest::~ResumableRequest() {
   keeping_.reset();
-  // The end of a stream that there is tells by itself; that the answer has been read is told by its trailer.
-  const bool untold = stream_.waits() || (stream_.over() && stream_.finishing() && stream_.unconfirmed());
-  if (begun_ && untold) dialler_.forget(std::move(tokens_));
+  // The end of a stream that there is tells by itself.
+  if (begun_ && stream_.waits()) dialler_.forget(std::move(tokens_));
 }
 
 Task<IoStatus> ResumableRequest::head_received() {
@@ -41,7 +40,7 @@ Task<void> ResumableRequest::keep() {
     limit_waiting();
     const std::shared_ptr<AgentSession> session = dialler_.session();
     Try outcome = Try::lost;
-    if (session != nullptr) outcome = co_await ask(*session);
+    if (session != nullptr) outcome = co_await ask(session);
     if (outcome == Try::carried) {
       grace_.reset();
       while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
@@ -61,13 +60,13 @@ void ResumableRequest::limit_waiting() {
   });
 }
 
-Task<ResumableRequest::Try> ResumableRequest::ask(AgentSession& session) {
+Task<ResumableRequest::Try> ResumableRequest::ask(std::shared_ptr<AgentSession> session) {
   Try outcome = Try::unknown;
   if (begun_) {
     // A try whose answer was lost may have brought the agent a new token.
     const std::vector<std::string> candidates = tokens_;
     for (const std::string& token : candidates) {
-      outcome = co_await resume(session, token);
+      outcome = co_await resume(*session, token);
       if (outcome != Try::unknown) co_return outcome;
     }
   }
@@ -80,14 +79,14 @@ Task<ResumableRequest::Try> ResumableRequest::ask(AgentSession& session) {
   co_return outcome;
 }
 
-Task<ResumableRequest::Try> ResumableRequest::begin(AgentSession& session) {
+Task<ResumableRequest::Try> ResumableRequest::begin(std::shared_ptr<AgentSession> session) {
   tokens_ = {random_token()};
   transport::HeaderFields fields = fields_;
   fields.emplace_back(resumption_field::kToken, tokens_.front());
-  std::shared_ptr<Http2Stream> carrier = session.request("POST", path_, true, fields);
+  std::shared_ptr<Http2Stream> carrier = session->request("POST", path_, true, fields);
   if (carrier == nullptr) co_return Try::lost;
   begun_ = true;
-  instance_ = session.instance();
+  begun_in_ = std::move(session);
   const Try outcome = co_await attach(std::move(carrier), true);
   co_return outcome;
 }
@@ -96,7 +95,7 @@ Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std:
   std::string next = random_token();
   transport::HeaderFields fields;
   fields.emplace_back(resumption_field::kToken, next);
-  fields.emplace_back(resumption_field::kInstance, instance_);
+  fields.emplace_back(resumption_field::kInstance, begun_in_->instance());
   fields.emplace_back(resumption_field::kReceived, std::to_string(stream_.received()));
   fields.emplace_back(resumption_field::kFrom, std::to_string(stream_.acknowledged()));
   std::shared_ptr<Http2Stream> carrier = session.request("POST", "/v1/connections/" + token, true, fields);
@@ -110,6 +109,8 @@ Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std:
 
 Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream> carrier, bool first) {
   if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Try::over;
+  // The agent may take as long as it needs; that it is there at all, the session looks after.
+  grace_.reset();
   const IoStatus head = co_await carrier->head_received();
   if (head != IoStatus::ok) {
     if (!carrier->lost()) stream_.abort(carrier->error());

@@ -31,8 +31,8 @@ class ResumableRequest {
   enum class Try { carried, lost, unknown, over };
 
   transport::Task<void> keep();
-  transport::Task<Try> ask(AgentSession& session);
-  transport::Task<Try> begin(AgentSession& session);
+  transport::Task<Try> ask(std::shared_ptr<AgentSession> session);
+  transport::Task<Try> begin(std::shared_ptr<AgentSession> session);
   transport::Task<Try> resume(AgentSession& session, std::string token);
   transport::Task<Try> attach(std::shared_ptr<transport::Http2Stream> carrier, bool first);
   transport::Task<Try> judge(std::shared_ptr<transport::Http2Stream> carrier);
@@ -45,9 +45,9 @@ class ResumableRequest {
   transport::ResumableStream stream_;
   transport::Event head_event_;
   std::optional<transport::MessageHead> head_;
-  bool begun_ = false;               ///< An agent may know of it.
-  std::string instance_;             ///< Of that agent.
-  std::vector<std::string> tokens_;  ///< One of which the agent knows it by, the likeliest first.
+  bool begun_ = false;                      ///< An agent may know of it.
+  std::shared_ptr<AgentSession> begun_in_;  ///< Knows which agent, by now or soon.
+  std::vector<std::string> tokens_;         ///< One of which the agent knows it by, the likeliest first.
   std::optional<transport::Deadline> grace_;
   transport::Task<void> keeping_;  ///< Last: it uses the rest.
 };

@@ -155,6 +155,8 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
   }
   if (!answer.resume(std::move(request), *received, *from)) {
     // What one side has forgotten the other can't have missed: somebody counts wrongly.
+    log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again",
+               describe(caller));
     answer.stream_.abort(
         Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
     return std::nullopt;

@@ -30,6 +30,7 @@ class TracingSessions {
 
   /// Has all of them stopped by their runtimes, which then send the rest and end the stream.
   void stop_all();
+  [[nodiscard]] bool running() const { return !running_.empty(); }
   [[nodiscard]] std::uint64_t abandoned() const { return abandoned_; }
 
  private:

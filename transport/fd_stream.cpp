@@ -101,6 +101,7 @@ bool FdStream::push(WriteOperation& operation) {
   }
   if (!failed_ && operation.finish) {
     take_peeked(peeked_);
+    peeks_ = false;
     ::shutdown(fd_.get(), SHUT_WR);
   }
   operation.status = failed_ ? IoStatus::failed : IoStatus::ok;

@@ -59,7 +59,7 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
         if (frame->hd.type == NGHTTP2_WINDOW_UPDATE) self->credit_received(frame->hd.stream_id);
         if (frame->hd.type == NGHTTP2_PING) {
           const bool acknowledges = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
-          acknowledges ? self->keepalive_.acknowledged() : self->ping_received();
+          acknowledges ? self->ping_acknowledged() : self->ping_received();
         }
         const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
         Http2Stream* stream = may_end ? self->find(frame->hd.stream_id) : nullptr;

@@ -10,22 +10,42 @@ Http2Keepalive::Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds i
 }
 
 void Http2Keepalive::acknowledged() {
-  if (!waiting_) return;  // Nobody asked.
-  waiting_ = false;
+  if (acknowledged_ == sent_) return;  // Nobody asked.
+  acknowledged_ = sent_;
   stop();
-  start(interval_);
+  if (asked_ > sent_) {
+    send();
+  } else if (interval_.count() > 0) {
+    start(interval_);
+  }
+}
+
+std::uint64_t Http2Keepalive::ask() {
+  asked_ = sent_ + 1;
+  if (acknowledged_ == sent_) {
+    stop();
+    send();
+  }
+  return asked_;
+}
+
+void Http2Keepalive::send() {
+  ++sent_;
+  heard_ = false;
+  session_.send_ping();
+  start(limit_);
 }
 
 void Http2Keepalive::on_time() {
-  // An answer may be behind much else: a peer that says anything at all is there.
-  if (waiting_ && !heard_) {
+  if (acknowledged_ == sent_) {
+    send();
+  } else if (heard_) {
+    // The answer may be behind much else: a peer that says anything at all is there.
+    heard_ = false;
+    start(limit_);
+  } else {
     session_.gone_silent(limit_);
-    return;
   }
-  if (!waiting_) session_.send_ping();
-  waiting_ = true;
-  heard_ = false;
-  start(limit_);
 }
 
 }  // namespace farport::transport

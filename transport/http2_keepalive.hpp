@@ -2,6 +2,8 @@
 // that has nothing to say.
 #pragma once
 
+#include <cstdint>
+
 #include "transport/timer.hpp"
 
 namespace farport::transport {
@@ -19,16 +21,23 @@ class Http2Keepalive final : private Timer {
   void heard() { heard_ = true; }
   /// The peer has acknowledged the PING.
   void acknowledged();
+  /// Sends one as soon as none is under way. Returns its number: when that many have been acknowledged, all
+  /// that was sent before has arrived.
+  std::uint64_t ask();
+  [[nodiscard]] std::uint64_t acknowledged_count() const { return acknowledged_; }
   void end() { stop(); }
 
  private:
   void on_time() override;
+  void send();
 
   Http2Session& session_;
   Milliseconds interval_;
   Milliseconds limit_;
-  bool waiting_ = false;  ///< For an acknowledgement.
-  bool heard_ = false;    ///< Since the timer was last started.
+  std::uint64_t sent_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t asked_ = 0;  ///< The number of the last one that somebody needs.
+  bool heard_ = false;       ///< Since the timer was last started.
 };
 
 }  // namespace farport::transport

@@ -40,11 +40,17 @@ void Http2Session::end_if_over() {
     return;
   }
   // Closing first could cut off what the peer has not read yet, such as why.
-  finish = true;
-  write_lower({});
+  say_farewell();
   farewell_.emplace(loop_, kFarewell, [this] {
     end(Error{"go on with", "the session", "it broke the rules of HTTP/2 or was ended", {}, 0}, false);
   });
+}
+
+/// Ends our direction properly: the peer then knows that nothing is missing.
+void Http2Session::say_farewell() {
+  if (lower_pending_) return;
+  finish = true;
+  write_lower({});
 }
 
 ssize_t Http2Session::collect(const std::uint8_t* data, std::size_t size) {

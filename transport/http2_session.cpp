@@ -86,7 +86,9 @@ Task<Result<void>> Http2Session::run() {
     if (io.status != IoStatus::ok) {
       why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
                                        : lower_->error();
-      lost = io.status == IoStatus::failed && !ended_;
+      // A peer that we have said farewell to may just go.
+      lost = io.status == IoStatus::failed && !ended_ && !farewell_;
+      if (io.status == IoStatus::end) say_farewell();
       break;
     }
     keepalive_.heard();
@@ -131,6 +133,8 @@ void Http2Session::abort(const Error& why) {
   if (ended_) return;
   ended_ = true;
   ended_why_ = why;
+  // The record on its way is sent to its end; its stream's owner may not keep the bytes for so long.
+  if (in_flight_ != nullptr) write_cancelled(*in_flight_);
   close_streams(why, false);
   leave();
 }
@@ -160,6 +164,11 @@ void Http2Session::close_streams(const Error& why, bool lost) {
     nghttp2_session_set_stream_user_data(session_.get(), stream->id_, nullptr);
     stream->lost_ = lost;
     stream->closed(why, false);
+  }
+  while (ListNode* node = ended_streams_.pop()) {
+    auto* stream = static_cast<Http2Stream*>(node);
+    stream->ended_in_ = nullptr;
+    if (stream->confirmed_by_ != 0) stream->end_known(lost);
   }
   in_flight_ = nullptr;
 }
@@ -228,7 +237,12 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
             {},
             0},
       clean);
-  if (receiving_.get() == stream) receiving_.reset();
+  if (receiving_.get() == stream) {
+    receiving_.reset();
+  } else if (clean) {
+    stream->ended_in_ = this;
+    ended_streams_.push(*stream);
+  }
 }
 
 void Http2Session::ping_received() {
@@ -242,6 +256,19 @@ void Http2Session::ping_received() {
     if (held > unread) {
       nghttp2_submit_window_update(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, held - unread);
     }
+  });
+}
+
+void Http2Session::ping_acknowledged() {
+  keepalive_.acknowledged();
+  ended_streams_.for_each([this](ListNode& node) {
+    auto& stream = static_cast<Http2Stream&>(node);
+    const bool confirmed =
+        stream.confirmed_by_ != 0 && stream.confirmed_by_ <= keepalive_.acknowledged_count();
+    if (!confirmed) return;
+    stream.unlink();
+    stream.ended_in_ = nullptr;
+    stream.end_known(false);
   });
 }
 

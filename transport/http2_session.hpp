@@ -23,7 +23,7 @@ struct Http2Limits {
   std::uint64_t resets_per_second = 1000;
   Milliseconds ping_interval{5000};  ///< 0: no PINGs.
   Milliseconds ping_timeout{5000};   ///< Silence for this long after a PING: the session is broken.
-  BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
+  BufferBudget* budget = nullptr;    ///< Bounds what all sessions keep; must outlive them.
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {
@@ -101,6 +101,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void head_received(std::int32_t id);
   void stream_closed(std::int32_t id, std::uint32_t error_code);
   void ping_received();
+  void ping_acknowledged();
   void credit_received(std::int32_t id);
   void goaway_received();
 
@@ -109,6 +110,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   bool write_collected();
   bool write_lower(Chunk bytes);
   void end_if_over();
+  void say_farewell();
   void dispatch_requests();
   void end(const Error& why, bool lost);
   void close_streams(const Error& why, bool lost);
@@ -125,6 +127,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
   std::optional<BufferBudget::Account> account_;        ///< Where there is a budget.
   NodeList streams_;                                    ///< Those that still belong to the session.
+  NodeList ended_streams_;  ///< Those that both sides have ended, while they exist.
 
   bool ended_ = false;
   std::optional<Error> ended_why_;    ///< By abort().

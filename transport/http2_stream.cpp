@@ -168,6 +168,21 @@ std::uint64_t Http2Stream::acknowledged() const {
   return session_ == nullptr ? 0 : session_->acknowledged(*this);
 }
 
+void Http2Stream::confirm_end(Wake& wake) {
+  confirmed_wake_ = &wake;
+  if (ended_in_ != nullptr) {
+    confirmed_by_ = ended_in_->keepalive_.ask();
+  } else {
+    end_known(false);
+  }
+}
+
+void Http2Stream::end_known(bool lost) {
+  lost_ = lost;
+  end_confirmed_ = !lost;
+  if (Wake* wake = std::exchange(confirmed_wake_, nullptr)) wake->wake();
+}
+
 bool Http2Stream::submit_trailer() {
   if (trailer_.first.empty() || session_ == nullptr) return false;
   const auto [name, value] = std::exchange(trailer_, {});

@@ -61,6 +61,11 @@ class Http2Stream final : public Stream, private ListNode {
   /// Whether it has failed because the session's connection broke: the peer did not end it.
   [[nodiscard]] bool lost() const { return lost_; }
 
+  /// For a stream that both sides have ended: asks whether the peer has got our end (with a PING, RFC 9113
+  /// section 6.7). Calls wake.wake() once end_confirmed(), or lost() if the connection broke before.
+  void confirm_end(Wake& wake);
+  [[nodiscard]] bool end_confirmed() const { return end_confirmed_; }
+
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
@@ -81,6 +86,7 @@ class Http2Stream final : public Stream, private ListNode {
   void hold();
   void fail(Error why);
   void complete_write(IoStatus status);
+  void end_known(bool lost);
   /// False where there is none, or it has been submitted.
   bool submit_trailer();
 
@@ -103,6 +109,10 @@ class Http2Stream final : public Stream, private ListNode {
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
   Wake* acknowledged_wake_ = nullptr;
+  Wake* confirmed_wake_ = nullptr;
+  Http2Session* ended_in_ = nullptr;  ///< The session in which both sides have ended it, while there is one.
+  std::uint64_t confirmed_by_ = 0;    ///< The PING whose acknowledgement confirms our end.
+  bool end_confirmed_ = false;
   bool lost_ = false;
   bool failed_ = false;
   Error error_;

@@ -28,6 +28,7 @@ bool ResumableStream::resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t
   carried_from_ = sent_ = from;
   finish_sent_ = false;
   skip_ = skip;
+  confirming_ = false;
   accepted_ = side_ == Side::answers;
   carrier_->when_gone(&gone_hook_);
   carrier_->when_acknowledged(&acknowledged_hook_);
@@ -93,22 +94,26 @@ void ResumableStream::turn_end() {
 
 void ResumableStream::look_after_carrier() {
   if (carrier_ == nullptr || !carrier_->closed()) return;
-  if (carrier_is_lost()) {
+  if (carrier_->lost()) {
     detach();
     return;
   }
   // What it brought may be no answer at all: accept_answer() or abort() will tell.
   if (!accepted_) return;
+  if (!end_is_known()) {
+    if (!std::exchange(confirming_, true)) carrier_->confirm_end(gone_hook_);
+    return;
+  }
   Error why = carrier_->error();
   keep_unread();
   release_carrier();
   end(std::move(why));
 }
 
-bool ResumableStream::carrier_is_lost() const {
-  if (carrier_->lost()) return true;
-  // The asking side may have ended its direction before it read our end: that it got it is not known yet.
-  return side_ == Side::answers && !carrier_->failed() && carrier_->head().field(kAnswerField) != kAnswerRead;
+bool ResumableStream::end_is_known() const {
+  // The asking side may have ended its direction before it got our end.
+  return side_ == Side::asks || carrier_->failed() || carrier_->end_confirmed() ||
+         carrier_->head().field(kAnswerField) == kAnswerRead;
 }
 
 void ResumableStream::end(Error why) {
@@ -188,7 +193,6 @@ void ResumableStream::send() {
   WriteOperation::finish = finish_wanted_ && sent_ + sending_ == kept_.end();
   if (WriteOperation::finish && side_ == Side::asks && inbound_ended_) {
     carrier_->end_with(kAnswerField, kAnswerRead);
-    confirmed_ = true;
   }
   // It only ever takes a write later on, or fails, which it tells by being gone.
   write_pending_ = !carrier_->begin_write(*this);

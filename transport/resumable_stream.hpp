@@ -41,8 +41,6 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
 
   /// Whether our direction's end has been written, though perhaps not sent.
   [[nodiscard]] bool finishing() const { return finish_wanted_; }
-  /// For the side that asks: whether the other side can't know that all of its answer has been read.
-  [[nodiscard]] bool unconfirmed() const { return !confirmed_; }
 
   /// Bytes that have come from the peer, whether they have been read or not. While there is no carrier.
   [[nodiscard]] std::uint64_t received() const { return received_; }
@@ -77,7 +75,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   void carrier_gone();
   void carrier_acknowledged();
   void look_after_carrier();
-  [[nodiscard]] bool carrier_is_lost() const;
+  [[nodiscard]] bool end_is_known() const;
   void release_carrier();
   void send();
   [[nodiscard]] bool all_sent() const { return sent_ == kept_.end() && (!finish_wanted_ || finish_sent_); }
@@ -110,8 +108,8 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
-  bool accepted_ = false;   ///< What the carrier brings is the answer.
-  bool confirmed_ = false;  ///< The other side has been told that its answer has been read.
+  bool accepted_ = false;    ///< What the carrier brings is the answer.
+  bool confirming_ = false;  ///< The carrier has ended; whether our end has arrived is being asked.
   bool over_ = false;
   Error error_;
 };

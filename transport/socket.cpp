@@ -97,15 +97,19 @@ std::string_view connect_hint(int error) {
 Listener::Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp)
     : loop_(loop), socket_(loop, std::move(fd), name), name_(std::move(name)), is_tcp_(is_tcp) {}
 
-Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& address) {
+Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& address, bool share) {
   const int family = address.storage.ss_family;
   UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail_errno("listen on", address.text(), errno);
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (share) set_option(fd.get(), SOL_SOCKET, SO_REUSEPORT, 1);
   if (family == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (::bind(fd.get(), address.get(), address.size) != 0 || ::listen(fd.get(), kBacklog) != 0) {
-    return fail_errno("listen on", address.text(), errno,
-                      errno == EADDRINUSE ? "another process has this port: choose another one" : "");
+    return fail_errno(
+        "listen on", address.text(), errno,
+        errno == EADDRINUSE
+            ? "another process has this port: choose another one, or give both --reuse-port to hand it over"
+            : "");
   }
   Address bound;
   bound.size = sizeof bound.storage;

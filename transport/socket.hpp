@@ -13,8 +13,9 @@ namespace farport::transport {
 /// A listening socket. accept() is for one coroutine at a time.
 class Listener {
  public:
-  /// Listens on a TCP address (IPv6 addresses take IPv6 only).
-  static Result<std::unique_ptr<Listener>> tcp(Loop& loop, const Address& address);
+  /// Listens on a TCP address (IPv6 addresses take IPv6 only). `share`: beside other sockets of this user
+  /// that share it too (socket(7), SO_REUSEPORT).
+  static Result<std::unique_ptr<Listener>> tcp(Loop& loop, const Address& address, bool share = false);
   /// Creates a Unix socket at `path`, which must not exist yet, with just these permissions. The caller
   /// removes it.
   static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path,

@@ -27,8 +27,8 @@ class Drain(Case):
         mirror = self.use(self.lab.mirror(agent.remote, flags=QUICK_PINGS))
         return agent, mirror, mirror.wait_for(self.runtime)[0]["socket"]
 
-    def agent(self, drain):
-        return self.lab.agent("--drain", drain, *QUICK_PINGS)
+    def agent(self, drain, *flags):
+        return self.lab.agent("--drain", drain, *QUICK_PINGS, *flags)
 
     def exchange(self, path):
         exchange = Exchange(self.runtime, path)
@@ -109,8 +109,8 @@ class Drain(Case):
         self.assert_ends(old)
 
     def test_another_agent_listens_on_the_port_before_the_old_one_is_told_to_stop(self):
-        old = self.use(self.agent(LONG))
-        new = self.use(self.agent(LONG))
+        old = self.use(self.agent(LONG, "--reuse-port"))
+        new = self.use(self.agent(LONG, "--reuse-port"))
         old.stop()
         self.assertEqual(len(new.runtimes()), 1)
 
