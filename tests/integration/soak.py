@@ -191,20 +191,11 @@ def soak_for(seconds, seed):
     """Returns whether all went well."""
     lab = Lab()
     try:
-        soak = Soak(lab, seed)
-        tally = Tally()
-        resting = settle(soak)
-        run_round(soak, tally, seconds * WARM_UP)
-        settle(soak, resting)
-        warm = soak.measure_warm()
-        run_round(soak, tally, seconds * (1 - WARM_UP))
-        after = settle(soak, resting)
-        print_tally(tally)
-        too_much = print_left(resting | warm, after | soak.measure_warm())
+        soak, tally = Soak(lab, seed), Tally()
+        clean = run_rounds(soak, tally, seconds)
         for failure in tally.failures[:20]:
             print(f"\n{failure}", file=sys.stderr)
-        alive = soak.all_alive()
-        if not alive or too_much or tally.failures:
+        if tally.failures or not clean:
             print(soak.agent.process.output(), soak.mirror.process.output(), lab.sanitizer_reports(), sep="\n",
                   file=sys.stderr)
             return False
@@ -213,6 +204,22 @@ def soak_for(seconds, seed):
         return True
     finally:
         lab.close()
+
+
+def run_rounds(soak, tally, seconds):
+    """Both rounds and their tables. Returns whether agent and mirror live and nothing is left."""
+    resting = settle(soak)
+    run_round(soak, tally, seconds * WARM_UP)
+    if soak.all_alive():
+        settle(soak, resting)
+        warm = soak.measure_warm()
+        run_round(soak, tally, seconds * (1 - WARM_UP))
+    print_tally(tally)
+    if not soak.all_alive():
+        print(f"\nagent: {soak.agent.process.ended()}, mirror: {soak.mirror.process.ended()}")
+        return False
+    after = settle(soak, resting)
+    return not print_left(resting | warm, after | soak.measure_warm())
 
 
 def main():

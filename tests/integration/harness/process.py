@@ -46,6 +46,11 @@ class Process:
         """Whether it has not ended yet."""
         return self._launcher.poll() is None
 
+    def ended(self):
+        """In words: whether it runs, or how it has ended."""
+        code = self._launcher.poll()
+        return "runs" if code is None else f"has ended with {code}"
+
     def send(self, number):
         """Sends a signal to the program."""
         if self.pid is not None and self.running():
