@@ -90,7 +90,7 @@ void read_limits(Reader& reader, const toml::node& node, File& file) {
   reader.free_table(node, [&](const std::string& name, const toml::node& value) {
     std::vector<std::string> words;
     reader.words(value, words);
-    if (words.size() != 1) return;
+    if (words.size() != 1 || words.front().empty()) return;
     const Result<void> set = set_limit(file.limits, name, words.front());
     if (!set) reader.problem(value.source(), set.error().message());
   });

@@ -32,6 +32,7 @@ struct Ends {
                                          {"from", std::to_string(asking.acknowledged())}};
     std::shared_ptr<Http2Stream> request = pair->client->request("POST", "/", "agent", fields, true);
     REQUIRE(asking.resume(std::move(request), asking.acknowledged(), 0));
+    asking.accept_answer();
   }
   /// What the side that answers does with such a request.
   void take(std::unique_ptr<Http2Stream> request) {
