@@ -90,7 +90,7 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
 
 /// What is done in each session: asks which agent this is, so that the dump can be resumed there.
 Task<void> learn_instance(router::AgentSession& session) {
-  const auto answer = session.request("GET", "/v1/runtimes", false);
+  const auto answer = session.request("GET", "/v1/runtimes?watch=true", false);
   if (answer == nullptr) co_return;
   const transport::IoStatus head = co_await answer->head_received();
   if (head == transport::IoStatus::ok) session.learn_instance(answer->head());

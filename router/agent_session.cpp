@@ -38,6 +38,9 @@ Task<Result<std::unique_ptr<AgentSession>>> AgentSession::dial(transport::Loop& 
                                                                transport::Address address,
                                                                std::string server_name, SSL_CTX* context,
                                                                transport::Http2Limits limits) {
+  // Certificates that are read again meanwhile bring another context, and this one goes.
+  SSL_CTX_up_ref(context);
+  const auth::SslCtxPtr kept(context);
   auto connection = co_await transport::connect_tcp(loop, address, kConnectLimit);
   if (!connection) co_return tl::unexpected(connection.error());
   auto tls = std::make_unique<TlsStream>(std::move(*connection), context, TlsStream::Side::client);

@@ -95,7 +95,9 @@ Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std:
   std::string next = random_token();
   transport::HeaderFields fields;
   fields.emplace_back(resumption_field::kToken, next);
-  fields.emplace_back(resumption_field::kInstance, begun_in_->instance());
+  if (!begun_in_->instance().empty()) {
+    fields.emplace_back(resumption_field::kInstance, begun_in_->instance());
+  }
   fields.emplace_back(resumption_field::kReceived, std::to_string(stream_.received()));
   fields.emplace_back(resumption_field::kFrom, std::to_string(stream_.acknowledged()));
   std::shared_ptr<Http2Stream> carrier = session.request("POST", "/v1/connections/" + token, true, fields);

@@ -140,7 +140,9 @@ tl::expected<std::unique_ptr<ResumableAnswer>, Refusal> Resumption::begin(
 std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request, const std::string& token,
                                           const Caller& caller) {
   const transport::MessageHead& head = request->head();
-  if (head.field(resumption_field::kInstance) != instance_) {
+  // Whoever lost the session before it was told which agent this is has only the token to ask with.
+  const std::string_view instance = head.field(resumption_field::kInstance);
+  if (!instance.empty() && instance != instance_) {
     return refusal(http_status::kGone, "the agent was restarted, which no connection outlives");
   }
   const auto known = answers_.find(token);

@@ -187,9 +187,14 @@ class ByHand(Case):
     def test_another_agents_connection(self):
         request, end = self.begin()
         request.hang_up()
-        for instance in ("f" * 32, ""):
-            self.assertEqual(self.resume(self.token, self.following, HEAD_BYTES, instance=instance).refused(), GONE)
+        self.assertEqual(self.resume(self.token, self.following, HEAD_BYTES, instance="f" * 32).refused(), GONE)
         self.assert_goes_on(self.resume(self.token, self.following, HEAD_BYTES + 3), end, HEAD_BYTES + 3)
+
+    def test_an_agent_that_has_not_said_which_one_it_is(self):
+        request, end = self.begin()
+        request.hang_up()
+        resumed = self.resume(self.token, self.following, HEAD_BYTES + 5, instance="")
+        self.assert_goes_on(resumed, end, HEAD_BYTES + 5)
 
     def test_counts_that_are_none(self):
         request, end = self.begin()
