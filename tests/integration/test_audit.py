@@ -247,13 +247,15 @@ class Files(AuditCase):
         self.burst(3)
         wait.until(lambda: len(self.lines_of(directory + ".old/audit.jsonl")) == 3, "the lines in the old file")
 
-    def test_an_agent_that_stops_tells_of_what_it_cuts_off(self):
+    def test_an_agent_that_is_told_twice_to_stop_tells_of_what_it_cuts_off(self):
         agent = self.use(self.start())
         with self.api.connect() as connection:
             connection.sendall(ipc.session(ipc.COLLECT_TRACING + 1))
             received = 0
             while received < 4096:
                 received += len(connection.recv(65536))
+            agent.process.send(signal.SIGTERM)
+            wait.until(lambda: "terminated" in agent.log(), "it has been told once")
             agent.stop()
         line = self.lines(command="CollectTracing2")[0]
         self.assertEqual((line["decision"], line["outcome"]), ("allowed", "the agent was stopped"))

@@ -15,7 +15,7 @@ class Faults(Case):
     @classmethod
     def prepare(cls):
         cls.application = cls.lab.orders("--heap", str(HEAP_MIB))
-        cls.agent = cls.share(cls.lab.agent())
+        cls.agent = cls.share(cls.lab.agent("--grace", "1s"))
         cls.agent.wait_for(cls.application)
 
     def setUp(self):
@@ -138,6 +138,7 @@ class Faults(Case):
         mirror.process.kill()
         self.assertEqual(tool.wait(), 1, tool.output())
         self.assert_nothing_left()
+        wait.until(lambda: "it was away for" in self.agent.log(), "the agent has waited long enough")
 
     def test_the_runtime_is_killed(self):
         doomed = self.lab.orders("--heap", str(HEAP_MIB))
@@ -152,7 +153,7 @@ class Faults(Case):
         self.agent.wait_for(self.application)
 
     def test_the_agent_is_killed_and_the_next_one_cleans_up(self):
-        agent = self.lab.agent(port=9001)
+        agent = self.lab.agent("--drain", "100ms", port=9001)
         agent.wait_for(self.application)
         tool = self.lab.near.start(needs.farport(), "dump", agent.remote, "-o", self.target,
                                    *self.lab.tools_pair.flags())
