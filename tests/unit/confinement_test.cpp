@@ -75,7 +75,7 @@ TEST_CASE("capabilities are told by their names") {
   CHECK(describe_capabilities(agent_capabilities()) == "chown, dac_override, fowner, kill, sys_ptrace");
 }
 
-TEST_CASE("what would be in force is found out without any harm", "[confines]") {
+TEST_CASE("what would be in force is found out without any harm", "[not-in-valgrind]") {
   Needs needs;
   needs.files = {{"/proc", static_cast<std::uint8_t>(Access::read)}};
   const Confinement all = foresee(needs);

@@ -181,7 +181,7 @@ TEST_CASE_METHOD(Fixture, "a placeholder dies with the mirror", "[placeholder]")
   ::close(pids[1]);
 }
 
-TEST_CASE_METHOD(Fixture, "a command line that is too long is an error", "[placeholder]") {
+TEST_CASE_METHOD(Fixture, "a command line that is too long is an error", "[placeholder][not-in-valgrind]") {
   constexpr std::size_t kMoreThanAnArgument = 1 << 20;
   const std::vector<std::string> too_long{std::string(kMoreThanAnArgument, 'x')};
   const Started started = loop.run(Placeholder::start(loop, image, "orders", too_long, "/tmp", [] {}));
