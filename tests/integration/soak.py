@@ -3,13 +3,16 @@
 
 import argparse
 import os
+import shutil
 import ssl
 import sys
+import tempfile
 import threading
 import time
 import traceback
 
 from harness import proc, wait
+from harness.certificates import Pair
 from harness.fake import FakeRuntime
 from harness.jobs import Jobs
 from harness.lab import Lab
@@ -60,9 +63,11 @@ class Soak:
         self.applications = [lab.orders("--seconds", "100000"), lab.orders("--seconds", "100000")]
         self.silent = Silent(lab)
         self.fake = FakeRuntime(lab, "--dump", "bytes:20000000")
-        self.agent = lab.agent(*FLAGS, "--log-level", "warn")
+        # Theirs alone: what is written in place may be read half written, which they get over.
+        self.agent_pair, self.mirror_pair = self.copied(lab.agent_pair), self.copied(lab.tools_pair)
+        self.agent = lab.agent(*FLAGS, "--log-level", "warn", pair=self.agent_pair)
         self.proxy = Proxy(lab)
-        self.mirror = lab.mirror(self.proxy.remote, flags=(*FLAGS, "--log-level", "warn"))
+        self.mirror = lab.mirror(self.proxy.remote, flags=(*FLAGS, "--log-level", "warn"), pair=self.mirror_pair)
         self.mirror.wait_for(*self.runtimes())
         names = ("--dns", "agent.test", "--ip", lab.far.address, "--ip", lab.far.address6)
         self.agent_pairs = [lab.authority.server(f"agent-{number}", *names) for number in range(3)]
@@ -71,6 +76,14 @@ class Soak:
                             for number in range(3)]
         self.client_hello = self._hello()
         self.silent.rest()
+
+    def copied(self, pair):
+        """The same certificate and key, in files of its own."""
+        directory = tempfile.mkdtemp(dir=self.lab.directory)
+        copy = Pair(directory, "copy", pair.ca)
+        shutil.copyfile(pair.cert, copy.cert)
+        shutil.copyfile(pair.key, copy.key)
+        return copy
 
     def context(self, protocols=()):
         """How a TLS client with a good certificate begins."""

@@ -184,7 +184,7 @@ class Jobs:
 
     def rotate(self):
         """Certificates and keys are replaced by others of the same names, in place, and the agent is told."""
-        rotated = ((self.lab.agent_pair, self.soak.agent_pairs), (self.lab.tools_pair, self.soak.tools_pairs))
+        rotated = ((self.soak.agent_pair, self.soak.agent_pairs), (self.soak.mirror_pair, self.soak.tools_pairs))
         for pair, others in rotated:
             other = self.random.choice(others)
             shutil.copyfile(other.cert, pair.cert)
