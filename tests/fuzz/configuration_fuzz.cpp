@@ -30,7 +30,8 @@ void check_addresses(const std::vector<Address>& addresses) {
 void check_file(const File& file) {
   check_addresses(file.listen);
   require(file.dump.max_bytes > 0 && file.dump.keep_free_bytes > 0, "a size is above zero");
-  for (const Milliseconds time : {file.rescan, file.limits.handshake_timeout, file.limits.first_message_timeout}) {
+  for (const Milliseconds time :
+       {file.rescan, file.limits.handshake_timeout, file.limits.first_message_timeout}) {
     require(time > Milliseconds(0), "a duration is above zero");
   }
   for (const auto& [name, remote] : file.remotes) {
