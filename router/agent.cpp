@@ -23,7 +23,7 @@ constexpr transport::Milliseconds kLinger{5000};
 constexpr transport::Milliseconds kUntilRest{2000};
 constexpr std::size_t kLingerRead = 1024;
 /// How long a runtime may take to stop a session, and a peer to hear that it is over.
-constexpr transport::Milliseconds kStopLimit{6000};
+constexpr transport::Milliseconds kStopLimit{4000};
 /// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
 /// through in order to be refused: a client that may open no more streams just waits.
 constexpr std::uint32_t kOtherStreams = 64;

@@ -65,7 +65,8 @@ Task<std::optional<ipc::SessionId>> answered_session(FdStream& runtime) {
 
 void TracingSessions::stop_all() {
   running_.for_each([this](transport::ListNode& node) {
-    const auto& session = static_cast<const TracingSession&>(node);
+    auto& session = static_cast<TracingSession&>(node);
+    session.told_ = true;
     stopping_.spawn(TracingSession::stop(*this, session.runtime_, session.id_));
   });
 }
@@ -76,6 +77,7 @@ TracingSession::TracingSession(TracingSessions& sessions, Runtime runtime, ipc::
 }
 
 Task<void> TracingSession::abandon(FdStream& stream) {
+  if (told_) co_return;
   ++sessions_.abandoned_;
   Task<void> discarding = discard(stream);
   discarding.start();

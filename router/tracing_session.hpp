@@ -60,6 +60,7 @@ class TracingSession final : private transport::ListNode {
   TracingSessions& sessions_;
   Runtime runtime_;
   ipc::SessionId id_;
+  bool told_ = false;  ///< The runtime has been told to stop it.
 };
 
 }  // namespace farport::router

@@ -11,11 +11,15 @@ HEAP_MIB = 300
 SLOW = "20mbit"
 
 
+# How long each side waits for the other to come back.
+GRACE = ("--grace", "1s")
+
+
 class Faults(Case):
     @classmethod
     def prepare(cls):
         cls.application = cls.lab.orders("--heap", str(HEAP_MIB))
-        cls.agent = cls.share(cls.lab.agent("--grace", "1s"))
+        cls.agent = cls.share(cls.lab.agent(*GRACE))
         cls.agent.wait_for(cls.application)
 
     def setUp(self):
@@ -23,7 +27,7 @@ class Faults(Case):
 
     def farport_dump(self, *flags):
         return self.lab.near.start(needs.farport(), "dump", self.agent.remote, "-o", self.target, *flags,
-                                   *self.lab.tools_pair.flags())
+                                   *GRACE, *self.lab.tools_pair.flags())
 
     def slow_down(self):
         """Makes the cable so slow that a dump takes its time."""
@@ -153,10 +157,10 @@ class Faults(Case):
         self.agent.wait_for(self.application)
 
     def test_the_agent_is_killed_and_the_next_one_cleans_up(self):
-        agent = self.lab.agent("--drain", "100ms", port=9001)
+        agent = self.lab.agent(*GRACE, port=9001)
         agent.wait_for(self.application)
         tool = self.lab.near.start(needs.farport(), "dump", agent.remote, "-o", self.target,
-                                   *self.lab.tools_pair.flags())
+                                   *GRACE, *self.lab.tools_pair.flags())
         self.wait_for_writing()
         agent.process.kill()
         self.assertEqual(tool.wait(), 1, tool.output())
@@ -166,10 +170,10 @@ class Faults(Case):
         self.assert_nothing_left()
 
     def test_the_agent_is_stopped(self):
-        agent = self.lab.agent(port=9001)
+        agent = self.lab.agent("--drain", "100ms", *GRACE, port=9001)
         agent.wait_for(self.application)
         tool = self.lab.near.start(needs.farport(), "dump", agent.remote, "-o", self.target,
-                                   *self.lab.tools_pair.flags())
+                                   *GRACE, *self.lab.tools_pair.flags())
         self.wait_for_writing()
         agent.stop()
         self.assertEqual(tool.wait(), 1, tool.output())
