@@ -22,6 +22,7 @@ json object_of(const router::MirrorRow& row) {
   object["local_pid"] = row.local_pid;
   object["socket"] = row.socket;
   object["connected"] = row.connected;
+  object["breaks"] = row.breaks;
   object["connections"] = row.active;
   if (row.dump) object["dump"] = json::parse(router::to_json(*row.dump));
   return object;

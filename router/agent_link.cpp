@@ -40,6 +40,7 @@ void AgentLink::lost(const Error& why) {
   const bool was_following = last_error_.empty();
   settle(why.message());
   if (!was_following) return;
+  ++breaks_;
   grace_.emplace(services_.loop, services_.times.grace, [this] {
     if (!connected()) mirrored_.clear();
     services_.on_change();

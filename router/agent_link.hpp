@@ -40,6 +40,8 @@ class AgentLink {
 
   [[nodiscard]] const std::string& address() const { return dialler_.address(); }
   [[nodiscard]] bool connected() const { return dialler_.session() != nullptr; }
+  /// How often its session has broken so far.
+  [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
   /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.
   [[nodiscard]] bool settled() const { return settled_; }
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
@@ -62,6 +64,7 @@ class AgentLink {
   AgentDialler dialler_;
   std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.
   bool settled_ = false;
+  std::uint64_t breaks_ = 0;
   std::string last_error_;
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
   std::set<std::string> listed_;  ///< Ids told of in this session: the others are gone once it is complete.

@@ -73,7 +73,7 @@ std::vector<MirrorRow> Mirror::rows() const {
   for (const auto& link : links_) {
     for (const MirroredRuntime* mirrored : link->runtimes()) {
       rows.push_back({mirrored->runtime(), link->address(), mirrored->local_pid(), mirrored->socket(),
-                      mirrored->active(), mirrored->dump(), link->connected()});
+                      mirrored->active(), mirrored->dump(), link->connected(), link->breaks()});
     }
   }
   return rows;

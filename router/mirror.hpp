@@ -34,6 +34,7 @@ struct MirrorRow {
   std::size_t active = 0;            ///< Open diagnostic connections.
   std::optional<DumpProgress> dump;  ///< That a tool waits for.
   bool connected = true;             ///< false while the session with the agent is being dialled again.
+  std::uint64_t breaks = 0;          ///< Of that session so far: some are too short to be seen.
 };
 
 /// The state of the link to one agent.

@@ -36,7 +36,14 @@ class Mirror:
     def states(self):
         """Whether its session was up, at each announcement of a runtime, the last one last."""
         events = (json.loads(line) for line in self.process.stdout().splitlines(keepends=True) if line.endswith("\n"))
-        return [event["runtime"]["connected"] for event in events if event["event"] != "removed"]
+        states, breaks = [], {}
+        for row in (event["runtime"] for event in events if event["event"] != "removed"):
+            # A break may be shorter than it takes to announce it.
+            if row["connected"] and row["breaks"] > breaks.get(row["id"], 0) and (not states or states[-1]):
+                states.append(False)
+            breaks[row["id"]] = row["breaks"]
+            states.append(row["connected"])
+        return states
 
     def wait_for_break(self, after=0, seconds=15.0):
         """Waits until its session is broken, in an announcement that came after the first `after`."""
