@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <span>
 
 #include <poll.h>
@@ -50,8 +51,8 @@ Task<std::optional<ipc::SessionId>> answered_session(FdStream& runtime) {
     co_await runtime.readable();
     const ssize_t seen = ::recv(runtime.fd(), answer.data(), answer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (seen == static_cast<ssize_t>(answer.size())) break;
-    // An end that came together with what is seen won't be told of again.
-    if (has_ended(runtime)) co_return std::nullopt;
+    // An end that came together with what is seen won't be told of again; a stream that was aborted has none.
+    if ((seen < 0 && errno != EAGAIN) || has_ended(runtime)) co_return std::nullopt;
     // An error is shorter than the answer that is waited for.
     const auto size = static_cast<std::size_t>(std::max<ssize_t>(seen, 0));
     if (!may_begin_session(std::span(answer).first(size))) co_return std::nullopt;
