@@ -63,7 +63,7 @@ class LeftRunning(Case):
         first.kill()
         with self.assertRaises(AssertionError):
             self.runtime.wait_until_free(2)
-        self.assertTrue(self.runtime.is_enabled())
+        self.assertTrue(self.runtime.has_session())
         self.assertTrue(second.running())
         second.kill()
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
@@ -122,27 +122,30 @@ class LeftRunning(Case):
 
     def test_an_agent_that_is_told_to_stop(self):
         tool = self.hold()
+        seen = len(self.mirror.states())
         # Nobody else reaches the runtime: the agent has done it before it ended.
         self.agent.process.send(15)
         self.assertEqual(self.agent.process.wait(30), 0, self.agent.process.output())
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
         tool.wait(10)
-        self.start_agent_again()
+        self.start_agent_again(seen)
 
     def test_an_agent_that_is_told_twice(self):
         tool = self.hold()
+        seen = len(self.mirror.states())
         self.agent.process.send(15)
         self.agent.process.wait_for_output("stopping")
         self.agent.process.send(15)
         self.agent.process.wait(AT_ONCE_SECONDS)
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
         tool.wait(10)
-        self.start_agent_again()
+        self.start_agent_again(seen)
 
-    def start_agent_again(self):
+    def start_agent_again(self, seen):
+        """Another agent in its place; the mirror is back once more than `seen` states tell of it."""
         type(self).agent = self.lab.agent(*self.flags)
         self.agent.wait_for(self.runtime)
-        self.mirror.wait_until_back(len(self.mirror.states()) - 1)
+        self.mirror.wait_until_back(seen)
 
 
 if __name__ == "__main__":

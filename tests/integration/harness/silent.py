@@ -22,7 +22,8 @@ class Silent:
         self._sockets_at_rest = None
 
     def is_enabled(self):
-        """Whether any session has the provider enabled."""
+        """Whether the provider was last told that a session has it enabled. .NET 10 tells it that it is disabled with
+        the first session that ends, even where another goes on."""
         changes = re.findall(r"^change \d+ (\w+)$", self.process.stdout(), re.MULTILINE)
         return bool(changes) and changes[-1] != "Disable"
 
