@@ -37,14 +37,6 @@ Refusal refusal(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
-Task<void> discard(transport::Stream& from) {
-  std::array<std::byte, 512> part{};
-  for (transport::IoStatus status = transport::IoStatus::ok; status == transport::IoStatus::ok;) {
-    const transport::Io io = co_await from.read(part);
-    status = io.status;
-  }
-}
-
 }  // namespace
 
 std::string random_token() {
@@ -109,8 +101,7 @@ Task<void> ResumableAnswer::look_after() {
 
 Task<void> ResumableAnswer::delivered() {
   if (!stream_.finishing()) co_return;
-  Task<void> discarding = discard(stream_);
-  discarding.start();
+  stream_.stop_reading();
   co_await stream_.gone();
 }
 

@@ -346,6 +346,11 @@ void Http2Session::gone_silent(Milliseconds limit) {
                       ETIMEDOUT});
 }
 
+void Http2Session::stop_request(Http2Stream& stream) {
+  nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, NGHTTP2_NO_ERROR);
+  loop_.at_turn_end(*this);
+}
+
 void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
   write_cancelled(stream);
   nghttp2_session_set_stream_user_data(session_.get(), stream.id_, nullptr);

@@ -83,6 +83,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void consumed(Http2Stream& stream, std::size_t bytes);
   void submit_response(Http2Stream& stream, int status_code, const HeaderFields& fields, bool body);
   void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value);
+  void stop_request(Http2Stream& stream);
   void forget(Http2Stream& stream, std::uint32_t error_code);
   [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const;
 

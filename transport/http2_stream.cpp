@@ -111,6 +111,12 @@ void Http2Stream::abort(Error why) {
   fail(std::move(why));
 }
 
+void Http2Stream::stop_reading() {
+  if (session_ == nullptr || inbound_ended_) return;
+  received_end();
+  session_->stop_request(*this);
+}
+
 void Http2Stream::received(std::span<const std::byte> bytes) {
   inbound_.insert(inbound_.end(), bytes.begin(), bytes.end());
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();

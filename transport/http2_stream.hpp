@@ -50,6 +50,10 @@ class Http2Stream final : public Stream, private ListNode {
   /// head(). Both must outlive the stream.
   void end_with(std::string_view name, std::string_view value) { trailer_ = {name, value}; }
 
+  /// On a server, for an answer that has been sent to its end: tells the peer that the rest of its request is
+  /// not wanted (RFC 9113 section 8.1). Both directions have then ended.
+  void stop_reading();
+
   /// How much of what was written the peer's reader has surely taken, in bytes: it has given credit for as
   /// much (RFC 9113 section 5.2). 0 once the stream has ended.
   [[nodiscard]] std::uint64_t acknowledged() const;

@@ -90,6 +90,7 @@ void ResumableStream::carrier_acknowledged() {
 void ResumableStream::turn_end() {
   look_after_carrier();
   send();
+  if (reading_stopped_ && finish_sent_ && carrier_ != nullptr) carrier_->stop_reading();
 }
 
 void ResumableStream::look_after_carrier() {
@@ -203,12 +204,9 @@ void ResumableStream::complete() {
   if (status != IoStatus::ok) return;
   sent_ += sending_;
   finish_sent_ = WriteOperation::finish;
-  if (!all_sent()) {
-    // Not here, in the middle of the session's sending.
-    loop().at_turn_end(*this);
-  } else if (write_ != nullptr) {
-    complete_write(IoStatus::ok);
-  }
+  // The rest not here, in the middle of the session's sending.
+  if (!all_sent() || reading_stopped_) loop().at_turn_end(*this);
+  if (all_sent() && write_ != nullptr) complete_write(IoStatus::ok);
 }
 
 void ResumableStream::cancel_write() {
@@ -223,6 +221,11 @@ void ResumableStream::complete_write(IoStatus result) {
 }
 
 // Ending.
+
+void ResumableStream::stop_reading() {
+  reading_stopped_ = true;
+  loop().at_turn_end(*this);
+}
 
 void ResumableStream::when_gone(Wake* wake) {
   if (wake != nullptr && over_) {

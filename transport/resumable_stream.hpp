@@ -42,6 +42,10 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   /// Whether our direction's end has been written, though perhaps not sent.
   [[nodiscard]] bool finishing() const { return finish_wanted_; }
 
+  /// On the side that answers: tells the peer, as soon as our direction has been sent to its end, that nothing
+  /// more is wanted of its own.
+  void stop_reading();
+
   /// Bytes that have come from the peer, whether they have been read or not. While there is no carrier.
   [[nodiscard]] std::uint64_t received() const { return received_; }
   /// The first byte that the peer may not have.
@@ -98,6 +102,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   bool write_pending_ = false;      ///< At the carrier.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
+  bool reading_stopped_ = false;
   WriteOperation* write_ = nullptr;
 
   std::vector<std::byte> inbound_;  ///< What lost carriers had received.

@@ -88,7 +88,7 @@ class Resume(Breaking):
             self.proxy.tell("reset")
             # As soon as the mirror is connected again, whatever it has got to say by then.
             wait.until(lambda: self.proxy.tell("reset"), "the mirror dials again", 20)
-            self.proxied.wait_for_break(before)
+            self.proxied.wait_until_back(before)
         exchange.wait_for_more()
         exchange.finish()
 

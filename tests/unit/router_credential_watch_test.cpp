@@ -28,7 +28,7 @@ struct Watched {
   TestCa other;
   TlsFiles files = ca.server("orders.example");
   std::ostringstream text;
-  Log log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
+  Log log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
   transport::Loop loop;
   std::unique_ptr<router::CredentialWatch> watch;
 

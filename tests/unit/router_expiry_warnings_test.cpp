@@ -18,7 +18,7 @@ constexpr std::time_t kDay = 24 * kHour;
 /// A log that can be read.
 struct Written {
   std::ostringstream text;
-  Log log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
+  Log log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
 
   Written() { log->set_pattern("%l %v"); }
   /// What was written since the last time.

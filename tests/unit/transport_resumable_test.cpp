@@ -151,3 +151,31 @@ TEST_CASE("no byte is lost or doubled, however often the connection breaks") {
   };
   loop.run(scenario());
 }
+
+TEST_CASE("an answer that wants no more of its request ends it, also after a break") {
+  Loop loop;
+  Ends ends(loop);
+  const std::string text = pattern(1'000'000);
+  const bool broken = GENERATE(false, true);
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    std::string back;
+    bool back_done = false;
+    ends.connect();
+    const IoStatus asked = co_await ends.asking.write(std::as_bytes(std::span("a request that does not end")));
+    CHECK(asked == IoStatus::ok);
+    ends.answering.stop_reading();
+    tasks.spawn(send(ends.buffers, ends.answering, text));
+    tasks.spawn(receive(ends.asking, back, back_done));
+    if (broken) {
+      for (int turn = 0; turn < 10; ++turn) co_await transport::next_turn(loop);
+      co_await ends.break_and_resume();
+    }
+    co_await ends.asking.gone();
+    co_await ends.answering.gone();
+    co_await tasks.idle();
+    CHECK((back == text));
+    CHECK_FALSE(ends.answering.waits());
+  };
+  loop.run(scenario());
+}
