@@ -1,4 +1,6 @@
 // What spdlog's headers only declare, compiled once instead of in every source.
+#include <mutex>
+
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/log_msg-inl.h>
@@ -14,8 +16,6 @@
 #include <spdlog/sinks/sink-inl.h>
 #include <spdlog/sinks/stdout_sinks-inl.h>
 #include <spdlog/spdlog-inl.h>
-
-#include <mutex>
 
 // Those without a lock: farport logs from one thread alone.
 template class spdlog::sinks::base_sink<spdlog::details::null_mutex>;

@@ -42,8 +42,8 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   /// Whether our direction's end has been written, though perhaps not sent.
   [[nodiscard]] bool finishing() const { return finish_wanted_; }
 
-  /// On the side that answers: tells the peer, as soon as our direction has been sent to its end, that nothing
-  /// more is wanted of its own.
+  /// On the side that answers: tells the peer, as soon as our direction has been sent to its end, that
+  /// nothing more is wanted of its own.
   void stop_reading();
 
   /// Bytes that have come from the peer, whether they have been read or not. While there is no carrier.

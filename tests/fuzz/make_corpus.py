@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the binary seeds of the fuzz targets: corpus/ipc_message, corpus/advertise and corpus/http2_session.
+"""Writes the binary seeds of the fuzz targets: corpus/ipc_message, corpus/advertise, corpus/http2_session
+and corpus/resumption.
 
 Run it after a change and commit what it writes. The seeds in corpus/configuration are written by hand.
 """
@@ -221,6 +222,36 @@ SESSIONS = {
     "client_no_more_streams": session(settings(streams=0), ways=CLIENT | SLOW_WRITES),
 }
 
+# The steps of resumption_fuzz.cpp, with the bytes that they take.
+BEGIN, RESUME, WRITE, FINISH, FORGET, DIAL, TURNS = range(7)
+WRONG_TOKEN, WRONG_NEXT, WRONG_RECEIVED, WRONG_FROM, SECOND_FROM, INSTANCE, WRONG_INSTANCE = (1 << bit for bit in range(7))
+BEGUN = bytes((BEGIN, 1, 200, TURNS, 5))
+LONG_BREAK, OTHER_CALLER = bytes((DIAL, 0, TURNS, 3)), bytes((DIAL, 2, TURNS, 3))
+RESUMED = bytes((RESUME, 0, 0, TURNS, 15))
+
+
+def words(text):
+    """What Input::text() reads as this."""
+    return bytes((len(text), *(ord(letter) - ord("!") for letter in text)))
+
+
+RESUMPTIONS = {
+    "whole": BEGUN + bytes((WRITE, 0, 50, FINISH, 0, 10, TURNS, 15, TURNS, 15)),
+    "resumed": BEGUN + (LONG_BREAK + RESUMED) * 3 + bytes((FINISH, 0, 10, TURNS, 15)),
+    "resumed_while_it_runs": BEGUN + RESUMED * 3,
+    "resumed_by_another": BEGUN + OTHER_CALLER + RESUMED + LONG_BREAK + RESUMED,
+    "wrong_places": BEGUN + LONG_BREAK + bytes((RESUME, 0, WRONG_RECEIVED, 200, 200, TURNS, 9)) + RESUMED
+        + LONG_BREAK + bytes((RESUME, 0, WRONG_FROM, 1, 1, TURNS, 9)) + RESUMED,
+    "earlier_place": BEGUN + bytes((TURNS, 15)) + LONG_BREAK + bytes((RESUME, 0, WRONG_RECEIVED, 1, 1, TURNS, 9)),
+    "wrong_words": BEGUN + LONG_BREAK + bytes((RESUME, 0, WRONG_TOKEN)) + words("f" * 32)
+        + bytes((RESUME, 0, WRONG_NEXT)) + words("-1") + bytes((RESUME, 0, SECOND_FROM)) + words("99999999999999999999")
+        + bytes((RESUME, 0, WRONG_INSTANCE)) + words("0" * 32) + bytes((RESUME, 0, INSTANCE, TURNS, 9)),
+    "same_token_twice": bytes((BEGIN, 0)) + words("a" * 32) + bytes((9, BEGIN, 0)) + words("a" * 32) + bytes((9, TURNS, 9)),
+    "forgotten": BEGUN + bytes((FORGET, 0, 1, TURNS, 9)) + RESUMED + BEGUN + LONG_BREAK + bytes((FORGET, 1, 1)) + RESUMED,
+    "many": BEGUN * 20 + LONG_BREAK + b"".join(bytes((RESUME, number, 0)) for number in range(16)) + bytes((TURNS, 15)),
+    "writes_over_breaks": BEGUN + (bytes((WRITE, 0, 255, TURNS, 1)) + LONG_BREAK + RESUMED) * 4 + bytes((FINISH, 0, 1, TURNS, 9)),
+}
+
 
 def write(directory, seeds):
     (CORPUS / directory).mkdir(exist_ok=True)
@@ -232,3 +263,4 @@ if __name__ == "__main__":
     write("ipc_message", COMMANDS | ANSWERS | BROKEN)
     write("advertise", ADVERTISES)
     write("http2_session", SESSIONS)
+    write("resumption", RESUMPTIONS)

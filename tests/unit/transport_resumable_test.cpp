@@ -162,7 +162,8 @@ TEST_CASE("an answer that wants no more of its request ends it, also after a bre
     std::string back;
     bool back_done = false;
     ends.connect();
-    const IoStatus asked = co_await ends.asking.write(std::as_bytes(std::span("a request that does not end")));
+    const IoStatus asked =
+        co_await ends.asking.write(std::as_bytes(std::span("a request that does not end")));
     CHECK(asked == IoStatus::ok);
     ends.answering.stop_reading();
     tasks.spawn(send(ends.buffers, ends.answering, text));
