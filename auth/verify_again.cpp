@@ -90,8 +90,8 @@ std::time_t valid_until(const SSL* ssl) {
   return first_end(SSL_get0_verified_chain(ssl));
 }
 
-bool is_distrust(const Error& error) {
-  return error.code == EKEYREVOKED || error.code == EKEYEXPIRED || error.code == EKEYREJECTED;
+bool may_return(const Error& distrust) {
+  return distrust.code != EKEYREVOKED;
 }
 
 }  // namespace farport::auth

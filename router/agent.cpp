@@ -311,7 +311,7 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
                                     requests.spawn(answer(*api, idle, std::move(request)));
                                   });
   used = &session;
-  std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
+  std::function<void(const Error&)> end = [&session](const Error& why) { end_distrusted(session, why); };
   const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
   std::function<void()> drain = [&session] { session.drain(); };
   std::function<void()> stop = [&session] {

@@ -95,7 +95,7 @@ Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
     ~Known() { all.erase(held); }
   } const known{held_, *held_.insert(held.get()).first};
   AgentSession& session = *held->session;
-  std::function<void(const Error&)> end = [&session](const Error& why) { session.abort(why); };
+  std::function<void(const Error&)> end = [&session](const Error& why) { session.distrust(why); };
   const VerifiedPeer peer(credentials_.peers(), session.ssl(), std::move(end));
   held->why = co_await session.run();
   held->over.set();

@@ -8,6 +8,7 @@
 
 #include "auth/openssl.hpp"
 #include "router/registry.hpp"
+#include "router/verified_peers.hpp"
 #include "transport/address.hpp"
 #include "transport/http2_session.hpp"
 #include "transport/tls_stream.hpp"
@@ -34,6 +35,8 @@ class AgentSession {
   std::unique_ptr<transport::Http2Stream> request(std::string_view method, std::string_view path, bool body,
                                                   const transport::HeaderFields& fields = {});
   void abort(const Error& why) { http_.abort(why); }
+  /// Ends the session with an agent that isn't trusted any more.
+  void distrust(const Error& why) { end_distrusted(http_, why); }
   /// Ends the session in good order: run() passes when the agent knows, or soon.
   void leave() { http_.leave(); }
   /// Set when the agent wants no more requests in this session.

@@ -35,6 +35,14 @@ VerifiedPeer::VerifiedPeer(VerifiedPeers& peers, SSL* ssl, std::function<void(co
   if (SSL_get_SSL_CTX(ssl) != peers_.credentials_->context()) verify();
 }
 
+void end_distrusted(transport::Http2Session& session, const Error& why) {
+  if (auth::may_return(why)) {
+    session.lower().abort(why);
+  } else {
+    session.abort(why);
+  }
+}
+
 void VerifiedPeer::verify() {
   const Result<std::time_t> verified = auth::verify_again(ssl_, *peers_.credentials_);
   if (verified) {

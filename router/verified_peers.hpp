@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "auth/verify_again.hpp"
+#include "transport/http2_session.hpp"
 #include "transport/loop.hpp"
 
 namespace farport::router {
@@ -54,5 +55,9 @@ class VerifiedPeer final : private transport::ListNode {
   std::time_t until_;
   std::optional<Error> ended_;
 };
+
+/// Ends a session for a VerifiedPeer. To the peer it looks broken where it may return, so that what runs in
+/// it waits for the session that comes with the certificate after a rotation.
+void end_distrusted(transport::Http2Session& session, const Error& why);
 
 }  // namespace farport::router

@@ -12,6 +12,8 @@ from harness.certificates import Authority
 from harness.reloading import SILENT, ReloadCase
 from harness.secret import write
 
+# What a removed CA has cut off waits for so long.
+SHORT_GRACE = ("--grace", "3s")
 STAYS = "what was read before stays in use"
 
 
@@ -128,8 +130,8 @@ class AgentTrust(ReloadCase):
     def test_a_removed_ca_ends_its_sessions_and_no_others(self):
         secret = self.secret(self.lab.far, self.files(self.lab.agent_pair, self.lab.agent_pair, self.other_agent_pair))
         audit = os.path.join(self.lab.new_directory(self.lab.far, "audit"), "audit.jsonl")
-        agent = self.start_agent(secret.pair(), "--audit", audit)
-        leaving, leaving_row = self.start_mirror(self.lab.tools_pair)
+        agent = self.start_agent(secret.pair(), "--audit", audit, *SHORT_GRACE)
+        leaving, leaving_row = self.start_mirror(self.lab.tools_pair, flags=SHORT_GRACE)
         staying, staying_row = self.start_mirror(self.trusting(self.other_tools_pair, self.lab.agent_pair))
         cut_off = self.hold(leaving_row)
         trace, file = self.start_trace(staying_row)
@@ -218,9 +220,9 @@ class AgentTrust(ReloadCase):
 
     def test_a_certificate_that_expires_ends_its_session(self):
         short = self.lab.authority.with_dates("short", -1, 12 / 86400)
-        agent = self.start_agent(self.lab.agent_pair, allow=("--allow-all=admin",))
+        agent = self.start_agent(self.lab.agent_pair, *SHORT_GRACE, allow=("--allow-all=admin",))
         staying, staying_row = self.start_mirror(self.lab.tools_pair)
-        _, row = self.start_mirror(short)
+        _, row = self.start_mirror(short, flags=SHORT_GRACE)
         cut_off = self.hold(row)
         wait.until(lambda: "ended the session of CN=short" in agent.log(), agent.log, 40)
         self.assertIn("its certificate expired on", agent.log())
@@ -248,6 +250,23 @@ class MirrorFiles(ReloadCase):
         self.assert_whole(trace, file)
         self.assertNotIn("dialling again", mirror.process.stderr())
         self.assertIn("our certificate CN=next-tools", mirror.process.stderr())
+
+    def test_a_trace_goes_on_while_both_sides_get_another_ca(self):
+        far = self.secret(self.lab.far, self.files(self.lab.agent_pair))
+        near = self.secret(self.lab.near, self.files(self.lab.tools_pair))
+        agent = self.start_agent(far.pair())
+        mirror, row = self.start_mirror(near.pair())
+        trace, file = self.start_trace(row)
+        near.put(self.files(self.other_tools_pair))
+        self.wait_until_read(mirror.process)
+        far.put(self.files(self.other_agent_pair))
+        self.wait_until_read(agent.process)
+        wait.until(lambda: mirror.rows() and mirror.rows()[0]["connected"], mirror.process.output)
+        both = self.trusting(self.lab.tools_pair, self.lab.agent_pair, self.other_agent_pair)
+        self.assert_refused(both, "did not accept")
+        self.assert_answers(row)
+        self.assert_whole(trace, file)
+        self.assertGreater(mirror.rows()[0]["breaks"], 0)
 
     def test_no_event_is_lost_while_certificates_rotate(self):
         far = self.secret(self.lab.far, self.files(self.lab.agent_pair))
@@ -284,7 +303,7 @@ class MirrorFiles(ReloadCase):
     def test_an_agent_of_a_removed_ca_is_left_and_found_again(self):
         near = self.secret(self.lab.near, self.files(self.lab.tools_pair))
         self.start_agent(self.lab.agent_pair)
-        mirror, row = self.start_mirror(near.pair())
+        mirror, row = self.start_mirror(near.pair(), flags=SHORT_GRACE)
         cut_off = self.hold(row)
         near.put(self.files(self.lab.tools_pair, self.other_agent_pair))
         mirror.process.wait_for_output("is no longer trusted")
