@@ -16,6 +16,9 @@ namespace {
 constexpr const char* kCipherSuites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
+/// Four full records, so that a busy stream costs one read(2) for four of them.
+constexpr std::size_t kReadAhead = 4 * (std::size_t{SSL3_RT_MAX_PLAIN_LENGTH} + 32);
+
 /// ALPN's list form (RFC 7301 section 3.1): a length, then the name.
 constexpr std::array<unsigned char, 3> kAlpnH2 = {2, 'h', '2'};
 
@@ -79,6 +82,7 @@ Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_read_ahead(context.get(), 1);
+  SSL_CTX_set_default_read_buffer_len(context.get(), kReadAhead);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | (server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                      nullptr);
   if (auto used = use_credentials(context.get(), files, side); !used) return tl::unexpected(used.error());

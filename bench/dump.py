@@ -30,7 +30,7 @@ class WithDumps(FarportUnaudited):
         return [*super().rules(), "--dump-directory", str(self.dumps)]
 
     def dump_command(self, target: Path) -> list[str]:
-        return [str(self.setting.farport), "dump", f"127.0.0.1:{self.port}/bench", "-o", str(target), *self._tls("tool")]
+        return [str(self.setting.farport), "dump", f"{self.setting.host}:{self.port}/bench", "-o", str(target), *self._tls("tool")]
 
 
 def seconds_to_send(peer: WithDumps, target: Path) -> float:

@@ -153,6 +153,19 @@ Throughput run_stream(const std::string& path, Seconds duration, std::size_t cou
   return result;
 }
 
+Throughput run_whole(const std::string& path) {
+  const auto start = Clock::now();
+  const Connection connection(path);
+  connection.send(collect_tracing_command());
+  connection.receive_ok();
+  Throughput result;
+  std::vector<std::byte> buffer(kReadSize);
+  while (const std::size_t got = connection.read(buffer)) result.amount += got;
+  result.seconds = since(start);
+  result.all = result.amount;
+  return result;
+}
+
 Latencies run_beside(const std::string& path, Seconds duration) {
   Reader reader(path);
   std::this_thread::sleep_for(kWarmUp);

@@ -34,6 +34,8 @@ struct Throughput {
 [[nodiscard]] Throughput run_rate(const std::string& path, Seconds duration, std::size_t concurrency);
 /// `count` sessions at once, each read as fast as it comes. Measures from when all of them flow.
 [[nodiscard]] Throughput run_stream(const std::string& path, Seconds duration, std::size_t count);
+/// One session, read from its beginning to its end.
+[[nodiscard]] Throughput run_whole(const std::string& path);
 /// One command after the other, while one session is read as fast as it comes.
 [[nodiscard]] Latencies run_beside(const std::string& path, Seconds duration);
 

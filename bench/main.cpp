@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "floor.hpp"
 #include "load.hpp"
 
 namespace farport::bench {
@@ -14,7 +15,9 @@ constexpr const char* kUsage =
     "usage: farport_bench SOCKET latency COUNT [SECONDS]       commands one by one\n"
     "       farport_bench SOCKET rate SECONDS [CONCURRENCY]    commands, 16 at once\n"
     "       farport_bench SOCKET stream SECONDS [COUNT]        sessions' streams\n"
-    "       farport_bench SOCKET beside SECONDS                commands beside one stream";
+    "       farport_bench SOCKET beside SECONDS                commands beside one stream\n"
+    "       farport_bench SOCKET whole 0                       one session to its end\n"
+    "       farport_bench SOCKET floor SECONDS                 one stream, encrypted and written to TCP here";
 
 void print(const Latencies& latencies) {
   std::printf("{\"commands\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", latencies.microseconds.size(),
@@ -41,6 +44,15 @@ void run(const std::vector<std::string>& arguments) {
                 stream.per_second() / (1 << 20));
   } else if (load == "beside") {
     print(run_beside(path, duration));
+  } else if (load == "whole") {
+    const Throughput whole = run_whole(path);
+    std::printf("{\"bytes\": %llu, \"seconds\": %.3f}\n", static_cast<unsigned long long>(whole.all),
+                whole.seconds);
+  } else if (load == "floor") {
+    const Floor floor = run_floor(path, duration);
+    std::printf("{\"bytes\": %llu, \"mib_per_second\": %.1f, \"cpu_seconds\": %.4f}\n",
+                static_cast<unsigned long long>(floor.stream.all), floor.stream.per_second() / (1 << 20),
+                floor.cpu_seconds);
   } else {
     throw std::invalid_argument(kUsage);
   }

@@ -82,6 +82,11 @@ class Bench:
         time.sleep(0.2)  # Connections under way end.
         return result, cpu_seconds(peer.agent.pid) - before
 
+    def floor(self, peer) -> dict[str, float]:
+        """What a stream costs at least: read, encrypted and written to TCP, by one process."""
+        found = self.load(peer, "floor", self.plan.seconds)
+        return {"mib": found["mib_per_second"], "cpu_per_gib": found["cpu_seconds"] / (found["bytes"] / GIB)}
+
     def round(self, peer) -> dict[str, float]:
         plan = self.plan
         latency = self.load(peer, "latency", plan.commands, plan.command_seconds)

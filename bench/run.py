@@ -16,6 +16,7 @@ import measure
 import peers
 import report
 from peers.base import Peer, Setting, wait_until
+from peers.direct import Direct
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,10 +32,10 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def make_certificates(farport: Path, directory: Path) -> None:
+def make_certificates(farport: Path, directory: Path, host: str = "127.0.0.1") -> None:
     for arguments in (
         ["init", directory],
-        ["server", directory, "--name", "agent", "--dns", "agent", "--ip", "127.0.0.1"],
+        ["server", directory, "--name", "agent", "--dns", "agent", "--ip", host],
         ["client", directory, "--name", "tool"],
     ):
         subprocess.run([farport, "certs", *arguments], check=True, stdout=subprocess.DEVNULL)
@@ -55,10 +56,15 @@ def weigh_at_rest(kind: type[Peer], setting: Setting) -> float:
 
 def run_rounds(bench: measure.Bench, all_peers: list[Peer]) -> dict[str, list[dict[str, float]]]:
     rounds: dict[str, list[dict[str, float]]] = {peer.name: [] for peer in all_peers}
+    direct = next((peer for peer in all_peers if peer.name == Direct.name), None)
+    if direct:
+        rounds[report.FLOOR] = []
     for number in range(bench.plan.rounds):
         for peer in all_peers:
             print(f"round {number + 1} of {bench.plan.rounds}: {peer.name}", file=sys.stderr)
             rounds[peer.name].append(bench.round(peer))
+        if direct:
+            rounds[report.FLOOR].append(bench.floor(direct))
     return rounds
 
 
@@ -97,7 +103,7 @@ def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
         runtime.terminate()
         runtime.wait()
     results = {
-        name: {**report.medians(each), "pss": pss[name], "pss_after": after.get(name, 0)}
+        name: {**report.medians(each), "pss": pss.get(name, 0), "pss_after": after.get(name, 0)}
         for name, each in rounds.items()
     }
     versions = [f"{peer.version(peer.setting)}{f' ({peer.note})' if peer.note else ''}" for peer in running]

@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
-#include "cli/session_times.hpp"
+#include "cli/session_options.hpp"
 #include "transport/signals.hpp"
 #include "transport/timer.hpp"
 #include "transport/unique_fd.hpp"
@@ -56,7 +56,7 @@ int connect(const config::ConnectSettings& settings) {
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir};
-  mirror_settings.times = session_times(settings.session);
+  mirror_settings.session = session_options(settings.session);
   for (const config::NamedSocket& socket : settings.sockets) {
     mirror_settings.sockets.push_back({socket.name, socket.path});
   }

@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/remotes.hpp"
-#include "cli/session_times.hpp"
+#include "cli/session_options.hpp"
 #include "router/dump_receiver.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/signals.hpp"
@@ -116,7 +116,7 @@ Task<Result<std::string>> take(Taking& taking) {
   const router::AgentDialler::Target at{target->address, name};
   taking.credentials.emplace(taking.loop, taking.log, taking.agent.credentials);
   taking.dialler.emplace(taking.loop, taking.log, at, *taking.credentials,
-                         session_times(taking.settings.session));
+                         session_options(taking.settings.session));
   router::AgentDialler::OnEnd on_end = [&taking](const Error& why) { taking.bar.interrupted(why.message()); };
   taking.dialling = taking.dialler->run(learn_instance, std::move(on_end));
   taking.dialling.start();

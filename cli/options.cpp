@@ -123,6 +123,11 @@ void add_session_flags(CLI::App* command, config::Flags& flags) {
   add_value(command, "--ping-timeout", flags.ping_timeout,
             "How long it may be silent then, before the session is broken [FARPORT_PING_TIMEOUT; 5s]",
             "DURATION");
+  add_value(
+      command, "--compression", flags.compression,
+      "Compress traces and dumps: auto (traces while the network is what they wait for), always or never "
+      "[FARPORT_COMPRESSION; auto]",
+      "WAY");
 }
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {

@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/private_directory.hpp"
 #include "cli/remotes.hpp"
-#include "cli/session_times.hpp"
+#include "cli/session_options.hpp"
 #include "cli/tool_arguments.hpp"
 #include "cli/tool_process.hpp"
 #include "transport/signals.hpp"
@@ -151,7 +151,7 @@ int run(const config::RunSettings& settings) {
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), (*directory)->path()};
   mirror_settings.tools = std::move(*tools);
-  mirror_settings.times = session_times(settings.session);
+  mirror_settings.session = session_options(settings.session);
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
   const Result<int> code = loop.run(run_tool(loop, mirror, **directory, settings.tool, targets));
   loop.run(mirror.leave());

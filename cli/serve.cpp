@@ -5,7 +5,7 @@
 #include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
-#include "cli/session_times.hpp"
+#include "cli/session_options.hpp"
 #include "router/agent.hpp"
 #include "transport/signals.hpp"
 
@@ -68,7 +68,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   agent.dial_in = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;
   agent.limits = limit_settings(settings.limits);
-  agent.session = session_times(settings.session);
+  agent.session = session_options(settings.session);
   agent.drain_limit = settings.drain;
   return agent;
 }

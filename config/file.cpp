@@ -103,6 +103,10 @@ const Schema<File>& session_schema() {
        [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_interval); }},
       {"ping_timeout",
        [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_timeout); }},
+      {"compression",
+       [](Reader& r, const toml::node& n, File& f) {
+         r.choice(n, f.session.compression, {"auto", "always", "never"});
+       }},
       {"drain", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.drain); }},
   };
   return schema;

@@ -62,6 +62,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.grace, "FARPORT_GRACE");
   one(flags.ping_interval, "FARPORT_PING_INTERVAL");
   one(flags.ping_timeout, "FARPORT_PING_TIMEOUT");
+  one(flags.compression, "FARPORT_COMPRESSION");
   one(flags.drain, "FARPORT_DRAIN");
   one(flags.user, "FARPORT_USER");
   one(flags.confine, "FARPORT_CONFINE");

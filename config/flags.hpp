@@ -39,6 +39,7 @@ struct Flags {
   std::optional<std::string> grace;
   std::optional<std::string> ping_interval;
   std::optional<std::string> ping_timeout;
+  std::optional<std::string> compression;
   std::optional<std::string> drain;
 
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.

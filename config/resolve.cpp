@@ -72,6 +72,7 @@ class Resolver {
     take_duration(flags_.grace, session.grace);
     take_duration(flags_.ping_interval, session.ping_interval);
     take_duration(flags_.ping_timeout, session.ping_timeout);
+    if (flags_.compression) session.compression = parsed(*flags_.compression, parse_compression).value_or("");
     return session;
   }
 

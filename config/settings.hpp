@@ -44,11 +44,12 @@ struct NamedSocket {
   bool operator==(const NamedSocket&) const = default;
 };
 
-/// When a session counts as broken, and what becomes of it then.
+/// When a session counts as broken, what becomes of it then, and how bytes are sent in it.
 struct SessionSettings {
   Milliseconds grace{30'000};         ///< How long diagnostic connections wait for the next one.
   Milliseconds ping_interval{5'000};  ///< How often to ask whether the other side is there.
   Milliseconds ping_timeout{5'000};   ///< How long it may take to say anything.
+  std::string compression = "auto";   ///< Of traces and dumps: auto, always or never.
 };
 
 /// How dumps are taken.

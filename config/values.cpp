@@ -131,6 +131,11 @@ Result<std::string> parse_confinement(std::string_view text) {
   return fail("confine the agent as", text, "there is no such way", "write auto, required or off");
 }
 
+Result<std::string> parse_compression(std::string_view text) {
+  if (text == "auto" || text == "always" || text == "never") return std::string(text);
+  return fail("compress traces and dumps", text, "there is no such way", "write auto, always or never");
+}
+
 std::string nearest(std::string_view wrong, const std::vector<std::string>& words) {
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(wrong, a) < distance(wrong, b);

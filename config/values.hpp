@@ -42,6 +42,9 @@ struct WithRole {
 /// How the agent confines itself: "auto", "required" or "off".
 [[nodiscard]] Result<std::string> parse_confinement(std::string_view text);
 
+/// When traces and dumps are compressed: "auto", "always" or "never".
+[[nodiscard]] Result<std::string> parse_compression(std::string_view text);
+
 /// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
 

@@ -7,54 +7,23 @@
 #include "ipc/error.hpp"
 #include "router/credential_metrics.hpp"
 #include "router/http_status.hpp"
+#include "router/raw_end.hpp"
 #include "router/refused.hpp"
 
 namespace farport::router {
 
-using transport::IoStatus;
 using transport::Task;
 using transport::TlsStream;
 
 namespace {
 
-/// How long a raw peer may take to close after it has been told everything.
-constexpr transport::Milliseconds kLinger{5000};
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
-constexpr std::size_t kLingerRead = 1024;
 /// How long a runtime may take to stop a session, and a peer to hear that it is over.
 constexpr transport::Milliseconds kStopLimit{4000};
 /// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
 /// through in order to be refused: a client that may open no more streams just waits.
 constexpr std::uint32_t kOtherStreams = 64;
-
-/// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
-Task<void> linger(transport::Stream& stream) {
-  const transport::Deadline limit(stream.loop(), kLinger, [&stream] {
-    stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
-  });
-  std::vector<std::byte> ignored(kLingerRead);
-  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
-    const transport::Io io = co_await stream.read(ignored);
-    status = io.status;
-  }
-}
-
-/// A diagnostic connection that is a TLS or TCP connection by itself.
-class RawEnd final : public ToolEnd {
- public:
-  explicit RawEnd(transport::Stream& stream) : stream_(stream) {}
-  [[nodiscard]] transport::Stream& stream() override { return stream_; }
-  void accept() override {}
-  Task<void> refuse(Refusal refusal) override {
-    const ipc::Bytes answer = ipc::encode_error(refusal.hresult);
-    const IoStatus written = co_await stream_.write(answer);
-    if (written == IoStatus::ok) std::ignore = co_await stream_.finish();
-  }
-
- private:
-  transport::Stream& stream_;
-};
 
 /// Answers a request, and says meanwhile that its session is in use.
 Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
@@ -87,10 +56,23 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       handshakes_(settings_.limits.handshakes),
       budget_(settings_.limits.buffered_bytes),
       complaints_(loop, log_),
-      services_{loop,        log_,     policy_,     registry_,
-                suspended_,  buffers_, *audit_,     dumps_,
-                resumption_, tracing_, limits_,     metrics_,
-                handshakes_, budget_,  complaints_, std::chrono::steady_clock::now()},
+      services_{loop,
+                log_,
+                policy_,
+                registry_,
+                suspended_,
+                buffers_,
+                *audit_,
+                dumps_,
+                resumption_,
+                tracing_,
+                limits_,
+                metrics_,
+                handshakes_,
+                budget_,
+                complaints_,
+                settings_.session.compression,
+                std::chrono::steady_clock::now()},
       stopped_(loop),
       tasks_(loop),
       accepting_(loop),

@@ -13,7 +13,7 @@
 #include "router/discovery.hpp"
 #include "router/idle_watch.hpp"
 #include "router/live_connections.hpp"
-#include "router/session_times.hpp"
+#include "router/session_options.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
@@ -29,7 +29,7 @@ struct AgentSettings {
   std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
   std::optional<transport::Milliseconds> resume_after;
   LimitSettings limits;
-  SessionTimes session;
+  SessionOptions session;
   transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
 };
 

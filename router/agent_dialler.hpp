@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "router/agent_session.hpp"
 #include "router/credential_watch.hpp"
-#include "router/session_times.hpp"
+#include "router/session_options.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
@@ -24,7 +24,7 @@ class AgentDialler {
   };
 
   AgentDialler(transport::Loop& loop, Log log, Target target, CredentialWatch& credentials,
-               SessionTimes times);
+               SessionOptions options);
   AgentDialler(const AgentDialler&) = delete;
   AgentDialler& operator=(const AgentDialler&) = delete;
   ~AgentDialler();
@@ -48,7 +48,7 @@ class AgentDialler {
 
   [[nodiscard]] const std::string& address() const { return address_text_; }
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
-  [[nodiscard]] const SessionTimes& times() const { return times_; }
+  [[nodiscard]] const SessionOptions& options() const { return options_; }
 
  private:
   struct Held;
@@ -61,7 +61,7 @@ class AgentDialler {
   Target target_;
   std::string address_text_;
   CredentialWatch& credentials_;
-  SessionTimes times_;
+  SessionOptions options_;
   std::shared_ptr<AgentSession> session_;
   bool answered_ = false;  ///< In the last session.
   transport::Condition session_changed_;

@@ -24,7 +24,7 @@ AgentLink::AgentLink(MirrorServices& services, MirrorChoice choice, AgentDialler
                      CredentialWatch& credentials)
     : services_(services),
       choice_(std::move(choice)),
-      dialler_(services.loop, services.log, std::move(target), credentials, services.times),
+      dialler_(services.loop, services.log, std::move(target), credentials, services.session),
       tasks_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
@@ -41,7 +41,7 @@ void AgentLink::lost(const Error& why) {
   settle(why.message());
   if (!was_following) return;
   ++breaks_;
-  grace_.emplace(services_.loop, services_.times.grace, [this] {
+  grace_.emplace(services_.loop, services_.session.grace, [this] {
     if (!connected()) mirrored_.clear();
     services_.on_change();
   });

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "router/access_json.hpp"
+#include "router/content_encoding.hpp"
 #include "router/http_status.hpp"
 #include "router/metrics_text.hpp"
 #include "router/refused.hpp"
@@ -23,8 +24,10 @@ constexpr const char* kJson = "application/json";
 
 /// The head of an answer whose body follows bit by bit. A function of its own: GCC 12 destroys the elements
 /// of an initializer list twice in a coroutine.
-void begin_answer(Answer& answer, const char* content_type) {
-  answer.begin(http_status::kOk, {{"content-type", content_type}}, true);
+void begin_bytes(Answer& answer, bool as_zstd) {
+  transport::HeaderFields fields{{"content-type", "application/octet-stream"}};
+  if (as_zstd) fields.emplace_back("content-encoding", "zstd");
+  answer.begin(http_status::kOk, fields, true);
 }
 
 /// The head of a list of runtimes also tells which agent this is.
@@ -39,7 +42,8 @@ class RequestEnd final : public ToolEnd {
  public:
   explicit RequestEnd(Answer& answer) : answer_(answer) {}
   [[nodiscard]] transport::Stream& stream() override { return answer_.stream(); }
-  void accept() override { begin_answer(answer_, "application/octet-stream"); }
+  [[nodiscard]] bool takes_zstd() const override { return accepts_zstd(answer_.request()); }
+  void accept(bool as_zstd) override { begin_bytes(answer_, as_zstd); }
   Task<void> refuse(Refusal refusal) override { return answer_refused(answer_, std::move(refusal)); }
 
  private:

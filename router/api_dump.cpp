@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "router/api.hpp"
+#include "router/content_encoding.hpp"
 #include "router/dump_json.hpp"
 #include "router/dump_sender.hpp"
 #include "router/http_status.hpp"
@@ -43,10 +44,6 @@ Refusal refusal_of(const Error& error) {
   const std::uint32_t hresult =
       error.code < 0 ? static_cast<std::uint32_t>(error.code) : std::uint32_t{ipc::hresult::kFail};
   return {error.code == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
-}
-
-bool accepts_zstd(const transport::MessageHead& head) {
-  return head.field("accept-encoding").find("zstd") != std::string_view::npos;
 }
 
 /// The head of an answer that is a dump.
@@ -142,7 +139,7 @@ Task<std::optional<Refusal>> Api::take_dump(Answer& answer, Route route, Runtime
   if (!dump) co_return refusal_of(dump.error());
   DumpProgress& progress = (*job)->progress();
   progress.phase = DumpProgress::Phase::sending;
-  const bool compress = accepts_zstd(answer.request());
+  const bool compress = services_.compression != Compression::never && accepts_zstd(answer.request());
   begin_dump(answer, runtime, dump->size, compress);
   std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
     progress.sent = sent;

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "router/command_arguments.hpp"
+#include "router/compressing_stream.hpp"
 #include "router/http_status.hpp"
 #include "router/relay.hpp"
 #include "transport/timer.hpp"
@@ -151,9 +152,13 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   const auto session = co_await until_answered(tool.stream(), **opened, starts_session);
   std::optional<TracingSession> tracing;
   if (session) tracing.emplace(services.tracing, *runtime, *session);
-  tool.accept();
-  const RelayOutcome outcome =
-      co_await relay(tool.stream(), **opened, services.buffers, &carried.relay.bytes);
+  std::optional<CompressingStream> compressing;
+  if (session && services.compression != Compression::never && tool.takes_zstd()) {
+    compressing.emplace(tool.stream(), services.compression);
+  }
+  tool.accept(compressing.has_value());
+  transport::Stream& to_tool = compressing ? *compressing : tool.stream();
+  const RelayOutcome outcome = co_await relay(to_tool, **opened, services.buffers, &carried.relay.bytes);
   if (tracing && !outcome.runtime_ended) co_await tracing->abandon(**opened);
   tracing.reset();
   opened->reset();

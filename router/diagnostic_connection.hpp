@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "router/audit.hpp"
 #include "router/complaints.hpp"
+#include "router/compression_choice.hpp"
 #include "router/dump.hpp"
 #include "router/gate.hpp"
 #include "router/handshakes.hpp"
@@ -38,6 +39,7 @@ struct AgentServices {
   Handshakes& handshakes;
   transport::BufferBudget& budget;
   Complaints& complaints;
+  Compression compression;
   std::chrono::steady_clock::time_point started;
 };
 
@@ -45,8 +47,10 @@ struct AgentServices {
 class ToolEnd {
  public:
   [[nodiscard]] virtual transport::Stream& stream() = 0;
-  /// The runtime has answered: what is written to the stream from now on is its.
-  virtual void accept() = 0;
+  /// Whether it would take what is sent to it as zstd.
+  [[nodiscard]] virtual bool takes_zstd() const { return false; }
+  /// The runtime has answered: what is written to the stream from now on is its, as zstd if said so.
+  virtual void accept(bool as_zstd) = 0;
   /// Tells the tool that nothing comes of it.
   virtual transport::Task<void> refuse(Refusal refusal) = 0;
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -18,6 +19,9 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr transport::Milliseconds kLook{200};
+/// How often, and how many times, a runtime is looked at whose writer has been killed.
+constexpr transport::Milliseconds kLookAtEnd{10};
+constexpr int kLooksAtEnd = 10;
 
 /// The newest first: each knows more than the one before it.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
@@ -74,9 +78,14 @@ Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
 }
 
 Dumps::Job::~Job() {
-  // Only while it is being written; what has been taken or kept has no directory any more.
-  if (directory_ != nullptr) stop_dump_writer(process_, directory_->path_for_runtime());
   dumps_.jobs_.erase(runtime_.id);
+  // Only while it is being written; what has been taken or kept has no directory any more.
+  if (directory_ == nullptr || !stop_dump_writer(process_, directory_->path_for_runtime())) return;
+  // Nobody looks after the runtime later on.
+  for (int look = 0; look < kLooksAtEnd; ++look) {
+    std::this_thread::sleep_for(kLookAtEnd);
+    wake_stopped(process_);
+  }
 }
 
 Result<void> Dumps::Job::prepare(const RuntimePort& port) {
@@ -119,6 +128,7 @@ Task<Result<void>> Dumps::Job::write() {
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();
+  if (writer_killed_) co_await let_go();
   if (stopped_) co_return tl::unexpected(*stopped_);
   if (!answer) co_return tl::unexpected(answer.error());
   progress_.written = directory_->written();
@@ -181,6 +191,15 @@ Task<void> Dumps::Job::watch() {
     if (!enough) stop(enough.error());
     // The writer may not have been there yet the first time.
     if (stopped_) end_writing();
+    if (writer_killed_) wake_stopped(process_);
+  }
+}
+
+/// The runtime may answer just before it is stopped.
+Task<void> Dumps::Job::let_go() {
+  for (int look = 0; look < kLooksAtEnd; ++look) {
+    co_await transport::sleep(dumps_.loop_, kLookAtEnd);
+    wake_stopped(process_);
   }
 }
 
@@ -190,7 +209,10 @@ void Dumps::Job::stop(Error why) {
 }
 
 void Dumps::Job::end_writing() {
-  if (stop_dump_writer(process_, directory_->path_for_runtime())) return;
+  if (stop_dump_writer(process_, directory_->path_for_runtime())) {
+    writer_killed_ = true;
+    return;
+  }
   // A runtime that has not begun may never do so, as one that is frozen: when it comes to the command, the
   // directory is gone, and it fails by itself.
   if (directory_->written() == 0 && asked_ != nullptr) asked_->abort(*stopped_);

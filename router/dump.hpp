@@ -93,6 +93,7 @@ class Dumps::Job {
   transport::Task<Answer> ask_with(ipc::Command command);
   transport::Task<void> watch();
   void end_writing();
+  transport::Task<void> let_go();
 
   Dumps& dumps_;
   Runtime runtime_;
@@ -102,6 +103,7 @@ class Dumps::Job {
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited.
   std::optional<Error> stopped_;
+  bool writer_killed_ = false;
 };
 
 }  // namespace farport::router

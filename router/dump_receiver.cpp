@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "router/content_encoding.hpp"
 #include "router/dump_json.hpp"
 #include "router/http_status.hpp"
 #include "router/resumable_request.hpp"
@@ -157,8 +158,7 @@ Task<void> follow_writing(AgentDialler& dialler, std::string runtime_id, DumpPro
 }
 
 std::unique_ptr<ResumableRequest> post(AgentDialler& dialler, const std::string& target) {
-  return std::make_unique<ResumableRequest>(dialler, target,
-                                            transport::HeaderFields{{"accept-encoding", "zstd"}});
+  return std::make_unique<ResumableRequest>(dialler, target, accepted_encodings(dialler.options()));
 }
 
 /// Waits for the answer's head, and tells of the dump's progress meanwhile.
@@ -200,7 +200,7 @@ Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runt
   if (!fits) co_return tl::unexpected(fits.error());
   progress.phase = DumpProgress::Phase::sending;
   progress.total = *size;
-  const bool compressed = request->head().field("content-encoding") == "zstd";
+  const bool compressed = is_zstd(request->head());
   const auto sink = std::make_shared<Sink>(std::move(*file), *size, compressed);
   const Result<void> received = co_await receive_body(request->stream(), sink, progress, on_progress);
   if (!received) co_return tl::unexpected(received.error());

@@ -82,7 +82,9 @@ class Source {
       if (!got) return tl::unexpected(got.error());
       input_ = std::span(buffer_).first(*got);
     }
-    const auto step = compressor_->step(input_, piece.space(), offset_ == dump_.size);
+    const bool last = offset_ == dump_.size;
+    const auto then = last ? ZstdCompressor::Then::end : ZstdCompressor::Then::more;
+    const auto step = compressor_->step(input_, piece.space(), then);
     if (!step) return tl::unexpected(step.error());
     input_ = input_.subspan(step->taken);
     piece.size += step->made;

@@ -71,6 +71,15 @@ std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
   return memory + kFullExtra;
 }
 
+void wake_stopped(pid_t runtime) {
+  const transport::UniqueFd process = open_pidfd(runtime);
+  // proc(5): the state follows the name in brackets, which may hold anything.
+  const std::string stat = first_line(runtime, "stat");
+  const std::size_t name_end = stat.rfind(") ");
+  if (!process || name_end == std::string::npos || stat[name_end + 2] != 'T') return;
+  ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
+}
+
 bool stop_dump_writer(pid_t runtime, const std::string& path) {
   bool stopped = false;
   if (runtime <= 0) return false;

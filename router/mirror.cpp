@@ -17,7 +17,7 @@ Task<Result<void>> Mirror::start() {
   if (!image) co_return tl::unexpected(image.error());
   image_ = std::make_unique<PlaceholderImage>(std::move(*image));
   services_ = std::make_unique<MirrorServices>(
-      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.times, [this] { changed_.set(); }});
+      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); }});
   for (const MirroredAgent& agent : settings_.agents) {
     // A name with many addresses means every address, as a headless service has them.
     const auto addresses = co_await transport::resolve(loop_, agent.address.host, agent.address.port);

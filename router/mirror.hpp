@@ -22,7 +22,7 @@ struct MirrorSettings {
   std::string socket_directory;
   std::vector<NamedSocket> sockets{};  ///< Where else runtimes are offered.
   std::vector<NamedSocket> tools{};    ///< Tools that listen, which every runtime dials, or those of a name.
-  SessionTimes times{};
+  SessionOptions session{};
 };
 
 /// One row of what a mirror shows.

@@ -5,6 +5,8 @@
 
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
+#include "router/content_encoding.hpp"
+#include "router/decompressing_stream.hpp"
 #include "router/dump_receiver.hpp"
 #include "router/http_status.hpp"
 #include "router/listening_tool.hpp"
@@ -141,7 +143,8 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool, std::optiona
 }
 
 Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, FirstMessage first) {
-  ResumableRequest request(dialler_, "/v1/runtimes/" + runtime_.id + "/ipc");
+  ResumableRequest request(dialler_, "/v1/runtimes/" + runtime_.id + "/ipc",
+                           accepted_encodings(dialler_.options()));
   transport::Stream& runtime = request.stream();
   {
     Task<void> guard = abort_when_gone(tool, runtime);
@@ -155,7 +158,10 @@ Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, Firs
     const auto refused = co_await read_body(request.head(), runtime);
     if (!refused) co_return tl::unexpected(refused.error());
   }
-  const RelayOutcome outcome = co_await relay(tool, runtime, services_.buffers);
+  std::optional<DecompressingStream> decompressing;
+  if (is_zstd(request.head())) decompressing.emplace(runtime);
+  transport::Stream& from_runtime = decompressing ? *decompressing : runtime;
+  const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers);
   services_.log->debug("{} on {}: {} bytes", ipc::describe(first.command()), runtime_.name, outcome.to_tool);
   if (!outcome.broken) discard_unread(tool);
   // Only a tool that is still there misses anything.

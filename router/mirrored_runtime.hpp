@@ -26,7 +26,7 @@ struct MirrorServices {
   LocalFiles& files;
   transport::BufferPool& buffers;
   PlaceholderImage& image;
-  SessionTimes times;
+  SessionOptions session;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
 };
 

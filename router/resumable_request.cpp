@@ -53,8 +53,8 @@ Task<void> ResumableRequest::keep() {
 
 void ResumableRequest::limit_waiting() {
   if (grace_) return;
-  grace_.emplace(dialler_.loop(), dialler_.times().grace, [this] {
-    const auto seconds = std::chrono::duration<double>(dialler_.times().grace).count();
+  grace_.emplace(dialler_.loop(), dialler_.options().grace, [this] {
+    const auto seconds = std::chrono::duration<double>(dialler_.options().grace).count();
     stream_.abort(broken(fmt::format("the session broke and did not come back within {:g} s", seconds)));
     head_event_.set();
   });

@@ -20,6 +20,8 @@ using transport::ResumableStream;
 using transport::Task;
 
 constexpr std::size_t kTokenDigits = 32;
+/// How long a tool may go on after its answer has ended.
+constexpr transport::Milliseconds kFarewell{100};
 
 bool is_token(std::string_view text) {
   return text.size() == kTokenDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -42,8 +44,13 @@ Refusal refusal(int status, std::string why) {
 std::string random_token() {
   std::array<unsigned char, kTokenDigits / 2> bytes{};
   if (RAND_bytes(bytes.data(), bytes.size()) != 1) throw std::runtime_error("no randomness is to be had");
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  text.reserve(kTokenDigits);
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 0xF];
+  }
   return text;
 }
 
@@ -101,7 +108,8 @@ Task<void> ResumableAnswer::look_after() {
 
 Task<void> ResumableAnswer::delivered() {
   if (!stream_.finishing()) co_return;
-  stream_.stop_reading();
+  // Most tools end by themselves once they have the answer, which takes fewer words.
+  const transport::Deadline farewell(table_.loop_, kFarewell, [this] { stream_.stop_reading(); });
   co_await stream_.gone();
 }
 

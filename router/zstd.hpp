@@ -15,15 +15,26 @@ namespace farport::router {
 struct ZstdStep {
   std::size_t taken = 0;
   std::size_t made = 0;
-  bool ended = false;  ///< Compressing: all is out. Decompressing: the frame is whole.
+  bool ended = false;  ///< Compressing: all that was to be flushed is out. Decompressing: the frame is whole.
 };
 
 class ZstdCompressor {
  public:
+  /// What comes after the input of a step.
+  enum class Then {
+    more,   ///< Input that it may wait for.
+    flush,  ///< Nothing for now: the peer gets all there is.
+    end,    ///< Nothing: the frame is ended. Another begins with the next step.
+  };
+
   /// `level`: as ZSTD_c_compressionLevel; below zero is faster still.
   explicit ZstdCompressor(int level);
-  /// Compresses some of `in` into `out`. With `last`, what follows is nothing: call it until it has ended.
-  [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out, bool last);
+  /// The window of the frames to come, as ZSTD_c_windowLog: what both sides need as memory.
+  void limit_window(int log);
+  /// Counts from the next frame on.
+  void set_level(int level);
+  /// Compresses some of `in` into `out`. To flush or end, call it until it has ended.
+  [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out, Then then);
 
  private:
   struct Free {

@@ -2,6 +2,7 @@
 // that an idle connection holds none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -11,12 +12,14 @@ namespace farport::transport {
 
 /// The room that a frame header needs in front of a payload (RFC 9113 section 4.1: 9 bytes).
 inline constexpr std::size_t kHeadroom = 9;
+/// The room that a header of the payload's encoding needs in front of that again.
+inline constexpr std::size_t kEncodingHeadroom = 9;
 /// The payload of a frame that is, with its header, exactly one TLS record: 16,384 bytes.
 inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
 
 class BufferPool;
 
-/// A buffer on loan, with headroom in front of its space for a frame header. Goes back when destroyed. Empty
+/// A buffer on loan, with headroom in front of its space for the headers. Goes back when destroyed. Empty
 /// once it has been moved from.
 class Buffer {
  public:
@@ -40,10 +43,12 @@ class Buffer {
 class BufferPool {
  public:
   /// Four full frames, so that a busy stream costs one read(2) for four records.
-  static constexpr std::size_t kSpace = 4 * kMaxPayload;
+  static constexpr std::size_t kSpace = 4 * kMaxPayload - kEncodingHeadroom;
+  static constexpr std::size_t kFront = kHeadroom + kEncodingHeadroom;
 
   Buffer take() {
-    if (free_.empty()) return {*this, std::make_unique_for_overwrite<std::byte[]>(kHeadroom + kSpace)};
+    ++on_loan_;
+    if (free_.empty()) return {*this, std::make_unique_for_overwrite<std::byte[]>(kFront + kSpace)};
     std::unique_ptr<std::byte[]> bytes = std::move(free_.back());
     free_.pop_back();
     return {*this, std::move(bytes)};
@@ -51,20 +56,24 @@ class BufferPool {
 
  private:
   friend class Buffer;
-  static constexpr std::size_t kKeptFree = 4;  ///< More are given back to the heap.
+  static constexpr std::size_t kKeptFree = 4;
 
+  /// As many are kept as are on loan: what comes back is soon taken again, and little is held once all is
+  /// still.
   void give_back(std::unique_ptr<std::byte[]> bytes) {
-    if (free_.size() < kKeptFree) free_.push_back(std::move(bytes));
+    free_.push_back(std::move(bytes));
+    free_.resize(std::min(free_.size(), std::max(kKeptFree, --on_loan_)));
   }
 
   std::vector<std::unique_ptr<std::byte[]>> free_;
+  std::size_t on_loan_ = 0;
 };
 
 inline Buffer::~Buffer() {
   if (bytes_ != nullptr) pool_->give_back(std::move(bytes_));
 }
 inline std::span<std::byte> Buffer::space() const {
-  return {bytes_.get() + kHeadroom, BufferPool::kSpace};
+  return {bytes_.get() + BufferPool::kFront, BufferPool::kSpace};
 }
 
 }  // namespace farport::transport

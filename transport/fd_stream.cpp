@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 namespace farport::transport {
@@ -90,7 +92,9 @@ bool FdStream::begin_write(WriteOperation& operation) {
 
 bool FdStream::push(WriteOperation& operation) {
   while (!failed_ && operation.chunk.size > 0) {
-    const ssize_t sent = ::write(fd_.get(), operation.chunk.data, operation.chunk.size);
+    // tcp(7), MSG_MORE: fewer and larger segments, where one write is only a part of what there is.
+    const int flags = MSG_NOSIGNAL | (operation.more ? MSG_MORE : 0);
+    const ssize_t sent = ::send(fd_.get(), operation.chunk.data, operation.chunk.size, flags);
     if (sent >= 0) {
       operation.chunk.advance(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
@@ -106,6 +110,12 @@ bool FdStream::push(WriteOperation& operation) {
   }
   operation.status = failed_ ? IoStatus::failed : IoStatus::ok;
   return true;
+}
+
+void FdStream::flush() {
+  // tcp(7): setting it sends what is pending, though it has been set before.
+  const int on = 1;
+  if (!failed_) setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 void FdStream::cancel_write() {

@@ -18,6 +18,7 @@ class FdStream final : public Stream, private Watched {
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
+  void flush() override;
   void cancel_write() override;
   /// Unix sockets tell of a peer that has closed (EPOLLHUP); TCP only of one that has reset the connection.
   void when_gone(Wake* wake) override;

@@ -71,8 +71,9 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
                     std::size_t size, void* self) {
         // The connection's window is opened again at once: a stalled stream holds up no other.
         nghttp2_session_consume_connection(session, size);
-        Http2Stream* stream = static_cast<Http2Session*>(self)->find(id);
-        if (stream != nullptr) stream->received(std::as_bytes(std::span(data, size)));
+        auto* session_of_ours = static_cast<Http2Session*>(self);
+        Http2Stream* stream = session_of_ours->find(id);
+        if (stream != nullptr) session_of_ours->received(*stream, std::as_bytes(std::span(data, size)));
         return 0;
       });
   nghttp2_session_callbacks_set_on_stream_close_callback(

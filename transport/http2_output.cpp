@@ -1,6 +1,7 @@
 // The way out of an Http2Session: which bytes are written when, and where they lie meanwhile. Small frames
 // are collected into one record; a large payload is written where it lies, its frame header in the headroom.
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -25,8 +26,9 @@ void Http2Session::turn_end() {
       return;
     }
     // Nothing collected: either all is written, or what was written last is pending.
-    if (collected_.empty() || !write_collected()) break;
+    if (collected_.empty() || !write_collected(false)) break;
   }
+  if (!lower_pending_ && std::exchange(held_back_, false)) lower_->flush();
   end_if_over();
 }
 
@@ -50,12 +52,12 @@ void Http2Session::end_if_over() {
 void Http2Session::say_farewell() {
   if (lower_pending_) return;
   finish = true;
-  write_lower({});
+  write_lower({}, false);
 }
 
 ssize_t Http2Session::collect(const std::uint8_t* data, std::size_t size) {
   if (lower_pending_) return NGHTTP2_ERR_WOULDBLOCK;
-  if (!collected_.empty() && collected_.size() + size > kTlsRecord && !write_collected()) {
+  if (!collected_.empty() && collected_.size() + size > kTlsRecord && !write_collected(true)) {
     return NGHTTP2_ERR_WOULDBLOCK;
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
@@ -79,7 +81,7 @@ int Http2Session::send_data(Http2Stream& stream, const std::uint8_t* frame_heade
 }
 
 int Http2Session::send_collected(const std::uint8_t* frame_header, const Chunk& payload, std::size_t size) {
-  if (!collected_.empty() && collected_.size() + kHeadroom + size > kTlsRecord && !write_collected()) {
+  if (!collected_.empty() && collected_.size() + kHeadroom + size > kTlsRecord && !write_collected(true)) {
     return NGHTTP2_ERR_WOULDBLOCK;
   }
   const auto* header = reinterpret_cast<const std::byte*>(frame_header);
@@ -89,15 +91,22 @@ int Http2Session::send_collected(const std::uint8_t* frame_header, const Chunk& 
 }
 
 int Http2Session::send_in_place(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) {
-  if (!collected_.empty() && !write_collected()) return NGHTTP2_ERR_WOULDBLOCK;
+  if (!collected_.empty() && !write_collected(true)) return NGHTTP2_ERR_WOULDBLOCK;
   std::byte* frame = stream.write_->chunk.data - kHeadroom;
   displaced_.put_header(frame, frame_header);
-  if (write_lower(Chunk{frame, kHeadroom + size, false})) {
+  if (write_lower(Chunk{frame, kHeadroom + size, false}, goes_on(stream, size))) {
     displaced_.put_back();
   } else {
     in_flight_ = &stream;
   }
   return 0;
+}
+
+/// Whether a frame with the next bytes of the same write comes right after the one with `size` bytes.
+bool Http2Session::goes_on(const Http2Stream& stream, std::size_t size) const {
+  const std::size_t rest = std::min(stream.write_->chunk.size - size, kMaxPayload);
+  const auto credit = nghttp2_session_get_stream_remote_window_size(session_.get(), stream.id_);
+  return rest > 0 && static_cast<std::size_t>(credit) >= size + rest;
 }
 
 void Http2Session::Displaced::put_header(std::byte* at, const std::uint8_t* header) {
@@ -111,14 +120,15 @@ void Http2Session::Displaced::put_back() {
 }
 
 /// True if all was taken at once.
-bool Http2Session::write_collected() {
+bool Http2Session::write_collected(bool more_follows) {
   kept_.swap(collected_);
   collected_.clear();
-  return write_lower(Chunk{kept_.data(), kept_.size(), false});
+  return write_lower(Chunk{kept_.data(), kept_.size(), false}, more_follows);
 }
 
-bool Http2Session::write_lower(Chunk bytes) {
+bool Http2Session::write_lower(Chunk bytes, bool more_follows) {
   chunk = bytes;
+  held_back_ = more = more_follows;
   // A failure needs nothing here: the reading side of the session meets it too, and ends the session.
   lower_pending_ = !lower_->begin_write(*this);
   return !lower_pending_;

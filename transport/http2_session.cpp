@@ -37,7 +37,8 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       limits_(limits),
       on_request_(std::move(on_request)),
       draining_(loop_),
-      keepalive_(loop_, *this, limits.ping_interval, limits.ping_timeout) {
+      keepalive_(loop_, *this, limits.ping_interval, limits.ping_timeout),
+      window_(limits.window, std::max(limits.window, limits.largest_window)) {
   if (limits.budget != nullptr) account_.emplace(*limits.budget);
   nghttp2_session_callbacks* callbacks = Callbacks::make();
   nghttp2_option* option = nullptr;
@@ -259,8 +260,18 @@ void Http2Session::ping_received() {
   });
 }
 
+void Http2Session::received(Http2Stream& stream, std::span<const std::byte> bytes) {
+  if (window_.received(bytes.size(), loop_.now_ms())) window_.measure(keepalive_.ask());
+  stream.received(bytes);
+}
+
 void Http2Session::ping_acknowledged() {
   keepalive_.acknowledged();
+  if (const auto window = window_.acknowledged(keepalive_.acknowledged_count())) {
+    const nghttp2_settings_entry setting{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, *window};
+    nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, &setting, 1);
+    loop_.at_turn_end(*this);
+  }
   ended_streams_.for_each([this](ListNode& node) {
     auto& stream = static_cast<Http2Stream&>(node);
     const bool confirmed =
@@ -327,7 +338,8 @@ std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
   const std::int32_t window = nghttp2_session_get_stream_remote_window_size(session_.get(), stream.id_);
   const std::uint32_t initial =
       nghttp2_session_get_remote_settings(session_.get(), NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
-  if (window < 0 || static_cast<std::uint32_t>(window) > initial) return 0;
+  // Without any left, there may be less than none: the peer's window shrinks, too.
+  if (window <= 0 || static_cast<std::uint32_t>(window) > initial) return 0;
   const std::uint64_t without_credit = initial - static_cast<std::uint32_t>(window);
   return stream.sent_ - std::min(stream.sent_, without_credit);
 }

@@ -11,12 +11,14 @@
 #include "transport/buffer_budget.hpp"
 #include "transport/http2_keepalive.hpp"
 #include "transport/http2_stream.hpp"
+#include "transport/http2_window.hpp"
 
 namespace farport::transport {
 
 struct Http2Limits {
   std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
   std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
+  std::uint32_t largest_window = 0;      ///< What it may grow to on a long, fast network; 0: it doesn't.
   std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together: see too_large.
   /// Streams that a peer may reset, at once and for ever: more is an attack (CVE-2023-44487).
   std::uint64_t resets_at_once = 5000;
@@ -101,6 +103,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   int add_field(std::int32_t id, std::string_view name, std::string_view value);
   void head_received(std::int32_t id);
   void stream_closed(std::int32_t id, std::uint32_t error_code);
+  void received(Http2Stream& stream, std::span<const std::byte> bytes);
   void ping_received();
   void ping_acknowledged();
   void credit_received(std::int32_t id);
@@ -108,8 +111,9 @@ class Http2Session final : private TurnEnd, private WriteOperation {
 
   void turn_end() override;
   void complete() override;
-  bool write_collected();
-  bool write_lower(Chunk bytes);
+  bool write_collected(bool more_follows);
+  bool write_lower(Chunk bytes, bool more_follows);
+  [[nodiscard]] bool goes_on(const Http2Stream& stream, std::size_t size) const;
   void end_if_over();
   void say_farewell();
   void dispatch_requests();
@@ -136,9 +140,11 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::optional<Deadline> farewell_;  ///< How long the peer may take to close after us.
   Event draining_;
   Http2Keepalive keepalive_;
+  Http2Window window_;
   std::vector<std::byte> collected_;  ///< Small frames, on their way into one record.
   std::vector<std::byte> kept_;       ///< What the pending write takes, where nobody else keeps it.
   bool lower_pending_ = false;
+  bool held_back_ = false;            ///< What was written last may be waiting for more.
   Http2Stream* in_flight_ = nullptr;  ///< Whose bytes the pending write takes in place.
   Displaced displaced_;
 };

@@ -12,6 +12,9 @@ constexpr std::string_view kAnswerField = "farport-answer";
 constexpr std::string_view kAnswerRead = "read";
 
 constexpr std::size_t kPart = 16384;
+/// What may be kept for a peer that takes ever more without giving credit: as much as a mirror's largest
+/// window.
+constexpr std::uint64_t kMostKept = 32ULL << 20;
 
 }  // namespace
 
@@ -85,11 +88,13 @@ void ResumableStream::carrier_gone() {
 
 void ResumableStream::carrier_acknowledged() {
   kept_.acknowledge(carried_from_ + carrier_->acknowledged());
+  if (write_ != nullptr && all_sent()) loop().at_turn_end(*this);
 }
 
 void ResumableStream::turn_end() {
   look_after_carrier();
   send();
+  if (write_ != nullptr && may_write_on()) complete_write(IoStatus::ok);
   if (reading_stopped_ && finish_sent_ && carrier_ != nullptr) carrier_->stop_reading();
 }
 
@@ -206,7 +211,11 @@ void ResumableStream::complete() {
   finish_sent_ = WriteOperation::finish;
   // The rest not here, in the middle of the session's sending.
   if (!all_sent() || reading_stopped_) loop().at_turn_end(*this);
-  if (all_sent() && write_ != nullptr) complete_write(IoStatus::ok);
+  if (write_ != nullptr && may_write_on()) complete_write(IoStatus::ok);
+}
+
+bool ResumableStream::may_write_on() const {
+  return all_sent() && kept_.end() - kept_.begin() <= kMostKept;
 }
 
 void ResumableStream::cancel_write() {

@@ -58,6 +58,7 @@ class WriteOperation {
   /// Holds the chunk's bytes, where a buffer does. A stream that needs them for longer moves it away.
   Buffer* holder = nullptr;
   bool finish = false;  ///< End this direction once the chunk is taken.
+  bool more = false;    ///< Another write follows at once: these bytes may wait for it, or for flush().
   IoStatus status = IoStatus::ok;
   /// Called once, from the loop, when a pending operation has been taken or has failed.
   virtual void complete() = 0;
@@ -84,6 +85,8 @@ class Stream {
   /// Takes all of the operation's chunk: true if that was done (or failed: see operation.status) at once,
   /// false if it is pending and complete() will be called.
   virtual bool begin_write(WriteOperation& operation) = 0;
+  /// Sends what writes with `more` have left waiting.
+  virtual void flush() {}
   /// Forgets a pending write. What it had not taken is lost, so only abort() makes sense afterwards.
   virtual void cancel_write() = 0;
   /// Calls wake.wake() once when the peer is wholly gone, so that nothing written can reach it: more than

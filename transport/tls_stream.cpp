@@ -176,6 +176,7 @@ bool TlsStream::push(WriteOperation& operation) {
     if (overflow_->pending()) return false;
     ERR_clear_error();
     const std::size_t record = std::min(operation.chunk.size, kTlsRecord);
+    overflow_->more = operation.more || record < operation.chunk.size;
     std::size_t taken = 0;
     const int result = SSL_write_ex(ssl_.get(), operation.chunk.data, record, &taken);
     if (result != 1) {
@@ -184,6 +185,7 @@ bool TlsStream::push(WriteOperation& operation) {
       operation.chunk.advance(taken);
     }
   }
+  overflow_->more = false;
   if (!failed_ && operation.finish) {
     // close_notify ends our direction only (RFC 8446 section 6.1). The connection below stays open: there are
     // peers (stunnel) that take its end for a reason to drop what they haven't read yet.

@@ -35,6 +35,7 @@ class TlsStream final : public Stream {
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
+  void flush() override { lower_->flush(); }
   void cancel_write() override;
   void when_gone(Wake* wake) override;
   void abort(Error why) override;

@@ -16,6 +16,9 @@ class Setting:
     certificates: Path  # ca.crt, agent.crt and .key, tool.crt and .key.
     runtime_socket: Path
     farport: Path  # The binary.
+    host: str = "127.0.0.1"  # Where the runtime's side listens.
+    agent_network: str = ""  # The network namespaces of the two sides; empty: here.
+    mirror_network: str = ""
 
 
 def free_port() -> int:
@@ -32,11 +35,11 @@ def wait_until(condition, what: str, seconds: float = 10) -> None:
         time.sleep(0.02)
 
 
-def listens(port: int) -> bool:
-    """Whether something listens on the loopback port. Read from the kernel's table: a connection to ask would be
-    work for the tunnel."""
-    with open("/proc/net/tcp", encoding="ascii") as table:
-        return any(f"0100007F:{port:04X} " in line and " 0A " in line for line in table)
+def listens(process: subprocess.Popen, port: int) -> bool:
+    """Whether something listens on the port where the process runs. Read from the kernel's table: a connection to ask
+    would be work for the tunnel."""
+    with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as table:
+        return any(f":{port:04X} " in line and " 0A " in line for line in table)
 
 
 class Peer:
@@ -70,11 +73,11 @@ class Peer:
     def start_agent(self) -> None:
         self.directory.mkdir(parents=True)
         self.prepare()
-        self.agent = self._spawn("agent", self.agent_command())
-        self._wait(self.agent, lambda: listens(self.port), f"{self.name}'s port")
+        self.agent = self._spawn("agent", self.agent_command(), self.setting.agent_network)
+        self._wait(self.agent, lambda: listens(self.agent, self.port), f"{self.name}'s port")
 
     def start_mirror(self) -> None:
-        self.mirror = self._spawn("mirror", self.mirror_command())
+        self.mirror = self._spawn("mirror", self.mirror_command(), self.setting.mirror_network)
         self._wait(self.mirror, self.tool_socket.exists, f"{self.name}'s socket")
 
     def stop(self) -> None:
@@ -99,7 +102,9 @@ class Peer:
         path.chmod(0o600)
         return str(path)
 
-    def _spawn(self, end: str, command: list[str]) -> subprocess.Popen:
+    def _spawn(self, end: str, command: list[str], network: str) -> subprocess.Popen:
+        if network:
+            command = ["ip", "netns", "exec", network, *command]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FARPORT_")}
         with open(self.directory / f"{end}.log", "wb") as log:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)

@@ -28,7 +28,7 @@ class Farport(Peer):
 
     def agent_command(self) -> list[str]:
         return [
-            str(self.setting.farport), "serve", "--listen", f"127.0.0.1:{self.port}", *self.rules(),
+            str(self.setting.farport), "serve", "--listen", f"{self.setting.host}:{self.port}", *self.rules(),
             # What is measured is the most that it can do.
             "--limit", "requests_per_second=1000000",
             "--search", str(self.directory / "none"), "--runtime", f"bench={self.setting.runtime_socket}",
@@ -37,7 +37,7 @@ class Farport(Peer):
 
     def mirror_command(self) -> list[str]:
         return [
-            str(self.setting.farport), "connect", f"127.0.0.1:{self.port}", "--socket-dir",
+            str(self.setting.farport), "connect", f"{self.setting.host}:{self.port}", "--socket-dir",
             str(self.directory / "sockets"), "--socket", f"bench={self.tool_socket}", *self._tls("tool"),
         ]  # fmt: skip
 

@@ -21,14 +21,14 @@ class Haproxy(Peer):
         ca = self.certificate("ca.crt")
         (self.directory / "agent.cfg").write_text(
             f"{COMMON}listen bench\n"
-            f"  bind 127.0.0.1:{self.port} ssl crt {self.pem('agent')} ca-file {ca} verify required"
+            f"  bind {self.setting.host}:{self.port} ssl crt {self.pem('agent')} ca-file {ca} verify required"
             f" ssl-min-ver TLSv1.3\n"
             f"  server runtime unix@{self.setting.runtime_socket}\n"
         )
         (self.directory / "mirror.cfg").write_text(
             f"{COMMON}listen bench\n"
             f"  bind unix@{self.tool_socket}\n"
-            f"  server agent 127.0.0.1:{self.port} ssl crt {self.pem('tool')} ca-file {ca} verify required"
+            f"  server agent {self.setting.host}:{self.port} ssl crt {self.pem('tool')} ca-file {ca} verify required"
             f" verifyhost agent sni str(agent) ssl-min-ver TLSv1.3\n"
         )
 

@@ -16,11 +16,11 @@ class Socat(Peer):
         )
 
     def agent_command(self) -> list[str]:
-        listen = f"OPENSSL-LISTEN:{self.port},bind=127.0.0.1,reuseaddr,fork,backlog=128,{self._tls('agent')}"
+        listen = f"OPENSSL-LISTEN:{self.port},bind={self.setting.host},reuseaddr,fork,backlog=128,{self._tls('agent')}"
         return ["socat", "-b", "65536", listen, f"UNIX-CONNECT:{self.setting.runtime_socket}"]
 
     def mirror_command(self) -> list[str]:
-        dial = f"OPENSSL:127.0.0.1:{self.port},commonname=agent,{self._tls('tool')}"
+        dial = f"OPENSSL:{self.setting.host}:{self.port},commonname=agent,{self._tls('tool')}"
         return ["socat", "-b", "65536", f"UNIX-LISTEN:{self.tool_socket},fork,backlog=128", dial]
 
     @classmethod

@@ -18,9 +18,9 @@ class Ssh(Peer):
             file = str(self.directory / key)
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", file], check=True)
         host = (self.directory / "host.pub").read_text()
-        (self.directory / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host}")
+        (self.directory / "known_hosts").write_text(f"[{self.setting.host}]:{self.port} {host}")
         (self.directory / "sshd_config").write_text(
-            f"ListenAddress 127.0.0.1:{self.port}\nHostKey {self.directory / 'host'}\nPidFile none\n"
+            f"ListenAddress {self.setting.host}:{self.port}\nHostKey {self.directory / 'host'}\nPidFile none\n"
             f"AuthorizedKeysFile {self.directory / 'user.pub'}\nStrictModes no\nUsePAM no\n"
             f"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n"
         )
@@ -37,7 +37,7 @@ class Ssh(Peer):
             "ssh", "-N", "-F", "none", "-p", str(self.port), "-i", str(self.directory / "user"),
             "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "BatchMode=yes",
             "-o", f"UserKnownHostsFile={self.directory / 'known_hosts'}", "-o", "StrictHostKeyChecking=yes",
-            "-L", f"{self.tool_socket}:{self.setting.runtime_socket}", f"{getpass.getuser()}@127.0.0.1",
+            "-L", f"{self.tool_socket}:{self.setting.runtime_socket}", f"{getpass.getuser()}@{self.setting.host}",
         ]  # fmt: skip
 
     @classmethod

@@ -18,11 +18,11 @@ class Stunnel(Peer):
         )
 
     def prepare(self) -> None:
-        self._write("agent", "agent", f"accept = 127.0.0.1:{self.port}\nconnect = {self.setting.runtime_socket}\n")
+        self._write("agent", "agent", f"accept = {self.setting.host}:{self.port}\nconnect = {self.setting.runtime_socket}\n")
         self._write(
             "mirror",
             "tool",
-            f"client = yes\naccept = {self.tool_socket}\nconnect = 127.0.0.1:{self.port}\ncheckHost = agent\n",
+            f"client = yes\naccept = {self.tool_socket}\nconnect = {self.setting.host}:{self.port}\ncheckHost = agent\n",
         )
 
     def agent_command(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 
 #include <sys/epoll.h>
@@ -33,11 +34,26 @@ ipc::Guid cookie_for(const Options& options, std::uint64_t pid) {
   return cookie;
 }
 
+/// What sessions stream: a file, or bytes that differ from place to place.
+ipc::Bytes stream_block(const Options& options) {
+  ipc::Bytes block(kBlock);
+  if (options.stream_file.empty()) {
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<std::byte>(i * 31 + i / 251);
+    return block;
+  }
+  std::ifstream file(options.stream_file, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  if (size <= 0) throw std::runtime_error("cannot read " + options.stream_file);
+  block.resize(static_cast<std::size_t>(size));
+  file.seekg(0);
+  file.read(reinterpret_cast<char*>(block.data()), size);
+  return block;
+}
+
 }  // namespace
 
 Server::Server(const Options& options)
-    : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)), block_(kBlock) {
-  for (std::size_t i = 0; i < block_.size(); ++i) block_[i] = static_cast<std::byte>(i * 31 + i / 251);
+    : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)), block_(stream_block(options)) {
   if (options_.many == 0) listen(options_.socket, options_.pid);
   for (int i = 0; i < options_.many; ++i) {
     const std::uint64_t pid = options_.pid + static_cast<std::uint64_t>(i);
@@ -181,8 +197,9 @@ void Server::start_session(Connection& connection) {
   const ipc::SessionId id{connection.session};
   append(connection.out, *ipc::encode_message(ipc::make_message(ipc::kOk, id.encode())));
   connection.streaming = true;
-  connection.endless = options_.stream_bytes == 0;
-  connection.left = options_.stream_bytes;
+  const bool whole_file = !options_.stream_file.empty() && options_.stream_bytes == 0;
+  connection.left = whole_file ? block_.size() : options_.stream_bytes;
+  connection.endless = connection.left == 0;
 }
 
 void Server::stop_session(std::uint64_t session) {
@@ -201,8 +218,9 @@ bool Server::write(Connection& connection) {
       connection.streaming = false;
       return !connection.close_when_written;
     }
-    const std::byte* data = head ? connection.out.data() + connection.written : block_.data();
-    std::size_t size = head ? connection.out.size() - connection.written : block_.size();
+    const std::size_t place = connection.streamed % block_.size();
+    const std::byte* data = head ? connection.out.data() + connection.written : block_.data() + place;
+    std::size_t size = head ? connection.out.size() - connection.written : block_.size() - place;
     if (!head && !connection.endless) size = std::min<std::uint64_t>(size, connection.left);
     const ssize_t sent = ::write(connection.fd, data, size);
     if (sent < 0) {
@@ -212,9 +230,10 @@ bool Server::write(Connection& connection) {
     }
     if (head) {
       connection.written += static_cast<std::size_t>(sent);
-    } else if (!connection.endless) {
-      connection.left -= static_cast<std::uint64_t>(sent);
+      continue;
     }
+    connection.streamed += static_cast<std::uint64_t>(sent);
+    if (!connection.endless) connection.left -= static_cast<std::uint64_t>(sent);
   }
   watch(connection);
   return true;

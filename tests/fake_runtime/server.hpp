@@ -29,7 +29,8 @@ struct Connection {
   std::size_t written = 0;  ///< Of `out`.
   bool streaming = false;
   bool endless = false;
-  std::uint64_t left = 0;  ///< Of the stream, where it has an end.
+  std::uint64_t left = 0;      ///< Of the stream, where it has an end.
+  std::uint64_t streamed = 0;  ///< Of the stream.
   std::uint64_t session = 0;
   bool close_when_written = false;
   bool client_finished = false;  ///< It has shut down its sending.

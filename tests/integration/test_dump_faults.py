@@ -3,8 +3,9 @@
 import os
 import signal
 import subprocess
+import time
 
-from harness import dumps, needs, proc, wait
+from harness import dumps, ipc, needs, proc, sockets, wait
 from harness.case import Case, main
 
 HEAP_MIB = 300
@@ -135,6 +136,19 @@ class Faults(Case):
         wait.until(lambda: "cancelled" in mirror.process.stderr(), "the mirror has noticed")
         self.assert_nothing_left()
         self.assert_next_one_works()
+
+    def test_an_application_goes_on_at_whatever_moment_its_dump_is_cancelled(self):
+        mirror = self.use(self.lab.mirror(self.agent.remote))
+        path = mirror.wait_for(self.application)[0]["socket"]
+        for number in range(30):
+            with sockets.connect(path) as tool:
+                tool.sendall(ipc.core_dump(3, self.target, 2))
+                time.sleep(number * 0.01)
+            # While the one before is being cleared away, there is no other.
+            wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "it is cleared away", 60)
+            info = ipc.parse_process_info(sockets.exchange(path, ipc.process_info()))
+            self.assertEqual(info[0], self.application.pid_inside)
+            self.assertNotIn(proc.status(self.application.process.pid, "State")[0], "Tt")
 
     def test_the_mirror_is_killed(self):
         directory = self.lab.new_directory(self.lab.near, "sockets")

@@ -220,6 +220,9 @@ class Runtimes(Faults):
         row = self.mirror.wait_for(self.application, self.runtime, full)[2]
         full.stop_accepting()
         fillers = self.fill(path)
+        # One may have been accepted all the same.
+        time.sleep(0.2)
+        fillers += self.fill(path)
         tool = ask(row["socket"], ipc.process_info())
         with contextlib.suppress(ConnectionError):
             ipc.parse_error(sockets.read_to_end(tool))

@@ -83,8 +83,8 @@ struct Ends {
 
 Task<void> send(transport::BufferPool& buffers, Stream& to, std::string text) {
   for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = size * 7 % 65'500 + 1) {
-    size = std::min(size, text.size() - at);
     transport::Buffer buffer = buffers.take();
+    size = std::min({size, text.size() - at, buffer.space().size()});
     std::memcpy(buffer.space().data(), text.data() + at, size);
     const IoStatus status = co_await to.write(buffer, size);
     CHECK(status == IoStatus::ok);

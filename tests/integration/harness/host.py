@@ -38,7 +38,7 @@ class Host:
         self.tmp = os.path.join(self.directory, "tmp")
         os.makedirs(self.tmp)
         self._configuration = pathlib.Path("/etc/netns", self.network)
-        self._configuration.mkdir(parents=True)
+        self._configuration.mkdir(parents=True, exist_ok=True)
         self._hosts = self._configuration / "hosts"
         self._hosts.write_text("127.0.0.1 localhost\n::1 localhost\n")
         subprocess.run(["ip", "netns", "add", self.network], check=True)

@@ -1,14 +1,16 @@
-// How both sides of a session tell that it is broken, and what happens then.
+// How both sides of a session tell that it is broken, what happens then, and how bytes are sent in it.
 #pragma once
 
+#include "router/compression_choice.hpp"
 #include "transport/http2_session.hpp"
 
 namespace farport::router {
 
-struct SessionTimes {
+struct SessionOptions {
   transport::Milliseconds grace{30'000};  ///< How long diagnostic connections wait for the next session.
   transport::Milliseconds ping_interval{5'000};  ///< 0: no PINGs.
   transport::Milliseconds ping_timeout{5'000};   ///< Silence for this long after a PING: it is broken.
+  Compression compression = Compression::automatic;
 
   [[nodiscard]] transport::Http2Limits limits() const {
     transport::Http2Limits limits;

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Measures farport beside its peers over networks that are slow, long or lossy: between two network namespaces of its
+own, with farport_link as the line. Takes root."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import measure
+import peers.farport
+import peers.haproxy
+import peers.ssh
+from peers.base import Setting, wait_until
+from run import make_certificates
+
+ROOT = Path(__file__).resolve().parent.parent
+MIB = 1 << 20
+MBIT = 1_000_000
+NETWORKS = (f"bench-far-{os.getpid()}", f"bench-near-{os.getpid()}")
+ADDRESSES = ("10.99.1.1", "10.99.1.2")
+
+
+class SshCompressed(peers.ssh.Ssh):
+    """The same with its own compression."""
+
+    name = "ssh -C -L"
+
+    def mirror_command(self) -> list[str]:
+        command = super().mirror_command()
+        return [command[0], "-C", *command[1:]]
+
+
+class FarportPlain(peers.farport.Farport):
+    """The same with all bytes as they are."""
+
+    name = "farport --compression never"
+
+    def mirror_command(self) -> list[str]:
+        return [*super().mirror_command(), "--compression", "never"]
+
+
+KINDS = [peers.haproxy.Haproxy, peers.ssh.Ssh, SshCompressed, peers.farport.Farport, FarportPlain]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A network, as both directions of it are."""
+
+    round_trip_ms: float
+    mbit: int
+    loss_percent: float = 0
+
+    def __str__(self) -> str:
+        loss = f", {self.loss_percent:g} % lost" if self.loss_percent else ""
+        return f"{self.round_trip_ms:g} ms, {self.mbit:,} Mbit/s{loss}"
+
+
+def run_ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)
+
+
+class Line:
+    """Two network namespaces, and the link between them while there is one."""
+
+    def __init__(self, program: Path):
+        self.program = program
+        self.process: subprocess.Popen | None = None
+        for name in NETWORKS:
+            run_ip("netns", "add", name)
+            run_ip("-netns", name, "link", "set", "dev", "lo", "up")
+            for kind in ("tcp_rmem", "tcp_wmem"):  # What long and fast networks need.
+                subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", f"net.ipv4.{kind}=4096 131072 67108864"],
+                               check=True)  # fmt: skip
+
+    def become(self, link: Link) -> None:
+        self.end()
+        command = [self.program, *NETWORKS, f"{link.round_trip_ms / 2:g}", f"{link.mbit}", f"{link.loss_percent:g}"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if self.process.stdout.readline() != b"ready\n":
+            raise RuntimeError("farport_link did not start")
+        for name, own, other in zip(NETWORKS, ADDRESSES, reversed(ADDRESSES)):
+            run_ip("-netns", name, "address", "add", own, "peer", other, "dev", "link")
+            run_ip("-netns", name, "link", "set", "dev", "link", "up", "txqueuelen", "10000")
+
+    def end(self) -> None:
+        if self.process:
+            self.process.stdin.close()
+            self.process.wait()
+            self.process = None
+
+    def close(self) -> None:
+        self.end()
+        for name in NETWORKS:
+            run_ip("netns", "del", name)
+
+
+def measure_link(bench: measure.Bench, kinds: list, setting, load) -> dict[str, float]:
+    """One peer after the other: each dials over this link."""
+    results = {}
+    for at, kind in enumerate(kinds):
+        print(f"  {kind.name}", file=sys.stderr)
+        peer = kind(setting(at))
+        try:
+            peer.start_agent()
+            peer.start_mirror()
+            results[peer.name] = load(bench, peer)
+        finally:
+            peer.stop()
+    return results
+
+
+def command_ms(bench, peer) -> float:
+    return bench.load(peer, "latency", 30, 20)["p50_us"] / 1000
+
+
+def stream_mbit(bench, peer) -> float:
+    bench.load(peer, "stream", 3)  # For windows to grow.
+    return bench.load(peer, "stream", 5)["mib_per_second"] * MIB * 8 / MBIT
+
+
+def trace_seconds(bench, peer) -> float:
+    return bench.load(peer, "whole", 0)["seconds"]
+
+
+def beside_ms(bench, peer) -> float:
+    return bench.load(peer, "beside", 15)["p99_us"] / 1000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/bench")
+    parser.add_argument("--trace", type=Path, required=True, help="what the traces of the slow networks are")
+    parser.add_argument("--only", metavar="WORD", action="append", help="only peers with this in their name")
+    options = parser.parse_args()
+    line = Line(options.build / "farport_link")
+    try:
+        print(json.dumps(measure_all(options, line), indent=2))
+    finally:
+        line.close()
+    return 0
+
+
+def measure_all(options, line: Line) -> dict[str, dict[str, float]]:
+    kinds = [kind for kind in KINDS if not options.only or any(word in kind.name for word in options.only)]
+    bench = measure.Bench(options.build / "farport_bench", measure.FULL)
+    results = {}
+    with tempfile.TemporaryDirectory(prefix="farport-bench-") as name:
+        work = Path(name)
+        farport, certificates, socket = options.build / "farport", work / "ca", work / "runtime" / "runtime.sock"
+        make_certificates(farport, certificates, ADDRESSES[0])
+        socket.parent.mkdir()
+        for number, (what, link, flags, load) in enumerate(plan(options.trace)):
+            title = f"{what} ({link})"
+            print(title, file=sys.stderr)
+            line.become(link)
+            runtime = subprocess.Popen([options.build / "fake_runtime", socket, *flags], stdout=subprocess.DEVNULL)
+            try:
+                wait_until(socket.exists, "the fake runtime")
+
+                def setting(at: int) -> Setting:
+                    return Setting(work / f"{number}-{at}", certificates, socket, farport, ADDRESSES[0], *NETWORKS)
+
+                results[title] = measure_link(bench, kinds, setting, load)
+            finally:
+                runtime.terminate()
+                runtime.wait()
+            print(results[title], file=sys.stderr)
+    return results
+
+
+def plan(trace: Path):
+    """What is measured over which network, with which runtime."""
+    streams = ["--stream-file", str(trace)]
+    return [
+        ("command, ms", Link(50, 1000), [], command_ms),
+        ("one stream, Mbit/s", Link(100, 1000), [], stream_mbit),
+        ("a real trace, s", Link(50, 20), streams, trace_seconds),
+        ("p99 of a command beside traces, ms", Link(50, 20, 1), [*streams, "--stream-bytes", "1000000000000"], beside_ms),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

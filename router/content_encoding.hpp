@@ -1,0 +1,26 @@
+// How the two sides agree that a body is zstd (RFC 9110 sections 8.4 and 12.5.3, RFC 8878 section 7.2).
+#pragma once
+
+#include "router/session_options.hpp"
+#include "transport/http2_stream.hpp"
+
+namespace farport::router {
+
+/// What a request says of the encodings that its answer may have.
+[[nodiscard]] inline transport::HeaderFields accepted_encodings(const SessionOptions& options) {
+  transport::HeaderFields fields;
+  if (options.compression != Compression::never) fields.emplace_back("accept-encoding", "zstd");
+  return fields;
+}
+
+/// Whether the answer to a request may be zstd.
+[[nodiscard]] inline bool accepts_zstd(const transport::MessageHead& request) {
+  return request.field("accept-encoding").find("zstd") != std::string_view::npos;
+}
+
+/// Whether an answer is zstd.
+[[nodiscard]] inline bool is_zstd(const transport::MessageHead& answer) {
+  return answer.field("content-encoding") == "zstd";
+}
+
+}  // namespace farport::router
