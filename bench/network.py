@@ -16,6 +16,7 @@ import measure
 import peers.farport
 import peers.haproxy
 import peers.ssh
+import report
 from peers.base import Setting, wait_until
 from run import make_certificates
 
@@ -136,13 +137,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench")
     parser.add_argument("--trace", type=Path, required=True, help="what the traces of the slow networks are")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, for run.py --write")
     parser.add_argument("--only", metavar="WORD", action="append", help="only peers with this in their name")
     options = parser.parse_args()
     line = Line(options.build / "farport_link")
     try:
-        print(json.dumps(measure_all(options, line), indent=2))
+        results = measure_all(options, line)
     finally:
         line.close()
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n")
+    print(report.network_table(results))
     return 0
 
 

@@ -1,5 +1,6 @@
 """The table, the goals, and docs/performance.md."""
 
+import json
 import os
 import platform
 import statistics
@@ -75,6 +76,15 @@ def goals_table(results: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
+def network_table(results: dict[str, dict[str, float]]) -> str:
+    """Of what network.py has measured: a line for each peer, a column for each network."""
+    names = list(next(iter(results.values())))
+    lines = ["| | " + " | ".join(results) + " |", "| --- |" + " ---: |" * len(results)]
+    for name in names:
+        lines.append(f"| {name} | " + " | ".join(f"{column[name]:,.1f}" for column in results.values()) + " |")
+    return "\n".join(lines)
+
+
 def machine() -> str:
     def first(path: str, key: str) -> str:
         with open(path, encoding="utf-8") as lines:
@@ -91,7 +101,8 @@ def first_value(path: str, key: str) -> str:
         return next((line[len(key) :].strip().strip('"') for line in lines if line.startswith(key)), "?")
 
 
-def document(results: dict[str, dict], versions: list[str], rounds: int, load: tuple[float, float]) -> str:
+def document(results: dict[str, dict], versions: list[str], rounds: int, load: tuple[float, float],
+             network: Path | None) -> str:  # fmt: skip
     """docs/performance.md: performance.md here, with what was measured put in."""
     text = (Path(__file__).parent / "performance.md").read_text(encoding="utf-8")
     values = {
@@ -101,6 +112,7 @@ def document(results: dict[str, dict], versions: list[str], rounds: int, load: t
         "rounds": str(rounds),
         "table": table(results),
         "goals": goals_table(results),
+        "network": network_table(json.loads(network.read_text())) if network else "Not measured this time.",
     }
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)

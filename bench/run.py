@@ -29,6 +29,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how many rounds, instead of the plan's")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every round's figures there")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--network", type=Path, metavar="FILE", help="what network.py --json wrote, for --write")
     return parser.parse_args()
 
 
@@ -127,7 +128,7 @@ def main() -> int:
         print("\n" + report.goals_table(results))
         print(f"\nThe agent's PSS after all that: {results['farport']['pss_after']:.1f} MiB")
     if options.write and "farport" in results:
-        text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]))
+        text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]), options.network)
         (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
     return 0
 

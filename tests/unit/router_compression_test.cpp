@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include <catch2/catch.hpp>
 
 #include "router/compressing_stream.hpp"
@@ -23,17 +21,9 @@ std::string prose(std::size_t size) {
   return text;
 }
 
-/// As a relay writes: in buffers that are full or not.
 Task<void> send(Stream& to, std::string text) {
   transport::BufferPool buffers;
-  for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = size * 11 % 70'000 + 1) {
-    transport::Buffer buffer = buffers.take();
-    size = std::min({size, text.size() - at, buffer.space().size()});
-    std::memcpy(buffer.space().data(), text.data() + at, size);
-    const IoStatus status = co_await to.write(buffer, size);
-    CHECK(status == IoStatus::ok);
-  }
-  const IoStatus status = co_await to.finish();
+  const IoStatus status = co_await write_in_buffers(buffers, to, std::move(text));
   CHECK(status == IoStatus::ok);
 }
 

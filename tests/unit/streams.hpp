@@ -1,6 +1,8 @@
 // Streams to test with: connected pairs, and what a test usually does with them.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,6 +60,20 @@ inline Task<std::string> read_some(Stream& stream, std::size_t size) {
 inline Task<IoStatus> write_all(Stream& stream, std::string text, bool finish) {
   const IoStatus written = co_await stream.write(bytes_of(text));
   if (written != IoStatus::ok || !finish) co_return written;
+  const IoStatus finished = co_await stream.finish();
+  co_return finished;
+}
+
+/// Writes in buffers, as a relay does: of all sizes, from full ones to single bytes. Then ends.
+inline Task<IoStatus> write_in_buffers(transport::BufferPool& buffers, Stream& stream, std::string text) {
+  constexpr std::size_t kSizes = 70'000;
+  for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = size * 11 % kSizes + 1) {
+    transport::Buffer buffer = buffers.take();
+    size = std::min({size, text.size() - at, buffer.space().size()});
+    std::memcpy(buffer.space().data(), text.data() + at, size);
+    const IoStatus written = co_await stream.write(buffer, size);
+    if (written != IoStatus::ok) co_return written;
+  }
   const IoStatus finished = co_await stream.finish();
   co_return finished;
 }

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include <catch2/catch.hpp>
 
 #include "streams.hpp"
@@ -82,14 +80,7 @@ struct Ends {
 };
 
 Task<void> send(transport::BufferPool& buffers, Stream& to, std::string text) {
-  for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = size * 7 % 65'500 + 1) {
-    transport::Buffer buffer = buffers.take();
-    size = std::min({size, text.size() - at, buffer.space().size()});
-    std::memcpy(buffer.space().data(), text.data() + at, size);
-    const IoStatus status = co_await to.write(buffer, size);
-    CHECK(status == IoStatus::ok);
-  }
-  const IoStatus status = co_await to.finish();
+  const IoStatus status = co_await write_in_buffers(buffers, to, std::move(text));
   CHECK(status == IoStatus::ok);
 }
 

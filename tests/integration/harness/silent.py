@@ -13,7 +13,7 @@ class Silent:
 
     def __init__(self, lab, directory=None):
         directory = directory or lab.far.tmp
-        self.process = lab.far.start(needs.driver(), "silent", "600", environment={"TMPDIR": directory})
+        self.process = lab.far.start(needs.driver(), "silent", "100000", environment={"TMPDIR": directory})
         self.process.wait_for_output("ready")
         self.pid_inside = self.process.pid_on_host
         prefix = f"{directory}/dotnet-diagnostic-{self.pid_inside}-"
