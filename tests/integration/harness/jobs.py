@@ -93,9 +93,14 @@ class Jobs:
             raise AssertionError("not this application's environment")
 
     def listing(self):
-        """farport ps."""
-        self.expect_success(self.lab.near.run(needs.farport(), "ps", self.soak.agent.remote, "--json",
-                                              *self.lab.tools_pair.flags()))
+        """farport ps, which does not try again: another break may meet it, but not three times in a row."""
+        for _ in range(3):
+            done = self.lab.near.run(needs.farport(), "ps", self.soak.agent.remote, "--json",
+                                     *self.lab.tools_pair.flags())
+            if done.code == 0:
+                return
+            time.sleep(1)
+        self.expect_success(done)
 
     def dump_by_mirror(self):
         """A dump as a tool asks for it."""
