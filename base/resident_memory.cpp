@@ -17,6 +17,12 @@ struct FileClose {
 
 }  // namespace
 
+void return_large_memory() {
+  // Named, it is no longer raised by what is freed (mallopt(3)): large pieces go back to the system at once.
+  constexpr int kLarge = 256 * 1024;
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+}
+
 void release_idle_memory() {
   ::malloc_trim(0);
   const std::unique_ptr<std::FILE, FileClose> maps(std::fopen("/proc/self/maps", "re"));

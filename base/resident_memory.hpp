@@ -3,6 +3,10 @@
 
 namespace farport {
 
+/// From now on pieces of memory of 256 KiB and more, such as a compressor's, are given back when they are
+/// freed.
+void return_large_memory();
+
 /// Gives back what starting up, or work that is done, needed: free heap, and pages of program text, which the
 /// kernel reads again when they are run again. Starting touches most of the libraries' code once; serving
 /// needs little of it.

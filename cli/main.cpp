@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/resident_memory.hpp"
 #include "cli/certs.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -47,6 +48,7 @@ int dispatch(CommandLine line) {
 }  // namespace farport::cli
 
 int main(int argc, char** argv) {
+  farport::return_large_memory();
   // A broken pipe is an error value of the write that meets it.
   std::signal(SIGPIPE, SIG_IGN);
   farport::confinement::hide_memory();
