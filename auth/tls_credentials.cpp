@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hex.hpp"
+
 namespace farport::auth {
 namespace {
 
@@ -18,14 +20,7 @@ std::string fingerprint_of(const Object* object) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned int size = 0;
   if (Digest(object, EVP_sha256(), bytes.data(), &size) != 1) return {};
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  constexpr unsigned int kPerDigit = 16;
-  std::string text;
-  for (unsigned int i = 0; i < size; ++i) {
-    text += kDigits[bytes.at(i) / kPerDigit];
-    text += kDigits[bytes.at(i) % kPerDigit];
-  }
-  return text;
+  return hex(std::as_bytes(std::span(bytes)).first(size));
 }
 
 Lifetime lifetime_of(Kind kind, const std::string& path, const X509* certificate) {

@@ -1,6 +1,8 @@
 #include "ipc/guid.hpp"
 
-#include <cstdint>
+#include <span>
+
+#include "base/hex.hpp"
 
 namespace farport::ipc {
 namespace {
@@ -23,14 +25,11 @@ std::optional<unsigned> digit_value(char digit) {
 }  // namespace
 
 std::string Guid::to_string() const {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   text.reserve(kTextSize);
   for (std::size_t pair = 0; pair < kTextOrder.size(); ++pair) {
     if (dash_before(pair)) text += '-';
-    const auto byte = std::to_integer<std::uint8_t>(bytes[kTextOrder[pair]]);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 0xF];
+    text += hex(std::span(&bytes[kTextOrder[pair]], 1));
   }
   return text;
 }

@@ -13,13 +13,13 @@
 #include <fmt/format.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "router/directory.hpp"
+#include "router/random_token.hpp"
 
 namespace farport::router {
 namespace {
@@ -29,15 +29,6 @@ using transport::UniqueFd;
 constexpr std::string_view kPrefix = ".farport-dump-";
 constexpr const char* kDump = "dump";
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-
-std::string random_name() {
-  std::array<unsigned char, 16> bytes{};
-  // Up to 256 bytes come whole (getrandom(2)).
-  std::ignore = ::getrandom(bytes.data(), bytes.size(), 0);
-  std::string name;
-  for (const unsigned char byte : bytes) name += fmt::format("{:02x}", byte);
-  return name;
-}
 
 std::vector<std::string> entries_of(int directory) {
   std::vector<std::string> names;
@@ -132,7 +123,7 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
 }
 
 Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
-  const std::string name = std::string(kPrefix) + random_name();
+  const std::string name = std::string(kPrefix) + random_token();
   const std::string path = shared.here + "/" + name;
   if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
     return fail_errno("make a directory for the dump in", shared.here, errno,
@@ -210,7 +201,7 @@ Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     safe += plain ? c : '_';
   }
-  const std::string file = fmt::format("{}-{}-{}.dmp", safe, std::time(nullptr), random_name().substr(0, 8));
+  const std::string file = fmt::format("{}-{}-{}.dmp", safe, std::time(nullptr), random_token().substr(0, 8));
   if (::renameat2(fd_.get(), kDump, shared_.fd.get(), file.c_str(), RENAME_NOREPLACE) != 0) {
     return fail_errno("keep the dump in", shared_.here, errno);
   }

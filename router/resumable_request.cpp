@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "router/http_status.hpp"
-#include "router/resumption.hpp"
+#include "router/random_token.hpp"
 #include "router/resumption_fields.hpp"
 
 namespace farport::router {

@@ -1,15 +1,14 @@
 #include "router/resumption.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
 #include "router/http_status.hpp"
 #include "router/limits.hpp"
+#include "router/random_token.hpp"
 #include "router/resumption_fields.hpp"
 
 namespace farport::router {
@@ -19,13 +18,8 @@ using transport::Http2Stream;
 using transport::ResumableStream;
 using transport::Task;
 
-constexpr std::size_t kTokenDigits = 32;
 /// How long a tool may go on after its answer has ended.
 constexpr transport::Milliseconds kFarewell{100};
-
-bool is_token(std::string_view text) {
-  return text.size() == kTokenDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::string_view name) {
   const std::string_view text = head.field(name);
@@ -40,19 +34,6 @@ Refusal refusal(int status, std::string why) {
 }
 
 }  // namespace
-
-std::string random_token() {
-  std::array<unsigned char, kTokenDigits / 2> bytes{};
-  if (RAND_bytes(bytes.data(), bytes.size()) != 1) throw std::runtime_error("no randomness is to be had");
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(kTokenDigits);
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 0xF];
-  }
-  return text;
-}
 
 // ResumableAnswer
 

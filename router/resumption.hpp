@@ -114,7 +114,4 @@ class Resumption {
   transport::TaskSet tasks_;  ///< Last: they use the rest.
 };
 
-/// A new token or instance: 128 random bits as 32 hexadecimal digits.
-[[nodiscard]] std::string random_token();
-
 }  // namespace farport::router
