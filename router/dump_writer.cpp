@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "router/process_end.hpp"
+#include "router/process_stat.hpp"
 
 namespace farport::router {
 namespace {
@@ -73,10 +74,8 @@ std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
 
 void wake_stopped(pid_t runtime) {
   const transport::UniqueFd process = open_pidfd(runtime);
-  // proc(5): the state follows the name in brackets, which may hold anything.
-  const std::string stat = first_line(runtime, "stat");
-  const std::size_t name_end = stat.rfind(") ");
-  if (!process || name_end == std::string::npos || stat[name_end + 2] != 'T') return;
+  const std::optional<ProcessStat> stat = process_stat(runtime);
+  if (!process || !stat || stat->state != 'T') return;
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
 }
 

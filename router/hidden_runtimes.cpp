@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "router/process_stat.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -20,13 +22,6 @@ std::optional<std::string> read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-/// Field 22 of proc(5)'s stat: the start time. The second field may hold spaces and parentheses.
-std::string start_time(const std::string& stat) {
-  std::size_t at = stat.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat.find(' ', at + 1);
-  return at == std::string::npos ? std::string() : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
 }
 
 /// The setting in a process's environment that switches its diagnostics off; empty where there is none.
@@ -43,7 +38,7 @@ std::string_view switched_off_by(const std::string& environment) {
 }  // namespace
 
 void HiddenRuntimes::look(const Log& log) {
-  std::set<std::pair<int, std::string>> still_there;
+  std::set<std::pair<int, std::uint64_t>> still_there;
   std::error_code error;
   fs::directory_iterator processes("/proc", error);
   // Where it can't be read, for want of descriptors, what is known stays known.
@@ -51,12 +46,12 @@ void HiddenRuntimes::look(const Log& log) {
   for (const auto& entry : processes) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::optional<std::string> stat = read_file(entry.path() / "stat");
+    const std::optional<ProcessStat> stat = process_stat(std::stoi(pid));
     const std::optional<std::string> environment = read_file(entry.path() / "environ");
     if (!stat || !environment) continue;
-    std::pair<int, std::string> process{std::stoi(pid), start_time(*stat)};
+    const std::pair<int, std::uint64_t> process{std::stoi(pid), stat->start_time};
     if (settled_.contains(process)) {
-      still_there.insert(std::move(process));
+      still_there.insert(process);
       continue;
     }
     const std::string_view setting = switched_off_by(*environment);
@@ -67,7 +62,7 @@ void HiddenRuntimes::look(const Log& log) {
       log->warn("the .NET process {} can't be diagnosed: {} is set in its environment; start it without", pid,
                 setting);
     }
-    still_there.insert(std::move(process));
+    still_there.insert(process);
   }
   settled_ = std::move(still_there);
 }

@@ -1,8 +1,8 @@
 // Runtimes that nobody can diagnose, because their environment says so: worth a word in the log.
 #pragma once
 
+#include <cstdint>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "base/log.hpp"
@@ -16,7 +16,7 @@ class HiddenRuntimes {
   void look(const Log& log);
 
  private:
-  std::set<std::pair<int, std::string>> settled_;  ///< pid and start time: nothing more to say of them.
+  std::set<std::pair<int, std::uint64_t>> settled_;  ///< pid and start time: nothing more to say of them.
 };
 
 }  // namespace farport::router

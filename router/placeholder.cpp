@@ -2,13 +2,12 @@
 
 #include <array>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
 
 #include <signal.h>
 #include <sys/wait.h>
+
+#include "router/process_stat.hpp"
 
 namespace farport::router {
 namespace {
@@ -25,22 +24,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
-}
-
-/// Field 22 of /proc/PID/stat. The second field is the name in parentheses, which may hold anything, more
-/// parentheses included.
-std::optional<std::uint64_t> start_time_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  constexpr int kFieldsBetween = 19;  // From the third to the one before the 22nd.
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
-  std::uint64_t start_time = 0;
-  if (!(fields >> start_time)) return std::nullopt;
-  return start_time;
 }
 
 }  // namespace
@@ -111,11 +94,11 @@ Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, const 
   placeholder->listen();
   co_await placeholder->said_.wait();
   placeholder->output_.reset();
-  const std::optional<std::uint64_t> start_time = start_time_of(placeholder->pid_);
-  if (!placeholder->ready_ || !start_time) {
+  const std::optional<ProcessStat> stat = process_stat(placeholder->pid_);
+  if (!placeholder->ready_ || !stat) {
     co_return fail(kTried, name, "the process ended before it was ready");
   }
-  placeholder->start_time_ = *start_time;
+  placeholder->start_time_ = stat->start_time;
   placeholder->on_exit_ = std::move(on_exit);
   co_return placeholder;
 }
