@@ -1,7 +1,5 @@
 #include "router/raw_end.hpp"
 
-#include <vector>
-
 #include "ipc/error.hpp"
 #include "transport/timer.hpp"
 
@@ -13,7 +11,6 @@ using transport::Task;
 
 /// How long a peer may take to close after it has been told everything.
 constexpr transport::Milliseconds kLinger{5000};
-constexpr std::size_t kLingerRead = 1024;
 
 }  // namespace
 
@@ -27,11 +24,7 @@ Task<void> linger(transport::Stream& stream) {
   const transport::Deadline limit(stream.loop(), kLinger, [&stream] {
     stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
   });
-  std::vector<std::byte> ignored(kLingerRead);
-  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
-    const transport::Io io = co_await stream.read(ignored);
-    status = io.status;
-  }
+  co_await stream.discard();
 }
 
 }  // namespace farport::router

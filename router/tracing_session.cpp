@@ -16,19 +16,9 @@ namespace farport::router {
 namespace {
 
 using transport::FdStream;
-using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kAnswerSize = ipc::kHeaderSize + sizeof(std::uint64_t);
-
-Task<void> discard(FdStream& from) {
-  std::vector<std::byte> part(64 * 1024);
-  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
-    const transport::Io io = co_await from.read(part);
-    status = io.status;
-    co_await transport::next_turn(from.loop());
-  }
-}
 
 /// Whether the runtime sends nothing more.
 bool has_ended(const FdStream& runtime) {
@@ -80,7 +70,7 @@ TracingSession::TracingSession(TracingSessions& sessions, Runtime runtime, ipc::
 Task<void> TracingSession::abandon(FdStream& stream) {
   if (told_) co_return;
   ++sessions_.abandoned_;
-  Task<void> discarding = discard(stream);
+  Task<void> discarding = stream.discard();
   discarding.start();
   co_await stop(sessions_, runtime_, id_);
 }

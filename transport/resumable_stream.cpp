@@ -94,7 +94,7 @@ void ResumableStream::carrier_acknowledged() {
 void ResumableStream::turn_end() {
   look_after_carrier();
   send();
-  if (write_ != nullptr && may_write_on()) complete_write(IoStatus::ok);
+  write_on();
   if (reading_stopped_ && finish_sent_ && carrier_ != nullptr) carrier_->stop_reading();
 }
 
@@ -211,11 +211,12 @@ void ResumableStream::complete() {
   finish_sent_ = WriteOperation::finish;
   // The rest not here, in the middle of the session's sending.
   if (!all_sent() || reading_stopped_) loop().at_turn_end(*this);
-  if (write_ != nullptr && may_write_on()) complete_write(IoStatus::ok);
+  write_on();
 }
 
-bool ResumableStream::may_write_on() const {
-  return all_sent() && kept_.end() - kept_.begin() <= kMostKept;
+void ResumableStream::write_on() {
+  if (write_ == nullptr || !all_sent() || kept_.end() - kept_.begin() > kMostKept) return;
+  complete_write(IoStatus::ok);
 }
 
 void ResumableStream::cancel_write() {

@@ -83,7 +83,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   void release_carrier();
   void send();
   [[nodiscard]] bool all_sent() const { return sent_ == kept_.end() && (!finish_wanted_ || finish_sent_); }
-  [[nodiscard]] bool may_write_on() const;
+  void write_on();
   void complete_write(IoStatus result);
   Io read_carrier(std::span<std::byte> into);
   void keep_unread();

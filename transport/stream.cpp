@@ -1,5 +1,7 @@
 #include "transport/stream.hpp"
 
+#include <vector>
+
 namespace farport::transport {
 
 Task<Io> Stream::read(std::span<std::byte> into) {
@@ -18,6 +20,16 @@ Task<Io> Stream::read_exactly(std::span<std::byte> into) {
     filled += io.bytes;
   }
   co_return Io{IoStatus::ok, filled};
+}
+
+Task<void> Stream::discard() {
+  constexpr std::size_t kPart = 65536;
+  std::vector<std::byte> part(kPart);
+  for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
+    const Io io = co_await read(part);
+    status = io.status;
+    co_await next_turn(loop());
+  }
 }
 
 }  // namespace farport::transport

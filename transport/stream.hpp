@@ -121,6 +121,8 @@ class Stream {
   Task<Io> read(std::span<std::byte> into);
   /// Reads exactly into.size() bytes: ok, end (`bytes` says how many came before it) or failed.
   Task<Io> read_exactly(std::span<std::byte> into);
+  /// Reads to the end, or until it fails, and forgets it: in turns, so that a flood holds up nobody.
+  Task<void> discard();
 
   [[nodiscard]] Loop& loop() const { return loop_; }
 

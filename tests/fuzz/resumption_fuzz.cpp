@@ -8,14 +8,12 @@
 #include <map>
 #include <string>
 
-#include <sys/socket.h>
-
 #include "router/http_status.hpp"
 #include "router/limits.hpp"
 #include "router/resumption.hpp"
 #include "router/resumption_fields.hpp"
 #include "tests/fuzz/target.hpp"
-#include "transport/fd_stream.hpp"
+#include "tests/unit/streams.hpp"
 #include "transport/http2_session.hpp"
 
 using namespace farport;
@@ -96,16 +94,9 @@ class Agent {
   Resumption table;
 
  private:
-  static Task<void> read_all(Stream& stream) {
-    std::array<std::byte, 300> part{};
-    for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
-      const Io io = co_await stream.read(part);
-      status = io.status;
-    }
-  }
   static Task<void> serve(std::unique_ptr<ResumableAnswer> answer, std::size_t size) {
     answer->begin(http_status::kOk, {}, true);
-    Task<void> reading = read_all(answer->stream());
+    Task<void> reading = answer->stream().discard();
     reading.start();
     std::vector<std::byte> body(size);
     for (std::size_t at = 0; at < size; ++at) body[at] = answer_at(at);
@@ -120,15 +111,13 @@ class Agent {
 class Session {
  public:
   Session(Loop& loop, Agent& agent, int caller) : tasks_(loop) {
-    int fds[2] = {-1, -1};
-    require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0, "sockets");
+    test::StreamPair ends = test::make_pair(loop);
     Http2Limits limits;
     limits.window = kWindow;
     limits.ping_interval = Milliseconds{0};
-    mirror = std::make_unique<Http2Session>(std::make_unique<FdStream>(loop, UniqueFd(fds[0]), "mirror"),
-                                            Http2Session::Role::client, limits);
+    mirror = std::make_unique<Http2Session>(std::move(ends.first), Http2Session::Role::client, limits);
     agent_ = std::make_unique<Http2Session>(
-        std::make_unique<FdStream>(loop, UniqueFd(fds[1]), "agent"), Http2Session::Role::server, limits,
+        std::move(ends.second), Http2Session::Role::server, limits,
         [&agent, caller](auto request) { agent.take(std::move(request), caller); });
     tasks_.spawn(carry(*mirror));
     tasks_.spawn(carry(*agent_));
