@@ -77,10 +77,8 @@ const Schema<DumpSettings>& dump_schema() {
 const Schema<ConfinementSettings>& confinement_schema() {
   static const Schema<ConfinementSettings> schema{
       {"user", [](Reader& r, const toml::node& n, ConfinementSettings& c) { r.text(n, c.user); }},
-      {"mode",
-       [](Reader& r, const toml::node& n, ConfinementSettings& c) {
-         r.choice(n, c.mode, {"auto", "required", "off"});
-       }},
+      {"mode", [](Reader& r, const toml::node& n,
+                  ConfinementSettings& c) { r.choice(n, c.mode, confinement_choice().words); }},
   };
   return schema;
 }
@@ -103,10 +101,8 @@ const Schema<File>& session_schema() {
        [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_interval); }},
       {"ping_timeout",
        [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_timeout); }},
-      {"compression",
-       [](Reader& r, const toml::node& n, File& f) {
-         r.choice(n, f.session.compression, {"auto", "always", "never"});
-       }},
+      {"compression", [](Reader& r, const toml::node& n,
+                         File& f) { r.choice(n, f.session.compression, compression_choice().words); }},
       {"drain", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.drain); }},
   };
   return schema;

@@ -40,6 +40,13 @@ class Resolver {
     return std::nullopt;
   }
 
+  std::string chosen(const Choice& choice, const std::string& text) {
+    auto value = parse_choice(choice, text);
+    if (value) return std::move(*value);
+    problem(value.error().message());
+    return {};
+  }
+
   /// The values of a flag that may be given several times; the file's where it isn't given.
   template <typename T>
   std::vector<T> many(const std::vector<std::string>& flag, Result<T> (*parse)(std::string_view),
@@ -72,7 +79,7 @@ class Resolver {
     take_duration(flags_.grace, session.grace);
     take_duration(flags_.ping_interval, session.ping_interval);
     take_duration(flags_.ping_timeout, session.ping_timeout);
-    if (flags_.compression) session.compression = parsed(*flags_.compression, parse_compression).value_or("");
+    if (flags_.compression) session.compression = chosen(compression_choice(), *flags_.compression);
     return session;
   }
 
@@ -206,7 +213,7 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.confinement = file.confinement;
   if (flags.user) settings.confinement.user = *flags.user;
   if (flags.confine) {
-    settings.confinement.mode = resolver.parsed(*flags.confine, parse_confinement).value_or("");
+    settings.confinement.mode = resolver.chosen(confinement_choice(), *flags.confine);
   }
   settings.rescan = file.rescan;
   settings.limits = file.limits;

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include <fmt/format.h>
+
 namespace farport::config {
 namespace {
 
@@ -126,14 +128,21 @@ Result<std::string> parse_audit(std::string_view text) {
   return std::filesystem::absolute(std::string(text), error).lexically_normal().string();
 }
 
-Result<std::string> parse_confinement(std::string_view text) {
-  if (text == "auto" || text == "required" || text == "off") return std::string(text);
-  return fail("confine the agent as", text, "there is no such way", "write auto, required or off");
+Result<std::string> parse_choice(const Choice& choice, std::string_view text) {
+  const std::vector<std::string>& words = choice.words;
+  if (std::find(words.begin(), words.end(), text) != words.end()) return std::string(text);
+  return fail(choice.what, text, "there is no such way",
+              fmt::format("write {} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
 }
 
-Result<std::string> parse_compression(std::string_view text) {
-  if (text == "auto" || text == "always" || text == "never") return std::string(text);
-  return fail("compress traces and dumps", text, "there is no such way", "write auto, always or never");
+const Choice& confinement_choice() {
+  static const Choice choice{"confine the agent as", {"auto", "required", "off"}};
+  return choice;
+}
+
+const Choice& compression_choice() {
+  static const Choice choice{"compress traces and dumps", {"auto", "always", "never"}};
+  return choice;
 }
 
 std::string nearest(std::string_view wrong, const std::vector<std::string>& words) {

@@ -39,11 +39,16 @@ struct WithRole {
 /// Where the audit goes: "stderr", "syslog", "off", or a path, which is made absolute.
 [[nodiscard]] Result<std::string> parse_audit(std::string_view text);
 
-/// How the agent confines itself: "auto", "required" or "off".
-[[nodiscard]] Result<std::string> parse_confinement(std::string_view text);
-
-/// When traces and dumps are compressed: "auto", "always" or "never".
-[[nodiscard]] Result<std::string> parse_compression(std::string_view text);
+/// One of a few words.
+struct Choice {
+  std::string what;  ///< What is done by it, for an error.
+  std::vector<std::string> words;
+};
+[[nodiscard]] Result<std::string> parse_choice(const Choice& choice, std::string_view text);
+/// How the agent confines itself.
+[[nodiscard]] const Choice& confinement_choice();
+/// When traces and dumps are compressed.
+[[nodiscard]] const Choice& compression_choice();
 
 /// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);

@@ -22,11 +22,10 @@ using transport::Task;
 
 constexpr const char* kJson = "application/json";
 
-/// The head of an answer whose body follows bit by bit. A function of its own: GCC 12 destroys the elements
-/// of an initializer list twice in a coroutine.
+/// The head of an answer whose body follows bit by bit.
 void begin_bytes(Answer& answer, bool as_zstd) {
   transport::HeaderFields fields{{"content-type", "application/octet-stream"}};
-  if (as_zstd) fields.emplace_back("content-encoding", "zstd");
+  if (as_zstd) add_zstd(fields);
   answer.begin(http_status::kOk, fields, true);
 }
 
@@ -42,7 +41,9 @@ class RequestEnd final : public ToolEnd {
  public:
   explicit RequestEnd(Answer& answer) : answer_(answer) {}
   [[nodiscard]] transport::Stream& stream() override { return answer_.stream(); }
-  [[nodiscard]] bool takes_zstd() const override { return accepts_zstd(answer_.request()); }
+  [[nodiscard]] bool wants_zstd(Compression mode) const override {
+    return router::wants_zstd(answer_.request(), mode);
+  }
   void accept(bool as_zstd) override { begin_bytes(answer_, as_zstd); }
   Task<void> refuse(Refusal refusal) override { return answer_refused(answer_, std::move(refusal)); }
 

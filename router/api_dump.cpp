@@ -54,7 +54,7 @@ void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool
       {"farport-dump-size", bytes},
       {"content-disposition", fmt::format("attachment; filename=\"{}.dmp\"", runtime.pid)}};
   if (compress) {
-    fields.emplace_back("content-encoding", "zstd");
+    add_zstd(fields);
   } else {
     fields.emplace_back("content-length", bytes);
   }
@@ -139,7 +139,7 @@ Task<std::optional<Refusal>> Api::take_dump(Answer& answer, Route route, Runtime
   if (!dump) co_return refusal_of(dump.error());
   DumpProgress& progress = (*job)->progress();
   progress.phase = DumpProgress::Phase::sending;
-  const bool compress = services_.compression != Compression::never && accepts_zstd(answer.request());
+  const bool compress = wants_zstd(answer.request(), services_.compression);
   begin_dump(answer, runtime, dump->size, compress);
   std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
     progress.sent = sent;

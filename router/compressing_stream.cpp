@@ -58,9 +58,9 @@ void CompressingStream::next_piece() {
   holder = nullptr;
   const std::size_t size = std::min(write_->chunk.size, kMostPerPiece);
   WriteOperation::finish = write_->finish && size == write_->chunk.size;
-  if (size == 0 && !frame_open_) {
+  if (size == 0 && !compressor_) {
     chunk = Chunk{};
-  } else if (frame_open_ || choice_.compress()) {
+  } else if (compressor_ || choice_.compress()) {
     compress(size);
   } else {
     frame_as_it_is(size);
@@ -88,12 +88,9 @@ void CompressingStream::frame_as_it_is(std::size_t size) {
 
 /// Ends the frame where the next bytes go as they are.
 void CompressingStream::compress(std::size_t size) {
-  if (!frame_open_) {
-    if (!compressor_) {
-      compressor_.emplace(choice_.level());
-      compressor_->limit_window(kWindowLog);
-    }
-    compressor_->set_level(choice_.level());
+  if (!compressor_) {
+    compressor_.emplace(choice_.level());
+    compressor_->limit_window(kWindowLog);
   }
   const bool goes_on = choice_.compress() && !WriteOperation::finish;
   const auto then = goes_on ? ZstdCompressor::Then::flush : ZstdCompressor::Then::end;
@@ -108,7 +105,6 @@ void CompressingStream::compress(std::size_t size) {
     ended = step->ended;
     if (!ended) encoded_.resize(encoded_.size() + size / 2 + 1024);
   }
-  frame_open_ = goes_on;
   if (!goes_on) compressor_.reset();
   choice_.compressed(size, made);
   send_encoded(made);

@@ -36,9 +36,8 @@ class CompressingStream final : public transport::Stream, private transport::Wri
 
   transport::Stream& lower_;
   CompressionChoice choice_;
-  std::optional<ZstdCompressor> compressor_;
-  bool frame_open_ = false;
-  std::vector<std::byte> encoded_;  ///< Headroom, and what is sent where it can't lie where it was.
+  std::optional<ZstdCompressor> compressor_;  ///< There while a frame is open.
+  std::vector<std::byte> encoded_;            ///< Headroom, and what is sent where it can't lie where it was.
   transport::WriteOperation* write_ = nullptr;
   CompressionChoice::Clock::time_point begun_{};
   std::size_t sending_ = 0;

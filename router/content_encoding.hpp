@@ -13,9 +13,15 @@ namespace farport::router {
   return fields;
 }
 
-/// Whether the answer to a request may be zstd.
-[[nodiscard]] inline bool accepts_zstd(const transport::MessageHead& request) {
-  return request.field("accept-encoding").find("zstd") != std::string_view::npos;
+/// Whether the answer to a request shall be zstd.
+[[nodiscard]] inline bool wants_zstd(const transport::MessageHead& request, Compression mode) {
+  return mode != Compression::never &&
+         request.field("accept-encoding").find("zstd") != std::string_view::npos;
+}
+
+/// What such an answer says of itself.
+inline void add_zstd(transport::HeaderFields& answer) {
+  answer.emplace_back("content-encoding", "zstd");
 }
 
 /// Whether an answer is zstd.

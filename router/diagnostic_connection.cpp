@@ -153,7 +153,7 @@ Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
   std::optional<TracingSession> tracing;
   if (session) tracing.emplace(services.tracing, *runtime, *session);
   std::optional<CompressingStream> compressing;
-  if (session && services.compression != Compression::never && tool.takes_zstd()) {
+  if (session && tool.wants_zstd(services.compression)) {
     compressing.emplace(tool.stream(), services.compression);
   }
   tool.accept(compressing.has_value());

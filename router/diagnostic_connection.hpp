@@ -47,8 +47,8 @@ struct AgentServices {
 class ToolEnd {
  public:
   [[nodiscard]] virtual transport::Stream& stream() = 0;
-  /// Whether it would take what is sent to it as zstd.
-  [[nodiscard]] virtual bool takes_zstd() const { return false; }
+  /// Whether what is sent to it shall be zstd, where the agent compresses in this way.
+  [[nodiscard]] virtual bool wants_zstd(Compression) const { return false; }
   /// The runtime has answered: what is written to the stream from now on is its, as zstd if said so.
   virtual void accept(bool as_zstd) = 0;
   /// Tells the tool that nothing comes of it.

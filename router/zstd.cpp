@@ -11,15 +11,11 @@ constexpr int kLargestWindowLog = 23;
 
 ZstdCompressor::ZstdCompressor(int level) : context_(ZSTD_createCCtx()) {
   if (context_ == nullptr) throw std::bad_alloc();
-  set_level(level);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
 }
 
 void ZstdCompressor::limit_window(int log) {
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, log);
-}
-
-void ZstdCompressor::set_level(int level) {
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
 }
 
 Result<ZstdStep> ZstdCompressor::step(std::span<const std::byte> in, std::span<std::byte> out, Then then) {

@@ -31,8 +31,6 @@ class ZstdCompressor {
   explicit ZstdCompressor(int level);
   /// The window of the frames to come, as ZSTD_c_windowLog: what both sides need as memory.
   void limit_window(int log);
-  /// Counts from the next frame on.
-  void set_level(int level);
   /// Compresses some of `in` into `out`. To flush or end, call it until it has ended.
   [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out, Then then);
 
