@@ -60,8 +60,6 @@ class Way {
   Way(int from, int to, const Quality& quality, unsigned seed)
       : from_(from), to_(to), quality_(quality), random_(seed) {}
 
-  [[nodiscard]] int from() const { return from_; }
-
   void receive(Clock::time_point now) {
     std::array<char, kLargestPacket> packet;
     for (int count = 0; count < kPacketsPerTurn; ++count) {
