@@ -28,6 +28,7 @@ MEMORY_ALLOWANCE_KIB = 8192
 # The first round fills caches and arenas, which the second may not make larger.
 WARM_UP = 0.25
 SETTLE_SECONDS = 45.0
+SAID_AT_END = 4000
 # (job, workers at it, the pause between two turns, in seconds)
 PLAN = (("recording", 1, (0, 1)), ("session", 1, (0, 1)), ("command", 2, (0.05, 0.3)), ("listing", 1, (1, 3)),
         ("abandoned_session", 1, (0.5, 2)), ("abandoned_flood", 1, (0.2, 1)), ("dump_by_mirror", 1, (2, 5)),
@@ -206,11 +207,11 @@ def soak_for(seconds, seed):
     try:
         soak, tally = Soak(lab, seed), Tally()
         clean = run_rounds(soak, tally, seconds)
-        for failure in tally.failures[:20]:
-            print(f"\n{failure}", file=sys.stderr)
         if tally.failures or not clean:
-            print(soak.agent.process.output(), soak.mirror.process.output(), lab.sanitizer_reports(), sep="\n",
-                  file=sys.stderr)
+            # Last what says most: not everybody keeps more of it.
+            for said in (soak.agent.process.output(), soak.mirror.process.output()):
+                print(said[-SAID_AT_END:], file=sys.stderr)
+            print(lab.sanitizer_reports(), *tally.failures[:20], sep="\n", file=sys.stderr)
             return False
         soak.mirror.stop()
         soak.agent.stop()
