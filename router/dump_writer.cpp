@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process_stat.hpp"
 #include "router/process_end.hpp"
-#include "router/process_stat.hpp"
 
 namespace farport::router {
 namespace {

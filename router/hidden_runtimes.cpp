@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "router/process_stat.hpp"
+#include "base/process_stat.hpp"
 
 namespace farport::router {
 namespace {

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "router/process_stat.hpp"
+#include "base/process_stat.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,11 +1,11 @@
-#include "router/process_stat.hpp"
+#include "base/process_stat.hpp"
 
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
 
-namespace farport::router {
+namespace farport {
 
 std::optional<ProcessStat> process_stat(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -22,4 +22,4 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   return stat;
 }
 
-}  // namespace farport::router
+}  // namespace farport

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-namespace farport::router {
+namespace farport {
 
 struct ProcessStat {
   char state = '?';  ///< Field 3: 'R', 'S', 'T' …
@@ -17,4 +17,4 @@ struct ProcessStat {
 /// None where the process has ended, or isn't visible here.
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
 
-}  // namespace farport::router
+}  // namespace farport
