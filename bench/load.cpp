@@ -11,8 +11,6 @@
 
 #include <poll.h>
 
-#include "client.hpp"
-
 namespace farport::bench {
 namespace {
 
@@ -166,15 +164,25 @@ Throughput run_whole(const std::string& path) {
   return result;
 }
 
-Latencies run_beside(const std::string& path, Seconds duration) {
-  Reader reader(path);
+Latencies run_beside(const std::string& path, Seconds duration, std::size_t count) {
+  std::vector<std::unique_ptr<Reader>> readers;
+  for (std::size_t i = 0; i < count; ++i) readers.push_back(std::make_unique<Reader>(path));
   std::this_thread::sleep_for(kWarmUp);
   const ipc::Bytes command = process_info_command();
   Latencies latencies;
   const auto start = Clock::now();
   while (since(start) < duration.count()) latencies.microseconds.push_back(run_command(path, command));
-  reader.stop();
+  for (const auto& reader : readers) reader->stop();
   return latencies;
+}
+
+std::vector<Connection> open_sessions(const std::string& path, std::size_t count) {
+  std::vector<Connection> sessions;
+  for (std::size_t i = 0; i < count; ++i) {
+    sessions.emplace_back(path).send(collect_tracing_command());
+    sessions.back().receive_ok();
+  }
+  return sessions;
 }
 
 }  // namespace farport::bench

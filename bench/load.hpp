@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "client.hpp"
+
 namespace farport::bench {
 
 using Seconds = std::chrono::duration<double>;
@@ -36,7 +38,9 @@ struct Throughput {
 [[nodiscard]] Throughput run_stream(const std::string& path, Seconds duration, std::size_t count);
 /// One session, read from its beginning to its end.
 [[nodiscard]] Throughput run_whole(const std::string& path);
-/// One command after the other, while one session is read as fast as it comes.
-[[nodiscard]] Latencies run_beside(const std::string& path, Seconds duration);
+/// One command after the other, while `count` sessions are read as fast as they come.
+[[nodiscard]] Latencies run_beside(const std::string& path, Seconds duration, std::size_t count);
+/// Sessions that have begun.
+[[nodiscard]] std::vector<Connection> open_sessions(const std::string& path, std::size_t count);
 
 }  // namespace farport::bench

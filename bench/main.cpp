@@ -15,7 +15,8 @@ constexpr const char* kUsage =
     "usage: farport_bench SOCKET latency COUNT [SECONDS]       commands one by one\n"
     "       farport_bench SOCKET rate SECONDS [CONCURRENCY]    commands, 16 at once\n"
     "       farport_bench SOCKET stream SECONDS [COUNT]        sessions' streams\n"
-    "       farport_bench SOCKET beside SECONDS                commands beside one stream\n"
+    "       farport_bench SOCKET beside SECONDS [COUNT]        commands beside streams\n"
+    "       farport_bench SOCKET hold COUNT                    sessions, open until stdin ends\n"
     "       farport_bench SOCKET whole 0                       one session to its end\n"
     "       farport_bench SOCKET floor SECONDS                 one stream, encrypted and written to TCP here";
 
@@ -43,7 +44,12 @@ void run(const std::vector<std::string>& arguments) {
     std::printf("{\"bytes\": %llu, \"mib_per_second\": %.1f}\n", static_cast<unsigned long long>(stream.all),
                 stream.per_second() / (1 << 20));
   } else if (load == "beside") {
-    print(run_beside(path, duration));
+    print(run_beside(path, duration, static_cast<std::size_t>(number(3, 1))));
+  } else if (load == "hold") {
+    const std::vector<Connection> held = open_sessions(path, static_cast<std::size_t>(number(2, 0)));
+    std::printf("{\"sessions\": %zu}\n", held.size());
+    std::fflush(stdout);
+    while (std::getchar() != EOF) continue;
   } else if (load == "whole") {
     const Throughput whole = run_whole(path);
     std::printf("{\"bytes\": %llu, \"seconds\": %.3f}\n", static_cast<unsigned long long>(whole.all),

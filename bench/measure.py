@@ -92,12 +92,16 @@ class Bench:
         latency = self.load(peer, "latency", plan.commands, plan.command_seconds)
         rate, rate_cpu = self.with_cpu(peer, "rate", plan.seconds, 16)
         stream, stream_cpu = self.with_cpu(peer, "stream", plan.seconds)
+        four = self.load(peer, "stream", plan.seconds, 4)
         beside = self.load(peer, "beside", plan.seconds)
+        beside_ten = self.load(peer, "beside", plan.seconds, 10)
         return {
             "p50_us": latency["p50_us"],
             "rate": rate["per_second"],
             "cpu_per_1000": rate_cpu / rate["commands"] * 1000,
             "mib": stream["mib_per_second"],
             "cpu_per_gib": stream_cpu / (stream["bytes"] / GIB),
+            "four_mib": four["mib_per_second"],
             "beside_p99_us": beside["p99_us"],
+            "beside_ten_p99_us": beside_ten["p99_us"],
         }

@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import statistics
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +18,13 @@ import peers.farport
 import peers.haproxy
 import peers.ssh
 import report
+from dotnet import SOCKETS, Dotnet, FarportFound
 from peers.base import Setting, wait_until
 from run import make_certificates
 
 ROOT = Path(__file__).resolve().parent.parent
 MIB = 1 << 20
+TRACE_MEBIBYTES = 64
 MBIT = 1_000_000
 NETWORKS = (f"bench-far-{os.getpid()}", f"bench-near-{os.getpid()}")
 ADDRESSES = ("10.99.1.1", "10.99.1.2")
@@ -120,7 +124,7 @@ def command_ms(bench, peer) -> float:
 
 
 def stream_mbit(bench, peer) -> float:
-    bench.load(peer, "stream", 3)  # For windows to grow.
+    bench.load(peer, "stream", 5)  # For windows to grow.
     return bench.load(peer, "stream", 5)["mib_per_second"] * MIB * 8 / MBIT
 
 
@@ -128,14 +132,31 @@ def trace_seconds(bench, peer) -> float:
     return bench.load(peer, "whole", 0)["seconds"]
 
 
+def first_socket_ms(_bench, peer) -> float:
+    """From a mirror's start until there is its first local socket."""
+    took = []
+    for _ in range(5):
+        peer.mirror.terminate()
+        peer.mirror.wait()
+        wait_until(lambda: not peer.tool_socket.exists(), "the mirror's end")
+        began = time.monotonic()
+        peer.spawn_mirror()
+        wait_until(peer.tool_socket.exists, "the first socket", pause=0.0005)
+        took.append(time.monotonic() - began)
+    return statistics.median(took) * 1000
+
+
 def beside_ms(bench, peer) -> float:
-    return bench.load(peer, "beside", 15)["p99_us"] / 1000
+    return bench.load(peer, "beside", 30)["p99_us"] / 1000
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench")
-    parser.add_argument("--trace", type=Path, required=True, help="what the traces of the slow networks are")
+    parser.add_argument("--trace", type=Path, help="what the traces of the slow networks are, instead of a recording")
+    parser.add_argument("--dotnet", type=Path, default=ROOT / "build/dotnet/bin/orders/release/orders",
+                        help="a .NET application")  # fmt: skip
+    parser.add_argument("--dotnet-trace", type=Path, default=ROOT / "build/tools/dotnet-trace")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, for run.py --write")
     parser.add_argument("--only", metavar="WORD", action="append", help="only peers with this in their name")
     options = parser.parse_args()
@@ -153,14 +174,19 @@ def main() -> int:
 def measure_all(options, line: Line) -> dict[str, dict[str, float]]:
     kinds = [kind for kind in KINDS if not options.only or any(word in kind.name for word in options.only)]
     bench = measure.Bench(options.build / "farport_bench", measure.FULL)
+    dotnet = Dotnet(options.dotnet, options.dotnet_trace)
     results = {}
     with tempfile.TemporaryDirectory(prefix="farport-bench-") as name:
         work = Path(name)
+        if not options.trace and not dotnet.is_there():
+            raise SystemExit("network.py: there is no .NET application or no dotnet-trace; see --dotnet, --trace")
+        trace = options.trace or dotnet.record(work, TRACE_MEBIBYTES)
         farport, certificates, socket = options.build / "farport", work / "ca", work / "runtime" / "runtime.sock"
         make_certificates(farport, certificates, ADDRESSES[0])
         socket.parent.mkdir()
-        for number, (what, link, flags, load) in enumerate(plan(options.trace)):
+        for number, (what, link, flags, load) in enumerate(plan(trace)):
             title = f"{what} ({link})"
+            mirrors = kinds if load is not first_socket_ms else [peers.farport.Farport]
             print(title, file=sys.stderr)
             line.become(link)
             runtime = subprocess.Popen([options.build / "fake_runtime", socket, *flags], stdout=subprocess.DEVNULL)
@@ -170,18 +196,50 @@ def measure_all(options, line: Line) -> dict[str, dict[str, float]]:
                 def setting(at: int) -> Setting:
                     return Setting(work / f"{number}-{at}", certificates, socket, farport, ADDRESSES[0], *NETWORKS)
 
-                results[title] = measure_link(bench, kinds, setting, load)
+                results[title] = measure_link(bench, mirrors, setting, load)
             finally:
                 runtime.terminate()
                 runtime.wait()
             print(results[title], file=sys.stderr)
+        if dotnet.is_there():
+            measure_dotnet(results, dotnet, line, Setting(work / "dotnet", certificates, socket, farport, ADDRESSES[0], *NETWORKS))
     return results
+
+
+def measure_dotnet(results: dict, dotnet: Dotnet, line: Line, setting: Setting) -> None:
+    """dotnet-trace, for one second, on the application's own host and behind farport."""
+    link = Link(50, 1000)
+    title = f"dotnet-trace of one second, s ({link})"
+    print(title, file=sys.stderr)
+    line.become(link)
+    far = setting.directory.parent / "far"
+    far.mkdir()
+    application = dotnet.start_application(far, NETWORKS[0])
+    peer = FarportFound(setting, far)
+    try:
+        peer.start_agent()
+        peer.start_mirror()
+        placeholder = int(next(peer.sockets.glob(SOCKETS)).name.split("-")[2])
+
+        def collect(pid: int, tmp: Path, network: str) -> float:
+            target = setting.directory / "x.nettrace"
+            return statistics.median(dotnet.collect(pid, tmp, target, 1, network) for _ in range(7))
+
+        results[title] = {"no tunnel": collect(application.pid, far, NETWORKS[0]),
+                          "farport": collect(placeholder, peer.sockets, NETWORKS[1])}  # fmt: skip
+    finally:
+        peer.stop()
+        application.terminate()
+        application.wait()
+    print(results[title], file=sys.stderr)
 
 
 def plan(trace: Path):
     """What is measured over which network, with which runtime."""
     streams = ["--stream-file", str(trace)]
     return [
+        ("first local socket, ms", Link(0, 1000), [], first_socket_ms),
+        ("first local socket, ms", Link(100, 1000), [], first_socket_ms),
         ("command, ms", Link(50, 1000), [], command_ms),
         ("one stream, Mbit/s", Link(100, 1000), [], stream_mbit),
         ("a real trace, s", Link(50, 20), streams, trace_seconds),

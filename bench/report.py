@@ -6,17 +6,29 @@ import platform
 import statistics
 from pathlib import Path
 
+import goals
+from goals import FLOOR, UNAUDITED
+
 COLUMNS = [
     ("p50_us", "command p50 µs", "{:,.0f}"),
     ("rate", "commands/s, 16 at once", "{:,.0f}"),
     ("cpu_per_1000", "agent side CPU s per 1,000", "{:.3f}"),
     ("mib", "one stream MiB/s", "{:,.0f}"),
     ("cpu_per_gib", "agent side CPU s per GiB", "{:.2f}"),
+    ("four_mib", "four streams MiB/s", "{:,.0f}"),
     ("beside_p99_us", "p99 µs of a command beside a stream", "{:,.0f}"),
+    ("beside_ten_p99_us", "... beside ten", "{:,.0f}"),
     ("pss", "agent side PSS at rest, MiB", "{:.1f}"),
 ]
-UNAUDITED = "farport, no rules, no audit"
-FLOOR = "the floor"
+NOT_MEASURED = "Not measured this time."
+GROWTH = {
+    "one_more_ms": "one more is seen after, ms",
+    "placeholder_kib": "PSS of a placeholder, KiB",
+    "pss_mib": "agent PSS, MiB",
+    "cpu_at_rest_percent": "its CPU at rest, % of a core",
+    "cpu_ms_per_1000_commands": "its CPU ms per 1,000 commands",
+    "cpu_s_per_gib": "its CPU s per GiB",
+}
 RIVALS = ["no tunnel", "ssh -L", "haproxy pair", UNAUDITED, FLOOR]
 
 
@@ -39,50 +51,33 @@ def table(results: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
-def goals(results: dict[str, dict]) -> list[tuple[str, str, bool]]:
-    """Each goal: its words, what was measured, and whether it is met. Goals whose rival is missing are left out."""
-    own = results["farport"]
-    found = [("the agent at rest holds at most 4 MiB (PSS)", f"{own['pss']:.1f} MiB", own["pss"] <= 4)]
-
-    def ratio(rival: str | None, key: str, words: str, met) -> None:
-        if rival in results:
-            measured = own[key] / results[rival][key]
-            found.append((words, f"{measured:.2f} ×", met(measured)))
-
-    tunnels = [name for name in results if name not in ("no tunnel", "farport", UNAUDITED, FLOOR)]
-    fastest = max(tunnels, key=lambda name: results[name]["mib"], default=None)
-    thriftiest = min(tunnels, key=lambda name: results[name]["cpu_per_gib"], default=None)
-    ratio("no tunnel", "p50_us", "a command's p50 is at most 2.2 × no tunnel's", lambda x: x <= 2.2)
-    ratio("ssh -L", "rate", "at least 2 × ssh's commands/s", lambda x: x >= 2)
-    ratio("haproxy pair", "rate", "and 10 × haproxy's", lambda x: x >= 10)
-    ratio("ssh -L", "cpu_per_1000", "for at most half of ssh's CPU", lambda x: x <= 0.5)
-    ratio(fastest, "mib", f"one stream at least 1.4 × as fast as the fastest other's ({fastest})", lambda x: x >= 1.4)
-    ratio(thriftiest, "cpu_per_gib", f"for at most 0.6 × the CPU of the thriftiest ({thriftiest})", lambda x: x <= 0.6)
-    ratio(FLOOR, "cpu_per_gib", "and 1.4 × the floor's", lambda x: x <= 1.4)
-    found.append(("p99 of a command beside a stream is at most 2 ms", f"{own['beside_p99_us'] / 1000:.1f} ms",
-                  own["beside_p99_us"] <= 2000))  # fmt: skip
-    ratio(UNAUDITED, "rate", "21 grants and the audit cost less than 5% of the commands/s", lambda x: x > 0.95)
-    large = own["large"]
-    share = large["dump"] / large["stream"]
-    words = f"a dump of {large['size']:,} MiB crosses at least half as fast as a plain stream"
-    found.append((words, f"{share:.2f} × ({large['dump']:,.0f} MiB/s)", share >= 0.5))
-    found.append(("... and the agent grows by less than 32 MiB", f"{large['growth']:.1f} MiB", large["growth"] < 32))
-    return found
-
-
-def goals_table(results: dict[str, dict]) -> str:
+def goals_table(found: list[goals.Goal]) -> str:
     lines = ["| goal | measured | |", "| --- | ---: | --- |"]
-    lines += [f"| {words} | {measured} | {'met' if met else '**missed**'} |" for words, measured, met in goals(results)]
+    lines += [f"| {each.words} | {each.measured} | {'met' if each.met else '**missed**'} |" for each in found]
     return "\n".join(lines)
 
 
 def network_table(results: dict[str, dict[str, float]]) -> str:
     """Of what network.py has measured: a line for each peer, a column for each network."""
-    names = list(next(iter(results.values())))
+    names = list(dict.fromkeys(name for column in results.values() for name in column))
     lines = ["| | " + " | ".join(results) + " |", "| --- |" + " ---: |" * len(results)]
     for name in names:
-        lines.append(f"| {name} | " + " | ".join(f"{column[name]:,.1f}" for column in results.values()) + " |")
+        cells = (f"{column[name]:,.2f}" if name in column else "" for column in results.values())
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def growth_tables(results: dict[str, dict[str, dict[str, float]]]) -> str:
+    """Of what growth.py has measured: a table for each kind, a line for each number."""
+    tables = []
+    for what, counts in results.items():
+        keys = list(next(iter(counts.values())))
+        lines = [f"| {what} | " + " | ".join(GROWTH[key] for key in keys) + " |", "|" + " ---: |" * (len(keys) + 1)]
+        for count, values in counts.items():
+            lines.append(f"| {int(count):,} | " + " | ".join(f"{values[key]:,.2f}" for key in keys) + " |")
+        tables.append("\n".join(lines))
+    picture = "![The agent's CPU per command and per GiB, and its memory, against these numbers](growth.svg)"
+    return "\n\n".join([*tables, picture])
 
 
 def machine() -> str:
@@ -102,17 +97,20 @@ def first_value(path: str, key: str) -> str:
 
 
 def document(results: dict[str, dict], versions: list[str], rounds: int, load: tuple[float, float],
-             network: Path | None) -> str:  # fmt: skip
+             network: Path | None, growth: Path | None) -> str:  # fmt: skip
     """docs/performance.md: performance.md here, with what was measured put in."""
     text = (Path(__file__).parent / "performance.md").read_text(encoding="utf-8")
+    over_network = json.loads(network.read_text()) if network else {}
+    grown = json.loads(growth.read_text()) if growth else {}
     values = {
         "machine": machine(),
         "load": f"{load[0]:.1f} before and {load[1]:.1f} after",
         "versions": "\n".join(f"- {version}" for version in versions),
         "rounds": str(rounds),
         "table": table(results),
-        "goals": goals_table(results),
-        "network": network_table(json.loads(network.read_text())) if network else "Not measured this time.",
+        "goals": goals_table(goals.all_goals(results, over_network, grown)),
+        "network": network_table(over_network) if network else NOT_MEASURED,
+        "growth": growth_tables(grown) if growth else NOT_MEASURED,
     }
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import dump
+import goals
 import measure
 import peers
 import report
@@ -19,6 +20,8 @@ from peers.base import Peer, Setting, wait_until
 from peers.direct import Direct
 
 ROOT = Path(__file__).resolve().parent.parent
+# Until whatever starts has settled, and done once what it does now and then.
+REST_SECONDS = 8
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -29,7 +32,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how many rounds, instead of the plan's")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every round's figures there")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
-    parser.add_argument("--network", type=Path, metavar="FILE", help="what network.py --json wrote, for --write")
+    parser.add_argument("--network", type=Path, metavar="FILE", help="what network.py --json wrote, for the goals")
+    parser.add_argument("--growth", type=Path, metavar="FILE", help="what growth.py --json wrote, for the goals")
     return parser.parse_args()
 
 
@@ -49,7 +53,7 @@ def weigh_at_rest(kind: type[Peer], setting: Setting) -> float:
         peer.start_agent()
         if peer.agent is None:
             return 0
-        time.sleep(1)
+        time.sleep(REST_SECONDS)
         return measure.pss_mib(peer.agent.pid)
     finally:
         peer.stop()
@@ -125,10 +129,12 @@ def main() -> int:
         options.json.write_text(json.dumps({"rounds": rounds, "medians": results}, indent=2) + "\n")
     print(report.table(results))
     if "farport" in results:
-        print("\n" + report.goals_table(results))
+        network, growth = (json.loads(file.read_text()) if file else {} for file in (options.network, options.growth))
+        print("\n" + report.goals_table(goals.all_goals(results, network, growth)))
         print(f"\nThe agent's PSS after all that: {results['farport']['pss_after']:.1f} MiB")
     if options.write and "farport" in results:
-        text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]), options.network)
+        text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]), options.network,
+                               options.growth)  # fmt: skip
         (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
     return 0
 

@@ -27,12 +27,12 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_until(condition, what: str, seconds: float = 10) -> None:
+def wait_until(condition, what: str, seconds: float = 10, pause: float = 0.02) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             raise RuntimeError(f"{what}: not there after {seconds:g} s")
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 def listens(process: subprocess.Popen, port: int) -> bool:
@@ -77,8 +77,12 @@ class Peer:
         self._wait(self.agent, lambda: listens(self.agent, self.port), f"{self.name}'s port")
 
     def start_mirror(self) -> None:
-        self.mirror = self._spawn("mirror", self.mirror_command(), self.setting.mirror_network)
+        self.spawn_mirror()
         self._wait(self.mirror, self.tool_socket.exists, f"{self.name}'s socket")
+
+    def spawn_mirror(self) -> None:
+        """Starts it, and does not wait."""
+        self.mirror = self._spawn("mirror", self.mirror_command(), self.setting.mirror_network)
 
     def stop(self) -> None:
         for process in (self.mirror, self.agent):

@@ -14,6 +14,7 @@ enum class Fault {
   close,         ///< Closes as soon as it has accepted.
   early_answer,  ///< Answers before it is asked.
   flood,         ///< Answers anything with bytes without end.
+  silent,        ///< Sessions begin, and then nothing comes.
 };
 
 struct Options {

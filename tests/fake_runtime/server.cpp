@@ -200,6 +200,7 @@ void Server::start_session(Connection& connection) {
   const bool whole_file = !options_.stream_file.empty() && options_.stream_bytes == 0;
   connection.left = whole_file ? block_.size() : options_.stream_bytes;
   connection.endless = connection.left == 0;
+  connection.silent = options_.fault == Fault::silent;
 }
 
 void Server::stop_session(std::uint64_t session) {
@@ -218,6 +219,7 @@ bool Server::write(Connection& connection) {
       connection.streaming = false;
       return !connection.close_when_written;
     }
+    if (!head && connection.silent && connection.endless) return true;
     const std::size_t place = connection.streamed % block_.size();
     const std::byte* data = head ? connection.out.data() + connection.written : block_.data() + place;
     std::size_t size = head ? connection.out.size() - connection.written : block_.size() - place;
@@ -240,8 +242,10 @@ bool Server::write(Connection& connection) {
 }
 
 void Server::watch(Connection& connection) const {
-  // Its end of sending would be reported without end.
-  const std::uint32_t wanted = connection.client_finished ? EPOLLOUT : EPOLLIN | EPOLLOUT;
+  // Its end of sending, or that it takes what isn't there, would be reported without end.
+  const std::uint32_t input = connection.client_finished ? 0U : std::uint32_t{EPOLLIN};
+  const std::uint32_t output = connection.silent && connection.endless ? 0U : std::uint32_t{EPOLLOUT};
+  const std::uint32_t wanted = input | output;
   if (connection.watched == wanted) return;
   connection.watched = wanted;
   epoll_event event{};

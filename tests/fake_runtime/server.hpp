@@ -29,6 +29,7 @@ struct Connection {
   std::size_t written = 0;  ///< Of `out`.
   bool streaming = false;
   bool endless = false;
+  bool silent = false;         ///< Nothing comes while it is endless.
   std::uint64_t left = 0;      ///< Of the stream, where it has an end.
   std::uint64_t streamed = 0;  ///< Of the stream.
   std::uint64_t session = 0;

@@ -1,0 +1,95 @@
+"""Real .NET: an application, and dotnet-trace beside it or behind a tunnel."""
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from peers.base import wait_until
+from peers.farport import Farport
+
+MIB = 1 << 20
+# What a trace is made of that engineers take: the application's own events, and the runtime's.
+PROVIDERS = "Orders:0xffffffffffffffff:5,Microsoft-Windows-DotNETRuntime:0x4c14fccbd:5"
+SOCKETS = "dotnet-diagnostic-[0-9]*"
+
+
+@dataclass(frozen=True)
+class Dotnet:
+    """Where its programs are."""
+
+    application: Path
+    trace: Path
+
+    def is_there(self) -> bool:
+        return self.application.exists() and self.trace.exists()
+
+    def start_application(self, tmp: Path, network: str = "") -> subprocess.Popen:
+        """An application whose diagnostic socket is in `tmp`."""
+        command = [str(self.application), "--seconds", "100000", "--rate", "5000"]
+        process = run_in(network, command, tmp)
+        wait_until(lambda: list(tmp.glob(SOCKETS)), "the application's socket")
+        return process
+
+    def collect(self, pid: int, tmp: Path, target: Path, seconds: int, network: str = "") -> float:
+        """Records a trace, and returns how long the tool took."""
+        command = [str(self.trace), "collect", "-p", str(pid), "--providers", PROVIDERS, "--duration",
+                   f"00:00:{seconds:02}", "-o", str(target)]  # fmt: skip
+        began = time.monotonic()
+        done = run_in(network, command, tmp)
+        if done.wait(120) != 0:
+            raise RuntimeError(f"dotnet-trace ended with {done.returncode}")
+        return time.monotonic() - began
+
+    def record(self, work: Path, mebibytes: int) -> Path:
+        """A recording, repeated until it is that large."""
+        tmp, whole = work / "recorded", work / "trace"
+        tmp.mkdir()
+        application = self.start_application(tmp)
+        try:
+            self.collect(application.pid, tmp, tmp / "once.nettrace", 10)
+        finally:
+            application.terminate()
+            application.wait()
+        once = (tmp / "once.nettrace").read_bytes()
+        whole.write_bytes((once * (mebibytes * MIB // len(once) + 1))[: mebibytes * MIB])
+        return whole
+
+
+def run_in(network: str, command: list[str], tmp: Path) -> subprocess.Popen:
+    if network:
+        command = ["ip", "netns", "exec", network, *command]
+    environment = {**os.environ, "TMPDIR": str(tmp), "DOTNET_NOLOGO": "1"}
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            env=environment)  # fmt: skip
+
+
+class FarportFound(Farport):
+    """The agent finds the runtimes itself, and the mirror makes them look local."""
+
+    def __init__(self, setting, search: Path):
+        super().__init__(setting)
+        self.search = search
+
+    def rules(self) -> list[str]:
+        return ["--allow-all=admin", "--audit", "off"]
+
+    def agent_command(self) -> list[str]:
+        command = super().agent_command()
+        at = command.index("--search")
+        return [*command[:at], "--search", str(self.search), *command[at + 4 :]]
+
+    def mirror_command(self) -> list[str]:
+        command = super().mirror_command()
+        at = command.index("--socket")
+        return [*command[:at], *command[at + 2 :]]
+
+    def start_mirror(self) -> None:
+        self.spawn_mirror()
+        self._wait(self.mirror, lambda: list(self.sockets.glob(SOCKETS)), "the mirrored runtime")
+
+    @property
+    def sockets(self) -> Path:
+        """Where tools find the runtimes."""
+        return self.directory / "sockets"

@@ -1,0 +1,109 @@
+"""What farport wants to be, and whether it is, by what was measured."""
+
+from dataclasses import dataclass
+
+UNAUDITED = "farport, no rules, no audit"
+FLOOR = "the floor"
+COMPRESSING = ("ssh -C -L", "farport")
+
+
+@dataclass(frozen=True)
+class Goal:
+    words: str
+    measured: str
+    met: bool
+
+
+def all_goals(results: dict, network: dict, growth: dict) -> list[Goal]:
+    """Those for which there is something measured: `results` by run.py, the others by network.py and growth.py."""
+    return [*on_one_machine(results), *over_network(network), *as_it_grows(growth)]
+
+
+def on_one_machine(results: dict[str, dict]) -> list[Goal]:
+    """Goals whose rival is missing are left out."""
+    own = results["farport"]
+    found = [Goal("the agent at rest holds at most 4 MiB (PSS)", f"{own['pss']:.1f} MiB", own["pss"] <= 4)]
+
+    def ratio(rival: str | None, key: str, words: str, met) -> None:
+        if rival in results:
+            measured = own[key] / results[rival][key]
+            found.append(Goal(words, f"{measured:.2f} ×", met(measured)))
+
+    tunnels = [name for name in results if name not in ("no tunnel", "farport", UNAUDITED, FLOOR)]
+    fastest = max(tunnels, key=lambda name: results[name]["mib"], default=None)
+    thriftiest = min(tunnels, key=lambda name: results[name]["cpu_per_gib"], default=None)
+    ratio("no tunnel", "p50_us", "a command's p50 is at most 2.2 × no tunnel's", lambda x: x <= 2.2)
+    ratio("ssh -L", "rate", "at least 2 × ssh's commands/s", lambda x: x >= 2)
+    ratio("haproxy pair", "rate", "and 10 × haproxy's", lambda x: x >= 10)
+    ratio("ssh -L", "cpu_per_1000", "for at most half of ssh's CPU", lambda x: x <= 0.5)
+    ratio(fastest, "mib", f"one stream at least 1.4 × as fast as the fastest other's ({fastest})", lambda x: x >= 1.4)
+    ratio(thriftiest, "cpu_per_gib", f"for at most 0.6 × the CPU of the thriftiest ({thriftiest})", lambda x: x <= 0.6)
+    ratio(FLOOR, "cpu_per_gib", "and 1.4 × the floor's", lambda x: x <= 1.4)
+    four = own["four_mib"] / own["mib"]
+    found.append(Goal("four streams at once carry at least as much as one", f"{four:.2f} ×", four >= 1))
+    for key, words in (("beside_p99_us", "a stream"), ("beside_ten_p99_us", "ten streams")):
+        met = own[key] <= 2000
+        found.append(Goal(f"p99 of a command beside {words} is at most 2 ms", f"{own[key] / 1000:.1f} ms", met))
+    ratio(UNAUDITED, "rate", "21 grants and the audit cost less than 5% of the commands/s", lambda x: x > 0.95)
+    large = own["large"]
+    share = large["dump"] / large["stream"]
+    words = f"a dump of {large['size']:,} MiB crosses at least half as fast as a plain stream"
+    found.append(Goal(words, f"{share:.2f} × ({large['dump']:,.0f} MiB/s)", share >= 0.5))
+    grown = large["growth"]
+    found.append(Goal("... and the agent grows by less than 32 MiB", f"{grown:.1f} MiB", grown < 32))
+    return found
+
+
+def over_network(network: dict[str, dict[str, float]]) -> list[Goal]:
+    if not network:
+        return []
+
+    def column(start: str) -> dict[str, float]:
+        return next(values for title, values in network.items() if title.startswith(start))
+
+    near, far = (values["farport"] for title, values in network.items() if title.startswith("first local socket"))
+    round_trips = (far - near) / 100 - 1
+    command = column("command, ms")["farport"] / 50
+    stream = column("one stream")["farport --compression never"] / 1000
+    trace = column("a real trace")
+    plain = min(seconds for name, seconds in trace.items() if name not in COMPRESSING)
+    beside = column("p99")["farport"] / 50
+    return [
+        Goal("the first local socket is there at most 2 round trips after TCP's", f"{round_trips:.2f}", round_trips <= 2.05),
+        Goal("at 50 ms a command's p50 is at most 1.05 round trips", f"{command:.2f}", command <= 1.05),
+        *dotnet_over_network(network),
+        Goal("at 100 ms and 1 Gbit/s one stream takes at least 90% of the link", f"{100 * stream:.0f}%", stream >= 0.9),
+        Goal("at 20 Mbit/s a real trace is at least 4 × as fast as the best without compression",
+             f"{plain / trace['farport']:.1f} ×", plain / trace["farport"] >= 4),
+        Goal("at 20 Mbit/s and 1% loss p99 of a command beside a trace is at most 5 round trips", f"{beside:.1f}", beside <= 5),
+    ]  # fmt: skip
+
+
+def dotnet_over_network(network: dict[str, dict[str, float]]) -> list[Goal]:
+    """Where there was a .NET to measure it with."""
+    found = []
+    for title, values in network.items():
+        if title.startswith("dotnet-trace"):
+            more = (values["farport"] - values["no tunnel"]) / 0.05
+            words = "at 50 ms dotnet-trace takes at most 5 round trips longer than without a tunnel"
+            found.append(Goal(words, f"{more:.1f}", more <= 5))
+    return found
+
+
+def as_it_grows(growth: dict[str, dict[str, dict[str, float]]]) -> list[Goal]:
+    if not growth:
+        return []
+    connections, runtimes = growth["connections"], growth["runtimes"]
+    most, fewest = (str(pick(int(count) for count in connections)) for pick in (max, min))
+    each = (connections[most]["pss_mib"] - connections[fewest]["pss_mib"]) * 1024 / int(most)
+    busiest = max(values["cpu_at_rest_percent"] for counts in growth.values() for values in counts.values())
+    last, first = (runtimes[str(pick(int(count) for count in runtimes))] for pick in (max, min))
+    placeholder = last["placeholder_kib"]
+    return [
+        Goal(f"an open, idle diagnostic connection takes at most 6 KiB (PSS), with {int(most):,} of them", f"{each:.1f} KiB", each <= 6),
+        Goal("the agent at rest takes less than 1% of a core, whatever is open", f"{busiest:.2f}%", busiest < 1),
+        Goal("one more runtime is seen as quickly beside a thousand as beside one",
+             f"{last['one_more_ms']:.0f} and {first['one_more_ms']:.0f} ms",
+             last["one_more_ms"] <= 1.5 * first["one_more_ms"]),
+        Goal("a placeholder takes at most 300 KiB (PSS)", f"{placeholder:.0f} KiB", placeholder <= 300),
+    ]  # fmt: skip
