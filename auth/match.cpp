@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include <fnmatch.h>
 #include <pwd.h>
@@ -68,11 +69,11 @@ Result<void> check_uri_pattern(const std::string& pattern, const std::string& ru
 }
 
 /// Whether one of the things is what one entry of the list means; an empty list asks nothing.
-template <typename Wanted, typename Thing, typename Compare>
-bool fits(const std::vector<Wanted>& list, const std::vector<Thing>& things, Compare compare) {
+template <typename Wanted, typename Things, typename Compare>
+bool fits(const std::vector<Wanted>& list, const Things& things, Compare compare) {
   return list.empty() || std::any_of(list.begin(), list.end(), [&](const Wanted& wanted) {
            return std::any_of(things.begin(), things.end(),
-                              [&](const Thing& thing) { return compare(wanted, thing); });
+                              [&](const auto& thing) { return compare(wanted, thing); });
          });
 }
 
@@ -148,15 +149,15 @@ Result<void> resolve_users(RuntimeFilter& filter, const std::string& rule) {
 
 bool matches(const RuntimeFilter& filter, const RuntimeTraits& runtime) {
   if (filter.empty()) return true;
-  const auto glob = [](const std::string& pattern, const std::string& text) {
-    return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+  const auto glob = [](const std::string& pattern, std::string_view text) {
+    return ::fnmatch(pattern.c_str(), std::string(text).c_str(), 0) == 0;
   };
   const auto equal = [](std::uint64_t a, std::uint64_t b) { return a == b; };
   const auto is_user = [](const std::string& wanted, uid_t user) { return number_of(wanted) == user; };
-  return fits(filter.name, std::vector{runtime.name}, glob) &&
-         fits(filter.command_line, std::vector{runtime.command_line}, glob) &&
-         fits(filter.pid, std::vector{runtime.pid}, equal) &&
-         fits(filter.user, std::vector{runtime.user}, is_user);
+  return fits(filter.name, std::span(&runtime.name, 1), glob) &&
+         fits(filter.command_line, std::span(&runtime.command_line, 1), glob) &&
+         fits(filter.pid, std::span(&runtime.pid, 1), equal) &&
+         fits(filter.user, std::span(&runtime.user, 1), is_user);
 }
 
 }  // namespace farport::auth

@@ -26,8 +26,8 @@ namespace farport::auth {
 
 /// What rules can know of a runtime.
 struct RuntimeTraits {
-  std::string name;
-  std::string command_line;
+  std::string_view name;
+  std::string_view command_line;
   std::uint64_t pid = 0;
   uid_t user = 0;
 };

@@ -1,6 +1,7 @@
 // Errors as values: what was tried, on what, why it failed, and what to do about it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,19 @@ struct Error {
 
   /// One line: "cannot connect to 10.0.0.2:9000: connection refused; is farport serve running there?"
   [[nodiscard]] std::string message() const;
+};
+
+/// Room for an error that mostly never comes: a pointer's, where streams and connections are many.
+class RareError {
+ public:
+  RareError& operator=(Error error);
+  [[nodiscard]] explicit operator bool() const { return error_ != nullptr; }
+  /// Without any: one that says nothing.
+  [[nodiscard]] const Error& operator*() const;
+  [[nodiscard]] const Error* operator->() const { return &**this; }
+
+ private:
+  std::unique_ptr<const Error> error_;
 };
 
 template <typename T>

@@ -1,19 +1,29 @@
 #include "base/resident_memory.hpp"
 
-#include <cinttypes>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 
+#include <link.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace farport {
 namespace {
 
-struct FileClose {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
+/// Drops what is mapped of a program's or library's text and constants: pages of a file that nobody writes
+/// to, so that nothing is lost. What the dynamic linker writes to is in writable segments (RELRO included).
+int drop_constant_pages(dl_phdr_info* object, std::size_t, void*) {
+  const auto page = static_cast<std::uintptr_t>(::getpagesize());
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
+    const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -25,22 +35,7 @@ void return_large_memory() {
 
 void release_idle_memory() {
   ::malloc_trim(0);
-  const std::unique_ptr<std::FILE, FileClose> maps(std::fopen("/proc/self/maps", "re"));
-  char line[512];
-  while (maps != nullptr && std::fgets(line, sizeof line, maps.get()) != nullptr) {
-    std::uintptr_t start = 0;
-    std::uintptr_t end = 0;
-    char permissions[5] = "";
-    unsigned long inode = 0;
-    const int fields =
-        std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &start, &end, permissions, &inode);
-    // Text that comes from a file and was never written to: nothing is lost, it is only read again.
-    const bool text =
-        permissions[0] == 'r' && permissions[1] == '-' && permissions[2] == 'x' && permissions[3] == 'p';
-    if (fields == 4 && text && inode != 0) {
-      ::madvise(reinterpret_cast<void*>(start), end - start, MADV_DONTNEED);
-    }
-  }
+  ::dl_iterate_phdr(drop_constant_pages, nullptr);
 }
 
 }  // namespace farport

@@ -139,7 +139,8 @@ void check_as(Report& report, const config::ServeSettings& settings, const confi
   if (!policy) return report.add(Level::problem, policy.error().message());
   if (!identity) return report.add(Level::problem, identity.error().message());
   const auth::Access access = policy->access_of(*identity);
-  const auth::RuntimeTraits runtime{flags.runtime_name.value_or(""), {}, 0, 0};
+  const std::string name = flags.runtime_name.value_or("");
+  const auth::RuntimeTraits runtime{name, {}, 0, 0};
   for (const std::string_view permission : auth::all_permissions()) {
     if (!flags.command.empty() && permission != flags.command) continue;
     const auth::Verdict verdict = access.may(permission, runtime);

@@ -2,7 +2,6 @@
 #include <csignal>
 
 #include "base/descriptors.hpp"
-#include "base/resident_memory.hpp"
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
 #include "cli/session_options.hpp"
@@ -115,7 +114,6 @@ int serve(const config::ServeSettings& settings) {
   });
   const Result<void> confined = confine_agent(settings, *log);
   if (!confined) return fatal(confined.error(), kFailure);
-  release_idle_memory();
   loop.run(agent.run());
   return kSuccess;
 }

@@ -50,11 +50,11 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
-      resumption_(loop, log_, settings_.session.grace),
+      budget_(settings_.limits.buffered_bytes),
+      resumption_(loop, log_, settings_.session.grace, budget_),
       tracing_(loop, log_, registry_),
       limits_(settings_.limits),
       handshakes_(settings_.limits.handshakes),
-      budget_(settings_.limits.buffered_bytes),
       complaints_(loop, log_),
       services_{loop,
                 log_,
@@ -110,6 +110,8 @@ Task<void> Agent::run() {
   for (const auto& port : dial_in_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
+  // Once, whoever has connected by then: starting took much that is not needed again.
+  const transport::Deadline settled(loop_, kUntilRest, release_idle_memory);
   co_await stopped_.wait();
   co_await drain();
   serving_.clear();
@@ -324,7 +326,7 @@ Task<void> Agent::serve_plain(Accepted connection) {
   co_await serve_raw(*connection, std::move(caller), std::move(*share), {});
 }
 
-tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
+tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
   if (caller.access->none()) {
     return tl::unexpected(no_role(caller));
   }
@@ -333,7 +335,7 @@ tl::expected<Runtime, Refusal> Agent::choose_raw(const Caller& caller, const std
   // A client may send the agent's own host name, whatever it is: with one runtime there is no doubt.
   if (!chosen && !wanted.empty() && registry_.all(visible).size() == 1)
     chosen = registry_.choose({}, visible);
-  if (chosen) return *chosen;
+  if (chosen) return std::make_shared<const Runtime>(std::move(*chosen));
   return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }
 
@@ -350,8 +352,8 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::uniqu
   if (exceeded) {
     co_await tool.refuse(note_exceeded(services_, caller, *exceeded));
   } else {
-    tl::expected<Runtime, Refusal> runtime = choose_raw(caller, wanted);
-    co_await carry_diagnostic_connection(services_, std::move(caller), std::move(runtime), tool);
+    tl::expected<RuntimePtr, Refusal> runtime = choose_raw(caller, wanted);
+    co_await carry_diagnostic_connection(services_, caller, std::move(runtime), tool);
   }
   co_await linger(stream);
 }

@@ -78,8 +78,8 @@ class Agent {
   transport::Task<Result<void>> shake_hands(transport::TlsStream& tls, const Caller& caller,
                                             const Handshakes::Entry& entry);
   void tell_of_distrust(const Caller& caller, const Error& why);
-  [[nodiscard]] tl::expected<Runtime, Refusal> choose_raw(const Caller& caller,
-                                                          const std::string& wanted) const;
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
+                                                             const std::string& wanted) const;
 
   transport::Loop& loop_;
   Log log_;
@@ -93,13 +93,13 @@ class Agent {
   SuspendedRuntimes suspended_;
   std::vector<std::unique_ptr<DialInPort>> dial_in_;
   transport::BufferPool buffers_;
+  transport::BufferBudget budget_;
   Resumption resumption_;
   TracingSessions tracing_;
   LiveConnections live_;
   Limits limits_;
   Metrics metrics_;
   Handshakes handshakes_;
-  transport::BufferBudget budget_;
   Complaints complaints_;
   AgentServices services_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

@@ -12,6 +12,8 @@ using transport::Task;
 
 constexpr Milliseconds kFirstPause{200};
 constexpr Milliseconds kLongestPause{5'000};
+/// Twice what 1 Gbit/s carries in 100 ms, and some: what an agent keeps for us at most.
+constexpr std::uint32_t kLargestWindow = 32U << 20;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kFarewell{1500};
 
@@ -62,8 +64,10 @@ Task<void> AgentDialler::run(Follow follow, OnEnd on_end) {
 }
 
 Task<Error> AgentDialler::hold_session(const Follow& follow) {
+  transport::Http2Limits limits = options_.limits();
+  limits.largest_window = kLargestWindow;
   auto dialled = co_await AgentSession::dial(loop_, target_.address, target_.server_name,
-                                             credentials_.context(), options_.limits());
+                                             credentials_.context(), limits);
   if (!dialled) co_return dialled.error();
   const auto held = std::make_shared<Held>(loop_, std::move(*dialled));
   struct Current {

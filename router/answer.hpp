@@ -14,6 +14,7 @@ class Answer {
   Answer& operator=(const Answer&) = delete;
   virtual ~Answer() = default;
 
+  /// Until the answer has begun.
   [[nodiscard]] virtual const transport::MessageHead& request() const = 0;
   /// What the body is written to, and the request's body is read from.
   [[nodiscard]] virtual transport::Stream& stream() = 0;

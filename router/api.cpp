@@ -143,11 +143,14 @@ Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, R
     co_await refuse(plain, answer.error());
     co_return;
   }
-  services_.resumption.spawn([](std::shared_ptr<Api> api, Handler answering,
-                                std::unique_ptr<ResumableAnswer> answered, Route to) -> Task<void> {
-    co_await (*api.*answering)(*answered, std::move(to));
-    co_await answered->delivered();
-  }(shared_from_this(), handler, std::move(*answer), std::move(route)));
+  Task<void> work = (this->*handler)(**answer, std::move(route));
+  services_.resumption.spawn(
+      [](std::shared_ptr<Api>, std::unique_ptr<ResumableAnswer> answered, Task<void> handled) -> Task<void> {
+        // Not a parameter's, since those go in any order: the answer outlives what is done for it.
+        Task<void> answering = std::move(handled);
+        co_await answering;
+        co_await answered->delivered();
+      }(shared_from_this(), std::move(*answer), std::move(work)));
 }
 
 Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
@@ -176,10 +179,10 @@ Registry::Filter Api::visible() const {
   return [this](const Runtime& runtime) { return caller_.sees(runtime); };
 }
 
-tl::expected<Runtime, Refusal> Api::runtime_of(const Route& route) const {
-  const Runtime* known = services_.registry.find(route.id);
+tl::expected<RuntimePtr, Refusal> Api::runtime_of(const Route& route) const {
+  RuntimePtr known = services_.registry.find(route.id);
   // One that the caller may not see is not there.
-  if (known != nullptr && caller_.sees(*known)) return *known;
+  if (known != nullptr && caller_.sees(*known)) return known;
   return tl::unexpected(bad_request(http_status::kNotFound,
                                     "there is no runtime " + route.id + "; GET /v1/runtimes lists them"));
 }
@@ -227,13 +230,18 @@ Task<void> Api::access(Answer& answer, Route route) {
 }
 
 Task<void> Api::connection(Answer& answer, Route route) {
+  // The route is needed no more: there may be very many connections.
+  return carry_connection(answer, runtime_of(route));
+}
+
+Task<void> Api::carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime) {
   const auto place = session_->begin_connection();
   if (!place) {
     co_await refuse(answer, place.error());
     co_return;
   }
   RequestEnd tool(answer);
-  co_await carry_diagnostic_connection(services_, caller_, runtime_of(route), tool);
+  co_await carry_diagnostic_connection(services_, caller_, std::move(runtime), tool);
 }
 
 }  // namespace farport::router

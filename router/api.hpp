@@ -25,7 +25,7 @@ class Api : public std::enable_shared_from_this<Api> {
   struct Known;
 
   [[nodiscard]] static tl::expected<Known, Refusal> handler_of(const Route& route);
-  [[nodiscard]] tl::expected<Runtime, Refusal> runtime_of(const Route& route) const;
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> runtime_of(const Route& route) const;
   [[nodiscard]] Registry::Filter visible() const;
   transport::Task<void> refuse(Answer& answer, Refusal refusal);
   transport::Task<void> refuse(Answer& answer, const Exceeded& exceeded);
@@ -36,6 +36,7 @@ class Api : public std::enable_shared_from_this<Api> {
   transport::Task<void> metrics(Answer& answer, Route route);
   transport::Task<void> access(Answer& answer, Route route);
   transport::Task<void> connection(Answer& answer, Route route);
+  transport::Task<void> carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime);
   transport::Task<void> dump(Answer& answer, Route route);
   transport::Task<void> dump_progress(Answer& answer, Route route);
   transport::Task<void> forget(Answer& answer, Route route);

@@ -84,10 +84,10 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 Task<void> Api::dump_progress(Answer& answer, Route route) {
   const auto runtime = runtime_of(route);
   if (!runtime) return refuse(answer, runtime.error());
-  const DumpProgress* progress = services_.dumps.progress(runtime->id);
+  const DumpProgress* progress = services_.dumps.progress((*runtime)->id);
   if (progress == nullptr) {
     return refuse(answer, {http_status::kNotFound, ipc::hresult::kFail,
-                           "no dump of " + runtime->name + " is under way; POST takes one"});
+                           "no dump of " + (*runtime)->name + " is under way; POST takes one"});
   }
   return answer.whole(http_status::kOk, kJson, to_json(*progress));
 }
@@ -101,18 +101,18 @@ Task<void> Api::dump(Answer& answer, Route route) {
   AuditEntry entry{"dump", caller_};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   const auto runtime = runtime_of(route);
-  if (runtime) entry.runtime = &*runtime;
+  if (runtime) entry.runtime = runtime->get();
   std::optional<Refusal> refused;
   std::optional<AuditAtEnd> audited(std::in_place, services_.audit, entry, AuditAtEnd::Clock::now());
   if (!runtime) refused = runtime.error();
   if (runtime) {
-    const Ruling ruling = rule_on_dump(caller_, *runtime);
+    const Ruling ruling = rule_on_dump(caller_, **runtime);
     entry.allowed = ruling.allowed;
     entry.rule = ruling.rule;
     entry.role = ruling.role;
     if (!ruling.allowed) refused = ruling.refusal;
   }
-  if (!refused) refused = co_await take_dump(answer, std::move(route), *runtime, entry);
+  if (!refused) refused = co_await take_dump(answer, std::move(route), **runtime, entry);
   if (refused) entry.outcome = refused->why;
   audited.reset();
   services_.metrics.dumps.add(entry.outcome == "completed" ? "completed" : "failed");

@@ -85,7 +85,7 @@ std::string_view label_of(ipc::Command command) {
   return name.empty() ? "unknown" : name;
 }
 
-Task<void> refuse(AgentServices& services, AuditEntry entry, ToolEnd& tool, Refusal refusal) {
+Task<void> refuse(AgentServices& services, AuditEntry& entry, ToolEnd& tool, Refusal refusal) {
   services.log->info("refused {}{}{} to {}: {}", entry.command.empty() ? "a connection" : entry.command,
                      entry.runtime == nullptr ? "" : " on ",
                      entry.runtime == nullptr ? "" : entry.runtime->name, describe(entry.caller),
@@ -93,6 +93,66 @@ Task<void> refuse(AgentServices& services, AuditEntry entry, ToolEnd& tool, Refu
   entry.outcome = refusal.why;
   services.audit.write(entry);
   co_await tool.refuse(std::move(refusal));
+}
+
+/// The first message, if there is a runtime for it, it comes, can be read and may pass; otherwise the tool is
+/// told. `unknown`: why there is no runtime; nullptr where there is one.
+Task<std::optional<FirstMessage>> admit(AgentServices& services, AuditEntry& entry, ToolEnd& tool,
+                                        const Refusal* unknown) {
+  if (unknown != nullptr) {
+    co_await refuse(services, entry, tool, *unknown);
+    co_return std::nullopt;
+  }
+  auto first = co_await read_in_time(services, tool.stream());
+  if (!first) {
+    co_await refuse(services, entry, tool, refusal_of(services, first.error()));
+    co_return std::nullopt;
+  }
+  entry.command = ipc::describe(first->command());
+  entry.arguments = telling_arguments(first->command(), first->payload());
+  Ruling ruling = rule_on(entry.caller, *entry.runtime, *first);
+  if (!ruling.allowed) {
+    services.metrics.commands_refused.add(label_of(first->command()));
+    co_await refuse(services, entry, tool, std::move(ruling.refusal));
+    co_return std::nullopt;
+  }
+  services.metrics.commands_allowed.add(label_of(first->command()));
+  entry.allowed = true;
+  entry.rule = std::move(ruling.rule);
+  entry.role = std::move(ruling.role);
+  co_return std::move(*first);
+}
+
+/// The runtime's end, which has been sent the message; nullptr where it can't be reached: the tool is told.
+Task<std::unique_ptr<transport::FdStream>> open_for(AgentServices& services, AuditEntry& entry, ToolEnd& tool,
+                                                    std::vector<std::byte> message) {
+  auto opened = co_await open_runtime(services, entry.runtime->id, std::move(message));
+  if (opened) co_return std::move(*opened);
+  entry.outcome = opened.error().message();
+  services.log->info("{} on {} for {} failed: {}", entry.command, entry.runtime->name, describe(entry.caller),
+                     entry.outcome);
+  co_await tool.refuse(unreachable(opened.error()));
+  co_return nullptr;
+}
+
+/// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
+/// begins.
+Task<void> carry_answer(AgentServices& services, AuditEntry& entry, RuntimePtr runtime, ToolEnd& tool,
+                        std::unique_ptr<transport::FdStream> opened, std::optional<ipc::SessionId> session,
+                        RelayCounts& counts) {
+  std::optional<TracingSession> tracing;
+  if (session) tracing.emplace(services.tracing, std::move(runtime), *session);
+  std::optional<CompressingStream> compressing;
+  if (session && tool.wants_zstd(services.compression)) {
+    compressing.emplace(tool.stream(), services.compression);
+  }
+  tool.accept(compressing.has_value());
+  transport::Stream& to_tool = compressing ? *compressing : tool.stream();
+  const RelayOutcome outcome = co_await relay(to_tool, *opened, services.buffers, &counts);
+  if (tracing && !outcome.runtime_ended) co_await tracing->abandon(*opened);
+  entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
+  services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, entry.runtime->name, entry.runtime->pid,
+                      describe(entry.caller), entry.outcome);
 }
 
 }  // namespace
@@ -110,61 +170,24 @@ Task<RuntimePort::Connection> open_runtime(AgentServices& services, std::string 
   co_return runtime;
 }
 
-Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
-                                       tl::expected<Runtime, Refusal> runtime, ToolEnd& tool) {
+Task<void> carry_diagnostic_connection(AgentServices& services, const Caller& caller,
+                                       tl::expected<RuntimePtr, Refusal> runtime, ToolEnd& tool) {
   AuditEntry entry{"command", caller};
-  if (!runtime) {
-    co_await refuse(services, entry, tool, runtime.error());
-    co_return;
-  }
-  entry.runtime = &*runtime;
-  auto first = co_await read_in_time(services, tool.stream());
-  if (!first) {
-    co_await refuse(services, entry, tool, refusal_of(services, first.error()));
-    co_return;
-  }
-  const auto since = std::chrono::steady_clock::now();
-  entry.command = ipc::describe(first->command());
-  entry.arguments = telling_arguments(first->command(), first->payload());
-  const Ruling ruling = rule_on(caller, *runtime, *first);
-  if (!ruling.allowed) {
-    services.metrics.commands_refused.add(label_of(first->command()));
-    co_await refuse(services, entry, tool, ruling.refusal);
-    co_return;
-  }
-  services.metrics.commands_allowed.add(label_of(first->command()));
-  entry.allowed = true;
-  entry.rule = ruling.rule;
-  entry.role = ruling.role;
-  const AuditAtEnd audited(services.audit, entry, since);
+  if (runtime) entry.runtime = runtime->get();
+  // Each step in a coroutine of its own: what it needs is gone when the next one begins, and an idle
+  // connection holds little.
+  const Refusal* const unknown = runtime ? nullptr : &runtime.error();
+  std::optional<FirstMessage> first = co_await admit(services, entry, tool, unknown);
+  if (!first) co_return;
+  const AuditAtEnd audited(services.audit, entry, AuditAtEnd::Clock::now());
   Carried carried{entry, Traffic::Relay(services.metrics.traffic)};
   const std::size_t size = first->bytes.size();
-  const bool starts_session = ipc::is_collect_tracing(first->command());
-  auto opened = co_await open_runtime(services, runtime->id, std::move(first->bytes));
-  if (!opened) {
-    entry.outcome = opened.error().message();
-    services.log->info("{} on {} for {} failed: {}", entry.command, runtime->name, describe(caller),
-                       entry.outcome);
-    co_await tool.refuse(unreachable(opened.error()));
-    co_return;
-  }
+  auto opened = co_await open_for(services, entry, tool, std::move(first->bytes));
+  if (opened == nullptr) co_return;
   carried.relay.bytes.to_runtime = size;
-  const auto session = co_await until_answered(tool.stream(), **opened, starts_session);
-  std::optional<TracingSession> tracing;
-  if (session) tracing.emplace(services.tracing, *runtime, *session);
-  std::optional<CompressingStream> compressing;
-  if (session && tool.wants_zstd(services.compression)) {
-    compressing.emplace(tool.stream(), services.compression);
-  }
-  tool.accept(compressing.has_value());
-  transport::Stream& to_tool = compressing ? *compressing : tool.stream();
-  const RelayOutcome outcome = co_await relay(to_tool, **opened, services.buffers, &carried.relay.bytes);
-  if (tracing && !outcome.runtime_ended) co_await tracing->abandon(**opened);
-  tracing.reset();
-  opened->reset();
-  entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
-  services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, runtime->name, runtime->pid,
-                      describe(caller), entry.outcome);
+  const bool starts_session = ipc::is_collect_tracing(first->command());
+  const auto session = co_await until_answered(tool.stream(), *opened, starts_session);
+  co_await carry_answer(services, entry, *runtime, tool, std::move(opened), session, carried.relay.bytes);
 }
 
 }  // namespace farport::router

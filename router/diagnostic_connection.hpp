@@ -58,9 +58,10 @@ class ToolEnd {
   ~ToolEnd() = default;
 };
 
-/// Carries a diagnostic connection to its end. `runtime`: the one that is meant, or why there is none.
-transport::Task<void> carry_diagnostic_connection(AgentServices& services, Caller caller,
-                                                  tl::expected<Runtime, Refusal> runtime, ToolEnd& tool);
+/// Carries a diagnostic connection to its end. `runtime`: the one that is meant, or why there is none. The
+/// caller must stay as long.
+transport::Task<void> carry_diagnostic_connection(AgentServices& services, const Caller& caller,
+                                                  tl::expected<RuntimePtr, Refusal> runtime, ToolEnd& tool);
 
 /// Opens a port of the runtime and sends it a message that has passed the gate. Errors: the runtime is gone
 /// or its port can't be used.

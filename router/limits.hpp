@@ -24,7 +24,7 @@ struct LimitSettings {
   std::size_t requests_per_second = 2000;       ///< Of one identity; as many may come at once.
   std::uint64_t head_bytes = 16ULL << 10;       ///< All header fields of a request together.
   std::uint64_t message_bytes = 64ULL << 10;    ///< The first message of a diagnostic connection.
-  std::uint64_t buffered_bytes = 256ULL << 20;  ///< Received and not yet taken, over all sessions.
+  std::uint64_t buffered_bytes = 256ULL << 20;  ///< Not yet taken or acknowledged, over all sessions.
   transport::Milliseconds handshake{10'000};
   transport::Milliseconds first_message{10'000};
   transport::Milliseconds idle{300'000};        ///< Of a session without any request; 0: for ever.

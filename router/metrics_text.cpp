@@ -49,7 +49,8 @@ void write_sessions(MetricsText& text, const AgentServices& services) {
       .sample(services.budget.given_up(), MetricsText::label("reason", "buffered_bytes"))
       .family("farport_accept_pauses_total", kCounter, "Pauses of accepting for want of file descriptors.")
       .sample(metrics.accept_pauses)
-      .family("farport_buffered_bytes", kGauge, "Bytes received that nobody has taken yet.")
+      .family("farport_buffered_bytes", kGauge,
+              "Bytes received that nobody has taken yet, and bytes sent that may have to be sent again.")
       .sample(services.budget.bytes());
 }
 

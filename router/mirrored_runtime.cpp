@@ -34,7 +34,7 @@ std::vector<std::string> socket_paths(const std::string& directory, const Placeh
 /// Takes what a tool has sent after its runtime's end: closing over it would reset the connection, and with
 /// it what the tool has not read yet.
 void discard_unread(transport::FdStream& tool) {
-  std::array<std::byte, 16384> ignored{};
+  std::array<std::byte, 16384> ignored;
   for (int reads = 0; reads < 64; ++reads) {
     const transport::Io io = tool.try_read(ignored);
     if (io.status != IoStatus::ok) return;

@@ -32,20 +32,20 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimeP
   if (known != listed_.end() &&
       !same_process(known->second.entries.front()->port_.process(), port.process())) {
     return fail("list the runtime at", port.path(),
-                "another process has its identity " + runtime.id + " already: " + known->second.runtime.name +
-                    " at " + known->second.entries.front()->port_.path(),
+                "another process has its identity " + runtime.id + " already: " +
+                    known->second.runtime->name + " at " + known->second.entries.front()->port_.path(),
                 "find out which of the two is not what it says");
   }
   auto entry = std::make_unique<Entry>(*this, runtime.id, port);
   if (known == listed_.end()) {
     Listed& listed = listed_[runtime.id];
     listed.entries.push_back(entry.get());
-    listed.runtime = std::move(runtime);
-    tell(RuntimeEvent::Kind::added, listed.runtime);
+    listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
+    tell(RuntimeEvent::Kind::added, *listed.runtime);
     return entry;
   }
   known->second.entries.push_back(entry.get());
-  if (!named) runtime.name = known->second.runtime.name;
+  if (!named) runtime.name = known->second.runtime->name;
   change(known->second, std::move(runtime));
   return entry;
 }
@@ -53,16 +53,16 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimeP
 void Registry::update(Runtime runtime) {
   const auto place = listed_.find(runtime.id);
   if (place == listed_.end()) return;
-  runtime.name = place->second.runtime.name;
+  runtime.name = place->second.runtime->name;
   change(place->second, std::move(runtime));
 }
 
 void Registry::change(Listed& listed, Runtime runtime) {
-  runtime.user = listed.runtime.user;
-  runtime.since = listed.runtime.since;
-  if (runtime == listed.runtime) return;
-  listed.runtime = std::move(runtime);
-  tell(RuntimeEvent::Kind::changed, listed.runtime);
+  runtime.user = listed.runtime->user;
+  runtime.since = listed.runtime->since;
+  if (runtime == *listed.runtime) return;
+  listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
+  tell(RuntimeEvent::Kind::changed, *listed.runtime);
 }
 
 void Registry::remove(Entry& entry) {
@@ -70,9 +70,9 @@ void Registry::remove(Entry& entry) {
   if (place == listed_.end()) return;
   std::erase(place->second.entries, &entry);
   if (!place->second.entries.empty()) return;
-  const Runtime runtime = std::move(place->second.runtime);
+  const RuntimePtr runtime = place->second.runtime;
   listed_.erase(place);
-  tell(RuntimeEvent::Kind::removed, runtime);
+  tell(RuntimeEvent::Kind::removed, *runtime);
 }
 
 void Registry::tell(RuntimeEvent::Kind kind, const Runtime& runtime) {
@@ -85,14 +85,14 @@ void Registry::tell(RuntimeEvent::Kind kind, const Runtime& runtime) {
 std::vector<Runtime> Registry::all(const Filter& filter) const {
   std::vector<Runtime> runtimes;
   for (const auto& [id, listed] : listed_) {
-    if (filter(listed.runtime)) runtimes.push_back(listed.runtime);
+    if (filter(*listed.runtime)) runtimes.push_back(*listed.runtime);
   }
   return runtimes;
 }
 
-const Runtime* Registry::find(std::string_view id) const {
+RuntimePtr Registry::find(std::string_view id) const {
   const auto place = listed_.find(id);
-  return place == listed_.end() ? nullptr : &place->second.runtime;
+  return place == listed_.end() ? nullptr : place->second.runtime;
 }
 
 Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) const {
@@ -129,7 +129,7 @@ std::unique_ptr<Registry::Watch> Registry::watch() {
 
 Registry::Watch::Watch(Registry& registry) : registry_(registry), arrived_(registry.loop_) {
   for (const auto& [id, listed] : registry.listed_) {
-    events_.push_back({RuntimeEvent::Kind::added, listed.runtime});
+    events_.push_back({RuntimeEvent::Kind::added, *listed.runtime});
   }
   events_.push_back({RuntimeEvent::Kind::listed, {}});
   registry.watches_.push_back(this);

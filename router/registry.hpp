@@ -41,7 +41,8 @@ class Registry {
   /// Which runtimes count.
   using Filter = std::function<bool(const Runtime&)>;
   [[nodiscard]] std::vector<Runtime> all(const Filter& filter) const;
-  [[nodiscard]] const Runtime* find(std::string_view id) const;
+  /// nullptr where there is none.
+  [[nodiscard]] RuntimePtr find(std::string_view id) const;
   /// The runtime that a person means: an id, a pid or a name; with an empty text, the only one. Errors say
   /// what there is to choose from.
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
@@ -59,7 +60,7 @@ class Registry {
 
  private:
   struct Listed {
-    Runtime runtime;
+    RuntimePtr runtime;
     std::vector<Entry*> entries;
   };
   void remove(Entry& entry);

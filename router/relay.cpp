@@ -14,7 +14,7 @@ using transport::Stream;
 using transport::Task;
 
 /// Chunks moved without waiting before everybody else gets a turn.
-constexpr int kChunksPerTurn = 16;
+constexpr int kChunksPerTurn = 4;
 /// How long what a vanished tool has sent may take to be delivered.
 constexpr transport::Milliseconds kLastDelivery{5000};
 /// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream
@@ -29,10 +29,10 @@ struct Direction {
   Stream& from;
   Stream& to;
   std::uint64_t& bytes;
-  bool finished = false;   ///< All that was sent is delivered, the end included.
-  bool from_gone = false;  ///< The sender can't receive anything any more.
-  bool refused = false;    ///< The receiver takes nothing more.
-  std::optional<Error> broken;
+  bool finished = false;           ///< All that was sent is delivered, the end included.
+  bool from_gone = false;          ///< The sender can't receive anything any more.
+  bool refused = false;            ///< The receiver takes nothing more.
+  const Stream* broken = nullptr;  ///< Whose error ended it early.
 };
 
 /// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
@@ -47,41 +47,43 @@ Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
 }
 
 Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
-  for (int chunks = 0; !way.broken && !way.refused && !way.finished;) {
+  for (int chunks = 0; way.broken == nullptr && !way.refused && !way.finished;) {
     Io io;
     bool ended = false;
     {
       // Held only while there is something to carry.
       transport::Buffer buffer = buffers.take();
       io = fill(way.from, buffer.space(), ended);
-      IoStatus written = IoStatus::ok;
-      if (ended) {
-        written = co_await way.to.write_last(buffer, io.bytes);
-      } else if (io.status == IoStatus::ok) {
-        written = co_await way.to.write(buffer, io.bytes);
+      ended |= io.status == IoStatus::end;
+      // One place for all writes: each takes room in the coroutine's frame.
+      if (ended || io.status == IoStatus::ok) {
+        const IoStatus written = co_await way.to.write(buffer, io.bytes, ended);
+        way.refused = written != IoStatus::ok;
       }
-      way.refused = written != IoStatus::ok;
       way.bytes += io.bytes;
+      way.finished = ended && (!way.refused || io.bytes == 0);
     }
-    if (way.refused) break;
-    if (ended) {
-      way.finished = true;
-    } else if (io.status == IoStatus::would_block) {
+    if (way.refused || way.finished) break;
+    if (io.status == IoStatus::would_block) {
       chunks = 0;
       co_await way.from.readable();
-    } else if (io.status == IoStatus::end) {
-      const IoStatus finished = co_await way.to.finish();
-      way.refused = finished != IoStatus::ok;
-      way.finished = true;
     } else if (io.status == IoStatus::failed) {
-      way.broken = way.from.error();
+      way.broken = &way.from;
     } else if (++chunks == kChunksPerTurn) {
       chunks = 0;
       co_await transport::next_turn(way.from.loop());
     }
   }
-  if (way.refused) way.broken = way.to.error();
+  if (way.refused) way.broken = &way.to;
   changed.set();
+}
+
+RelayOutcome outcome_of(const Direction& forth, const Direction& back) {
+  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, {}};
+  const Stream* broken = back.broken;
+  if (broken == nullptr && !back.finished) broken = forth.broken;
+  if (broken != nullptr) outcome.broken = broken->error();
+  return outcome;
 }
 
 Task<void> watch(Direction& way, transport::Event& changed) {
@@ -114,9 +116,9 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
 
   std::optional<transport::Deadline> limit;
   const auto over = [&] {
-    if (back.broken || (limit && limit->expired())) return true;
+    if (back.broken != nullptr || (limit && limit->expired())) return true;
     // A runtime that takes nothing more may still have something to say.
-    if (forth.broken && !forth.refused) return true;
+    if (forth.broken != nullptr && !forth.refused) return true;
     return back.finished && (forth.finished || forth.refused || back.from_gone);
   };
   while (!over()) {
@@ -129,9 +131,7 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
     }
     co_await changed.wait();
   }
-  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, back.broken};
-  if (!outcome.broken && !back.finished) outcome.broken = forth.broken;
-  co_return outcome;
+  co_return outcome_of(forth, back);
 }
 
 }  // namespace farport::router

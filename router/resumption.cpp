@@ -42,9 +42,10 @@ ResumableAnswer::ResumableAnswer(Resumption& table, std::string token, std::stri
     : table_(table),
       token_(std::move(token)),
       owner_(std::move(owner)),
-      request_(request->head()),
+      request_(request->take_head()),
       stream_(table.loop_, ResumableStream::Side::answers),
       looking_after_(look_after()) {
+  stream_.count_in(table.account_of(owner_));
   stream_.resume(std::move(request), 0, 0);
   looking_after_.start();
 }
@@ -55,6 +56,8 @@ ResumableAnswer::~ResumableAnswer() {
 
 void ResumableAnswer::begin(int status, const transport::HeaderFields& fields, bool body) {
   head_ = {status, fields, body};
+  // Whatever it asked for has been seen to.
+  request_ = {};
   if (stream_.carrier() != nullptr) stream_.carrier()->respond(status, fields, body);
 }
 
@@ -96,8 +99,14 @@ Task<void> ResumableAnswer::delivered() {
 
 // Resumption
 
-Resumption::Resumption(transport::Loop& loop, Log log, transport::Milliseconds grace)
-    : loop_(loop), log_(std::move(log)), grace_(grace), instance_(random_token()), tasks_(loop) {}
+Resumption::Resumption(transport::Loop& loop, Log log, transport::Milliseconds grace,
+                       transport::BufferBudget& budget)
+    : loop_(loop),
+      log_(std::move(log)),
+      grace_(grace),
+      budget_(budget),
+      instance_(random_token()),
+      tasks_(loop) {}
 
 bool Resumption::wanted(const transport::MessageHead& request) {
   return !request.field(resumption_field::kToken).empty();
@@ -112,8 +121,9 @@ tl::expected<std::unique_ptr<ResumableAnswer>, Refusal> Resumption::begin(
   if (answers_.contains(token)) {
     return tl::unexpected(refusal(http_status::kConflict, "there is a connection with this token already"));
   }
-  auto answer = std::make_unique<ResumableAnswer>(*this, token, key_of(caller), std::move(request));
-  answers_.emplace(std::move(token), answer.get());
+  auto answer =
+      std::make_unique<ResumableAnswer>(*this, std::move(token), key_of(caller), std::move(request));
+  answers_.emplace(answer->token_, answer.get());
   return answer;
 }
 
@@ -144,12 +154,23 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
     return std::nullopt;
   }
   answers_.erase(known);
-  answer.token_ = next;
-  answers_.emplace(std::move(next), &answer);
+  answer.token_ = std::move(next);
+  answers_.emplace(answer.token_, &answer);
   answer.grace_.reset();
   ++resumed_;
   log_->debug("a connection of {} goes on after a break", describe(caller));
   return std::nullopt;
+}
+
+std::shared_ptr<transport::BufferBudget::Account> Resumption::account_of(const std::string& owner) {
+  std::weak_ptr<transport::BufferBudget::Account>& known = accounts_[owner];
+  auto account = known.lock();
+  if (account == nullptr) {
+    std::erase_if(accounts_, [&](const auto& each) { return each.first != owner && each.second.expired(); });
+    account = std::make_shared<transport::BufferBudget::Account>(budget_);
+    known = account;
+  }
+  return account;
 }
 
 Refusal Resumption::unknown(const std::string& token) const {
@@ -180,7 +201,8 @@ std::size_t Resumption::waiting() const {
 void Resumption::forget(ResumableAnswer& answer) {
   answers_.erase(answer.token_);
   // Its mirror has not heard the end of it, and may ask for it again.
-  if (!answer.given_up_ && !answer.waits()) return;
+  const bool too_large = answer.stream_.over() && answer.stream_.error().code == ENOBUFS;
+  if (!answer.given_up_ && !too_large && !answer.waits()) return;
   over_.push_back(answer.token_);
   if (over_.size() > kRemembered) over_.pop_front();
 }

@@ -62,8 +62,8 @@ class ResumableAnswer final : public Answer {
 
 class Resumption {
  public:
-  /// `grace`: how long an answer waits for its mirror.
-  Resumption(transport::Loop& loop, Log log, transport::Milliseconds grace);
+  /// `grace`: how long an answer waits for its mirror. `budget`: bounds what all answers keep meanwhile.
+  Resumption(transport::Loop& loop, Log log, transport::Milliseconds grace, transport::BufferBudget& budget);
   Resumption(const Resumption&) = delete;
   Resumption& operator=(const Resumption&) = delete;
 
@@ -101,14 +101,18 @@ class Resumption {
   static constexpr std::size_t kRemembered = 4096;
 
   void forget(ResumableAnswer& answer);
+  /// An identity's share of the budget, over all its sessions.
+  [[nodiscard]] std::shared_ptr<transport::BufferBudget::Account> account_of(const std::string& owner);
   [[nodiscard]] Refusal unknown(const std::string& token) const;
 
   transport::Loop& loop_;
   Log log_;
   transport::Milliseconds grace_;
+  transport::BufferBudget& budget_;
+  std::map<std::string, std::weak_ptr<transport::BufferBudget::Account>> accounts_;  ///< By owner.
   std::string instance_;
-  std::map<std::string, ResumableAnswer*> answers_;  ///< By token.
-  std::deque<std::string> over_;                     ///< Tokens of answers that nobody came for in time.
+  std::map<std::string_view, ResumableAnswer*> answers_;  ///< By their tokens.
+  std::deque<std::string> over_;                          ///< Tokens of answers that nobody came for in time.
   std::uint64_t resumed_ = 0;
   std::uint64_t given_up_ = 0;
   transport::TaskSet tasks_;  ///< Last: they use the rest.

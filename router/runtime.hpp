@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,9 @@ struct Runtime {
 
   bool operator==(const Runtime&) const = default;
 };
+
+/// A runtime as it was listed at some moment, shared by whoever has to do with it.
+using RuntimePtr = std::shared_ptr<const Runtime>;
 
 /// Whether `wanted` names this runtime: its id, its pid, or its name; `*` and `?` in it are wildcards for
 /// the name and the command line's first word.

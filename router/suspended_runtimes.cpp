@@ -91,7 +91,7 @@ void SuspendedRuntimes::command_sent(const std::string& runtime_id, const Runtim
 }
 
 void SuspendedRuntimes::resume(const std::string& runtime_id, const RuntimePort* except) {
-  const Runtime* runtime = registry_.find(runtime_id);
+  const RuntimePtr runtime = registry_.find(runtime_id);
   if (runtime == nullptr) return;
   for (RuntimePort* port : registry_.ports(runtime_id)) {
     if (port != except) resuming_.spawn(send_resume(port->open(), log_, runtime->name));

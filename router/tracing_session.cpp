@@ -62,7 +62,7 @@ void TracingSessions::stop_all() {
   });
 }
 
-TracingSession::TracingSession(TracingSessions& sessions, Runtime runtime, ipc::SessionId id)
+TracingSession::TracingSession(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id)
     : sessions_(sessions), runtime_(std::move(runtime)), id_(id) {
   sessions_.running_.push(*this);
 }
@@ -75,21 +75,21 @@ Task<void> TracingSession::abandon(FdStream& stream) {
   co_await stop(sessions_, runtime_, id_);
 }
 
-Task<void> TracingSession::stop(TracingSessions& sessions, Runtime runtime, ipc::SessionId id) {
-  RuntimePort* port = sessions.registry_.port(runtime.id);
+Task<void> TracingSession::stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id) {
+  RuntimePort* port = sessions.registry_.port(runtime->id);
   if (port == nullptr) co_return;
   const Log log = sessions.log_;
   auto connection = co_await port->open();
   if (connection) {
     const auto answer = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, id.encode()));
     if (!answer) {
-      log->warn("the session {:#x} of {} could not be stopped: {}", id.value, runtime.name,
+      log->warn("the session {:#x} of {} could not be stopped: {}", id.value, runtime->name,
                 answer.error().message());
     } else {
-      log->info("stopped the session {:#x} of {} (pid {})", id.value, runtime.name, runtime.pid);
+      log->info("stopped the session {:#x} of {} (pid {})", id.value, runtime->name, runtime->pid);
     }
   } else {
-    log->warn("the session {:#x} of {} could not be stopped: {}", id.value, runtime.name,
+    log->warn("the session {:#x} of {} could not be stopped: {}", id.value, runtime->name,
               connection.error().message());
   }
 }

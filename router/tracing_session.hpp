@@ -46,7 +46,7 @@ class TracingSessions {
 /// One of them, from its runtime's answer to the end of its stream.
 class TracingSession final : private transport::ListNode {
  public:
-  TracingSession(TracingSessions& sessions, Runtime runtime, ipc::SessionId id);
+  TracingSession(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
   ~TracingSession() = default;
 
   /// Stops a session that nobody reads any more, and reads the rest from `stream` meanwhile: the runtime
@@ -55,10 +55,10 @@ class TracingSession final : private transport::ListNode {
 
  private:
   friend class TracingSessions;
-  static transport::Task<void> stop(TracingSessions& sessions, Runtime runtime, ipc::SessionId id);
+  static transport::Task<void> stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
 
   TracingSessions& sessions_;
-  Runtime runtime_;
+  RuntimePtr runtime_;
   ipc::SessionId id_;
   bool told_ = false;  ///< The runtime has been told to stop it.
 };

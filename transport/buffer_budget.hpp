@@ -1,4 +1,5 @@
-// BufferBudget: how many bytes all sessions together may keep that have come before anybody took them.
+// BufferBudget: how many bytes all sessions together may keep: what has come before anybody took it, and what
+// has been sent and may have to be sent again.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,15 @@
 namespace farport::transport {
 
 /// Flow control bounds what one stream keeps, and the number of streams is bounded too; but their product is
-/// more than a host has. Beyond the budget, the stream that keeps most in the session that keeps most gives
-/// up what it has: whoever takes what is sent to him is never hit.
+/// more than a host has. Beyond the budget, the stream that keeps most in the account that keeps most gives
+/// up what it has: whoever takes what is sent to him keeps little.
 class BufferBudget {
  public:
   explicit BufferBudget(std::uint64_t limit) : limit_(limit) {}
   BufferBudget(const BufferBudget&) = delete;
   BufferBudget& operator=(const BufferBudget&) = delete;
 
-  /// One session's. Outlives its Holdings; must not outlive the budget.
+  /// One session's, or one identity's. Outlives its Holdings; must not outlive the budget.
   class Account final : private ListNode {
    public:
     explicit Account(BufferBudget& budget) : budget_(budget) { budget.accounts_.push(*this); }

@@ -21,7 +21,7 @@ FdStream::FdStream(Loop& loop, UniqueFd fd, std::string name)
     : Stream(loop), fd_(std::move(fd)), name_(std::move(name)) {}
 
 FdStream::~FdStream() {
-  if (watched_) loop().forget(fd_.get(), *this);
+  if (watched_) loop().forget(*this);
 }
 
 Io FdStream::try_read(std::span<std::byte> into) {
@@ -86,7 +86,7 @@ void FdStream::when_readable(Wake* wake) {
 bool FdStream::begin_write(WriteOperation& operation) {
   if (push(operation)) return true;
   write_ = &operation;
-  watch();
+  watch_output();
   return false;
 }
 
@@ -137,7 +137,7 @@ void FdStream::abort(Error why) {
   if (failed_) return;
   failed_ = true;
   error_ = std::move(why);
-  if (std::exchange(watched_, false)) loop().forget(fd_.get(), *this);
+  if (std::exchange(watched_, false)) loop().forget(*this);
   fd_.reset();
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
   if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
@@ -158,6 +158,13 @@ void FdStream::watch() {
   if (watched_ || failed_) return;
   watched_ = true;
   loop().watch(fd_.get(), *this);
+}
+
+void FdStream::watch_output() {
+  watch();
+  if (output_watched_ || failed_) return;
+  output_watched_ = true;
+  loop().watch_output(fd_.get(), *this);
 }
 
 void FdStream::on_events(std::uint32_t events) {

@@ -23,7 +23,7 @@ class FdStream final : public Stream, private Watched {
   /// Unix sockets tell of a peer that has closed (EPOLLHUP); TCP only of one that has reset the connection.
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
-  [[nodiscard]] const Error& error() const override { return error_; }
+  [[nodiscard]] const Error& error() const override { return *error_; }
 
   /// co_await connected(): passes when a connect(2) in progress has ended; SO_ERROR says how.
   class [[nodiscard]] ConnectedAwaiter;
@@ -46,6 +46,7 @@ class FdStream final : public Stream, private Watched {
  private:
   void on_events(std::uint32_t events) override;
   void watch();
+  void watch_output();
   bool push(WriteOperation& operation);
   ssize_t receive(std::span<std::byte> into);
   void take_peeked(std::size_t size);
@@ -58,6 +59,7 @@ class FdStream final : public Stream, private Watched {
 
   // What the events so far say: edges, so they are remembered until something is found to be otherwise.
   bool watched_ = false;
+  bool output_watched_ = false;
   bool readable_ = false;
   bool ending_ = false;  ///< The peer has finished sending: a short read is not the last one.
   bool gone_ = false;
@@ -70,7 +72,7 @@ class FdStream final : public Stream, private Watched {
   std::size_t peeked_ = 0;  ///< Bytes there that have been read.
 
   bool failed_ = false;
-  Error error_;
+  RareError error_;
 };
 
 /// An empty write that waits for its turn: a socket becomes writable when connect(2) has ended.
@@ -86,7 +88,7 @@ class [[nodiscard]] FdStream::ConnectedAwaiter final : WriteOperation {
   void await_suspend(std::coroutine_handle<> coroutine) {
     waiter_.coroutine = coroutine;
     stream_.write_ = this;
-    stream_.watch();
+    stream_.watch_output();
   }
   void await_resume() const noexcept {}
 

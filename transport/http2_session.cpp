@@ -64,6 +64,8 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
   }};
   nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
+  // While nothing else is under way: how long the network takes by itself.
+  if (limits.largest_window > limits.window) std::ignore = keepalive_.ask();
   loop_.at_turn_end(*this);
 }
 
@@ -249,25 +251,27 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
 void Http2Session::ping_received() {
   // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would keep
   // the rest for ever: it is given at its next PING.
-  streams_.for_each([this](ListNode& node) {
-    const auto& stream = static_cast<const Http2Stream&>(node);
-    const std::int32_t held =
-        nghttp2_session_get_stream_effective_recv_data_length(session_.get(), stream.id_);
-    const auto unread = static_cast<std::int32_t>(stream.inbound_.size() - stream.inbound_read_);
-    if (held > unread) {
-      nghttp2_submit_window_update(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, held - unread);
-    }
-  });
+  streams_.for_each([this](ListNode& node) { give_credit(static_cast<const Http2Stream&>(node), 1); });
+}
+
+/// For what has been read, if it is this much.
+void Http2Session::give_credit(const Http2Stream& stream, std::int32_t at_least) {
+  const std::int32_t held = nghttp2_session_get_stream_effective_recv_data_length(session_.get(), stream.id_);
+  const std::int32_t read = held - static_cast<std::int32_t>(stream.unread());
+  if (read >= at_least) {
+    nghttp2_submit_window_update(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, read);
+  }
 }
 
 void Http2Session::received(Http2Stream& stream, std::span<const std::byte> bytes) {
-  if (window_.received(bytes.size(), loop_.now_ms())) window_.measure(keepalive_.ask());
+  if (window_.received(bytes.size(), Http2Window::Clock::now())) std::ignore = keepalive_.ask();
   stream.received(bytes);
 }
 
 void Http2Session::ping_acknowledged() {
+  const auto window = window_.ping_acknowledged(Http2Window::Clock::now());
   keepalive_.acknowledged();
-  if (const auto window = window_.acknowledged(keepalive_.acknowledged_count())) {
+  if (window) {
     const nghttp2_settings_entry setting{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, *window};
     nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, &setting, 1);
     loop_.at_turn_end(*this);
@@ -316,6 +320,8 @@ void Http2Session::write_cancelled(Http2Stream& stream) {
 
 void Http2Session::consumed(Http2Stream& stream, std::size_t bytes) {
   nghttp2_session_consume_stream(session_.get(), stream.id_, bytes);
+  // For half of a window nghttp2 has given it.
+  give_credit(stream, static_cast<std::int32_t>(window_.credit_unit()));
   loop_.at_turn_end(*this);
 }
 
@@ -346,6 +352,7 @@ std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
 
 void Http2Session::send_ping() {
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
+  window_.ping_sent(Http2Window::Clock::now());
   loop_.at_turn_end(*this);
 }
 

@@ -106,6 +106,7 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void received(Http2Stream& stream, std::span<const std::byte> bytes);
   void ping_received();
   void ping_acknowledged();
+  void give_credit(const Http2Stream& stream, std::int32_t at_least);
   void credit_received(std::int32_t id);
   void goaway_received();
 

@@ -153,7 +153,7 @@ void Http2Stream::closed(Error why, bool clean) {
   if (clean && inbound_ended_ && head_complete_) {
     // Nothing is lost; but what is still being written has no reader any more.
     if (write_ != nullptr) complete_write(outbound_ended_ ? IoStatus::ok : IoStatus::failed);
-    if (error_.why.empty()) error_ = std::move(why);
+    if (!error_) error_ = std::move(why);
     if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
     return;
   }

@@ -40,6 +40,8 @@ class Http2Stream final : public Stream, private ListNode {
 
   /// The peer's head: on a server there from the start, on a client once head_received() has passed.
   [[nodiscard]] const MessageHead& head() const { return head_; }
+  /// The same, to keep: head() has only what comes after it then, such as a trailer.
+  [[nodiscard]] MessageHead take_head() { return std::exchange(head_, {}); }
   /// Passes when the answer's head has come (ok), or never will (failed).
   Task<IoStatus> head_received();
   /// Sends an answer's head; with `body` the stream is then written to and finished, otherwise it ends here.
@@ -54,6 +56,8 @@ class Http2Stream final : public Stream, private ListNode {
   /// not wanted (RFC 9113 section 8.1). Both directions have then ended.
   void stop_reading();
 
+  /// How many bytes have come that nobody has read.
+  [[nodiscard]] std::size_t unread() const { return inbound_.size() - inbound_read_; }
   /// How much of what was written the peer's reader has surely taken, in bytes: it has given credit for as
   /// much (RFC 9113 section 5.2). 0 once the stream has ended.
   [[nodiscard]] std::uint64_t acknowledged() const;
@@ -76,7 +80,7 @@ class Http2Stream final : public Stream, private ListNode {
   void cancel_write() override;
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
-  [[nodiscard]] const Error& error() const override { return error_; }
+  [[nodiscard]] const Error& error() const override { return *error_; }
 
  private:
   friend class Http2Session;
@@ -119,7 +123,7 @@ class Http2Stream final : public Stream, private ListNode {
   bool end_confirmed_ = false;
   bool lost_ = false;
   bool failed_ = false;
-  Error error_;
+  RareError error_;
 };
 
 }  // namespace farport::transport

@@ -7,41 +7,53 @@ namespace farport::transport {
 namespace {
 
 /// How often is measured at most.
-constexpr std::uint64_t kPauseMs = 50;
+constexpr std::chrono::milliseconds kPause{10};
 /// After so many quiet PINGs a window shrinks again.
 constexpr int kQuietPings = 2;
 
 }  // namespace
 
-bool Http2Window::received(std::size_t bytes, std::uint64_t now_ms) {
+bool Http2Window::received(std::size_t bytes, Clock::time_point now) {
   received_ += bytes;
-  // Little comes, or the window is as large as it gets.
-  if (ping_ || size_ == largest_ || received_ < size_ / 4 || now_ms - measured_at_ms_ < kPauseMs)
-    return false;
-  measured_at_ms_ = now_ms;
+  since_ping_ += bytes;
+  if (measuring_ || size_ == largest_ || now - sent_at_ < kPause) return false;
+  return received_ >= size_ / 2;
+}
+
+void Http2Window::ping_sent(Clock::time_point now) {
+  quiet_ = std::exchange(since_ping_, 0) < smallest_ / 2 ? quiet_ + 1 : 0;
+  measuring_ = true;
+  sent_at_ = now;
   received_ = 0;
-  return true;
 }
 
-std::optional<std::uint32_t> Http2Window::acknowledged(std::uint64_t pings) {
-  if (ping_ && *ping_ <= pings) {
-    ping_.reset();
-    quiet_ = 0;
-    const std::uint64_t in_a_round_trip = std::exchange(received_, 0);
-    // Credit comes in halves of a window: with more than half of it on the way the sender soon waits.
-    if (in_a_round_trip < size_ / 2) return std::nullopt;
-    return resize(std::uint64_t{size_} * 2);
+std::optional<std::uint32_t> Http2Window::ping_acknowledged(Clock::time_point now) {
+  if (!std::exchange(measuring_, false)) return std::nullopt;
+  const Clock::duration took = std::max(now - sent_at_, Clock::duration{1});
+  round_trip_ = std::min(round_trip_, took);
+  const auto came = static_cast<double>(std::exchange(received_, 0));
+  if (quiet_ >= kQuietPings) {
+    last_product_ = 0;
+    return resize(smallest_);
   }
-  if (ping_ || size_ == smallest_) return std::nullopt;
-  const bool quiet = std::exchange(received_, 0) < size_;
-  quiet_ = quiet ? quiet_ + 1 : 0;
-  if (quiet_ < kQuietPings) return std::nullopt;
-  quiet_ = 0;
-  return resize(smallest_);
+  const double product = came * static_cast<double>(round_trip_.count()) / static_cast<double>(took.count());
+  // Of two: what had to wait for one lost packet comes all at once.
+  const double sure = std::min(std::exchange(last_product_, product), product);
+  // A sender that waits for credit gets nearly a whole window across in a round trip: one step after the
+  // other, as what a larger window brings is known when it is in use.
+  constexpr double kEnough = 1.5;
+  return kEnough * sure <= size_ ? std::nullopt : resize(kEnough * sure);
 }
 
-std::optional<std::uint32_t> Http2Window::resize(std::uint64_t wanted) {
-  const auto size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, smallest_, largest_));
+std::uint32_t Http2Window::credit_unit() const {
+  constexpr std::chrono::milliseconds kFar{2};
+  constexpr std::uint32_t kUnit = 256 * 1024;
+  const bool far = round_trip_ >= kFar && round_trip_ != Clock::duration::max();
+  return far ? std::min(kUnit, size_ / 2) : size_ / 2;
+}
+
+std::optional<std::uint32_t> Http2Window::resize(double wanted) {
+  const auto size = static_cast<std::uint32_t>(std::clamp<double>(wanted, smallest_, largest_));
   if (size == size_) return std::nullopt;
   size_ = size;
   return size;

@@ -39,14 +39,21 @@ void Loop::at_turn_end(TurnEnd& hook) {
 }
 
 void Loop::watch(int fd, Watched& watched) {
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-  event.data.ptr = &watched;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  control(EPOLL_CTL_ADD, fd, watched, 0);
 }
 
-void Loop::forget(int fd, Watched& watched) {
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+void Loop::watch_output(int fd, Watched& watched) {
+  control(EPOLL_CTL_MOD, fd, watched, EPOLLOUT);
+}
+
+void Loop::control(int operation, int fd, Watched& watched, std::uint32_t more) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP | EPOLLET | more;
+  event.data.ptr = &watched;
+  ::epoll_ctl(epoll_.get(), operation, fd, &event);
+}
+
+void Loop::forget(Watched& watched) {
   for (std::size_t i = 0; i < event_count_; ++i) {
     if (events_[i].data.ptr == &watched) events_[i].events = 0;
   }

@@ -5,9 +5,9 @@
 // write); again, a few times, for what has become ready by that. Coroutines are only ever resumed from here,
 // never from inside a library's callback.
 //
-// Sockets are polled edge-triggered in an epoll set of our own: two system calls in a socket's life, where
-// libuv's uv_poll_t takes two each time somebody begins to wait; and timers are nodes in a tree of our own,
-// since every connection has some. libuv does everything else (signals, processes, names, file
+// Sockets are polled edge-triggered in an epoll set of our own: one or two system calls in a socket's life,
+// where libuv's uv_poll_t takes two each time somebody begins to wait; and timers are nodes in a tree of our
+// own, since every connection has some. libuv does everything else (signals, processes, names, file
 // notifications): its loop is one descriptor in that set, and runs when it has work.
 #pragma once
 
@@ -69,10 +69,15 @@ class Loop {
   /// Calls `hook.turn_end()` once all ready coroutines of this turn have run. Twice is once.
   void at_turn_end(TurnEnd& hook);
 
-  /// Tells `watched` of the descriptor's events until forget(); what is the case already is told first.
+  /// Tells `watched` of the descriptor's events until forget(), but for output (EPOLLOUT); what is the case
+  /// already is told first.
   void watch(int fd, Watched& watched);
-  /// No more events for `watched`, those included that have been polled already. Before `fd` is closed.
-  void forget(int fd, Watched& watched);
+  /// Of output too, from now on: for a descriptor that is watched. Most never have to wait for that, and
+  /// would only be woken whenever their peer has read something.
+  void watch_output(int fd, Watched& watched);
+  /// No more events for `watched`, those included that have been polled already. Its descriptor must be
+  /// closed right after, which takes it out of the epoll set (epoll(7)): none of ours has a duplicate.
+  void forget(Watched& watched);
 
   /// Timers that are running, by when they are due.
   using Timers = std::multimap<std::uint64_t, class Timer*>;
@@ -87,6 +92,7 @@ class Loop {
  private:
   static constexpr std::size_t kEventsPerPoll = 256;
 
+  void control(int operation, int fd, Watched& watched, std::uint32_t more);
   void run_ready();
   void run_until(const bool& done);
   void poll();

@@ -1,6 +1,7 @@
 #include "transport/resumable_stream.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -11,10 +12,11 @@ namespace {
 constexpr std::string_view kAnswerField = "farport-answer";
 constexpr std::string_view kAnswerRead = "read";
 
-constexpr std::size_t kPart = 16384;
 /// What may be kept for a peer that takes ever more without giving credit: as much as a mirror's largest
 /// window.
 constexpr std::uint64_t kMostKept = 32ULL << 20;
+/// What is kept is counted once it is more than this: most streams never keep so much.
+constexpr std::uint64_t kWorthCounting = 64 * 1024;
 
 }  // namespace
 
@@ -67,7 +69,8 @@ void ResumableStream::release_carrier() {
 void ResumableStream::keep_unread() {
   for (IoStatus last = IoStatus::ok; last == IoStatus::ok;) {
     const std::size_t before = inbound_.size();
-    inbound_.resize(before + kPart);
+    // One more than there is, so that an end is found too.
+    inbound_.resize(before + carrier_->unread() + 1);
     const Io io = read_carrier(std::span(inbound_).subspan(before));
     inbound_.resize(before + io.bytes);
     last = io.status;
@@ -88,14 +91,27 @@ void ResumableStream::carrier_gone() {
 
 void ResumableStream::carrier_acknowledged() {
   kept_.acknowledge(carried_from_ + carrier_->acknowledged());
-  if (write_ != nullptr && all_sent()) loop().at_turn_end(*this);
+  if (counted_ || (write_ != nullptr && all_sent())) loop().at_turn_end(*this);
 }
 
 void ResumableStream::turn_end() {
+  count_kept();
   look_after_carrier();
   send();
   write_on();
   if (reading_stopped_ && finish_sent_ && carrier_ != nullptr) carrier_->stop_reading();
+}
+
+void ResumableStream::count_kept() {
+  const std::uint64_t kept = over_ ? 0 : kept_.end() - kept_.begin();
+  if (account_ == nullptr || (!counted_ && kept <= kWorthCounting)) return;
+  if (!counted_) {
+    counted_ = std::make_unique<BufferBudget::Holding>(*account_, [this] {
+      abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
+      kept_ = {};
+    });
+  }
+  counted_->update(kept);
 }
 
 void ResumableStream::look_after_carrier() {
@@ -125,6 +141,7 @@ bool ResumableStream::end_is_known() const {
 void ResumableStream::end(Error why) {
   over_ = true;
   error_ = std::move(why);
+  counted_.reset();
   carrier_readable();
   if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
   if (write_ != nullptr) complete_write(IoStatus::failed);
@@ -185,6 +202,8 @@ bool ResumableStream::begin_write(WriteOperation& operation) {
   }
   if (operation.chunk.size == 0 && !operation.finish) return true;
   kept_.keep(operation);
+  // Not counted here: this may be in the middle of the session's sending.
+  if (account_ != nullptr && kept_.end() - kept_.begin() > kWorthCounting) loop().at_turn_end(*this);
   operation.chunk.advance(operation.chunk.size);
   finish_wanted_ = operation.finish;
   write_ = &operation;

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
+#include "transport/buffer_budget.hpp"
 #include "transport/http2_stream.hpp"
 #include "transport/unacknowledged.hpp"
 
@@ -21,6 +23,10 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
 
   ResumableStream(Loop& loop, Side side);
   ~ResumableStream() override;
+
+  /// Counts what is kept for the peer in an account: a stream may be aborted for keeping most of that which
+  /// keeps most, beyond the account's budget.
+  void count_in(std::shared_ptr<BufferBudget::Account> account) { account_ = std::move(account); }
 
   /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
   void accept_answer();
@@ -58,7 +64,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   /// The peer is gone for good: a lost carrier is not enough.
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
-  [[nodiscard]] const Error& error() const override { return error_; }
+  [[nodiscard]] const Error& error() const override { return *error_; }
 
  private:
   /// Told by the carrier.
@@ -74,6 +80,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   };
 
   void turn_end() override;
+  void count_kept();
   void complete() override;
   void carrier_readable();
   void carrier_gone();
@@ -97,10 +104,12 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   Event interrupted_;
 
   Unacknowledged kept_;
-  std::uint64_t carried_from_ = 0;  ///< The place of the carrier's first byte.
-  std::uint64_t sent_ = 0;          ///< The place up to which the carrier has taken all.
-  std::uint64_t sending_ = 0;       ///< Bytes of ours in the carrier's pending write.
-  bool write_pending_ = false;      ///< At the carrier.
+  std::shared_ptr<BufferBudget::Account> account_;
+  std::unique_ptr<BufferBudget::Holding> counted_;  ///< Once there has been enough to count.
+  std::uint64_t carried_from_ = 0;                  ///< The place of the carrier's first byte.
+  std::uint64_t sent_ = 0;                          ///< The place up to which the carrier has taken all.
+  std::uint64_t sending_ = 0;                       ///< Bytes of ours in the carrier's pending write.
+  bool write_pending_ = false;                      ///< At the carrier.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
   bool reading_stopped_ = false;
@@ -117,7 +126,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   bool accepted_ = false;    ///< What the carrier brings is the answer.
   bool confirming_ = false;  ///< The carrier has ended; whether our end has arrived is being asked.
   bool over_ = false;
-  Error error_;
+  RareError error_;
 };
 
 }  // namespace farport::transport

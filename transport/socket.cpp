@@ -22,7 +22,7 @@ constexpr Milliseconds kBacklogPause{10};
 /// Descriptors that accepting leaves to others.
 constexpr rlim_t kReservedDescriptors = 64;
 /// Bytes that the kernel may hold unsent for us: small, so that a command isn't stuck behind a bulk trace.
-constexpr int kNotSentLowWater = 128 * 1024;
+constexpr int kNotSentLowWater = 16 * 1024;
 /// A peer that acknowledges nothing for this long is gone.
 constexpr unsigned kUserTimeoutMs = 30'000;
 constexpr int kKeepAliveIdleS = 15;

@@ -108,12 +108,11 @@ class Stream {
   [[nodiscard]] WriteAwaiter write(std::span<const std::byte> bytes);
   /// co_await write(buffer, size): the first `size` bytes of the buffer's space, which may be gone from it
   /// afterwards.
-  [[nodiscard]] WriteAwaiter write(Buffer& buffer, std::size_t size);
-  /// co_await write_last(...): writes the bytes and ends this direction, which may take one frame instead of
-  /// two.
+  [[nodiscard]] WriteAwaiter write(Buffer& buffer, std::size_t size, bool last = false);
+  /// co_await write_last(...), or write(..., true): writes the bytes and ends this direction, which may take
+  /// one frame instead of two.
   [[nodiscard]] WriteAwaiter write_last(Chunk chunk);
   [[nodiscard]] WriteAwaiter write_last(std::span<const std::byte> bytes);
-  [[nodiscard]] WriteAwaiter write_last(Buffer& buffer, std::size_t size);
   /// co_await finish(): ends this direction; the other one goes on (half-close).
   [[nodiscard]] WriteAwaiter finish();
 
@@ -233,14 +232,11 @@ inline WriteAwaiter Stream::write(std::span<const std::byte> bytes) {
 inline WriteAwaiter Stream::write_last(std::span<const std::byte> bytes) {
   return {*this, Chunk{const_cast<std::byte*>(bytes.data()), bytes.size(), false}, true};
 }
-inline WriteAwaiter Stream::write(Buffer& buffer, std::size_t size) {
-  return {*this, Chunk{buffer.space().data(), size, true}, false, &buffer};
+inline WriteAwaiter Stream::write(Buffer& buffer, std::size_t size, bool last) {
+  return {*this, Chunk{buffer.space().data(), size, true}, last, &buffer};
 }
 inline WriteAwaiter Stream::write_last(Chunk chunk) {
   return {*this, chunk, true};
-}
-inline WriteAwaiter Stream::write_last(Buffer& buffer, std::size_t size) {
-  return {*this, Chunk{buffer.space().data(), size, true}, true, &buffer};
 }
 inline WriteAwaiter Stream::finish() {
   return {*this, Chunk{}, true};

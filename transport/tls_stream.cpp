@@ -128,10 +128,10 @@ Task<Result<void>> TlsStream::handshake() {
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
     if (result == 1) co_return Result<void>{};
-    if (failed_) co_return tl::unexpected(error_);
+    if (failed_) co_return tl::unexpected(*error_);
     if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
       fail_tls("agree on TLS with", result);
-      co_return tl::unexpected(error_);
+      co_return tl::unexpected(*error_);
     }
     co_await lower_->readable();
   }
@@ -219,7 +219,7 @@ void TlsStream::abort(Error why) {
   if (failed_) return;
   failed_ = true;
   error_ = std::move(why);
-  lower_->abort(error_);
+  lower_->abort(*error_);
   if (WriteOperation* operation = std::exchange(write_, nullptr)) {
     operation->status = IoStatus::failed;
     operation->complete();

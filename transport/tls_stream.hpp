@@ -39,7 +39,7 @@ class TlsStream final : public Stream {
   void cancel_write() override;
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
-  [[nodiscard]] const Error& error() const override { return error_; }
+  [[nodiscard]] const Error& error() const override { return *error_; }
 
   [[nodiscard]] SSL* ssl() const { return ssl_.get(); }
   /// OpenSSL's code for the failure (ERR_peek_error(3)); 0 where the peer just went, or nothing failed.
@@ -64,7 +64,7 @@ class TlsStream final : public Stream {
   bool drained_ = false;  ///< The last try_read() found nothing more.
   bool failed_ = false;
   unsigned long openssl_error_ = 0;
-  Error error_;
+  RareError error_;
 };
 
 }  // namespace farport::transport

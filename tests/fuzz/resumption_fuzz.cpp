@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kMostConnections = 16;
 constexpr std::size_t kAnswerUnit = 700;
 constexpr std::uint32_t kWindow = 20'000;
+constexpr std::uint64_t kBudget = 150'000;
 constexpr Milliseconds kGrace{3'600'000};
 constexpr int kCallers = 2;
 
@@ -66,7 +67,7 @@ struct Connection {
 
 class Agent {
  public:
-  explicit Agent(Loop& loop) : table(loop, make_silent_log(), kGrace) {}
+  explicit Agent(Loop& loop) : table(loop, make_silent_log(), kGrace, budget) {}
 
   void take(std::unique_ptr<Http2Stream> request, int by) {
     const std::string path = request->head().path;
@@ -91,6 +92,8 @@ class Agent {
     }
   }
 
+  // Before the table, whose answers count in it: enough for some of them, not for all.
+  BufferBudget budget{kBudget};
   Resumption table;
 
  private:

@@ -2,10 +2,12 @@
 memory returns."""
 
 import os
+import secrets
 import struct
 
 from harness import api, http2, ipc, needs, proc, wait
 from harness.case import Case, main
+from harness.fake import FakeRuntime
 from harness.http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, PRIORITY,
                            RST_STREAM, SETTINGS, WINDOW_UPDATE, frame)
 
@@ -25,9 +27,10 @@ class Http2Abuse(Case):
         with open(configuration, "w", encoding="ascii") as file:
             file.write(f'[limits]\nconnections_per_session = {CONNECTIONS}\nbuffered_bytes = "{BUFFERED_MIB}MiB"\n')
         cls.application = cls.lab.orders()
-        cls.agent = cls.share(cls.lab.agent("--config", configuration, "--log-level", "warn", "--allow-cn",
-                                            "abuser=admin"))
-        cls.runtime = cls.agent.wait_for(cls.application)[0]
+        cls.fake = FakeRuntime(cls.lab)
+        cls.agent = cls.share(cls.lab.agent("--config", configuration, "--log-level", "warn", "--grace", "1s",
+                                            "--allow-cn", "abuser=admin"))
+        cls.runtime, cls.flood = cls.agent.wait_for(cls.application, cls.fake)
         cls.api = api.Api(cls.lab)
         cls.abuser_pair = cls.lab.authority.client("abuser")
 
@@ -48,7 +51,7 @@ class Http2Abuse(Case):
         self.assertTrue(self.neighbour.is_alive())
         self.assertTrue(ipc.is_ok(self.api.post(self.runtime["id"], ipc.process_info()).body))
         self.neighbour.close()
-        self.agent.wait_for(self.application)
+        self.agent.wait_for(self.application, self.fake)
 
     def ipc_path(self):
         return f"/v1/runtimes/{self.runtime['id']}/ipc"
@@ -189,6 +192,18 @@ class Http2Abuse(Case):
         self.assertGreater(self.metric('farport_refused_total{reason="buffered_bytes"}'), 0)
         client.close()
         wait.until(lambda: self.metric("farport_buffered_bytes") == 0, "nothing is kept of a session that is gone")
+
+    def test_streams_that_nobody_acknowledges(self):
+        client = self.connect()
+        path = f"/v1/runtimes/{self.flood['id']}/ipc"
+        streams = []
+        for _ in range(4):
+            streams.append(client.request("POST", path, ("farport-connection", secrets.token_hex(16)), end=False))
+            client.send(frame(DATA, 0, streams[-1], ipc.session(ipc.COLLECT_TRACING_5)))
+        client.frames_until(lambda f: f.kind == RST_STREAM and f.stream in streams)
+        self.assertLessEqual(self.metric("farport_buffered_bytes"), BUFFERED_MIB * 1024 * 1024)
+        client.close()
+        wait.until(lambda: self.metric("farport_buffered_bytes") == 0, "nothing is kept after the grace period")
 
     def test_a_tiny_window_of_the_abusers_own(self):
         client = self.connect()

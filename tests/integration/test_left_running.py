@@ -4,7 +4,8 @@ silent, so that the runtime itself would never notice."""
 import os
 import subprocess
 
-from harness import ipc, needs, sockets
+from harness import ipc, needs, sockets, wait
+from harness.api import Api
 from harness.breaking import QUICK_PINGS
 from harness.case import Case, main
 from harness.certificates import AGENT_NAME
@@ -73,6 +74,10 @@ class LeftRunning(Case):
         for _ in range(20):
             with sockets.connect(path) as tool:
                 tool.sendall(ipc.session(ipc.COLLECT_TRACING + 1, PROVIDER))
+        # Some may not have come to the runtime yet, which then looks as free as when all are gone.
+        wait.until(lambda: self.mirror.wait_for(self.runtime)[0]["connections"] == 0, "the mirror has none any more")
+        wait.until(lambda: b"farport_diagnostic_connections 0\n" in Api(self.lab).request("/v1/metrics").body,
+                   "nor has the agent")
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
 
     def test_a_raw_client_that_is_killed(self):

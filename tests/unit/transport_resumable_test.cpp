@@ -171,3 +171,33 @@ TEST_CASE("an answer that wants no more of its request ends it, also after a bre
   };
   loop.run(scenario());
 }
+
+TEST_CASE("what may have to be sent again is counted, and given up where it is too much") {
+  Loop loop;
+  const std::uint64_t limit = GENERATE(50'000, 1'000'000);
+  transport::BufferBudget budget(limit);
+  Ends ends(loop);
+  const std::string text = pattern(1'000'000);
+  const bool fits = limit > text.size() / 2;
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    std::string back;
+    bool back_done = false;
+    ends.answering.count_in(std::make_shared<transport::BufferBudget::Account>(budget));
+    ends.connect();
+    tasks.spawn([](Ends& all, const std::string& sent, bool all_is_taken) -> Task<void> {
+      const IoStatus status = co_await write_in_buffers(all.buffers, all.answering, sent);
+      CHECK((status == IoStatus::ok) == all_is_taken);
+    }(ends, text, fits));
+    for (int turn = 0; turn < 200; ++turn) co_await transport::next_turn(loop);
+    CHECK(ends.answering.over() != fits);
+    CHECK((budget.bytes() > 64'000) == fits);
+    CHECK(budget.given_up() == (fits ? 0 : 1));
+    tasks.spawn(receive(ends.asking, back, back_done));
+    co_await tasks.idle();
+    CHECK((back == text) == fits);
+    for (int turn = 0; turn < 20; ++turn) co_await transport::next_turn(loop);
+    CHECK(budget.bytes() < 100'000);
+  };
+  loop.run(scenario());
+}
