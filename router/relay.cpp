@@ -109,8 +109,9 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
   Task<void> back_pump = pump(back, buffers, changed);
   Task<void> tool_watch = watch(forth, changed);
   Task<void> runtime_watch = watch(back, changed);
-  forth_pump.start();
+  // What the runtime has said already first: a write to one that is done and gone would lose it.
   back_pump.start();
+  forth_pump.start();
   tool_watch.start();
   runtime_watch.start();
 

@@ -71,10 +71,12 @@ class Process:
     def kill(self):
         """Ends it without giving it a chance to clean up."""
         self.send(signal.SIGKILL)
-        self._launcher.wait(10)
+        self.wait(10)
 
     def wait(self, seconds=30.0):
         """Its exit code, negative for a signal, once it has ended."""
+        # nsenter stops with what it has launched, and nobody else wakes it: a dump that is broken off stops a process.
+        self._launcher.send_signal(signal.SIGCONT)
         try:
             return self._launcher.wait(seconds)
         except subprocess.TimeoutExpired:
