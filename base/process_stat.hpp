@@ -9,9 +9,10 @@
 namespace farport {
 
 struct ProcessStat {
-  char state = '?';  ///< Field 3: 'R', 'S', 'T' …
-  std::uint64_t start_time =
-      0;  ///< Field 22: clock ticks after boot. With the pid it means one process alone.
+  /// Field 3: 'R', 'S', 'T' …
+  char state = '?';
+  /// Field 22: clock ticks after boot. With the pid it means one process alone.
+  std::uint64_t start_time = 0;
 };
 
 /// None where the process has ended, or isn't visible here.

@@ -32,19 +32,17 @@ class Resolver {
   [[nodiscard]] Problems take_problems() { return std::move(problems_); }
   void problem(std::string text) { problems_.push_back(std::move(text)); }
 
-  template <typename T>
-  std::optional<T> parsed(const std::string& text, Result<T> (*parse)(std::string_view)) {
-    Result<T> value = parse(text);
-    if (value) return std::move(*value);
+  template <typename Parse>
+  auto parsed(const std::string& text, Parse parse) {
+    auto value = parse(text);
+    using Value = typename decltype(value)::value_type;
+    if (value) return std::optional<Value>(std::move(*value));
     problem(value.error().message());
-    return std::nullopt;
+    return std::optional<Value>();
   }
 
   std::string chosen(const Choice& choice, const std::string& text) {
-    auto value = parse_choice(choice, text);
-    if (value) return std::move(*value);
-    problem(value.error().message());
-    return {};
+    return parsed(text, [&](std::string_view word) { return parse_choice(choice, word); }).value_or("");
   }
 
   /// The values of a flag that may be given several times; the file's where it isn't given.

@@ -101,7 +101,7 @@ Task<void> Api::dump(Answer& answer, Route route) {
   AuditEntry entry{"dump", caller_};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   const auto runtime = runtime_of(route);
-  if (runtime) entry.runtime = runtime->get();
+  if (runtime) entry.runtime = *runtime;
   std::optional<Refusal> refused;
   std::optional<AuditAtEnd> audited(std::in_place, services_.audit, entry, AuditAtEnd::Clock::now());
   if (!runtime) refused = runtime.error();

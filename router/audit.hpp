@@ -19,7 +19,7 @@ namespace farport::router {
 struct AuditEntry {
   std::string_view event;  ///< "command", "dump", "handshake", "session".
   const Caller& caller;
-  const Runtime* runtime = nullptr;
+  RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name.
   std::string arguments{};  ///< A JSON object: what tells of the command, without any secret.
   bool allowed = false;

@@ -137,11 +137,11 @@ Task<std::unique_ptr<transport::FdStream>> open_for(AgentServices& services, Aud
 
 /// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
 /// begins.
-Task<void> carry_answer(AgentServices& services, AuditEntry& entry, RuntimePtr runtime, ToolEnd& tool,
+Task<void> carry_answer(AgentServices& services, AuditEntry& entry, ToolEnd& tool,
                         std::unique_ptr<transport::FdStream> opened, std::optional<ipc::SessionId> session,
                         RelayCounts& counts) {
   std::optional<TracingSession> tracing;
-  if (session) tracing.emplace(services.tracing, std::move(runtime), *session);
+  if (session) tracing.emplace(services.tracing, entry.runtime, *session);
   std::optional<CompressingStream> compressing;
   if (session && tool.wants_zstd(services.compression)) {
     compressing.emplace(tool.stream(), services.compression);
@@ -173,7 +173,7 @@ Task<RuntimePort::Connection> open_runtime(AgentServices& services, std::string 
 Task<void> carry_diagnostic_connection(AgentServices& services, const Caller& caller,
                                        tl::expected<RuntimePtr, Refusal> runtime, ToolEnd& tool) {
   AuditEntry entry{"command", caller};
-  if (runtime) entry.runtime = runtime->get();
+  if (runtime) entry.runtime = *runtime;
   // Each step in a coroutine of its own: what it needs is gone when the next one begins, and an idle
   // connection holds little.
   const Refusal* const unknown = runtime ? nullptr : &runtime.error();
@@ -187,7 +187,7 @@ Task<void> carry_diagnostic_connection(AgentServices& services, const Caller& ca
   carried.relay.bytes.to_runtime = size;
   const bool starts_session = ipc::is_collect_tracing(first->command());
   const auto session = co_await until_answered(tool.stream(), *opened, starts_session);
-  co_await carry_answer(services, entry, *runtime, tool, std::move(opened), session, carried.relay.bytes);
+  co_await carry_answer(services, entry, tool, std::move(opened), session, carried.relay.bytes);
 }
 
 }  // namespace farport::router

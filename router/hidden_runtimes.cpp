@@ -44,12 +44,13 @@ void HiddenRuntimes::look(const Log& log) {
   // Where it can't be read, for want of descriptors, what is known stays known.
   if (error) return;
   for (const auto& entry : processes) {
-    const std::string pid = entry.path().filename();
-    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::optional<ProcessStat> stat = process_stat(std::stoi(pid));
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const pid_t pid = std::stoi(name);
+    const std::optional<ProcessStat> stat = process_stat(pid);
     const std::optional<std::string> environment = read_file(entry.path() / "environ");
     if (!stat || !environment) continue;
-    const std::pair<int, std::uint64_t> process{std::stoi(pid), stat->start_time};
+    const std::pair<int, std::uint64_t> process{pid, stat->start_time};
     if (settled_.contains(process)) {
       still_there.insert(process);
       continue;

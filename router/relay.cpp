@@ -31,8 +31,10 @@ struct Direction {
   std::uint64_t& bytes;
   bool finished = false;           ///< All that was sent is delivered, the end included.
   bool from_gone = false;          ///< The sender can't receive anything any more.
-  bool refused = false;            ///< The receiver takes nothing more.
   const Stream* broken = nullptr;  ///< Whose error ended it early.
+
+  /// Whether the receiver takes nothing more.
+  [[nodiscard]] bool refused() const { return broken == &to; }
 };
 
 /// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
@@ -47,7 +49,7 @@ Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
 }
 
 Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
-  for (int chunks = 0; way.broken == nullptr && !way.refused && !way.finished;) {
+  for (int chunks = 0; way.broken == nullptr;) {
     Io io;
     bool ended = false;
     {
@@ -58,12 +60,12 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
       // One place for all writes: each takes room in the coroutine's frame.
       if (ended || io.status == IoStatus::ok) {
         const IoStatus written = co_await way.to.write(buffer, io.bytes, ended);
-        way.refused = written != IoStatus::ok;
+        if (written != IoStatus::ok) way.broken = &way.to;
       }
       way.bytes += io.bytes;
-      way.finished = ended && (!way.refused || io.bytes == 0);
+      way.finished = ended && (!way.refused() || io.bytes == 0);
     }
-    if (way.refused || way.finished) break;
+    if (way.refused() || way.finished) break;
     if (io.status == IoStatus::would_block) {
       chunks = 0;
       co_await way.from.readable();
@@ -74,7 +76,6 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
       co_await transport::next_turn(way.from.loop());
     }
   }
-  if (way.refused) way.broken = &way.to;
   changed.set();
 }
 
@@ -119,8 +120,8 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
   const auto over = [&] {
     if (back.broken != nullptr || (limit && limit->expired())) return true;
     // A runtime that takes nothing more may still have something to say.
-    if (forth.broken != nullptr && !forth.refused) return true;
-    return back.finished && (forth.finished || forth.refused || back.from_gone);
+    if (forth.broken != nullptr && !forth.refused()) return true;
+    return back.finished && (forth.finished || forth.refused() || back.from_gone);
   };
   while (!over()) {
     // Nobody reads what goes to a runtime that is gone; what it has sent takes as long as its tool does. A

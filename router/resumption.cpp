@@ -45,7 +45,7 @@ ResumableAnswer::ResumableAnswer(Resumption& table, std::string token, std::stri
       request_(request->take_head()),
       stream_(table.loop_, ResumableStream::Side::answers),
       looking_after_(look_after()) {
-  stream_.count_in(table.account_of(owner_));
+  stream_.count_in([this] { return table_.account_of(owner_); });
   stream_.resume(std::move(request), 0, 0);
   looking_after_.start();
 }
@@ -201,7 +201,7 @@ std::size_t Resumption::waiting() const {
 void Resumption::forget(ResumableAnswer& answer) {
   answers_.erase(answer.token_);
   // Its mirror has not heard the end of it, and may ask for it again.
-  const bool too_large = answer.stream_.over() && answer.stream_.error().code == ENOBUFS;
+  const bool too_large = answer.stream_.error().code == ENOBUFS;
   if (!answer.given_up_ && !too_large && !answer.waits()) return;
   over_.push_back(answer.token_);
   if (over_.size() > kRemembered) over_.pop_front();

@@ -15,7 +15,7 @@ constexpr std::string_view kAnswerRead = "read";
 /// What may be kept for a peer that takes ever more without giving credit: as much as a mirror's largest
 /// window.
 constexpr std::uint64_t kMostKept = 32ULL << 20;
-/// What is kept is counted once it is more than this: most streams never keep so much.
+/// What is kept is counted once it is more than this.
 constexpr std::uint64_t kWorthCounting = 64 * 1024;
 
 }  // namespace
@@ -104,14 +104,14 @@ void ResumableStream::turn_end() {
 
 void ResumableStream::count_kept() {
   const std::uint64_t kept = over_ ? 0 : kept_.end() - kept_.begin();
-  if (account_ == nullptr || (!counted_ && kept <= kWorthCounting)) return;
+  if (!account_of_ || (!counted_ && kept <= kWorthCounting)) return;
   if (!counted_) {
-    counted_ = std::make_unique<BufferBudget::Holding>(*account_, [this] {
+    counted_ = std::make_unique<Counted>(account_of_(), [this] {
       abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
       kept_ = {};
     });
   }
-  counted_->update(kept);
+  counted_->holding.update(kept);
 }
 
 void ResumableStream::look_after_carrier() {
@@ -203,7 +203,7 @@ bool ResumableStream::begin_write(WriteOperation& operation) {
   if (operation.chunk.size == 0 && !operation.finish) return true;
   kept_.keep(operation);
   // Not counted here: this may be in the middle of the session's sending.
-  if (account_ != nullptr && kept_.end() - kept_.begin() > kWorthCounting) loop().at_turn_end(*this);
+  if (account_of_ && kept_.end() - kept_.begin() > kWorthCounting) loop().at_turn_end(*this);
   operation.chunk.advance(operation.chunk.size);
   finish_wanted_ = operation.finish;
   write_ = &operation;

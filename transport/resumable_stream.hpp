@@ -6,6 +6,7 @@
 // resume() gives the stream another one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -20,13 +21,15 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   /// Which side of the request this is. The side that asks tells with the end of its direction whether it has
   /// read the answer to its end; the side that answers waits for that before it takes the end for good.
   enum class Side { asks, answers };
+  using AccountOf = std::function<std::shared_ptr<BufferBudget::Account>()>;
 
   ResumableStream(Loop& loop, Side side);
   ~ResumableStream() override;
 
-  /// Counts what is kept for the peer in an account: a stream may be aborted for keeping most of that which
-  /// keeps most, beyond the account's budget.
-  void count_in(std::shared_ptr<BufferBudget::Account> account) { account_ = std::move(account); }
+  /// Counts what is kept for the peer in an account, which is asked for once there is enough to count: most
+  /// streams never keep so much. A stream may be aborted for keeping most in the account that keeps most,
+  /// beyond its budget.
+  void count_in(AccountOf account_of) { account_of_ = std::move(account_of); }
 
   /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
   void accept_answer();
@@ -79,6 +82,15 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
     Action action_;
   };
 
+  /// What is counted, and where.
+  struct Counted {
+    Counted(std::shared_ptr<BufferBudget::Account> in, std::function<void()> give_up)
+        : account(std::move(in)), holding(*account, std::move(give_up)) {}
+
+    std::shared_ptr<BufferBudget::Account> account;
+    BufferBudget::Holding holding;
+  };
+
   void turn_end() override;
   void count_kept();
   void complete() override;
@@ -104,12 +116,12 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   Event interrupted_;
 
   Unacknowledged kept_;
-  std::shared_ptr<BufferBudget::Account> account_;
-  std::unique_ptr<BufferBudget::Holding> counted_;  ///< Once there has been enough to count.
-  std::uint64_t carried_from_ = 0;                  ///< The place of the carrier's first byte.
-  std::uint64_t sent_ = 0;                          ///< The place up to which the carrier has taken all.
-  std::uint64_t sending_ = 0;                       ///< Bytes of ours in the carrier's pending write.
-  bool write_pending_ = false;                      ///< At the carrier.
+  AccountOf account_of_;
+  std::unique_ptr<Counted> counted_;  ///< Once there has been enough.
+  std::uint64_t carried_from_ = 0;    ///< The place of the carrier's first byte.
+  std::uint64_t sent_ = 0;            ///< The place up to which the carrier has taken all.
+  std::uint64_t sending_ = 0;         ///< Bytes of ours in the carrier's pending write.
+  bool write_pending_ = false;        ///< At the carrier.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
   bool reading_stopped_ = false;

@@ -183,7 +183,7 @@ TEST_CASE("what may have to be sent again is counted, and given up where it is t
     transport::TaskSet tasks(loop);
     std::string back;
     bool back_done = false;
-    ends.answering.count_in(std::make_shared<transport::BufferBudget::Account>(budget));
+    ends.answering.count_in([&] { return std::make_shared<transport::BufferBudget::Account>(budget); });
     ends.connect();
     tasks.spawn([](Ends& all, const std::string& sent, bool all_is_taken) -> Task<void> {
       const IoStatus status = co_await write_in_buffers(all.buffers, all.answering, sent);
