@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers.base import wait_until
-from peers.farport import Farport
+from peers.base import in_network, wait_until
+from peers.farport import FarportUnaudited
 
 MIB = 1 << 20
 # What a trace is made of that engineers take: the application's own events, and the runtime's.
@@ -58,32 +58,23 @@ class Dotnet:
 
 
 def run_in(network: str, command: list[str], tmp: Path) -> subprocess.Popen:
-    if network:
-        command = ["ip", "netns", "exec", network, *command]
     environment = {**os.environ, "TMPDIR": str(tmp), "DOTNET_NOLOGO": "1"}
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                            env=environment)  # fmt: skip
+    return subprocess.Popen(in_network(network, command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL, env=environment)  # fmt: skip
 
 
-class FarportFound(Farport):
+class FarportFound(FarportUnaudited):
     """The agent finds the runtimes itself, and the mirror makes them look local."""
 
     def __init__(self, setting, search: Path):
         super().__init__(setting)
         self.search = search
 
-    def rules(self) -> list[str]:
-        return ["--allow-all=admin", "--audit", "off"]
-
-    def agent_command(self) -> list[str]:
-        command = super().agent_command()
-        at = command.index("--search")
-        return [*command[:at], "--search", str(self.search), *command[at + 4 :]]
+    def runtimes(self) -> list[str]:
+        return ["--search", str(self.search)]
 
     def mirror_command(self) -> list[str]:
-        command = super().mirror_command()
-        at = command.index("--socket")
-        return [*command[:at], *command[at + 2 :]]
+        return self.connect(self.sockets)
 
     def start_mirror(self) -> None:
         self.spawn_mirror()

@@ -16,6 +16,7 @@ from pathlib import Path
 import measure
 import plot
 import report
+from dotnet import SOCKETS
 from peers.base import Setting, wait_until
 from peers.farport import FarportUnaudited
 from run import make_certificates
@@ -27,35 +28,31 @@ SESSIONS = (1, 10, 100)
 # So many sessions carry the connections.
 CARRIERS = 20
 REST_SECONDS = 10.0
-LIMITS = ("requests_per_second", "sessions", "sessions_per_identity", "handshakes", "connections_per_session",
-          "connections_per_identity")  # fmt: skip
+LIMITS = ["requests_per_second", "sessions", "sessions_per_identity", "handshakes", "connections_per_session",
+          "connections_per_identity"]  # fmt: skip
 
 
 class Agent(FarportUnaudited):
     """An agent that allows any number of everything, and any number of mirrors for it."""
 
-    def __init__(self, stack: ExitStack, setting: Setting, *serve: str):
+    def __init__(self, stack: ExitStack, setting: Setting, *runtimes: str):
         super().__init__(setting)
-        self.stack, self.serve, self.mirrors = stack, serve, []
+        self.given, self.mirrors = list(runtimes), []
         stack.callback(self.end)
         self.start_agent()
 
-    def agent_command(self) -> list[str]:
-        limits = [word for name in LIMITS for word in ("--limit", f"{name}=1000000")]
-        return [
-            str(self.setting.farport), "serve", "--listen", f"{self.setting.host}:{self.port}", *self.rules(),
-            *limits, *self.serve, *self._tls("agent"),
-        ]  # fmt: skip
+    def limits(self) -> list[str]:
+        return LIMITS
 
-    def mirror_of(self, *connect: str) -> Path:
+    def runtimes(self) -> list[str]:
+        return self.given
+
+    def mirror_of(self, *sockets: str) -> Path:
         """One more. Returns the directory of its sockets."""
         directory = self.directory / f"mirror-{len(self.mirrors)}"
         directory.mkdir(mode=0o700)
-        command = [
-            str(self.setting.farport), "connect", f"{self.setting.host}:{self.port}", "--socket-dir", str(directory),
-            *(word.format(directory) for word in connect), *self._tls("tool"),
-        ]  # fmt: skip
-        self.mirrors.append(self._spawn(f"mirror-{len(self.mirrors)}", command, ""))
+        command = self.connect(directory, *(word.format(directory) for word in sockets))
+        self.mirrors.append(self._spawn(directory.name, command, ""))
         return directory
 
     def end(self) -> None:
@@ -154,13 +151,13 @@ class Growth:
             mirror = agent.mirror_of()
 
             def seen() -> int:
-                return len(list(mirror.glob("dotnet-diagnostic-[0-9]*")))
+                return len(list(mirror.glob(SOCKETS)))
 
             wait_until(lambda: seen() >= count, f"{count} runtimes", 120)
             return {
                 "one_more_ms": statistics.median(self.one_more(found, number, seen) for number in range(7)),
                 "placeholder_kib": placeholder_kib(agent.mirrors[0].pid),
-                **self.cost(agent, next(iter(sorted(mirror.glob("dotnet-diagnostic-[0-9]*"))))),
+                **self.cost(agent, min(mirror.glob(SOCKETS))),
             }
 
     def one_more(self, found: Path, number: int, seen) -> float:

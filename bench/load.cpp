@@ -70,6 +70,14 @@ class Reader {
   std::thread thread_;
 };
 
+using Readers = std::vector<std::unique_ptr<Reader>>;
+
+Readers start_readers(const std::string& path, std::size_t count) {
+  Readers readers;
+  for (std::size_t i = 0; i < count; ++i) readers.push_back(std::make_unique<Reader>(path));
+  return readers;
+}
+
 /// Runs one command and returns its microseconds, from before connect to the whole answer.
 double run_command(const std::string& path, const ipc::Bytes& command) {
   const auto start = Clock::now();
@@ -134,8 +142,7 @@ Throughput run_rate(const std::string& path, Seconds duration, std::size_t concu
 }
 
 Throughput run_stream(const std::string& path, Seconds duration, std::size_t count) {
-  std::vector<std::unique_ptr<Reader>> readers;
-  for (std::size_t i = 0; i < count; ++i) readers.push_back(std::make_unique<Reader>(path));
+  const Readers readers = start_readers(path, count);
   const auto total = [&] {
     std::uint64_t sum = 0;
     for (const auto& reader : readers) sum += reader->bytes();
@@ -165,8 +172,7 @@ Throughput run_whole(const std::string& path) {
 }
 
 Latencies run_beside(const std::string& path, Seconds duration, std::size_t count) {
-  std::vector<std::unique_ptr<Reader>> readers;
-  for (std::size_t i = 0; i < count; ++i) readers.push_back(std::make_unique<Reader>(path));
+  const Readers readers = start_readers(path, count);
   std::this_thread::sleep_for(kWarmUp);
   const ipc::Bytes command = process_info_command();
   Latencies latencies;

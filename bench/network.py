@@ -184,9 +184,8 @@ def measure_all(options, line: Line) -> dict[str, dict[str, float]]:
         farport, certificates, socket = options.build / "farport", work / "ca", work / "runtime" / "runtime.sock"
         make_certificates(farport, certificates, ADDRESSES[0])
         socket.parent.mkdir()
-        for number, (what, link, flags, load) in enumerate(plan(trace)):
+        for number, (what, link, flags, load, measured) in enumerate(plan(trace, kinds)):
             title = f"{what} ({link})"
-            mirrors = kinds if load is not first_socket_ms else [peers.farport.Farport]
             print(title, file=sys.stderr)
             line.become(link)
             runtime = subprocess.Popen([options.build / "fake_runtime", socket, *flags], stdout=subprocess.DEVNULL)
@@ -196,7 +195,7 @@ def measure_all(options, line: Line) -> dict[str, dict[str, float]]:
                 def setting(at: int) -> Setting:
                     return Setting(work / f"{number}-{at}", certificates, socket, farport, ADDRESSES[0], *NETWORKS)
 
-                results[title] = measure_link(bench, mirrors, setting, load)
+                results[title] = measure_link(bench, measured, setting, load)
             finally:
                 runtime.terminate()
                 runtime.wait()
@@ -234,16 +233,18 @@ def measure_dotnet(results: dict, dotnet: Dotnet, line: Line, setting: Setting) 
     print(results[title], file=sys.stderr)
 
 
-def plan(trace: Path):
-    """What is measured over which network, with which runtime."""
-    streams = ["--stream-file", str(trace)]
+def plan(trace: Path, kinds: list):
+    """What is measured over which network, with which runtime, of which peers."""
+    whole = ["--stream-file", str(trace)]
+    endless = [*whole, "--stream-bytes", "1000000000000"]
+    own = [peers.farport.Farport]
     return [
-        ("first local socket, ms", Link(0, 1000), [], first_socket_ms),
-        ("first local socket, ms", Link(100, 1000), [], first_socket_ms),
-        ("command, ms", Link(50, 1000), [], command_ms),
-        ("one stream, Mbit/s", Link(100, 1000), [], stream_mbit),
-        ("a real trace, s", Link(50, 20), streams, trace_seconds),
-        ("p99 of a command beside traces, ms", Link(50, 20, 1), [*streams, "--stream-bytes", "1000000000000"], beside_ms),
+        ("first local socket, ms", Link(0, 1000), [], first_socket_ms, own),
+        ("first local socket, ms", Link(100, 1000), [], first_socket_ms, own),
+        ("command, ms", Link(50, 1000), [], command_ms, kinds),
+        ("one stream, Mbit/s", Link(100, 1000), [], stream_mbit, kinds),
+        ("a real trace, s", Link(50, 20), whole, trace_seconds, kinds),
+        ("p99 of a command beside traces, ms", Link(50, 20, 1), endless, beside_ms, kinds),
     ]
 
 

@@ -1,6 +1,5 @@
 """The table, the goals, and docs/performance.md."""
 
-import json
 import os
 import platform
 import statistics
@@ -97,20 +96,18 @@ def first_value(path: str, key: str) -> str:
 
 
 def document(results: dict[str, dict], versions: list[str], rounds: int, load: tuple[float, float],
-             network: Path | None, growth: Path | None) -> str:  # fmt: skip
+             network: dict, growth: dict) -> str:  # fmt: skip
     """docs/performance.md: performance.md here, with what was measured put in."""
     text = (Path(__file__).parent / "performance.md").read_text(encoding="utf-8")
-    over_network = json.loads(network.read_text()) if network else {}
-    grown = json.loads(growth.read_text()) if growth else {}
     values = {
         "machine": machine(),
         "load": f"{load[0]:.1f} before and {load[1]:.1f} after",
         "versions": "\n".join(f"- {version}" for version in versions),
         "rounds": str(rounds),
         "table": table(results),
-        "goals": goals_table(goals.all_goals(results, over_network, grown)),
-        "network": network_table(over_network) if network else NOT_MEASURED,
-        "growth": growth_tables(grown) if growth else NOT_MEASURED,
+        "goals": goals_table(goals.all_goals(results, network, growth)),
+        "network": network_table(network) if network else NOT_MEASURED,
+        "growth": growth_tables(growth) if growth else NOT_MEASURED,
     }
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)

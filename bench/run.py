@@ -133,8 +133,8 @@ def main() -> int:
         print("\n" + report.goals_table(goals.all_goals(results, network, growth)))
         print(f"\nThe agent's PSS after all that: {results['farport']['pss_after']:.1f} MiB")
     if options.write and "farport" in results:
-        text = report.document(results, versions, plan.rounds, (load_before, os.getloadavg()[0]), options.network,
-                               options.growth)  # fmt: skip
+        load = (load_before, os.getloadavg()[0])
+        text = report.document(results, versions, plan.rounds, load, network, growth)
         (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
     return 0
 

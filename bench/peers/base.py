@@ -42,6 +42,11 @@ def listens(process: subprocess.Popen, port: int) -> bool:
         return any(f":{port:04X} " in line and " 0A " in line for line in table)
 
 
+def in_network(network: str, command: list[str]) -> list[str]:
+    """The command as it runs in a network namespace; an empty name means here."""
+    return ["ip", "netns", "exec", network, *command] if network else command
+
+
 class Peer:
     """A tunnel from `tool_socket` to the runtime's socket. Ends are started one by one, so that the runtime's side
     can be weighed alone."""
@@ -107,8 +112,7 @@ class Peer:
         return str(path)
 
     def _spawn(self, end: str, command: list[str], network: str) -> subprocess.Popen:
-        if network:
-            command = ["ip", "netns", "exec", network, *command]
+        command = in_network(network, command)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FARPORT_")}
         with open(self.directory / f"{end}.log", "wb") as log:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)

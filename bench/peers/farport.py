@@ -1,5 +1,7 @@
 """farport serve and farport connect: one session, an HTTP/2 stream per connection."""
 
+from pathlib import Path
+
 from .base import Peer, Setting, first_line
 
 
@@ -26,20 +28,30 @@ class Farport(Peer):
         """What the gate has to go by."""
         return ["--config", str(self.directory / "agent.toml"), "--audit", str(self.directory / "audit.jsonl")]
 
+    def limits(self) -> list[str]:
+        """Those that are lifted: what is measured is the most that it can do."""
+        return ["requests_per_second"]
+
+    def runtimes(self) -> list[str]:
+        """Where the agent finds them."""
+        return ["--search", str(self.directory / "none"), "--runtime", f"bench={self.setting.runtime_socket}"]
+
     def agent_command(self) -> list[str]:
+        limits = [word for name in self.limits() for word in ("--limit", f"{name}=1000000")]
         return [
             str(self.setting.farport), "serve", "--listen", f"{self.setting.host}:{self.port}", *self.rules(),
-            # What is measured is the most that it can do.
-            "--limit", "requests_per_second=1000000",
-            "--search", str(self.directory / "none"), "--runtime", f"bench={self.setting.runtime_socket}",
-            *self._tls("agent"),
+            *limits, *self.runtimes(), *self._tls("agent"),
+        ]  # fmt: skip
+
+    def connect(self, directory: Path, *sockets: str) -> list[str]:
+        """A mirror that has the runtimes' sockets in a directory, and others where `--socket` says."""
+        return [
+            str(self.setting.farport), "connect", f"{self.setting.host}:{self.port}", "--socket-dir", str(directory),
+            *sockets, *self._tls("tool"),
         ]  # fmt: skip
 
     def mirror_command(self) -> list[str]:
-        return [
-            str(self.setting.farport), "connect", f"{self.setting.host}:{self.port}", "--socket-dir",
-            str(self.directory / "sockets"), "--socket", f"bench={self.tool_socket}", *self._tls("tool"),
-        ]  # fmt: skip
+        return self.connect(self.directory / "sockets", "--socket", f"bench={self.tool_socket}")
 
     @classmethod
     def version(cls, setting: Setting) -> str:
