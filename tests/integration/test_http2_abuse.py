@@ -53,8 +53,8 @@ class Http2Abuse(Case):
         self.neighbour.close()
         self.agent.wait_for(self.application, self.fake)
 
-    def ipc_path(self):
-        return f"/v1/runtimes/{self.runtime['id']}/ipc"
+    def ipc_path(self, runtime=None):
+        return f"/v1/runtimes/{(runtime or self.runtime)['id']}/ipc"
 
     def is_event(self, each):
         return each is not None and each.kind == DATA and each.stream == self.trace and len(each.payload) > 0
@@ -195,8 +195,7 @@ class Http2Abuse(Case):
 
     def test_streams_that_nobody_acknowledges(self):
         client = self.connect()
-        path = f"/v1/runtimes/{self.flood['id']}/ipc"
-        streams = []
+        path, streams = self.ipc_path(self.flood), []
         for _ in range(4):
             streams.append(client.request("POST", path, ("farport-connection", secrets.token_hex(16)), end=False))
             client.send(frame(DATA, 0, streams[-1], ipc.session(ipc.COLLECT_TRACING_5)))

@@ -236,7 +236,3 @@ class Jobs:
         for said in (b"", b"\0" * 100, session[:10], session[:30], session, b"\xff" * 5000):
             with contextlib.suppress(OSError), sockets.connect(path) as tool:
                 tool.sendall(said)
-
-    def nap(self, least, most):
-        """A pause between two turns."""
-        time.sleep(self.random.uniform(least, most))
