@@ -127,13 +127,13 @@ std::string pin_of(const X509* certificate) {
   return {reinterpret_cast<const char*>(base64.data()), static_cast<std::size_t>(length)};
 }
 
-/// A name for people: cut where it would fill the screen, between two characters of UTF-8.
-std::string shortened(const std::string& name) {
+/// Where a name for people is cut, so that it doesn't fill the screen: between two characters of UTF-8.
+std::size_t cut_at(std::string_view name) {
   constexpr std::size_t kLongest = 128;
-  if (name.size() <= kLongest) return name;
+  if (name.size() <= kLongest) return name.size();
   std::size_t end = kLongest;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) --end;
-  return name.substr(0, end) + "…";
+  return end;
 }
 
 }  // namespace
@@ -149,18 +149,21 @@ Identity identity_of(const X509* certificate) {
 
 std::string describe(const Identity& identity) {
   constexpr std::size_t kMostNames = 4;
-  std::vector<std::string> names;
-  if (!identity.common_name.empty()) names.push_back("CN=" + identity.common_name);
-  names.insert(names.end(), identity.uris.begin(), identity.uris.end());
-  for (const auto& dns : identity.dns) {
-    if (dns != identity.common_name) names.push_back(dns);
-  }
-  if (names.empty()) return "serial " + identity.serial;
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
-    text += (i == 0 ? "" : ", ") + shortened(names[i]);
+  std::size_t count = 0;
+  const auto add = [&](std::string_view prefix, std::string_view name) {
+    if (++count > kMostNames) return;
+    const std::size_t end = cut_at(name);
+    text.append(count == 1 ? "" : ", ").append(prefix).append(name.substr(0, end));
+    if (end < name.size()) text += "…";
+  };
+  if (!identity.common_name.empty()) add("CN=", identity.common_name);
+  for (const auto& uri : identity.uris) add("", uri);
+  for (const auto& dns : identity.dns) {
+    if (dns != identity.common_name) add("", dns);
   }
-  if (names.size() > kMostNames) text += " and " + std::to_string(names.size() - kMostNames) + " more";
+  if (count == 0) return "serial " + identity.serial;
+  if (count > kMostNames) text += " and " + std::to_string(count - kMostNames) + " more";
   return text;
 }
 

@@ -1,8 +1,8 @@
 #include "router/audit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include <fcntl.h>
@@ -21,53 +21,98 @@ constexpr std::string_view kStderr = "stderr";
 constexpr std::string_view kSyslog = "syslog";
 constexpr std::string_view kOff = "off";
 
-/// UTC with milliseconds, RFC 3339.
-std::string now_text() {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[sizeof "2026-01-01T00:00:00"];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return fmt::format("{}.{:03}Z", text, milliseconds);
+/// Whether a character stands in JSON as it is.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (unsigned char c = ' '; c <= '~'; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return kPlain[static_cast<unsigned char>(c)]; });
 }
 
-/// Builds a JSON object field by field, which is cheaper than a tree of values for each command.
+/// Appends a number with at least so many digits.
+void add_number(std::string& to, std::uint64_t value, std::size_t digits = 1) {
+  const fmt::format_int text(value);
+  if (text.size() < digits) to.append(digits - text.size(), '0');
+  to.append(text.data(), text.size());
+}
+
+/// Appends a time in UTC with milliseconds, as RFC 3339 has it.
+void add_time(std::string& to, std::chrono::system_clock::time_point when) {
+  using namespace std::chrono;
+  const auto now = floor<milliseconds>(when);
+  const auto midnight = floor<days>(now);
+  const year_month_day date(midnight);
+  const hh_mm_ss time(now - midnight);
+  const auto add = [&](auto value, std::size_t digits, char behind) {
+    add_number(to, static_cast<std::uint64_t>(value), digits);
+    to += behind;
+  };
+  add(int{date.year()}, 4, '-');
+  add(unsigned{date.month()}, 2, '-');
+  add(unsigned{date.day()}, 2, 'T');
+  add(time.hours().count(), 2, ':');
+  add(time.minutes().count(), 2, ':');
+  add(time.seconds().count(), 2, '.');
+  add(time.subseconds().count(), 3, 'Z');
+}
+
+/// Appends a JSON object field by field, which is cheaper than a tree of values for each command.
 class JsonLine {
  public:
+  explicit JsonLine(std::string& to) : to_(to) {}
+  JsonLine(const JsonLine&) = delete;
+  JsonLine& operator=(const JsonLine&) = delete;
+  ~JsonLine() { to_ += "}\n"; }
+
   void text(std::string_view name, std::string_view value) {
     begin(name);
-    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
-    if (std::all_of(value.begin(), value.end(), plain)) {
-      line_.append("\"").append(value).append("\"");
+    if (is_plain(value)) {
+      to_.append("\"").append(value).append("\"");
     } else {
-      line_ += nlohmann::json(value).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+      to_ += nlohmann::json(value).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     }
   }
   /// Left out where it is empty.
   void text_if(std::string_view name, std::string_view value) {
     if (!value.empty()) text(name, value);
   }
-  void number(std::string_view name, std::uint64_t value) { raw(name, std::to_string(value)); }
+  void number(std::string_view name, std::uint64_t value) {
+    begin(name);
+    add_number(to_, value);
+  }
   void raw(std::string_view name, std::string_view json) {
     begin(name);
-    line_ += json;
+    to_ += json;
   }
-  [[nodiscard]] std::string take() { return std::move(line_) + "}\n"; }
+  void now(std::string_view name) {
+    begin(name);
+    to_ += '"';
+    add_time(to_, std::chrono::system_clock::now());
+    to_ += '"';
+  }
+  void seconds(std::string_view name, std::chrono::milliseconds value) {
+    const auto count = static_cast<std::uint64_t>(value.count());
+    number(name, count / 1000);
+    to_ += '.';
+    add_number(to_, count % 1000, 3);
+  }
 
  private:
   void begin(std::string_view name) {
-    line_ += line_.empty() ? "{\"" : ",\"";
-    line_.append(name).append("\":");
+    to_.append(first_ ? "{\"" : ",\"").append(name).append("\":");
+    first_ = false;
   }
-  std::string line_;
+
+  std::string& to_;
+  bool first_ = true;
 };
 
-std::string line_of(const AuditEntry& entry) {
-  JsonLine line;
-  line.text("time", now_text());
+void add_line(std::string& to, const AuditEntry& entry) {
+  JsonLine line(to);
+  line.now("time");
   line.text("audit", entry.event);
   const Caller& caller = entry.caller;
   if (caller.identity) {
@@ -89,9 +134,8 @@ std::string line_of(const AuditEntry& entry) {
   if (entry.allowed) {
     line.number("to_runtime", entry.to_runtime);
     line.number("to_tool", entry.to_tool);
-    line.raw("seconds", fmt::format("{:.3f}", entry.seconds));
+    line.seconds("seconds", entry.took);
   }
-  return line.take();
 }
 
 Result<UniqueFd> open_file(const std::string& path) {
@@ -134,13 +178,14 @@ Result<void> Audit::reopen() {
 
 void Audit::write(const AuditEntry& entry) {
   if (to_ == kOff) return;
-  const std::string line = line_of(entry);
   if (to_ == kSyslog) {
+    std::string line;
+    add_line(line, entry);
     ::syslog(LOG_AUTHPRIV | (entry.allowed ? LOG_INFO : LOG_WARNING), "%.*s",
              static_cast<int>(line.size() - 1), line.c_str());
     return;
   }
-  pending_ += line;
+  add_line(pending_, entry);
   loop_.at_turn_end(*this);
 }
 

@@ -28,7 +28,7 @@ struct AuditEntry {
   std::string outcome{};         ///< "completed", or why it was refused or broken off.
   std::uint64_t to_runtime = 0;  ///< Bytes.
   std::uint64_t to_tool = 0;     ///< Bytes.
-  double seconds = 0;
+  std::chrono::milliseconds took{0};
 };
 
 class Audit final : private transport::TurnEnd {
@@ -75,7 +75,7 @@ class AuditAtEnd {
   AuditAtEnd(const AuditAtEnd&) = delete;
   AuditAtEnd& operator=(const AuditAtEnd&) = delete;
   ~AuditAtEnd() {
-    entry_.seconds = std::chrono::duration<double>(Clock::now() - since_).count();
+    entry_.took = std::chrono::round<std::chrono::milliseconds>(Clock::now() - since_);
     audit_.write(entry_);
   }
 
