@@ -80,7 +80,8 @@ Task<ResumableRequest::Try> ResumableRequest::ask(std::shared_ptr<AgentSession> 
 }
 
 Task<ResumableRequest::Try> ResumableRequest::begin(std::shared_ptr<AgentSession> session) {
-  tokens_ = {random_token()};
+  tokens_.clear();
+  tokens_.push_back(random_token());
   transport::HeaderFields fields = fields_;
   fields.emplace_back(resumption_field::kToken, tokens_.front());
   std::shared_ptr<Http2Stream> carrier = session->request("POST", path_, true, fields);
@@ -120,7 +121,7 @@ Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream
     co_return stream_.over() ? Try::over : Try::lost;
   }
   if (first || carrier->head().status == http_status::kOk) {
-    if (!head_) head_ = carrier->head();
+    if (!head_) head_ = carrier->take_head();
     head_event_.set();
     stream_.accept_answer();
     co_return Try::carried;
