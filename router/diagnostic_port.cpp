@@ -19,7 +19,8 @@ using transport::Task;
 using transport::UniqueFd;
 
 /// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
-constexpr std::array kFirstTries{Milliseconds{20}, Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
+constexpr std::array kFirstTries{Milliseconds{1},   Milliseconds{4},   Milliseconds{20},
+                                 Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
 /// How often a runtime whose process we can't see is asked whether it still lives.
 constexpr Milliseconds kLifeSign{800};
 
