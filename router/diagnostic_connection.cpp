@@ -58,8 +58,7 @@ Refusal unreachable(const Error& error) {
 /// session that they tell of, if `starts_session` and they do.
 Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, transport::FdStream& runtime,
                                                    bool starts_session) {
-  Task<void> guard = abort_when_gone(tool, runtime);
-  guard.start();
+  const AbortWhenGone guard(tool, runtime);
   if (starts_session) {
     const auto session = co_await answered_session(runtime);
     co_return session;
@@ -88,8 +87,7 @@ std::string_view label_of(ipc::Command command) {
 Task<void> refuse(AgentServices& services, AuditEntry& entry, ToolEnd& tool, Refusal refusal) {
   services.log->info("refused {}{}{} to {}: {}", entry.command.empty() ? "a connection" : entry.command,
                      entry.runtime == nullptr ? "" : " on ",
-                     entry.runtime == nullptr ? "" : entry.runtime->name, describe(entry.caller),
-                     refusal.why);
+                     entry.runtime == nullptr ? "" : entry.runtime->name, entry.caller, refusal.why);
   entry.outcome = refusal.why;
   services.audit.write(entry);
   co_await tool.refuse(std::move(refusal));
@@ -129,7 +127,7 @@ Task<std::unique_ptr<transport::FdStream>> open_for(AgentServices& services, Aud
   auto opened = co_await open_runtime(services, entry.runtime->id, std::move(message));
   if (opened) co_return std::move(*opened);
   entry.outcome = opened.error().message();
-  services.log->info("{} on {} for {} failed: {}", entry.command, entry.runtime->name, describe(entry.caller),
+  services.log->info("{} on {} for {} failed: {}", entry.command, entry.runtime->name, entry.caller,
                      entry.outcome);
   co_await tool.refuse(unreachable(opened.error()));
   co_return nullptr;
@@ -152,7 +150,7 @@ Task<void> carry_answer(AgentServices& services, AuditEntry& entry, ToolEnd& too
   if (tracing && !outcome.runtime_ended) co_await tracing->abandon(*opened);
   entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
   services.log->debug("{} on {} (pid {}) by {}: {}", entry.command, entry.runtime->name, entry.runtime->pid,
-                      describe(entry.caller), entry.outcome);
+                      entry.caller, entry.outcome);
 }
 
 }  // namespace

@@ -147,8 +147,7 @@ Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, Firs
                            accepted_encodings(dialler_.options()));
   transport::Stream& runtime = request.stream();
   {
-    Task<void> guard = abort_when_gone(tool, runtime);
-    guard.start();
+    const AbortWhenGone guard(tool, runtime);
     const IoStatus sent = co_await runtime.write(first.bytes);
     if (sent != IoStatus::ok) co_return tl::unexpected(runtime.error());
     const IoStatus answered = co_await request.head_received();

@@ -87,17 +87,38 @@ RelayOutcome outcome_of(const Direction& forth, const Direction& back) {
   return outcome;
 }
 
-Task<void> watch(Direction& way, transport::Event& changed) {
-  co_await way.from.gone();
-  way.from_gone = true;
-  changed.set();
-}
+/// Notes, while it lives, that a direction's sender is gone.
+class SenderWatch final : public transport::Wake {
+ public:
+  SenderWatch(Direction& way, transport::Event& changed) : way_(way), changed_(changed) {
+    way_.from.when_gone(this);
+  }
+  SenderWatch(const SenderWatch&) = delete;
+  SenderWatch& operator=(const SenderWatch&) = delete;
+  ~SenderWatch() { way_.from.when_gone(nullptr); }
+
+ private:
+  void wake() override {
+    way_.from_gone = true;
+    changed_.set();
+  }
+
+  Direction& way_;
+  transport::Event& changed_;
+};
 
 }  // namespace
 
-Task<void> abort_when_gone(Stream& watched, Stream& stream) {
-  co_await watched.gone();
-  stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
+AbortWhenGone::AbortWhenGone(Stream& watched, Stream& stream) : watched_(watched), stream_(stream) {
+  watched_.when_gone(this);
+}
+
+AbortWhenGone::~AbortWhenGone() {
+  watched_.when_gone(nullptr);
+}
+
+void AbortWhenGone::wake() {
+  stream_.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
 }
 
 Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& buffers, RelayCounts* counts) {
@@ -108,13 +129,11 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
   Direction back(runtime, tool, carried.to_tool);
   Task<void> forth_pump = pump(forth, buffers, changed);
   Task<void> back_pump = pump(back, buffers, changed);
-  Task<void> tool_watch = watch(forth, changed);
-  Task<void> runtime_watch = watch(back, changed);
   // What the runtime has said already first: a write to one that is done and gone would lose it.
   back_pump.start();
   forth_pump.start();
-  tool_watch.start();
-  runtime_watch.start();
+  const SenderWatch tool_watch(forth, changed);
+  const SenderWatch runtime_watch(back, changed);
 
   std::optional<transport::Deadline> limit;
   const auto over = [&] {

@@ -30,8 +30,20 @@ struct RelayOutcome {
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
                                     transport::BufferPool& buffers, RelayCounts* counts = nullptr);
 
-/// Breaks `stream` off as soon as the other side of `watched` is gone, with the error code ECANCELED. For the
-/// time before both are relayed.
-transport::Task<void> abort_when_gone(transport::Stream& watched, transport::Stream& stream);
+/// While it lives: breaks `stream` off as soon as the other side of `watched` is gone, with the error code
+/// ECANCELED. For the time before both are relayed.
+class AbortWhenGone final : transport::Wake {
+ public:
+  AbortWhenGone(transport::Stream& watched, transport::Stream& stream);
+  AbortWhenGone(const AbortWhenGone&) = delete;
+  AbortWhenGone& operator=(const AbortWhenGone&) = delete;
+  ~AbortWhenGone();
+
+ private:
+  void wake() override;
+
+  transport::Stream& watched_;
+  transport::Stream& stream_;
+};
 
 }  // namespace farport::router
