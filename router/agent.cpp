@@ -277,7 +277,7 @@ transport::Http2Limits Agent::http2_limits() {
 
 Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
                                 std::unique_ptr<Limits::Session> share) {
-  log_->info("session of {}", describe(caller));
+  log_->info("session of {}", caller);
   SSL* ssl = tls->ssl();
   const auto api = std::make_shared<Api>(services_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
@@ -306,7 +306,7 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
   if (peer.ended()) {
     tell_of_distrust(caller, *peer.ended());
   } else {
-    log_->info("session of {} ended: {}", describe(caller), ended.error().why);
+    log_->info("session of {} ended: {}", caller, ended.error().why);
   }
   // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
   co_await requests.idle();
@@ -359,7 +359,7 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::uniqu
 }
 
 void Agent::tell_of_distrust(const Caller& caller, const Error& why) {
-  log_->warn("ended the session of {}: {}", describe(caller), why.why);
+  log_->warn("ended the session of {}: {}", caller, why.why);
   AuditEntry entry{"session", caller};
   entry.outcome = why.why;
   audit_->write(entry);

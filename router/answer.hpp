@@ -19,7 +19,7 @@ class Answer {
   /// What the body is written to, and the request's body is read from.
   [[nodiscard]] virtual transport::Stream& stream() = 0;
   /// Sends the head. Without `body` the answer ends here.
-  virtual void begin(int status, const transport::HeaderFields& fields, bool body) = 0;
+  virtual void begin(int status, transport::HeaderFields fields, bool body) = 0;
 
   /// Sends a whole answer.
   transport::Task<void> whole(int status, std::string content_type, std::string body);
@@ -31,7 +31,7 @@ class PlainAnswer final : public Answer {
   explicit PlainAnswer(transport::Http2Stream& stream) : stream_(stream) {}
   [[nodiscard]] const transport::MessageHead& request() const override { return stream_.head(); }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
-  void begin(int status, const transport::HeaderFields& fields, bool body) override {
+  void begin(int status, transport::HeaderFields fields, bool body) override {
     stream_.respond(status, fields, body);
   }
 

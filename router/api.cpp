@@ -24,9 +24,10 @@ constexpr const char* kJson = "application/json";
 
 /// The head of an answer whose body follows bit by bit.
 void begin_bytes(Answer& answer, bool as_zstd) {
-  transport::HeaderFields fields{{"content-type", "application/octet-stream"}};
+  transport::HeaderFields fields;
+  fields.emplace_back("content-type", "application/octet-stream");
   if (as_zstd) add_zstd(fields);
-  answer.begin(http_status::kOk, fields, true);
+  answer.begin(http_status::kOk, std::move(fields), true);
 }
 
 /// The head of a list of runtimes also tells which agent this is.
@@ -166,8 +167,8 @@ Task<void> Api::forget(Answer& answer, Route route) {
 }
 
 Task<void> Api::refuse(Answer& answer, Refusal refusal) {
-  services_.log->info("refused {} {} to {}: {}", answer.request().method, answer.request().path,
-                      describe(caller_), refusal.why);
+  services_.log->info("refused {} {} to {}: {}", answer.request().method, answer.request().path, caller_,
+                      refusal.why);
   return answer_refused(answer, std::move(refusal));
 }
 

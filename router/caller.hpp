@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "auth/policy.hpp"
 #include "router/runtime.hpp"
 
@@ -28,3 +30,11 @@ struct Caller {
 [[nodiscard]] auth::RuntimeTraits traits_of(const Runtime& runtime);
 
 }  // namespace farport::router
+
+/// As describe() says it, where a log takes the line at all.
+template <>
+struct fmt::formatter<farport::router::Caller> : fmt::formatter<fmt::string_view> {
+  auto format(const farport::router::Caller& caller, fmt::format_context& context) const {
+    return fmt::formatter<fmt::string_view>::format(describe(caller), context);
+  }
+};

@@ -49,7 +49,7 @@ Refusal note_exceeded(AgentServices& services, const Caller& caller, const Excee
 
 void note_ended(AgentServices& services, const Caller& caller, const Exceeded& exceeded) {
   services.metrics.refused.add(exceeded.limit);
-  services.log->info("ended {}: {} (limits.{})", describe(caller), exceeded.message, exceeded.limit);
+  services.log->info("ended {}: {} (limits.{})", caller, exceeded.message, exceeded.limit);
 }
 
 void note_failed_handshake(AgentServices& services, const Caller& caller, const std::string& why,

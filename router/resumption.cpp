@@ -54,11 +54,11 @@ ResumableAnswer::~ResumableAnswer() {
   table_.forget(*this);
 }
 
-void ResumableAnswer::begin(int status, const transport::HeaderFields& fields, bool body) {
-  head_ = {status, fields, body};
+void ResumableAnswer::begin(int status, transport::HeaderFields fields, bool body) {
+  head_ = {status, std::move(fields), body};
   // Whatever it asked for has been seen to.
   request_ = {};
-  if (stream_.carrier() != nullptr) stream_.carrier()->respond(status, fields, body);
+  if (stream_.carrier() != nullptr) stream_.carrier()->respond(status, head_->fields, body);
 }
 
 bool ResumableAnswer::resume(std::shared_ptr<Http2Stream> request, std::uint64_t received,
@@ -147,8 +147,7 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
   }
   if (!answer.resume(std::move(request), *received, *from)) {
     // What one side has forgotten the other can't have missed: somebody counts wrongly.
-    log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again",
-               describe(caller));
+    log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again", caller);
     answer.stream_.abort(
         Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
     return std::nullopt;
@@ -158,7 +157,7 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
   answers_.emplace(answer.token_, &answer);
   answer.grace_.reset();
   ++resumed_;
-  log_->debug("a connection of {} goes on after a break", describe(caller));
+  log_->debug("a connection of {} goes on after a break", caller);
   return std::nullopt;
 }
 

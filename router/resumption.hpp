@@ -30,7 +30,7 @@ class ResumableAnswer final : public Answer {
 
   [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
-  void begin(int status, const transport::HeaderFields& fields, bool body) override;
+  void begin(int status, transport::HeaderFields fields, bool body) override;
 
   /// Passes when the mirror has all of an answer that has been written to its end, or won't come for it. An
   /// answer that was broken off has no more to deliver.

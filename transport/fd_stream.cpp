@@ -47,19 +47,24 @@ Io FdStream::try_read(std::span<std::byte> into) {
   }
 }
 
-void FdStream::reset_unless_finished() {
-  // socket(7): peeking goes on from where it was.
-  const int from_start = 0;
-  peeks_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &from_start, sizeof from_start) == 0;
-}
-
 ssize_t FdStream::receive(std::span<std::byte> into) {
+  if (peeks_ && peeked_ > 0 && !peeks_on_) peek_on();
   if (!peeks_) return ::read(fd_.get(), into.data(), into.size());
   const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), MSG_PEEK);
   if (got > 0) peeked_ += static_cast<std::size_t>(got);
   // The peer must have room to send.
   if (peeked_ > kMostPeeked) take_peeked(peeked_ - 1);
   return got;
+}
+
+/// socket(7), SO_PEEK_OFF: from now on a peek begins where the last one ended. Most connections have one
+/// alone.
+void FdStream::peek_on() {
+  const int next = static_cast<int>(peeked_);
+  peeks_on_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &next, sizeof next) == 0;
+  if (peeks_on_) return;
+  peeks_ = false;
+  take_peeked(peeked_);
 }
 
 void FdStream::take_peeked(std::size_t size) {

@@ -37,7 +37,7 @@ class FdStream final : public Stream, private Watched {
   /// For a Unix socket: has its end reset the connection for the peer (ECONNRESET) unless our direction was
   /// finished, so that what was broken off is not taken for whole. What has been read stays in the kernel for
   /// that: a socket that is closed with something unread resets its peer.
-  void reset_unless_finished();
+  void reset_unless_finished() { peeks_ = true; }
   /// Whether it is known that the peer can't receive any more.
   [[nodiscard]] bool peer_gone() const { return gone_; }
   /// Holds `companion` for as long as the stream lives.
@@ -49,6 +49,7 @@ class FdStream final : public Stream, private Watched {
   void watch_output();
   bool push(WriteOperation& operation);
   ssize_t receive(std::span<std::byte> into);
+  void peek_on();
   void take_peeked(std::size_t size);
   void complete_write(IoStatus status);
   void fail_errno(std::string_view what, int errno_value);
@@ -69,6 +70,7 @@ class FdStream final : public Stream, private Watched {
   WriteOperation* write_ = nullptr;
 
   bool peeks_ = false;      ///< What is read stays in the kernel.
+  bool peeks_on_ = false;   ///< The kernel knows where the next peek begins.
   std::size_t peeked_ = 0;  ///< Bytes there that have been read.
 
   bool failed_ = false;

@@ -15,16 +15,24 @@ constexpr int kReadsPerTurn = 16;
 /// A head that is so many times too large ends the session.
 constexpr std::size_t kEndlessHead = 16;
 constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
+/// Requests and answers of our own have no more.
+constexpr std::size_t kUsualFields = 4;
 
-nghttp2_nv field(std::string_view name, std::string_view value) {
-  // Our own fields hold what no other message will: they would only push others out of the peer's table.
-  const std::uint8_t flags = name.starts_with("farport-") ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE;
+nghttp2_nv field(std::string_view name, std::string_view value, std::uint8_t flags = NGHTTP2_NV_FLAG_NONE) {
   return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
           reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(), flags};
 }
 
-void append(std::vector<nghttp2_nv>& list, const HeaderFields& fields) {
-  for (const auto& [name, value] : fields) list.push_back(field(name, value));
+std::vector<nghttp2_nv> field_list(std::initializer_list<nghttp2_nv> first, const HeaderFields& fields) {
+  std::vector<nghttp2_nv> list;
+  list.reserve(first.size() + fields.size());
+  list.assign(first);
+  for (const auto& [name, value] : fields) {
+    // Our own hold what no other message will: they would only push others out of the peer's table.
+    const bool own = name.starts_with("farport-");
+    list.push_back(field(name, value, own ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE));
+  }
+  return list;
 }
 
 }  // namespace
@@ -117,9 +125,9 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
                                                    std::string_view authority, const HeaderFields& fields,
                                                    bool body) {
   if (ended_) return nullptr;
-  std::vector<nghttp2_nv> list{field(":method", method), field(":scheme", "https"),
-                               field(":authority", authority), field(":path", path)};
-  append(list, fields);
+  const auto list = field_list({field(":method", method), field(":scheme", "https"),
+                                field(":authority", authority), field(":path", path)},
+                               fields);
   const nghttp2_data_provider provider = Callbacks::body();
   const std::int32_t id = nghttp2_submit_request(session_.get(), nullptr, list.data(), list.size(),
                                                  body ? &provider : nullptr, nullptr);
@@ -209,6 +217,7 @@ int Http2Session::add_field(std::int32_t id, std::string_view name, std::string_
   } else if (name == ":status") {
     head.status = std::atoi(std::string(value).c_str());
   } else if (!name.starts_with(':')) {
+    if (head.fields.empty()) head.fields.reserve(kUsualFields);
     head.fields.emplace_back(name, value);
   }
   return 0;
@@ -328,8 +337,7 @@ void Http2Session::consumed(Http2Stream& stream, std::size_t bytes) {
 void Http2Session::submit_response(Http2Stream& stream, int status_code, const HeaderFields& fields,
                                    bool body) {
   const std::string code = std::to_string(status_code);
-  std::vector<nghttp2_nv> list{field(":status", code)};
-  append(list, fields);
+  const auto list = field_list({field(":status", code)}, fields);
   const nghttp2_data_provider provider = Callbacks::body();
   nghttp2_submit_response(session_.get(), stream.id_, list.data(), list.size(), body ? &provider : nullptr);
   loop_.at_turn_end(*this);

@@ -15,9 +15,13 @@ Task<Io> Stream::read(std::span<std::byte> into) {
 Task<Io> Stream::read_exactly(std::span<std::byte> into) {
   std::size_t filled = 0;
   while (filled < into.size()) {
-    const Io io = co_await read(into.subspan(filled));
-    if (io.status != IoStatus::ok) co_return Io{io.status, filled};
+    const Io io = try_read(into.subspan(filled));
     filled += io.bytes;
+    if (io.status == IoStatus::would_block) {
+      co_await readable();
+    } else if (io.status != IoStatus::ok) {
+      co_return Io{io.status, filled};
+    }
   }
   co_return Io{IoStatus::ok, filled};
 }
