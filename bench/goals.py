@@ -62,7 +62,7 @@ def over_network(network: dict[str, dict[str, float]]) -> list[Goal]:
         return next(values for title, values in network.items() if title.startswith(start))
 
     near, far = (values["farport"] for title, values in network.items() if title.startswith("first local socket"))
-    round_trips = (far - near) / 100 - 1
+    round_trips = (far - near) / column("TCP alone")["farport"] - 1
     command = column("command, ms")["farport"] / 50
     stream = column("one stream")["farport --compression never"] / 1000
     trace = column("a real trace")

@@ -19,7 +19,7 @@ import peers.haproxy
 import peers.ssh
 import report
 from dotnet import SOCKETS, Dotnet, FarportFound
-from peers.base import Setting, wait_until
+from peers.base import Setting, in_network, wait_until
 from run import make_certificates
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,6 +132,14 @@ def trace_seconds(bench, peer) -> float:
     return bench.load(peer, "whole", 0)["seconds"]
 
 
+def tcp_alone_ms(_bench, peer) -> float:
+    """One round trip, as this line really makes it: that of a TCP handshake."""
+    program = ("import socket, sys, time; began = time.monotonic(); socket.create_connection((sys.argv[1], sys.argv[2]));"
+               "print(time.monotonic() - began)")  # fmt: skip
+    command = in_network(NETWORKS[1], [sys.executable, "-c", program, ADDRESSES[0], str(peer.port)])
+    return statistics.median(float(subprocess.check_output(command)) for _ in range(7)) * 1000
+
+
 def first_socket_ms(_bench, peer) -> float:
     """From a mirror's start until there is its first local socket."""
     took = []
@@ -241,6 +249,7 @@ def plan(trace: Path, kinds: list):
     return [
         ("first local socket, ms", Link(0, 1000), [], first_socket_ms, own),
         ("first local socket, ms", Link(100, 1000), [], first_socket_ms, own),
+        ("TCP alone, ms", Link(100, 1000), [], tcp_alone_ms, own),
         ("command, ms", Link(50, 1000), [], command_ms, kinds),
         ("one stream, Mbit/s", Link(100, 1000), [], stream_mbit, kinds),
         ("a real trace, s", Link(50, 20), whole, trace_seconds, kinds),

@@ -123,6 +123,11 @@ void FdStream::flush() {
   if (!failed_) setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+void FdStream::hold_unsent(std::size_t bytes) {
+  const int size = static_cast<int>(std::max(bytes, kLeastUnsent));
+  if (!failed_) setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &size, sizeof size);
+}
+
 void FdStream::cancel_write() {
   write_ = nullptr;
 }

@@ -9,6 +9,10 @@
 
 namespace farport::transport {
 
+/// Bytes that the kernel may hold unsent for a TCP connection at first: few, so that a command isn't stuck
+/// behind a bulk trace.
+inline constexpr std::size_t kLeastUnsent = 16 * 1024;
+
 class FdStream final : public Stream, private Watched {
  public:
   /// Takes over a non-blocking descriptor. `name` stands for it in errors.
@@ -19,6 +23,7 @@ class FdStream final : public Stream, private Watched {
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
   void flush() override;
+  void hold_unsent(std::size_t bytes) override;
   void cancel_write() override;
   /// Unix sockets tell of a peer that has closed (EPOLLHUP); TCP only of one that has reset the connection.
   void when_gone(Wake* wake) override;

@@ -56,6 +56,7 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
         auto* self = static_cast<Http2Session*>(user);
         if (frame->hd.type == NGHTTP2_HEADERS) self->head_received(frame->hd.stream_id);
         if (frame->hd.type == NGHTTP2_GOAWAY) self->goaway_received();
+        if (frame->hd.type == NGHTTP2_SETTINGS) self->settings_received();
         if (frame->hd.type == NGHTTP2_WINDOW_UPDATE) self->credit_received(frame->hd.stream_id);
         if (frame->hd.type == NGHTTP2_PING) {
           const bool acknowledges = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;

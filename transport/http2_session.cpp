@@ -301,6 +301,18 @@ void Http2Session::credit_received(std::int32_t id) {
   if (stream != nullptr && stream->acknowledged_wake_ != nullptr) stream->acknowledged_wake_->wake();
 }
 
+void Http2Session::settings_received() {
+  // A peer's window tells how much its network holds (Http2Window): this is some hundredths of that, and of
+  // the time that a round trip takes.
+  constexpr std::uint32_t kPart = 128;
+  constexpr std::uint32_t kMostUnsent = 1 << 20;
+  lower_->hold_unsent(std::min(peer_window() / kPart, kMostUnsent));
+}
+
+std::uint32_t Http2Session::peer_window() const {
+  return nghttp2_session_get_remote_settings(session_.get(), NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
+}
+
 void Http2Session::goaway_received() {
   draining_.set();
 }
@@ -350,8 +362,7 @@ void Http2Session::submit_trailer(Http2Stream& stream, std::string_view name, st
 
 std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
   const std::int32_t window = nghttp2_session_get_stream_remote_window_size(session_.get(), stream.id_);
-  const std::uint32_t initial =
-      nghttp2_session_get_remote_settings(session_.get(), NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
+  const std::uint32_t initial = peer_window();
   // Without any left, there may be less than none: the peer's window shrinks, too.
   if (window <= 0 || static_cast<std::uint32_t>(window) > initial) return 0;
   const std::uint64_t without_credit = initial - static_cast<std::uint32_t>(window);

@@ -108,6 +108,8 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void ping_acknowledged();
   void give_credit(const Http2Stream& stream, std::int32_t at_least);
   void credit_received(std::int32_t id);
+  void settings_received();
+  [[nodiscard]] std::uint32_t peer_window() const;
   void goaway_received();
 
   void turn_end() override;

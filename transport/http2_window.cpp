@@ -10,13 +10,23 @@ namespace {
 constexpr std::chrono::milliseconds kPause{10};
 /// After so many quiet PINGs a window shrinks again.
 constexpr int kQuietPings = 2;
+/// Of what the network holds, a window is so much at first: congestion control that works by the rate it
+/// measures, as BBR does, has up to 2.9 times as much under way until it knows the rate
+/// (draft-ietf-ccwg-bbr, section 5.3.1), and learns nothing while it is credit that limits it. It then keeps
+/// no more on the way than the network holds.
+constexpr double kPlenty = 4;
+/// And so much where a sender fills whatever queue there is, as those do that wait for losses.
+constexpr double kSpare = 1.5;
+/// That is known after so many PINGs in a row that took this much longer than the network alone.
+constexpr int kStandingQueue = 50;
+constexpr double kQueued = 1.25;
 
 }  // namespace
 
 bool Http2Window::received(std::size_t bytes, Clock::time_point now) {
   received_ += bytes;
   since_ping_ += bytes;
-  if (measuring_ || size_ == largest_ || now - sent_at_ < kPause) return false;
+  if (measuring_ || smallest_ == largest_ || now - sent_at_ < kPause) return false;
   return received_ >= size_ / 2;
 }
 
@@ -34,15 +44,19 @@ std::optional<std::uint32_t> Http2Window::ping_acknowledged(Clock::time_point no
   const auto came = static_cast<double>(std::exchange(received_, 0));
   if (quiet_ >= kQuietPings) {
     last_product_ = 0;
+    fills_queues_ = false;
     return resize(smallest_);
   }
-  const double product = came * static_cast<double>(round_trip_.count()) / static_cast<double>(took.count());
+  const double longer = static_cast<double>(took.count()) / static_cast<double>(round_trip_.count());
+  queued_ = longer > kQueued ? queued_ + 1 : 0;
+  const bool found_out = queued_ == kStandingQueue && !std::exchange(fills_queues_, true);
   // Of two: what had to wait for one lost packet comes all at once.
+  const double product = came / longer;
   const double sure = std::min(std::exchange(last_product_, product), product);
   // A sender that waits for credit gets nearly a whole window across in a round trip: one step after the
   // other, as what a larger window brings is known when it is in use.
-  constexpr double kEnough = 1.5;
-  return kEnough * sure <= size_ ? std::nullopt : resize(kEnough * sure);
+  const double wanted = (fills_queues_ ? kSpare : kPlenty) * sure;
+  return found_out || wanted > size_ ? resize(wanted) : std::nullopt;
 }
 
 std::uint32_t Http2Window::credit_unit() const {

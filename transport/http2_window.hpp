@@ -1,6 +1,6 @@
-// How large the windows of a session's streams should be (RFC 9113 section 5.2): somewhat more than what the
-// network holds, its bandwidth-delay product, so that a sender never waits for credit that is on its way. Not
-// much more: what the network doesn't hold fills the queues in front of it.
+// How large the windows of a session's streams should be (RFC 9113 section 5.2): more than what the network
+// holds, its bandwidth-delay product, so that a sender never waits for credit that is on its way. Not much
+// more where what the network doesn't hold stays in the queues in front of it.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,9 @@ class Http2Window {
   std::uint64_t received_ = 0;                           ///< Since a PING was last sent or acknowledged.
   std::uint64_t since_ping_ = 0;                         ///< Since one was last sent.
   double last_product_ = 0;
-  int quiet_ = 0;  ///< PINGs in a row before which little came.
+  int quiet_ = 0;              ///< PINGs in a row before which little came.
+  int queued_ = 0;             ///< PINGs in a row that waited in a queue.
+  bool fills_queues_ = false;  ///< The sender does: since then all have waited.
 };
 
 }  // namespace farport::transport

@@ -14,7 +14,7 @@ constexpr std::string_view kAnswerRead = "read";
 
 /// What may be kept for a peer that takes ever more without giving credit: as much as a mirror's largest
 /// window.
-constexpr std::uint64_t kMostKept = 32ULL << 20;
+constexpr std::uint64_t kMostKept = 64ULL << 20;
 /// What is kept is counted once it is more than this.
 constexpr std::uint64_t kWorthCounting = 64 * 1024;
 

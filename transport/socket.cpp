@@ -21,8 +21,6 @@ constexpr Milliseconds kShortagePause{100};
 constexpr Milliseconds kBacklogPause{10};
 /// Descriptors that accepting leaves to others.
 constexpr rlim_t kReservedDescriptors = 64;
-/// Bytes that the kernel may hold unsent for us: small, so that a command isn't stuck behind a bulk trace.
-constexpr int kNotSentLowWater = 16 * 1024;
 /// A peer that acknowledges nothing for this long is gone.
 constexpr unsigned kUserTimeoutMs = 30'000;
 constexpr int kKeepAliveIdleS = 15;
@@ -35,7 +33,7 @@ void set_option(int fd, int level, int option, int value) {
 
 void tune_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kNotSentLowWater);
+  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, static_cast<int>(kLeastUnsent));
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUserTimeoutMs));
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleS);

@@ -87,6 +87,9 @@ class Stream {
   virtual bool begin_write(WriteOperation& operation) = 0;
   /// Sends what writes with `more` have left waiting.
   virtual void flush() {}
+  /// Lets the kernel hold so many bytes unsent, at least as many as at first: what is written later waits
+  /// behind them, and a fast network runs dry where there are too few.
+  virtual void hold_unsent(std::size_t /*bytes*/) {}
   /// Forgets a pending write. What it had not taken is lost, so only abort() makes sense afterwards.
   virtual void cancel_write() = 0;
   /// Calls wake.wake() once when the peer is wholly gone, so that nothing written can reach it: more than

@@ -36,6 +36,7 @@ class TlsStream final : public Stream {
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
   void flush() override { lower_->flush(); }
+  void hold_unsent(std::size_t bytes) override { lower_->hold_unsent(bytes); }
   void cancel_write() override;
   void when_gone(Wake* wake) override;
   void abort(Error why) override;

@@ -27,13 +27,16 @@ class Network {
     if (const auto size = window.ping_acknowledged(now_)) changes.push_back(*size);
     now_ += 60ms;
   }
-  /// A stream that takes this many bytes a second where the window lets it.
-  void stream(double bytes_per_second) {
+  /// A stream that takes this many bytes a second where the window lets it, of a sender that has so many
+  /// round trips' worth under way at most.
+  void stream(double bytes_per_second, double round_trips = 1e9) {
     const double a_round_trip = std::chrono::duration<double>(round_trip_).count();
+    const double holds = bytes_per_second * a_round_trip;
     const double size = changes.empty() ? kSmallest : changes.back();
-    const double in_flight = std::min<double>(size, bytes_per_second * a_round_trip);
-    // What the network doesn't hold of a window waits in front of it.
-    const auto took = std::chrono::duration<double>(std::max(size / bytes_per_second, a_round_trip));
+    const double in_flight = std::min(size, holds);
+    // What the network doesn't hold of what is under way waits in front of it.
+    const double under_way = std::min(size, round_trips * holds);
+    const auto took = std::chrono::duration<double>(std::max(under_way / bytes_per_second, a_round_trip));
     if (!window.received(static_cast<std::size_t>(size / 2), now_)) return;
     const double came = in_flight * (took.count() / a_round_trip);
     ping(std::chrono::duration_cast<Http2Window::Clock::duration>(took), static_cast<std::size_t>(came));
@@ -52,10 +55,19 @@ class Network {
 
 TEST_CASE("a window grows until it is somewhat more than what a long, fast network holds") {
   Network network(100ms);
-  for (int i = 0; i < 40; ++i) network.stream(125e6);
+  for (int i = 0; i < 80; ++i) network.stream(125e6);
   const std::uint32_t size = network.changes.back();
   CHECK(size > 18'500'000);
   CHECK(size < 19'000'000);
+}
+
+TEST_CASE("a window never limits a sender that fills no queue") {
+  Network network(100ms);
+  for (int i = 0; i < 10; ++i) network.stream(125e6, 2.9);  // Until it knows the network.
+  for (int i = 0; i < 60; ++i) network.stream(125e6, 1);
+  const std::uint32_t size = network.changes.back();
+  CHECK(size > 49'500'000);
+  CHECK(size < 50'500'000);
 }
 
 TEST_CASE("a window stays as it is where larger ones would only fill buffers") {
@@ -79,7 +91,7 @@ TEST_CASE("a network that is away for a while is not taken for a long one") {
 
 TEST_CASE("a window shrinks when little comes") {
   Network network(100ms);
-  for (int i = 0; i < 40; ++i) network.stream(125e6);
+  for (int i = 0; i < 80; ++i) network.stream(125e6);
   network.changes.clear();
   for (int i = 0; i < 4; ++i) {
     network.seconds(5);
