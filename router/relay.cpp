@@ -117,7 +117,7 @@ AbortWhenGone::~AbortWhenGone() {
   watched_.when_gone(nullptr);
 }
 
-void AbortWhenGone::wake() {
+void AbortWhenGone::turn_end() {
   stream_.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
 }
 

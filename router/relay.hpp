@@ -31,8 +31,8 @@ transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& 
                                     transport::BufferPool& buffers, RelayCounts* counts = nullptr);
 
 /// While it lives: breaks `stream` off as soon as the other side of `watched` is gone, with the error code
-/// ECANCELED. For the time before both are relayed.
-class AbortWhenGone final : transport::Wake {
+/// ECANCELED, once what came in the same turn has been seen to. For the time before both are relayed.
+class AbortWhenGone final : transport::Wake, transport::TurnEnd {
  public:
   AbortWhenGone(transport::Stream& watched, transport::Stream& stream);
   AbortWhenGone(const AbortWhenGone&) = delete;
@@ -40,7 +40,8 @@ class AbortWhenGone final : transport::Wake {
   ~AbortWhenGone();
 
  private:
-  void wake() override;
+  void wake() override { stream_.loop().at_turn_end(*this); }
+  void turn_end() override;
 
   transport::Stream& watched_;
   transport::Stream& stream_;

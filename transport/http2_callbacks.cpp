@@ -56,10 +56,10 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
         auto* self = static_cast<Http2Session*>(user);
         if (frame->hd.type == NGHTTP2_HEADERS) self->head_received(frame->hd.stream_id);
         if (frame->hd.type == NGHTTP2_GOAWAY) self->goaway_received();
-        if (frame->hd.type == NGHTTP2_SETTINGS) self->settings_received();
+        const bool acknowledges = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
+        if (frame->hd.type == NGHTTP2_SETTINGS && !acknowledges) self->settings_received();
         if (frame->hd.type == NGHTTP2_WINDOW_UPDATE) self->credit_received(frame->hd.stream_id);
         if (frame->hd.type == NGHTTP2_PING) {
-          const bool acknowledges = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
           acknowledges ? self->ping_acknowledged() : self->ping_received();
         }
         const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;

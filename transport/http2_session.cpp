@@ -305,7 +305,7 @@ void Http2Session::settings_received() {
   // A peer's window tells how much its network holds (Http2Window): this is some hundredths of that, and of
   // the time that a round trip takes.
   constexpr std::uint32_t kPart = 128;
-  constexpr std::uint32_t kMostUnsent = 1 << 20;
+  constexpr std::uint32_t kMostUnsent = 512 * 1024;
   lower_->hold_unsent(std::min(peer_window() / kPart, kMostUnsent));
 }
 

@@ -11,15 +11,19 @@ constexpr std::chrono::milliseconds kPause{10};
 /// After so many quiet PINGs a window shrinks again.
 constexpr int kQuietPings = 2;
 /// Of what the network holds, a window is so much at first: congestion control that works by the rate it
-/// measures, as BBR does, has up to 2.9 times as much under way until it knows the rate
-/// (draft-ietf-ccwg-bbr, section 5.3.1), and learns nothing while it is credit that limits it. It then keeps
-/// no more on the way than the network holds.
+/// measures, as BBR does, has up to 2.9 times as much under way until it knows the rate (Linux, tcp_bbr.c:
+/// bbr_high_gain), and learns nothing while it is credit that limits it. It then keeps no more on the way
+/// than the network holds.
 constexpr double kPlenty = 4;
 /// And so much where a sender fills whatever queue there is, as those do that wait for losses.
 constexpr double kSpare = 1.5;
-/// That is known after so many PINGs in a row that took this much longer than the network alone.
+/// That is known after so many PINGs in a row that took this much longer than the network alone, and over
+/// after so many that didn't.
 constexpr int kStandingQueue = 50;
 constexpr double kQueued = 1.25;
+/// After so many PINGs in a row that ask for less than half of it, a window falls: the network has become
+/// slower, or its reader has.
+constexpr int kTooLarge = 3;
 
 }  // namespace
 
@@ -44,19 +48,27 @@ std::optional<std::uint32_t> Http2Window::ping_acknowledged(Clock::time_point no
   const auto came = static_cast<double>(std::exchange(received_, 0));
   if (quiet_ >= kQuietPings) {
     last_product_ = 0;
-    fills_queues_ = false;
+    queue_ = {};
     return resize(smallest_);
   }
   const double longer = static_cast<double>(took.count()) / static_cast<double>(round_trip_.count());
-  queued_ = longer > kQueued ? queued_ + 1 : 0;
-  const bool found_out = queued_ == kStandingQueue && !std::exchange(fills_queues_, true);
+  const bool found_out = queue_.is_new(longer > kQueued);
   // Of two: what had to wait for one lost packet comes all at once.
   const double product = came / longer;
   const double sure = std::min(std::exchange(last_product_, product), product);
   // A sender that waits for credit gets nearly a whole window across in a round trip: one step after the
   // other, as what a larger window brings is known when it is in use.
-  const double wanted = (fills_queues_ ? kSpare : kPlenty) * sure;
-  return found_out || wanted > size_ ? resize(wanted) : std::nullopt;
+  const double wanted = (queue_.stands ? kSpare : kPlenty) * sure;
+  too_large_ = 2 * wanted < size_ ? too_large_ + 1 : 0;
+  return found_out || wanted > size_ || too_large_ >= kTooLarge ? resize(wanted) : std::nullopt;
+}
+
+bool Http2Window::Queue::is_new(bool seen) {
+  against = seen == stands ? 0 : against + 1;
+  if (against < kStandingQueue) return false;
+  against = 0;
+  stands = seen;
+  return stands;
 }
 
 std::uint32_t Http2Window::credit_unit() const {

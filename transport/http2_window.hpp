@@ -30,6 +30,15 @@ class Http2Window {
   [[nodiscard]] std::optional<std::uint32_t> ping_acknowledged(Clock::time_point now);
 
  private:
+  /// Whether what is under way stands in a queue, which single PINGs don't tell.
+  struct Queue {
+    /// A PING has waited in one, or not. True: one stands, as is known now.
+    bool is_new(bool seen);
+
+    bool stands = false;
+    int against = 0;  ///< PINGs in a row that say otherwise.
+  };
+
   [[nodiscard]] std::optional<std::uint32_t> resize(double wanted);
 
   std::uint32_t smallest_;
@@ -41,9 +50,9 @@ class Http2Window {
   std::uint64_t received_ = 0;                           ///< Since a PING was last sent or acknowledged.
   std::uint64_t since_ping_ = 0;                         ///< Since one was last sent.
   double last_product_ = 0;
-  int quiet_ = 0;              ///< PINGs in a row before which little came.
-  int queued_ = 0;             ///< PINGs in a row that waited in a queue.
-  bool fills_queues_ = false;  ///< The sender does: since then all have waited.
+  int quiet_ = 0;      ///< PINGs in a row before which little came.
+  int too_large_ = 0;  ///< PINGs in a row for which half of the window would do.
+  Queue queue_;
 };
 
 }  // namespace farport::transport

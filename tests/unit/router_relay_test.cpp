@@ -137,6 +137,37 @@ TEST_CASE("a runtime that closes ends the connection after its last byte") {
   CHECK_FALSE(joined.outcome.broken);
 }
 
+TEST_CASE("what is written for a tool that is gone already goes out before the runtime's end is broken off") {
+  Loop loop;
+  Joined ends(loop);
+  auto scenario = [&]() -> Task<void> {
+    ends.tool.reset();
+    co_await ends.tool_side->gone();
+    const router::AbortWhenGone guard(*ends.tool_side, *ends.runtime_side);
+    const IoStatus sent = co_await write_all(*ends.runtime_side, "resume", false);
+    CHECK(sent == IoStatus::ok);
+    co_await transport::sleep(loop, 10ms);
+    CHECK(ends.runtime_side->error().code == ECANCELED);
+    const std::string asked = co_await read_all(*ends.runtime);
+    CHECK(asked == "resume");
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("a guard that is gone in time breaks nothing off") {
+  Loop loop;
+  Joined ends(loop);
+  auto scenario = [&]() -> Task<void> {
+    ends.tool.reset();
+    co_await ends.tool_side->gone();
+    { const router::AbortWhenGone guard(*ends.tool_side, *ends.runtime_side); }
+    co_await transport::sleep(loop, 10ms);
+    const IoStatus sent = co_await write_all(*ends.runtime_side, "still there", true);
+    CHECK(sent == IoStatus::ok);
+  };
+  loop.run(scenario());
+}
+
 TEST_CASE("a stalled reader holds the sender back instead of filling memory") {
   Loop loop;
   Joined joined(loop);

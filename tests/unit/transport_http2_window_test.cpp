@@ -89,6 +89,38 @@ TEST_CASE("a network that is away for a while is not taken for a long one") {
   CHECK(network.changes.empty());
 }
 
+TEST_CASE("a sender that fills queues is found out each time") {
+  Network network(100ms);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 80; ++i) network.stream(125e6);
+    CHECK(network.changes.back() < 19'000'000);
+    for (int i = 0; i < 4; ++i) {
+      network.seconds(5);
+      network.ping(150ms, 0);
+    }
+    CHECK(network.changes.back() == kSmallest);
+  }
+}
+
+TEST_CASE("a queue that others have filled is forgotten when it is gone") {
+  Network network(100ms);
+  for (int i = 0; i < 80; ++i) network.stream(125e6);
+  CHECK(network.changes.back() < 19'000'000);
+  for (int i = 0; i < 80; ++i) network.stream(125e6, 1);
+  CHECK(network.changes.back() > 49'500'000);
+}
+
+TEST_CASE("a window falls with its network") {
+  Network network(100ms);
+  for (int i = 0; i < 60; ++i) network.stream(125e6, 1);
+  REQUIRE(network.changes.back() > 49'500'000);
+  for (int i = 0; i < 10; ++i) {
+    network.seconds(5);
+    network.ping(100ms, 1'000'000);
+  }
+  CHECK(network.changes.back() == 4'000'000);
+}
+
 TEST_CASE("a window shrinks when little comes") {
   Network network(100ms);
   for (int i = 0; i < 80; ++i) network.stream(125e6);

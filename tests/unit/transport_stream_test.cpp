@@ -146,3 +146,27 @@ TEST_CASE("a deadline fires once, and not when it was cancelled") {
   loop.run(scenario());
   REQUIRE(fired == 1);
 }
+
+TEST_CASE("what was broken off resets its peer, however it was read") {
+  const auto [messages, size] =
+      GENERATE(table<int, std::size_t>({{1, 20}, {3, 20}, {1, 60'000}, {5, 30'000}}));
+  const bool finished = GENERATE(false, true);
+  Loop loop;
+  auto scenario = [&]() -> Task<void> {
+    auto [ours, peer] = make_pair(loop);
+    ours->reset_unless_finished();
+    for (int i = 0; i < messages; ++i) {
+      const std::string message = pattern(size);
+      const IoStatus written = co_await write_all(*peer, message, false);
+      REQUIRE(written == IoStatus::ok);
+      const std::string read = co_await read_some(*ours, size);
+      CHECK(read == message);
+    }
+    if (finished) std::ignore = co_await ours->finish();
+    ours.reset();
+    IoStatus last = IoStatus::ok;
+    std::ignore = co_await read_all(*peer, &last);
+    CHECK(last == (finished ? IoStatus::end : IoStatus::failed));
+  };
+  loop.run(scenario());
+}
