@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <unordered_set>
 
 #include "router/directory.hpp"
 #include "router/local_files.hpp"
@@ -102,13 +103,14 @@ void Discovery::watch_directories() {
 }
 
 void Discovery::scan() {
+  // In this order: one that is named and also found keeps its name.
   std::vector<Found> found;
   for (const NamedPort& port : settings_.named) found.push_back({port.path, port.name});
   for (const std::string& directory : settings_.search) {
     if (!scan_directory(directory, found)) return;
   }
-  std::set<std::string> present;
-  for (const Found& each : found) present.insert(each.path);
+  std::unordered_set<std::string> present;
+  std::erase_if(found, [&](const Found& each) { return !present.insert(each.path).second; });
   std::erase_if(followed_, [&](const auto& entry) { return !present.contains(entry.first); });
   for (const Found& each : found) follow(each);
 }
@@ -127,16 +129,16 @@ bool Discovery::scan_directory(const std::string& directory, std::vector<Found>&
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
     if (!is_default_port_name(name)) continue;
-    std::string path = directory + "/" + std::string(name);
-    const auto same = [&](const Found& each) { return each.path == path; };
-    if (std::none_of(found.begin(), found.end(), same)) found.push_back({std::move(path), {}});
+    found.push_back({directory + "/" + std::string(name), {}, entry->d_ino});
   }
   return true;
 }
 
 void Discovery::follow(const Found& found) {
-  const Result<SocketFile> file = inspect_socket(found.path);
   const auto known = followed_.find(found.path);
+  // Most are as they were: there may be a thousand.
+  if (known != followed_.end() && found.inode == known->second->file.inode) return;
+  const Result<SocketFile> file = inspect_socket(found.path);
   if (!file) {
     if (known != followed_.end()) followed_.erase(known);
     if (file.error().code != ENOENT) report_once(found.path, file.error().message());

@@ -41,6 +41,7 @@ class Discovery {
   struct Found {
     std::string path;
     std::string name;
+    ino_t inode = 0;  ///< As the directory has it; 0 where that has not been read.
   };
 
   void scan();

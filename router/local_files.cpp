@@ -138,8 +138,7 @@ LocalFiles::~LocalFiles() {
 }
 
 void LocalFiles::add(const std::string& path) {
-  paths_.insert(path);
-  write_manifest();
+  if (paths_.insert(path).second) append(path + "\n");
 }
 
 void LocalFiles::remove(const std::string& path) {
@@ -151,9 +150,15 @@ void LocalFiles::remove(const std::string& path) {
 void LocalFiles::write_manifest() {
   std::string text;
   for (const std::string& path : paths_) text += path + "\n";
-  // Only a help for the next start: what can't be written is not worth failing for.
   std::ignore = ::ftruncate(lock_.get(), 0);
-  std::ignore = ::pwrite(lock_.get(), text.data(), text.size(), 0);
+  size_ = 0;
+  append(text);
+}
+
+/// Only a help for the next start: what can't be written is not worth failing for, and is written over.
+void LocalFiles::append(const std::string& lines) {
+  const ssize_t written = ::pwrite(lock_.get(), lines.data(), lines.size(), size_);
+  if (written == static_cast<ssize_t>(lines.size())) size_ += written;
 }
 
 }  // namespace farport::router

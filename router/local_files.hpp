@@ -32,10 +32,12 @@ class LocalFiles {
 
  private:
   void write_manifest();
+  void append(const std::string& lines);
 
   std::string directory_;
   std::string manifest_;
   transport::UniqueFd lock_;
+  off_t size_ = 0;  ///< Of the manifest, as far as it is whole.
   std::set<std::string> paths_;
 };
 
