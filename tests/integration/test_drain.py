@@ -111,6 +111,8 @@ class Drain(Case):
     def test_another_agent_listens_on_the_port_before_the_old_one_is_told_to_stop(self):
         old = self.use(self.agent(LONG, "--reuse-port"))
         new = self.use(self.agent(LONG, "--reuse-port"))
+        # Only its own log tells: somebody listens on the port anyway.
+        wait.until(lambda: "listening on" in new.log(), lambda: f"the new agent listens\n{new.process.output()}")
         old.stop()
         self.assertEqual(len(new.runtimes()), 1)
 
