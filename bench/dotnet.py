@@ -12,7 +12,8 @@ from peers.farport import FarportUnaudited
 MIB = 1 << 20
 # What a trace is made of that engineers take: the application's own events, and the runtime's.
 PROVIDERS = "Orders:0xffffffffffffffff:5,Microsoft-Windows-DotNETRuntime:0x4c14fccbd:5"
-SOCKETS = "dotnet-diagnostic-[0-9]*"
+SOCKET_PREFIX = "dotnet-diagnostic-"
+SOCKETS = f"{SOCKET_PREFIX}[0-9]*"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 import measure
 import plot
 import report
-from dotnet import SOCKETS
+from dotnet import SOCKET_PREFIX, SOCKETS
 from peers.base import Setting, wait_until
 from peers.farport import FarportUnaudited
 from run import make_certificates
@@ -29,7 +29,6 @@ SESSIONS = (1, 10, 100)
 # So many sessions carry the connections.
 CARRIERS = 20
 REST_SECONDS = 10.0
-PREFIX = "dotnet-diagnostic-"
 LIMITS = ["requests_per_second", "sessions", "sessions_per_identity", "handshakes", "connections_per_session",
           "connections_per_identity"]  # fmt: skip
 
@@ -154,7 +153,7 @@ class Growth:
 
             def seen() -> int:
                 # Not by a pattern, which takes some milliseconds for a thousand.
-                names = (name.removeprefix(PREFIX) for name in os.listdir(mirror))
+                names = (name.removeprefix(SOCKET_PREFIX) for name in os.listdir(mirror))
                 return sum(rest[0].isdigit() for rest in names)
 
             wait_until(lambda: seen() >= count, f"{count} runtimes", 120)
@@ -169,7 +168,7 @@ class Growth:
         with ExitStack() as stack:
             before = seen()
             pid = 100_000 + number
-            self.fake(stack, found / f"dotnet-diagnostic-{pid}-1-socket", "--pid", pid)
+            self.fake(stack, found / f"{SOCKET_PREFIX}{pid}-1-socket", "--pid", pid)
             began = time.monotonic()
             wait_until(lambda: seen() > before, "one more runtime", pause=0.0005)
             took = time.monotonic() - began
