@@ -1,6 +1,5 @@
 #include "router/discovery.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <unordered_set>

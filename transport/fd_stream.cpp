@@ -57,8 +57,8 @@ ssize_t FdStream::receive(std::span<std::byte> into) {
   return got;
 }
 
-/// socket(7), SO_PEEK_OFF: from now on a peek begins where the last one ended. Most connections have one
-/// alone.
+/// socket(7), SO_PEEK_OFF: from now on a peek begins where the last one ended. A command that is
+/// answered at once takes one alone.
 void FdStream::peek_on() {
   const int next = static_cast<int>(peeked_);
   peeks_on_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &next, sizeof next) == 0;

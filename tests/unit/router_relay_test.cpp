@@ -23,6 +23,11 @@ struct Joined {
     runtime_side.reset();
   }
 
+  Task<void> lose_tool() {
+    tool.reset();
+    co_await tool_side->gone();
+  }
+
   Loop& loop;
   transport::BufferPool buffers;
   std::unique_ptr<FdStream> tool, tool_side, runtime, runtime_side;
@@ -141,8 +146,7 @@ TEST_CASE("what is written for a tool that is gone already goes out before the r
   Loop loop;
   Joined ends(loop);
   auto scenario = [&]() -> Task<void> {
-    ends.tool.reset();
-    co_await ends.tool_side->gone();
+    co_await ends.lose_tool();
     const router::AbortWhenGone guard(*ends.tool_side, *ends.runtime_side);
     const IoStatus sent = co_await write_all(*ends.runtime_side, "resume", false);
     CHECK(sent == IoStatus::ok);
@@ -158,8 +162,7 @@ TEST_CASE("a guard that is gone in time breaks nothing off") {
   Loop loop;
   Joined ends(loop);
   auto scenario = [&]() -> Task<void> {
-    ends.tool.reset();
-    co_await ends.tool_side->gone();
+    co_await ends.lose_tool();
     { const router::AbortWhenGone guard(*ends.tool_side, *ends.runtime_side); }
     co_await transport::sleep(loop, 10ms);
     const IoStatus sent = co_await write_all(*ends.runtime_side, "still there", true);
