@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/escape.hpp"
+
 namespace farport {
 namespace {
 
@@ -23,6 +25,25 @@ class JsonMessage : public spdlog::custom_flag_formatter {
     return std::make_unique<JsonMessage>();
   }
 };
+
+/// %* in a pattern: the message as one line that no terminal obeys. The audit may share standard error with
+/// it, and what peers and runtimes put into a message must not look like a line of that.
+class EscapedMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    escape_into(out, {message.payload.data(), message.payload.size()});
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<EscapedMessage>();
+  }
+};
+
+std::unique_ptr<spdlog::formatter> text_formatter() {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<EscapedMessage>('*');
+  formatter->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-5l%$ %*");
+  return formatter;
+}
 
 std::unique_ptr<spdlog::formatter> json_formatter() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
@@ -48,11 +69,7 @@ Result<Log> make_log(std::string_view level, std::string_view format) {
     sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
   auto log = std::make_shared<spdlog::logger>("farport", std::move(sink));
-  if (format == "json") {
-    log->set_formatter(json_formatter());
-  } else {
-    log->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-5l%$ %v");
-  }
+  log->set_formatter(format == "json" ? json_formatter() : text_formatter());
   log->set_level(parsed);
   return log;
 }

@@ -45,7 +45,7 @@ std::string as_table(const std::vector<AccessRow>& rows) {
     add_command(table, first, last);
     first = last;
   }
-  return format_table(table, terminal_width(STDOUT_FILENO));
+  return format_table(table, terminal_size(STDOUT_FILENO).columns);
 }
 
 }  // namespace

@@ -8,18 +8,11 @@
 #include <sys/stat.h>
 
 #include "auth/issue.hpp"
+#include "cli/commands.hpp"
+#include "cli/text.hpp"
 
 namespace farport::cli {
 namespace {
-
-constexpr int kSuccess = 0;
-constexpr int kFailed = 1;
-constexpr int kWrongUsage = 2;
-
-int complain(const Error& error, int exit_code) {
-  fmt::print(stderr, "farport: {}\n", error.message());
-  return exit_code;
-}
 
 /// Makes the directory, for its owner alone: the CA's key will be in it. One that exists stays as it is.
 Result<void> make_directory(const std::string& path) {
@@ -44,23 +37,23 @@ std::string end_of(const auth::Issued& issued) {
 
 void print_next_for_agent(const CertsIssueSettings& settings, const auth::PairPaths& paths) {
   const std::string ca = auth::pair_paths(settings.directory, "ca").cert;
-  fmt::print(
-      "\nNext: on the agent's host, with {0}, {1} and {2}:\n"
-      "  farport serve --listen 0.0.0.0:9000 --tls-cert {0} --tls-key {1} --tls-ca {2} --allow-cn CLIENT\n"
-      "where CLIENT is the name of a client certificate:\n"
-      "  farport certs client {3} --name alice\n",
-      paths.cert, paths.key, ca, settings.directory);
+  print(stdout,
+        "\nNext: on the agent's host, with {0}, {1} and {2}:\n"
+        "  farport serve --listen 0.0.0.0:9000 --tls-cert {0} --tls-key {1} --tls-ca {2} --allow-cn CLIENT\n"
+        "where CLIENT is the name of a client certificate:\n"
+        "  farport certs client {3} --name alice\n",
+        paths.cert, paths.key, ca, settings.directory);
 }
 
 void print_next_for_mirror(const CertsIssueSettings& settings, const auth::PairPaths& paths) {
   const std::string ca = auth::pair_paths(settings.directory, "ca").cert;
-  fmt::print(
-      "\nNext: on the tools' host, with {0}, {1} and {2}:\n"
-      "  farport connect HOST:9000 --tls-cert {0} --tls-key {1} --tls-ca {2}\n"
-      "The agent must allow it: farport serve … --allow-cn '{3}'\n",
-      paths.cert, paths.key, ca, settings.name);
+  print(stdout,
+        "\nNext: on the tools' host, with {0}, {1} and {2}:\n"
+        "  farport connect HOST:9000 --tls-cert {0} --tls-key {1} --tls-ca {2}\n"
+        "The agent must allow it: farport serve … --allow-cn '{3}'\n",
+        paths.cert, paths.key, ca, settings.name);
   for (const auto& uri : settings.uris)
-    fmt::print("                     or: farport serve … --allow-uri '{}'\n", uri);
+    print(stdout, "                     or: farport serve … --allow-uri '{}'\n", uri);
 }
 
 int issue(const CertsIssueSettings& settings, auth::Side side) {
@@ -71,18 +64,18 @@ int issue(const CertsIssueSettings& settings, auth::Side side) {
   wanted.ips = settings.ips;
   wanted.uris = settings.uris;
   const auto request = auth::complete_request(std::move(wanted));
-  if (!request) return complain(request.error(), kWrongUsage);
+  if (!request) return report(request.error(), kUsage);
   const auto ca = auth::load_ca(settings.directory);
-  if (!ca) return complain(ca.error(), kFailed);
+  if (!ca) return report(ca.error(), kFailure);
   const auto issued = auth::make_certificate(*ca, *request);
-  if (!issued) return complain(issued.error(), kFailed);
+  if (!issued) return report(issued.error(), kFailure);
   const auth::PairPaths paths = auth::pair_paths(settings.directory, settings.name);
   if (auto written = auth::write_pair(paths, *issued, settings.force); !written) {
-    return complain(written.error(), kFailed);
+    return report(written.error(), kFailure);
   }
-  fmt::print("{}  certificate for a {}: {}; valid until {}\n{}  its private key: keep it secret\n",
-             paths.cert, side == auth::Side::server ? "server (an agent)" : "client (a mirror)",
-             listed(*request), end_of(*issued), paths.key);
+  print(stdout, "{}  certificate for a {}: {}; valid until {}\n{}  its private key: keep it secret\n",
+        paths.cert, side == auth::Side::server ? "server (an agent)" : "client (a mirror)", listed(*request),
+        end_of(*issued), paths.key);
   if (side == auth::Side::server) {
     print_next_for_agent(settings, paths);
   } else {
@@ -94,20 +87,20 @@ int issue(const CertsIssueSettings& settings, auth::Side side) {
 }  // namespace
 
 int certs_init(const CertsInitSettings& settings) {
-  if (auto made = make_directory(settings.directory); !made) return complain(made.error(), kFailed);
+  if (auto made = make_directory(settings.directory); !made) return report(made.error(), kFailure);
   const auto ca = auth::make_ca();
-  if (!ca) return complain(ca.error(), kFailed);
+  if (!ca) return report(ca.error(), kFailure);
   const auth::PairPaths paths = auth::pair_paths(settings.directory, "ca");
   if (auto written = auth::write_pair(paths, *ca, settings.force); !written) {
-    return complain(written.error(), kFailed);
+    return report(written.error(), kFailure);
   }
-  fmt::print(
-      "{0}  the CA's certificate: goes to every agent and every mirror; valid until {2}\n"
-      "{1}  the CA's key: stays here; whoever has it can issue certificates\n"
-      "\nNext:\n"
-      "  farport certs server {3} --name orders --dns orders.prod.example --ip 10.0.0.2\n"
-      "  farport certs client {3} --name alice\n",
-      paths.cert, paths.key, end_of(*ca), settings.directory);
+  print(stdout,
+        "{0}  the CA's certificate: goes to every agent and every mirror; valid until {2}\n"
+        "{1}  the CA's key: stays here; whoever has it can issue certificates\n"
+        "\nNext:\n"
+        "  farport certs server {3} --name orders --dns orders.prod.example --ip 10.0.0.2\n"
+        "  farport certs client {3} --name alice\n",
+        paths.cert, paths.key, end_of(*ca), settings.directory);
   return kSuccess;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
+#include "cli/text.hpp"
 #include "config/resolve.hpp"
 #include "config/values.hpp"
 #include "transport/socket.hpp"
@@ -26,7 +27,7 @@ class Report {
  public:
   void add(Level level, const std::string& text) {
     const char* word = level == Level::ok ? "ok" : level == Level::warning ? "warning" : "problem";
-    std::printf("%-8s %s\n", word, text.c_str());
+    print(stdout, "{:<8} {}\n", std::string_view(word), text);
     if (level == Level::problem) ++problems_;
   }
   void add(const std::vector<Finding>& findings) {

@@ -6,6 +6,7 @@
 #include "cli/certs.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/text.hpp"
 #include "config/resolve.hpp"
 #include "confinement/confinement.hpp"
 
@@ -57,7 +58,7 @@ int main(int argc, char** argv) {
   } catch (const farport::cli::CommandLineDone& done) {
     return done.exit_code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "farport: %s\n", error.what());
+    farport::cli::print(stderr, "farport: {}\n", error.what());
     return farport::cli::kFailure;
   }
 }

@@ -58,7 +58,7 @@ std::string MirrorView::state_of(const router::MirrorRow& row) {
 }
 
 void MirrorView::draw_table(const router::Mirror& mirror) {
-  const std::size_t width = terminal_width(STDOUT_FILENO);
+  const std::size_t width = terminal_size(STDOUT_FILENO).columns;
   std::vector<TableRow> rows{{"PID", "NAME", "REMOTE PID", "HOST", "VERSION", "STATE", "CONNECTIONS"}};
   for (const router::MirrorRow& row : mirror.rows()) {
     rows.push_back({std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid),

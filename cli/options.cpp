@@ -12,6 +12,7 @@
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/text.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {
@@ -293,13 +294,13 @@ struct Parser {
 
 [[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
-  std::fprintf(stderr, "farport: %s\n", error.what());
+  print(stderr, "farport: {}\n", error.what());
   const std::vector<std::string> known = parser.words();
   for (const std::string& word : words) {
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
     const std::string meant = config::nearest(word.substr(0, word.find('=')), known);
     if (!meant.empty() && (word.starts_with("-") == meant.starts_with("-"))) {
-      std::fprintf(stderr, "farport: did you mean \"%s\" for \"%s\"?\n", meant.c_str(), word.c_str());
+      print(stderr, "farport: did you mean \"{}\" for \"{}\"?\n", meant, word);
     }
   }
   std::fputs("farport: see farport --help\n", stderr);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/text.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -48,7 +50,9 @@ ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void ProgressBar::show(const router::DumpProgress& progress) {
   if (!terminal_) return;
-  std::fprintf(stderr, "\r\x1b[K%s%s", bar(progress).c_str(), rate_.describe(progress).c_str());
+  const std::string line = escape(bar(progress) + rate_.describe(progress));
+  // A line that is wrapped could not be taken back.
+  std::fprintf(stderr, "\r\x1b[K%s", cut(line, terminal_size(STDERR_FILENO).columns - 1).c_str());
   std::fflush(stderr);
   shown_ = true;
 }
@@ -56,7 +60,7 @@ void ProgressBar::show(const router::DumpProgress& progress) {
 void ProgressBar::interrupted(const std::string& why) {
   if (told_ == why) return;
   end();
-  std::fprintf(stderr, "farport: %s; dialling again\n", why.c_str());
+  print(stderr, "farport: {}; dialling again\n", why);
   told_ = why;
 }
 

@@ -64,7 +64,7 @@ std::string as_table(const Listing& listing) {
                       std::string(to_string(runtime.state)), runtime.since, runtime.command_line});
     }
   }
-  return format_table(rows, terminal_width(STDOUT_FILENO));
+  return format_table(rows, terminal_size(STDOUT_FILENO).columns);
 }
 
 }  // namespace

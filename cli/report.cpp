@@ -1,16 +1,17 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
+#include "cli/text.hpp"
 
 namespace farport::cli {
 
 int report(const Error& error, int exit_code) {
-  std::fprintf(stderr, "farport: %s\n", error.message().c_str());
+  print(stderr, "farport: {}\n", error.message());
   return exit_code;
 }
 
 int report(const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) std::fprintf(stderr, "farport: %s\n", problem.c_str());
+  for (const std::string& problem : problems) print(stderr, "farport: {}\n", problem);
   return kUsage;
 }
 

@@ -1,65 +1,117 @@
 #include "cli/table.hpp"
 
 #include <algorithm>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include <numeric>
 
 namespace farport::cli {
 namespace {
 
-bool starts_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-}
+constexpr std::size_t kGap = 2;
 
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
+using Widths = std::vector<std::size_t>;
 
-std::string harmless(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+/// The cells of all rows, escaped, and filled up to the same number for each row.
+std::vector<TableRow> escaped_cells(const std::vector<TableRow>& rows, std::size_t count) {
+  std::vector<TableRow> cells;
+  cells.reserve(rows.size());
+  for (const TableRow& row : rows) {
+    TableRow& into = cells.emplace_back();
+    for (const std::string& cell : row) into.push_back(escape(cell));
+    into.resize(count);
   }
-  return text;
+  return cells;
 }
 
-std::string cut(const std::string& line, std::size_t width) {
-  if (width == 0 || columns(line) <= width) return line;
-  std::size_t end = 0;
-  for (std::size_t shown = 0; end < line.size(); ++end) {
-    if (starts_character(line[end]) && ++shown == width) break;
+Widths natural_widths(const std::vector<TableRow>& cells, std::size_t count) {
+  Widths widths(count, 0);
+  for (const TableRow& row : cells) {
+    for (std::size_t i = 0; i < count; ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
   }
-  return line.substr(0, end) + "…";
+  return widths;
+}
+
+std::size_t width_of(const std::vector<std::size_t>& shown, const Widths& widths) {
+  const std::size_t gaps = shown.empty() ? 0 : (shown.size() - 1) * kGap;
+  return std::accumulate(shown.begin(), shown.end(), gaps,
+                         [&](std::size_t sum, std::size_t i) { return sum + widths[i]; });
+}
+
+/// The narrowest that each column may be.
+Widths least_widths(const std::vector<Column>& columns, const Widths& natural) {
+  Widths least = natural;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].least == 0) continue;
+    least[i] = std::min(natural[i], std::max(columns[i].least, columns_of(columns[i].heading)));
+  }
+  return least;
+}
+
+/// Gives the room that is left to the columns that could use it, the weightiest first.
+void widen(Widths& widths, const Widths& natural, std::vector<std::size_t> shown,
+           const std::vector<Column>& columns, std::size_t room) {
+  std::stable_sort(shown.begin(), shown.end(),
+                   [&](std::size_t a, std::size_t b) { return columns[a].weight > columns[b].weight; });
+  for (const std::size_t i : shown) {
+    const std::size_t more = std::min(room, natural[i] - widths[i]);
+    widths[i] += more;
+    room -= more;
+  }
+}
+
+std::string line_of(const TableRow& row, const std::vector<std::size_t>& shown, const Widths& widths) {
+  std::string line;
+  for (const std::size_t i : shown) {
+    const std::string cell = widths[i] == 0 ? std::string() : cut(row[i], widths[i]);
+    line += cell;
+    if (i != shown.back()) line.append(widths[i] - columns_of(cell) + kGap, ' ');
+  }
+  return line;
 }
 
 }  // namespace
 
+std::vector<std::string> table_lines(const std::vector<Column>& columns, const std::vector<TableRow>& rows,
+                                     std::size_t width) {
+  TableRow heading;
+  for (const Column& column : columns) heading.push_back(column.heading);
+  std::vector<TableRow> cells = escaped_cells(rows, columns.size());
+  cells.insert(cells.begin(), heading);
+  const Widths natural = natural_widths(cells, columns.size());
+  Widths widths = natural;
+  std::vector<std::size_t> shown(columns.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  if (width > 0) {
+    widths = least_widths(columns, natural);
+    while (shown.size() > 1 && width_of(shown, widths) > width) {
+      shown.erase(std::min_element(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
+        return columns[a].weight < columns[b].weight;
+      }));
+    }
+    const std::size_t taken = width_of(shown, widths);
+    if (taken < width) widen(widths, natural, shown, columns, width - taken);
+  }
+  std::vector<std::string> lines;
+  lines.reserve(cells.size());
+  for (const TableRow& row : cells) lines.push_back(cut(line_of(row, shown, widths), width));
+  return lines;
+}
+
 std::string format_table(const std::vector<TableRow>& rows, std::size_t width) {
-  std::vector<std::size_t> widths;
-  std::vector<TableRow> cells = rows;
-  for (TableRow& row : cells) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = harmless(row[i]);
-      widths[i] = std::max(widths[i], columns(row[i]));
-    }
-  }
+  std::size_t count = 0;
+  for (const TableRow& row : rows) count = std::max(count, row.size());
+  const std::vector<TableRow> cells = escaped_cells(rows, count);
+  const Widths widths = natural_widths(cells, count);
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
   std::string text;
-  for (const TableRow& row : cells) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - columns(row[i]) + 2, ' ');
-    }
-    text += cut(line, width) + "\n";
-  }
+  for (const TableRow& row : cells) text += cut(line_of(row, all, widths), width) + "\n";
   return text;
 }
 
-std::size_t terminal_width(int fd) {
-  winsize size{};
-  if (::isatty(fd) == 0 || ::ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
+std::string join_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
 }
 
 }  // namespace farport::cli

@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include "cli/table.hpp"
 #include "cli/tool_arguments.hpp"
 
 using namespace farport::cli;
@@ -41,12 +40,4 @@ TEST_CASE("a diagnostic port is a remote's only if it has the form of one") {
   CHECK(remote("orders:9000,listen")->value().listen);
   CHECK(remote("orders:9000/orders,listen")->value().runtime == "orders");
   CHECK_FALSE(parse_remote_port("orders:9000,lisen").has_value());
-}
-
-TEST_CASE("a table lines up, fits its width, and obeys nobody") {
-  CHECK(format_table({{"PID", "NAME"}, {"1", "orders"}, {"12345", "x"}}, 0) ==
-        "PID    NAME\n1      orders\n12345  x\n");
-  CHECK(format_table({{"abcdef"}}, 4) == "abc…\n");
-  CHECK(format_table({{"ä", "b"}}, 0) == "ä  b\n");
-  CHECK(format_table({{"a\x1b[31m\n"}}, 0) == "a?[31m?\n");
 }

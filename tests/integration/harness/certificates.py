@@ -59,9 +59,9 @@ class Authority:
         self._farport("client", self.directory, "--name", name, *names)
         return Pair(self.directory, name)
 
-    def with_dates(self, name, first_day, last_day, server=False, units=()):
+    def with_dates(self, name, first_day, last_day, server=False, units=(), common_name=None):
         """A certificate valid from `first_day` to `last_day`, in days from now, made by OpenSSL. `units`: the
-        organizational units in its subject."""
+        organizational units in its subject. `common_name`: if it is not the name of the files."""
         pair = Pair(self.directory, name)
         work = os.path.join(self.directory, name + ".openssl")
         os.mkdir(work)
@@ -76,8 +76,8 @@ class Authority:
                 "keyUsage = digitalSignature\nbasicConstraints = CA:FALSE\nauthorityKeyIdentifier = keyid\n")
         open(os.path.join(work, "index"), "wb").close()
         request = os.path.join(work, "request")
-        subject = "".join(f"/OU={unit}" for unit in units) + f"/CN={name}"
-        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-config",
+        subject = "".join(f"/OU={unit}" for unit in units) + f"/CN={common_name or name}"
+        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-utf8", "-config",
                       configuration, "-subj", subject, "-keyout", pair.key, "-out", request)
         self.openssl("ca", "-batch", "-notext", "-config", configuration, "-extensions", "x", "-startdate",
                       _date(first_day), "-enddate", _date(last_day), "-cert", pair.ca, "-keyfile",

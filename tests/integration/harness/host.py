@@ -103,6 +103,11 @@ class Host:
         with _network(f"/run/netns/{self.network}"):
             return socket.create_connection((address, port), seconds)
 
+    def listen(self, address, port):
+        """A TCP listener on this host, for the test itself to accept from."""
+        with _network(f"/run/netns/{self.network}"):
+            return socket.create_server((address, port))
+
     def processes(self):
         """The pids of the programs on this host, but for its first process."""
         return [pid for pid in proc.processes_of_namespace("pid", self._pid_namespace) if pid not in self._inits]
