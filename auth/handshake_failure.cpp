@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/tls1.h>
 
+#include "auth/expected_agent.hpp"
 #include "auth/identity.hpp"
 #include "auth/tls_context.hpp"
 
@@ -79,6 +80,8 @@ std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
           ? whose
           : whose + " is signed by " + distinguished_name(X509_get_subject_name(untimely)) + ", which";
   switch (verdict) {
+    case kAnotherAgent:
+      return whose + " is valid, but " + what_differs(ssl, identity);
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return wrong_name(ssl, identity, sides);
@@ -148,7 +151,8 @@ std::string received_alert(const SSL* ssl, int alert, const Sides& sides) {
                                     : "; is it valid by the agent's clock, and of the agent's CA?");
     case TLS1_AD_ACCESS_DENIED:
       return not_accepted +
-             ": it is valid, but not allowed there; ask for an --allow-cn, --allow-dns or --allow-uri";
+             ": it is valid, but not allowed there; ask for an --allow-cn, --allow-dns, --allow-uri or "
+             "--allow-ip";
     case TLS13_AD_CERTIFICATE_REQUIRED:
       return sides.peer + " asks for a client certificate; give --tls-cert and --tls-key";
     case TLS1_AD_PROTOCOL_VERSION:

@@ -1,10 +1,12 @@
 #include "auth/match.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <span>
 
+#include <arpa/inet.h>
 #include <fnmatch.h>
 #include <pwd.h>
 
@@ -68,6 +70,18 @@ Result<void> check_uri_pattern(const std::string& pattern, const std::string& ru
   return {};
 }
 
+/// An address in the one form that an Identity has it in; nothing for what is none.
+std::optional<std::string> plain_address(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;
+  std::array<char, INET6_ADDRSTRLEN> plain{};
+  if (inet_pton(family, text.c_str(), bytes.data()) != 1 ||
+      inet_ntop(family, bytes.data(), plain.data(), plain.size()) == nullptr) {
+    return std::nullopt;
+  }
+  return plain.data();
+}
+
 /// Whether one of the things is what one entry of the list means; an empty list asks nothing.
 template <typename Wanted, typename Things, typename Compare>
 bool fits(const std::vector<Wanted>& list, const Things& things, Compare compare) {
@@ -101,7 +115,7 @@ bool uri_matches(std::string_view pattern, std::string_view uri) {
 
 Result<void> check_filter(const IdentityFilter& filter, const std::string& rule) {
   if (filter.empty()) {
-    return fail("use", rule, "it says nothing of who it is for", "give it cn, ou, dns, uri, pin or all");
+    return fail("use", rule, "it says nothing of who it is for", "give it cn, ou, dns, uri, ip, pin or all");
   }
   for (const auto* names : {&filter.cn, &filter.ou, &filter.dns}) {
     for (const std::string& name : *names) {
@@ -117,6 +131,12 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
   for (const std::string& pattern : filter.uri) {
     if (auto checked = check_uri_pattern(pattern, rule); !checked) return checked;
   }
+  for (const std::string& address : filter.ip) {
+    if (!plain_address(address)) {
+      return fail("use " + rule, address, "it is no IP address",
+                  "write it as 10.0.0.2 or fd00::2, without a port or a mask");
+    }
+  }
   for (const std::string& pin : filter.pin) {
     if (pin.size() != kPinLength || pin.back() != '=') {
       return fail("use " + rule, pin, "a pin is the SHA-256 of a public key in base64: 44 characters",
@@ -129,9 +149,11 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
 bool matches(const IdentityFilter& filter, const Identity& identity) {
   if (filter.empty()) return false;
   const auto equal = [](const std::string& a, const std::string& b) { return a == b; };
+  const auto same_address = [](const std::string& a, const std::string& b) { return plain_address(a) == b; };
   return fits(filter.cn, std::vector<std::string>{identity.common_name}, equal) &&
          fits(filter.ou, identity.organizational_units, equal) &&
          fits(filter.dns, identity.dns, same_but_case) && fits(filter.uri, identity.uris, uri_matches) &&
+         fits(filter.ip, identity.ips, same_address) &&
          fits(filter.pin, std::vector<std::string>{identity.spki_pin}, equal);
 }
 

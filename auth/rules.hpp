@@ -22,12 +22,14 @@ struct IdentityFilter {
   std::vector<std::string> ou;   ///< Organizational units, compared exactly.
   std::vector<std::string> dns;  ///< Compared exactly but for case; no wildcards.
   std::vector<std::string> uri;  ///< Patterns, as uri_matches() takes them.
+  std::vector<std::string> ip;   ///< Addresses among the alternative names, however they are written.
   std::vector<std::string> pin;  ///< SHA-256 of the public key, base64 (RFC 7469 section 2.4).
   bool all = false;              ///< Every certificate of the CA.
 
   [[nodiscard]] bool empty() const {
-    return cn.empty() && ou.empty() && dns.empty() && uri.empty() && pin.empty() && !all;
+    return cn.empty() && ou.empty() && dns.empty() && uri.empty() && ip.empty() && pin.empty() && !all;
   }
+  bool operator==(const IdentityFilter&) const = default;
 };
 
 /// Which runtimes a grant is for. A runtime must fit one entry of every list that is not empty. Name and

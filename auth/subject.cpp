@@ -12,6 +12,8 @@ bool set(Identity& identity, std::string_view kind, std::string value) {
     identity.dns.push_back(std::move(value));
   } else if (kind == "URI") {
     identity.uris.push_back(std::move(value));
+  } else if (kind == "IP") {
+    identity.ips.push_back(std::move(value));
   } else if (kind == "PIN") {
     identity.spki_pin = std::move(value);
   } else {
@@ -31,7 +33,7 @@ Result<Identity> parse_identity(std::string_view text) {
     const std::size_t equals = part.find('=');
     const bool whole = equals != std::string_view::npos && equals + 1 < part.size();
     if (!whole || !set(identity, part.substr(0, equals), std::string(part.substr(equals + 1)))) {
-      return fail("use the identity", text, "\"" + std::string(part) + "\" is no CN, OU, DNS, URI or PIN",
+      return fail("use the identity", text, "\"" + std::string(part) + "\" is no CN, OU, DNS, URI, IP or PIN",
                   "write for example CN=alice or CN=alice,OU=oncall");
     }
   }

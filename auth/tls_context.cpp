@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 
 #include "auth/crl.hpp"
+#include "auth/expected_agent.hpp"
 #include "auth/load.hpp"
 
 namespace farport::auth {
@@ -106,6 +107,9 @@ Result<SslCtxPtr> make_client_context(const TlsFiles& files) {
   if (!context) return context;
   if (SSL_CTX_set_alpn_protos(context->get(), kAlpnH2.data(), kAlpnH2.size()) != 0) {  // 0 is success here.
     return fail("offer HTTP/2", "", take_openssl_error());
+  }
+  if (auto expected = expect_agent(context->get(), files.agent); !expected) {
+    return tl::unexpected(expected.error());
   }
   return context;
 }

@@ -4,16 +4,20 @@
 #include <string>
 
 #include "auth/openssl.hpp"
+#include "auth/rules.hpp"
 #include "base/error.hpp"
 
 namespace farport::auth {
 
-/// Paths of PEM files.
+/// Paths of PEM files, and what they can't say: which of the CA's agents is meant.
 struct TlsFiles {
   std::string cert;   ///< Our certificate, then its intermediates.
   std::string key;    ///< Its private key, unencrypted. May be the same file.
   std::string ca;     ///< Trust anchors for the other side's certificate; each one in it is trusted as it is.
   std::string crl{};  ///< Lists of revoked certificates; empty: none is revoked.
+  IdentityFilter agent{};  ///< Of a mirror: what the agent's certificate must say besides; empty: nothing.
+
+  bool operator==(const TlsFiles&) const = default;
 };
 
 /// Which side of TLS a certificate is used on: the agent accepts and is the server, the mirror dials.
@@ -28,7 +32,8 @@ enum class Side { server, client };
 [[nodiscard]] Result<SslCtxPtr> make_server_context(const TlsFiles& files);
 
 /// The context of a mirror, which offers "h2". Peers must show a certificate that chains to files.ca and may
-/// be used as a server's; call set_expected_server_name() for each connection.
+/// be used as a server's; call set_expected_server_name() for each connection. With
+/// files.agent, a certificate that it is not for is refused too, before ours is shown.
 [[nodiscard]] Result<SslCtxPtr> make_client_context(const TlsFiles& files);
 
 /// Before a client's handshake: the name that the server's certificate must hold as a subject alternative

@@ -108,6 +108,10 @@ void check_mirror(Report& report, const config::ConnectSettings& settings) {
     for (const config::Address& address : remote.addresses)
       report.add(Level::ok, "dials " + to_string(address));
     report.add(auth::check_tls_files(files_of(remote.tls), auth::Side::client));
+    if (remote.verify.empty()) continue;
+    const Result<void> meant = auth::check_filter(remote.verify, "--verify-cn, -uri or -pin");
+    if (!meant) report.add(Level::problem, meant.error().message());
+    if (meant) report.add(Level::ok, "the agent is verified by what its certificate says of it, too");
   }
   check_directory(report, "socket directory", settings.socket_dir, W_OK | X_OK);
   // The longest name that is made there: the widest pid and start time.

@@ -85,6 +85,8 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
   add_list(command, "--allow-uri", flags.allow_uri,
            "… with a URI that matches (SPIFFE; * is one path segment, ** the rest) [FARPORT_ALLOW_URI]",
            "PATTERN[=ROLE]");
+  add_list(command, "--allow-ip", flags.allow_ip,
+           "… with this IP address among its alternative names [FARPORT_ALLOW_IP]", "ADDRESS[=ROLE]");
   command->add_flag("--allow-all{}", flags.allow_all,
                     "… every certificate of the CA: --allow-all or --allow-all=ROLE [FARPORT_ALLOW_ALL]");
   add_value(command, "--audit", flags.audit,
@@ -109,10 +111,19 @@ void add_agent_flags(CLI::App* command, config::Flags& flags) {
       "ADDR:PORT[=ROLE]");
 }
 
+/// How the agent is verified.
 void add_server_name(CLI::App* command, config::Flags& flags) {
   add_value(command, "--server-name", flags.server_name,
             "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]",
             "NAME");
+  add_list(
+      command, "--verify-cn", flags.verify_cn,
+      "Common name that the agent's certificate must have, too; several: one of them [FARPORT_VERIFY_CN]",
+      "NAME");
+  add_list(command, "--verify-uri", flags.verify_uri,
+           "… URI (SPIFFE; * is one path segment, ** the rest) [FARPORT_VERIFY_URI]", "PATTERN");
+  add_list(command, "--verify-pin", flags.verify_pin,
+           "… public key, as farport check prints its pin [FARPORT_VERIFY_PIN]", "PIN");
 }
 
 void add_session_flags(CLI::App* command, config::Flags& flags) {
@@ -215,7 +226,7 @@ struct Parser {
                         kCheckExamples);
     add_remotes(check, line.flags);
     add_value(check, "--as", line.flags.as, "Say what this identity may do with the agent's configuration",
-              "CN=NAME[,OU=…,DNS=…,URI=…,PIN=…]");
+              "CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…]");
     check->add_option("--command", line.flags.command, "… and whether it may send this command")
         ->type_name("COMMAND");
     add_value(check, "--on", line.flags.runtime_name, "… to a runtime of this name", "NAME");

@@ -5,9 +5,9 @@
 namespace farport::cli {
 namespace {
 
-bool same(const auth::TlsFiles& files, const config::TlsFiles& others) {
-  return files.cert == others.cert && files.key == others.key && files.ca == others.ca &&
-         files.crl == others.crl;
+auth::TlsFiles files_of(const config::RemoteSettings& remote) {
+  const config::TlsFiles& tls = remote.tls;
+  return {tls.cert, tls.key, tls.ca, tls.crl, remote.verify};
 }
 
 }  // namespace
@@ -15,15 +15,15 @@ bool same(const auth::TlsFiles& files, const config::TlsFiles& others) {
 Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::RemoteSettings>& remotes) {
   std::vector<router::MirroredAgent> agents;
   for (const config::RemoteSettings& remote : remotes) {
-    const config::TlsFiles& tls = remote.tls;
+    const auth::TlsFiles files = files_of(remote);
     const auto known = std::find_if(agents.begin(), agents.end(), [&](const router::MirroredAgent& agent) {
-      return same(agent.credentials->files(), tls);
+      return agent.credentials->files() == files;
     });
     auth::TlsCredentialsPtr credentials;
     if (known != agents.end()) {
       credentials = known->credentials;
     } else {
-      auto loaded = auth::TlsCredentials::load({tls.cert, tls.key, tls.ca, tls.crl}, auth::Side::client);
+      auto loaded = auth::TlsCredentials::load(files, auth::Side::client);
       if (!loaded) return tl::unexpected(loaded.error());
       credentials = std::move(*loaded);
     }

@@ -119,6 +119,7 @@ const Schema<RemoteSettings>& remote_schema() {
   static const Schema<RemoteSettings> schema{
       {"address", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.addresses(n, s.addresses); }},
       {"server_name", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.text(n, s.server_name); }},
+      {"verify", [](Reader& r, const toml::node& n, RemoteSettings& s) { read_names(r, n, s.verify); }},
       {"tls",
        [](Reader& r, const toml::node& n, RemoteSettings& s) { read_table(r, n, tls_schema(), s.tls); }},
       {"select", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.texts(n, s.select); }},

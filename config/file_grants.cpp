@@ -6,6 +6,7 @@ namespace farport::config {
 namespace {
 
 using auth::Grant;
+using auth::IdentityFilter;
 using auth::RoleRule;
 using auth::RuntimeFilter;
 
@@ -31,12 +32,25 @@ const Schema<RuntimeFilter>& runtimes_schema() {
   return schema;
 }
 
+const Schema<IdentityFilter>& names_schema() {
+  static const Schema<IdentityFilter> schema{
+      {"cn", [](Reader& r, const toml::node& n, IdentityFilter& f) { r.texts(n, f.cn); }},
+      {"ou", [](Reader& r, const toml::node& n, IdentityFilter& f) { r.texts(n, f.ou); }},
+      {"dns", [](Reader& r, const toml::node& n, IdentityFilter& f) { r.texts(n, f.dns); }},
+      {"uri", [](Reader& r, const toml::node& n, IdentityFilter& f) { r.texts(n, f.uri); }},
+      {"ip", [](Reader& r, const toml::node& n, IdentityFilter& f) { r.texts(n, f.ip); }},
+      {"pin", [](Reader& r, const toml::node& n, IdentityFilter& f) { r.texts(n, f.pin); }},
+  };
+  return schema;
+}
+
 const Schema<Grant>& grant_schema() {
   static const Schema<Grant> schema{
       {"cn", [](Reader& r, const toml::node& n, Grant& g) { r.texts(n, g.identity.cn); }},
       {"ou", [](Reader& r, const toml::node& n, Grant& g) { r.texts(n, g.identity.ou); }},
       {"dns", [](Reader& r, const toml::node& n, Grant& g) { r.texts(n, g.identity.dns); }},
       {"uri", [](Reader& r, const toml::node& n, Grant& g) { r.texts(n, g.identity.uri); }},
+      {"ip", [](Reader& r, const toml::node& n, Grant& g) { r.texts(n, g.identity.ip); }},
       {"pin", [](Reader& r, const toml::node& n, Grant& g) { r.texts(n, g.identity.pin); }},
       {"all", [](Reader& r, const toml::node& n, Grant& g) { r.flag(n, g.identity.all); }},
       {"role", [](Reader& r, const toml::node& n, Grant& g) { r.text(n, g.role); }},
@@ -58,6 +72,7 @@ const Schema<std::vector<Grant>>& allow_schema() {
       {"cn", [](Reader& r, const toml::node& n, Grants& g) { read_short(r, n, GrantKind::cn, g); }},
       {"dns", [](Reader& r, const toml::node& n, Grants& g) { read_short(r, n, GrantKind::dns, g); }},
       {"uri", [](Reader& r, const toml::node& n, Grants& g) { read_short(r, n, GrantKind::uri, g); }},
+      {"ip", [](Reader& r, const toml::node& n, Grants& g) { read_short(r, n, GrantKind::ip, g); }},
       {"all",
        [](Reader& r, const toml::node& n, Grants& g) {
          const auto flag = n.value_exact<bool>();
@@ -90,6 +105,13 @@ void read_grants(Reader& reader, const toml::node& node, std::vector<Grant>& gra
 
 void read_allow(Reader& reader, const toml::node& node, std::vector<Grant>& grants) {
   read_table(reader, node, allow_schema(), grants);
+}
+
+void read_names(Reader& reader, const toml::node& node, IdentityFilter& filter) {
+  read_table(reader, node, names_schema(), filter);
+  if (node.is_table() && filter.empty() && reader.ok()) {
+    reader.problem(node.source(), "this asks for nothing: give it cn, ou, dns, uri, ip or pin");
+  }
 }
 
 }  // namespace farport::config

@@ -9,6 +9,9 @@ namespace farport::config {
 void read_roles(Reader& reader, const toml::node& node, std::vector<auth::RoleRule>& roles);
 /// [[grants]]: who, role, runtimes.
 void read_grants(Reader& reader, const toml::node& node, std::vector<auth::Grant>& grants);
+/// [remotes.NAME.verify]: what an agent's certificate must say. A table that asks for nothing is a problem:
+/// it would verify nothing.
+void read_names(Reader& reader, const toml::node& node, auth::IdentityFilter& filter);
 /// [allow]: the short form of grants, "NAME" or "NAME=ROLE".
 void read_allow(Reader& reader, const toml::node& node, std::vector<auth::Grant>& grants);
 

@@ -50,6 +50,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   many(flags.allow_cn, "FARPORT_ALLOW_CN");
   many(flags.allow_dns, "FARPORT_ALLOW_DNS");
   many(flags.allow_uri, "FARPORT_ALLOW_URI");
+  many(flags.allow_ip, "FARPORT_ALLOW_IP");
   if (!flags.allow_all) {
     flags.allow_all = environment("FARPORT_ALLOW_ALL");
     if (flags.allow_all == "0" || flags.allow_all == "false") flags.allow_all.reset();
@@ -67,6 +68,9 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.user, "FARPORT_USER");
   one(flags.confine, "FARPORT_CONFINE");
   one(flags.server_name, "FARPORT_SERVER_NAME");
+  many(flags.verify_cn, "FARPORT_VERIFY_CN");
+  many(flags.verify_uri, "FARPORT_VERIFY_URI");
+  many(flags.verify_pin, "FARPORT_VERIFY_PIN");
   one(flags.socket_dir, "FARPORT_SOCKET_DIR");
   many(flags.socket, "FARPORT_SOCKET");
   many(flags.to, "FARPORT_TO");

@@ -28,6 +28,7 @@ struct Flags {
   std::vector<std::string> allow_cn;
   std::vector<std::string> allow_dns;
   std::vector<std::string> allow_uri;
+  std::vector<std::string> allow_ip;
   std::optional<std::string> allow_all;  ///< The role; empty: the default one.
   std::optional<std::string> audit;
   std::vector<std::string> limit;  ///< NAME=VALUE.
@@ -44,6 +45,9 @@ struct Flags {
 
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
   std::optional<std::string> server_name;
+  std::vector<std::string> verify_cn;
+  std::vector<std::string> verify_uri;
+  std::vector<std::string> verify_pin;
   std::optional<std::string> socket_dir;
   std::vector<std::string> socket;
   std::vector<std::string> to;

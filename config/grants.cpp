@@ -21,6 +21,10 @@ auth::Grant short_grant(GrantKind kind, const std::string& text) {
       grant.text = "allow-uri=" + text;
       grant.identity.uri.push_back(value);
       break;
+    case GrantKind::ip:
+      grant.text = "allow-ip=" + text;
+      grant.identity.ip.push_back(value);
+      break;
   }
   return grant;
 }

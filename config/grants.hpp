@@ -7,7 +7,7 @@
 
 namespace farport::config {
 
-enum class GrantKind { cn, dns, uri };
+enum class GrantKind { cn, dns, uri, ip };
 
 /// A grant for all runtimes from "NAME" or "NAME=ROLE".
 [[nodiscard]] auth::Grant short_grant(GrantKind kind, const std::string& text);

@@ -111,6 +111,9 @@ class Resolver {
     remote.tls = tls({own.cert.empty() ? file_.tls.cert : own.cert, own.key.empty() ? file_.tls.key : own.key,
                       own.ca.empty() ? file_.tls.ca : own.ca, crl});
     if (flags_.server_name) remote.server_name = *flags_.server_name;
+    if (!flags_.verify_cn.empty()) remote.verify.cn = flags_.verify_cn;
+    if (!flags_.verify_uri.empty()) remote.verify.uri = flags_.verify_uri;
+    if (!flags_.verify_pin.empty()) remote.verify.pin = flags_.verify_pin;
     if (!flags_.select.empty()) remote.select = flags_.select;
     require_tls(remote.tls, text);
     return remote;
@@ -153,6 +156,7 @@ std::vector<auth::Grant> grants_of(const Flags& flags) {
   for (const std::string& text : flags.allow_cn) grants.push_back(short_grant(GrantKind::cn, text));
   for (const std::string& text : flags.allow_dns) grants.push_back(short_grant(GrantKind::dns, text));
   for (const std::string& text : flags.allow_uri) grants.push_back(short_grant(GrantKind::uri, text));
+  for (const std::string& text : flags.allow_ip) grants.push_back(short_grant(GrantKind::ip, text));
   if (flags.allow_all) grants.push_back(allow_all(*flags.allow_all));
   return grants;
 }
@@ -172,7 +176,8 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
   resolver.require_tls(settings.tls, "the agent");
   if (settings.policy.grants.empty()) {
     resolver.problem(
-        "nobody could connect: give --allow-cn NAME[=ROLE], --allow-dns, --allow-uri or --allow-all, or "
+        "nobody could connect: give --allow-cn NAME[=ROLE], --allow-dns, --allow-uri, --allow-ip or "
+        "--allow-all, or "
         "[[grants]] in the configuration file");
   }
 }

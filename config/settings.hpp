@@ -90,7 +90,8 @@ struct ServeSettings {
 struct RemoteSettings {
   std::string profile;  ///< The profile's name; empty for a HOST:PORT.
   std::vector<Address> addresses;
-  std::string server_name;  ///< Empty: the host that is dialled.
+  std::string server_name;      ///< Empty: the host that is dialled.
+  auth::IdentityFilter verify;  ///< What the agent's certificate must say besides; empty: nothing.
   TlsFiles tls;
   std::vector<std::string> select;  ///< Which runtimes to mirror; empty: all.
 };
