@@ -12,8 +12,11 @@
 namespace farport::transport {
 namespace {
 
-/// What a peer may have unread in the kernel because of us, in bytes: little beside a socket's buffer.
-constexpr std::size_t kMostPeeked = 16384;
+/// What a peer may have unread in the kernel because of us, in bytes. Each of them may have come alone, and a
+/// write of one byte counts as some 770 of the 208 KiB that a Unix socket may have under way, of which
+/// poll(2) lets a writer use a quarter: with 69 of them it would wait for ever. A command without arguments
+/// is shorter.
+constexpr std::size_t kMostPeeked = 32;
 
 }  // namespace
 

@@ -88,6 +88,19 @@ class Drain(Case):
             mirror.stop()
             self.runtime.stopped.clear()
 
+    def test_sighup_while_it_drains_reads_the_certificates_and_nothing_else(self):
+        agent, _, path = self.start(LONG)
+        exchange = self.exchange(path)
+        self.begin_to_drain(agent)
+        for _ in range(3):
+            agent.process.send(signal.SIGHUP)
+            exchange.wait_for_more()
+        wait.until(lambda: "have been read again" in agent.log(), agent.log)
+        self.assertTrue(agent.process.running())
+        self.assertFalse(self.is_listening(agent))
+        exchange.finish()
+        self.assert_ends(agent)
+
     def test_another_agent_takes_the_port_over(self):
         old, mirror, path = self.start(LONG)
         exchange = self.exchange(path)

@@ -92,6 +92,24 @@ class AgentFiles(ReloadCase):
         self.assert_shows(self.next_agent_pair)
         self.assertEqual(agent.log().count(STAYS), 2, agent.log())
 
+    def test_a_broken_bundle_of_cas_is_reported_and_the_old_one_goes_on_to_let_in_and_keep_out(self):
+        secret = self.secret(self.lab.far, self.files(self.lab.agent_pair))
+        agent = self.start_agent(secret.pair())
+        with open(self.lab.agent_pair.ca, encoding="ascii") as file:
+            good = file.read()
+        cut = os.path.join(self.lab.directory, "cut.crt")
+        # The first CA is whole, the second one was cut off on its way.
+        with open(cut, "w", encoding="ascii") as file:
+            file.write(good + good[:len(good) // 2])
+        secret.put(self.files(self.lab.agent_pair) | {"ca.crt": [cut]})
+        wait.until(lambda: STAYS in agent.log(), agent.log)
+        self.assertIn("certificate 2 in it is damaged", agent.log())
+        self.start_mirror(self.lab.tools_pair)
+        self.assert_refused(self.trusting(self.other_tools_pair, self.lab.agent_pair), "did not accept")
+        secret.put(self.files(self.lab.agent_pair, self.lab.agent_pair, self.other_agent_pair))
+        self.wait_until_read(agent.process)
+        self.start_mirror(self.trusting(self.other_tools_pair, self.lab.agent_pair))
+
     def test_a_certificate_without_its_key_is_reported_and_taken_once_the_key_has_come(self):
         directory = self.plain(self.lab.far, self.lab.agent_pair)
         agent = self.start_agent(self.pair_in(directory))

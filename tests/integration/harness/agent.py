@@ -2,7 +2,7 @@
 
 import json
 
-from harness import needs, proc, wait
+from harness import needs, proc, unprivileged, wait
 
 PORT = 9000
 # The gate has tests of its own.
@@ -24,11 +24,22 @@ class Agent:
             arguments += ["--search", directory]
         self.process = lab.far.start(*arguments, *flags, name=f"farport-serve-{port}", **options)
         wait.until(self._ready, lambda: f"the agent listens\n{self.process.output()}")
+        if unprivileged.enabled() and "--confine" not in flags:
+            self._check_confinement()
 
     def _ready(self):
         if not self.process.running():
             raise AssertionError(f"the agent has ended\n{self.process.output()}")
         return proc.listens(self.process.pid, self.port)
+
+    def _check_confinement(self):
+        """That it has no rights, can get none, and has a filter of system calls."""
+        # It listens before it gives up the rest.
+        wait.until(lambda: proc.status(self.process.pid, "Seccomp") == "2",
+                   lambda: f"the agent is confined\n{self.process.output()}")
+        found = [proc.status(self.process.pid, field) for field in ("CapEff", "CapPrm", "NoNewPrivs")]
+        if found != ["0" * 16, "0" * 16, "1"] or proc.status(self.process.pid, "Uid").split()[0] == "0":
+            raise AssertionError(f"the agent is not confined: {found}\n{self.process.output()}")
 
     @property
     def remote(self):

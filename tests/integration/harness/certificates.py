@@ -5,7 +5,7 @@ import os
 import subprocess
 import tempfile
 
-from harness import needs
+from harness import needs, unprivileged
 
 AGENT_NAME = "agent.test"
 
@@ -35,6 +35,8 @@ class Authority:
     def __init__(self, directory):
         self.directory = directory
         self._farport("init", directory)
+        if unprivileged.enabled():
+            os.chmod(directory, 0o755)
 
     def _farport(self, *arguments):
         done = subprocess.run([needs.farport(), "certs", *arguments], capture_output=True, text=True, check=False)
@@ -44,7 +46,9 @@ class Authority:
     def server(self, name, *names):
         """A certificate for an agent: `names` are flags such as --dns NAME."""
         self._farport("server", self.directory, "--name", name, *names)
-        return Pair(self.directory, name)
+        pair = Pair(self.directory, name)
+        unprivileged.give(pair.key, unprivileged.user_of("far"))
+        return pair
 
     def client_again(self, name, directory, *names):
         """Another certificate for a mirror of this name, in a directory that is made for it."""
@@ -57,7 +61,9 @@ class Authority:
     def client(self, name, *names):
         """A certificate for a mirror."""
         self._farport("client", self.directory, "--name", name, *names)
-        return Pair(self.directory, name)
+        pair = Pair(self.directory, name)
+        unprivileged.give(pair.key, unprivileged.user_of("near"))
+        return pair
 
     def with_dates(self, name, first_day, last_day, server=False, units=(), common_name=None):
         """A certificate valid from `first_day` to `last_day`, in days from now, made by OpenSSL. `units`: the
@@ -82,6 +88,7 @@ class Authority:
         self.openssl("ca", "-batch", "-notext", "-config", configuration, "-extensions", "x", "-startdate",
                       _date(first_day), "-enddate", _date(last_day), "-cert", pair.ca, "-keyfile",
                       os.path.join(self.directory, "ca.key"), "-in", request, "-out", pair.cert)
+        unprivileged.give(pair.key, unprivileged.user_of("far" if server else "near"))
         return pair
 
     def crl(self, *revoked, last_day=30):

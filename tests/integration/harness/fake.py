@@ -6,11 +6,11 @@ from harness import needs, wait
 class FakeRuntime:
     """Listens at the place of a default diagnostic port. `flags`: as fake_runtime takes them."""
 
-    def __init__(self, lab, *flags, pid=4711):
+    def __init__(self, lab, *flags, pid=4711, directory=None):
         self.pid_inside = pid
-        self.socket = f"{lab.far.tmp}/dotnet-diagnostic-{pid}-1-socket"
+        self.socket = f"{directory or lab.far.tmp}/dotnet-diagnostic-{pid}-1-socket"
         self.process = lab.far.start(needs.fake_runtime(), self.socket, "--pid", pid, *flags)
-        wait.until(lambda: self.socket in lab.far.sockets(), "the fake runtime listens")
+        wait.until(lambda: self.socket in lab.far.sockets(directory), "the fake runtime listens")
 
     def stop(self):
         """Ends it."""

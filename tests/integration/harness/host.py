@@ -7,7 +7,7 @@ import pathlib
 import socket
 import subprocess
 
-from harness import needs, proc, wait
+from harness import needs, proc, unprivileged, wait
 from harness.process import Finished, Process
 
 CLONE_NEWNET = 0x40000000
@@ -36,7 +36,10 @@ class Host:
         self.network = f"fpt-{os.getpid()}-{name}"
         self.directory = os.path.join(lab.directory, name)
         self.tmp = os.path.join(self.directory, "tmp")
+        self.user = unprivileged.user_of(name)
         os.makedirs(self.tmp)
+        for path in (self.directory, self.tmp):
+            unprivileged.give(path, self.user)
         self._configuration = pathlib.Path("/etc/netns", self.network)
         self._configuration.mkdir(parents=True, exist_ok=True)
         self._hosts = self._configuration / "hosts"
@@ -59,7 +62,8 @@ class Host:
             return found if found and proc.command_line(found[0])[:1] == [b"sleep"] else None
 
         init = wait.until(ready, f"the host {self.name} has its first process")[0]
-        return init, ["nsenter", "--target", str(init), "--net", "--mount", "--pid", "--"]
+        return init, ["nsenter", "--target", str(init), "--net", "--mount", "--pid", "--",
+                      *unprivileged.enter(self.user)]
 
     def enter_other_pids(self):
         """A way into this host where its other processes are not visible, as in another container of a pod."""

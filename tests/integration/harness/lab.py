@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
+from harness import unprivileged
 from harness.agent import Agent
 from harness.certificates import AGENT_NAME, Authority
 from harness.host import Host
@@ -21,7 +22,7 @@ class Lab:
             raise RuntimeError("network namespaces take root: run scripts/test, or sudo")
         self.directory = tempfile.mkdtemp(prefix="fpt-", dir="/tmp")
         # Other users must be able to reach their directories in it.
-        os.chmod(self.directory, 0o755)
+        os.chmod(self.directory, 0o1777 if unprivileged.enabled() else 0o755)
         self.sanitizer_log = os.path.join(self.directory, "sanitizer")
         self.started = []
         self._numbers = itertools.count(1)
@@ -60,6 +61,7 @@ class Lab:
         """An empty directory on a host."""
         path = os.path.join(host.directory, f"{name}-{next(self._numbers)}")
         os.mkdir(path)
+        unprivileged.give(path, host.user)
         return path
 
     def orders(self, *flags, **options):

@@ -74,6 +74,11 @@ def memory_kib(pid):
     return int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE).group(1))
 
 
+def peak_memory_kib(pid):
+    """The most that has been resident at any time (VmHWM), in KiB."""
+    return int(status(pid, "VmHWM").split()[0])
+
+
 def own_memory_kib(pid):
     """What the process has written itself, heap and stacks, in KiB: whoever else runs the program does not matter."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
