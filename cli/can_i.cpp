@@ -7,7 +7,8 @@
 #include "cli/commands.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "router/access_json.hpp"
+#include "router/access_row.hpp"
+#include "router/agent_session.hpp"
 
 namespace farport::cli {
 namespace {

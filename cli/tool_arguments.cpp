@@ -38,7 +38,7 @@ std::vector<ToolTarget> find_targets(const std::vector<std::string>& arguments) 
     // What follows "--" belongs to a program that the tool starts.
     if (argument == "--") break;
     for (const auto& [option, kind] : kOptions) {
-      if (argument == option && i + 1 < arguments.size()) {
+      if (argument == option && i + 1 < arguments.size() && arguments[i + 1] != "--") {
         targets.push_back({kind, i + 1, {}, arguments[i + 1]});
       } else if (argument.size() > option.size() && argument.starts_with(option) &&
                  (argument[option.size()] == '=' || argument[option.size()] == ':')) {

@@ -97,24 +97,4 @@ std::string access_json(const Caller& caller, const std::vector<Runtime>& runtim
   return text_of(rows);
 }
 
-Result<std::vector<AccessRow>> access_from_json(std::string_view text) {
-  try {
-    std::vector<AccessRow> rows;
-    for (const json& object : json::parse(text)) {
-      AccessRow& row = rows.emplace_back();
-      row.command = object.at("command").get<std::string>();
-      row.allowed = object.at("allowed").get<bool>();
-      row.rule = object.value("rule", "");
-      row.role = object.value("role", "");
-      row.why = object.value("why", "");
-      if (!object.contains("runtime")) continue;
-      row.runtime = object["runtime"].at("name").get<std::string>();
-      row.pid = object["runtime"].at("pid").get<std::uint64_t>();
-    }
-    return rows;
-  } catch (const std::exception& error) {
-    return fail("read", "the agent's answer", error.what());
-  }
-}
-
 }  // namespace farport::router

@@ -17,16 +17,4 @@ namespace farport::router {
 [[nodiscard]] std::string access_json(const Caller& caller, const std::vector<Runtime>& runtimes,
                                       std::string_view command);
 
-/// One line of such an answer.
-struct AccessRow {
-  std::string command;
-  std::string runtime;    ///< The name; empty: any that no grant is about in particular.
-  std::uint64_t pid = 0;  ///< The runtime's.
-  bool allowed = false;
-  std::string rule;
-  std::string role;
-  std::string why;
-};
-[[nodiscard]] Result<std::vector<AccessRow>> access_from_json(std::string_view text);
-
 }  // namespace farport::router

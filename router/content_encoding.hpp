@@ -13,10 +13,12 @@ namespace farport::router {
   return fields;
 }
 
+/// Whether a list of encodings has zstd, and does not refuse it: "gzip, ZSTD;q=0.5", but not "zstd;q=0".
+[[nodiscard]] bool accepts_zstd(std::string_view encodings);
+
 /// Whether the answer to a request shall be zstd.
 [[nodiscard]] inline bool wants_zstd(const transport::MessageHead& request, Compression mode) {
-  return mode != Compression::never &&
-         request.field("accept-encoding").find("zstd") != std::string_view::npos;
+  return mode != Compression::never && accepts_zstd(request.field("accept-encoding"));
 }
 
 /// What such an answer says of itself.

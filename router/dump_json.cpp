@@ -1,11 +1,9 @@
 #include "router/dump_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include "router/json_members.hpp"
 
 namespace farport::router {
 namespace {
-
-using nlohmann::json;
 
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -27,13 +25,13 @@ Result<DumpProgress> dump_progress_from_json(std::string_view text) {
     const json object = json::parse(text);
     DumpProgress progress;
     if (object.at("phase").get<std::string>() == "sending") progress.phase = DumpProgress::Phase::sending;
-    progress.written = object.at("written").get<std::uint64_t>();
-    progress.sent = object.at("sent").get<std::uint64_t>();
-    progress.total = object.at("total").get<std::uint64_t>();
-    if (object.contains("estimate")) progress.estimate = object["estimate"].get<std::uint64_t>();
+    progress.written = number_at<std::uint64_t>(object, "written");
+    progress.sent = number_at<std::uint64_t>(object, "sent");
+    progress.total = number_at<std::uint64_t>(object, "total");
+    if (object.contains("estimate")) progress.estimate = number_at<std::uint64_t>(object, "estimate");
     return progress;
   } catch (const std::exception& error) {
-    return fail("read", "the dump's progress", error.what());
+    return fail("read", "the dump's progress", reason_of(error));
   }
 }
 
@@ -45,7 +43,7 @@ Result<std::string> kept_dump_from_json(std::string_view text) {
   try {
     return json::parse(text).at("path").get<std::string>();
   } catch (const std::exception& error) {
-    return fail("read", "where the dump is", error.what());
+    return fail("read", "where the dump is", reason_of(error));
   }
 }
 

@@ -1,14 +1,13 @@
 #include "router/dump_receiver.hpp"
 
 #include <charconv>
-#include <optional>
 #include <vector>
 
 #include "router/content_encoding.hpp"
 #include "router/dump_json.hpp"
+#include "router/dump_sink.hpp"
 #include "router/http_status.hpp"
 #include "router/resumable_request.hpp"
-#include "router/zstd.hpp"
 #include "transport/offload.hpp"
 #include "transport/timer.hpp"
 
@@ -28,77 +27,13 @@ struct Piece {
   std::size_t size = 0;
 };
 
-/// What the thread pool works on, one piece at a time.
-class Sink {
- public:
-  Sink(std::unique_ptr<DumpFile> file, std::uint64_t expected, bool compressed)
-      : file_(std::move(file)), expected_(expected) {
-    if (!compressed) return;
-    decompressor_.emplace();
-    buffer_.resize(kPieceSize);
-  }
-
-  void take(const Piece& piece) {
-    if (failure_) return;
-    const std::span bytes = std::span(piece.bytes).first(piece.size);
-    const Result<void> taken = decompressor_ ? decompress(bytes) : append(bytes);
-    if (!taken) failure_ = taken.error();
-  }
-  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
-  [[nodiscard]] std::uint64_t size() const { return file_->size(); }
-  void commit() {
-    const Result<void> committed = check_and_commit();
-    if (!committed) failure_ = committed.error();
-  }
-
- private:
-  Result<void> check_and_commit() {
-    if (file_->size() != expected_ || (decompressor_ && !frame_ended_)) {
-      return fail("receive", "the dump",
-                  "the agent sent " + std::to_string(file_->size()) + " of its " + std::to_string(expected_) +
-                      " bytes");
-    }
-    return file_->commit();
-  }
-
-  /// Nothing may fill this host's disk beyond what was announced.
-  Result<void> append(std::span<const std::byte> bytes) {
-    if (bytes.size() > expected_ - file_->size()) {
-      return fail("receive", "the dump",
-                  "the agent sends more than the " + std::to_string(expected_) + " bytes that it announced");
-    }
-    return file_->append(bytes);
-  }
-
-  Result<void> decompress(std::span<const std::byte> bytes) {
-    // Once more where the output was full: there may be more of it inside.
-    for (bool full = false; !bytes.empty() || full;) {
-      if (frame_ended_) return fail("receive", "the dump", "the agent sent something after its end");
-      const auto step = decompressor_->step(bytes, buffer_);
-      if (!step) return tl::unexpected(step.error());
-      bytes = bytes.subspan(step->taken);
-      frame_ended_ = step->ended;
-      full = step->made == buffer_.size() && !frame_ended_;
-      const Result<void> written = append(std::span(buffer_).first(step->made));
-      if (!written) return written;
-    }
-    return {};
-  }
-
-  std::unique_ptr<DumpFile> file_;
-  std::uint64_t expected_;
-  std::optional<ZstdDecompressor> decompressor_;
-  std::vector<std::byte> buffer_;
-  bool frame_ended_ = false;
-  std::optional<Error> failure_;
-};
-
-std::unique_ptr<Offload> begin_take(transport::Loop& loop, std::shared_ptr<Sink> sink,
+std::unique_ptr<Offload> begin_take(transport::Loop& loop, std::shared_ptr<DumpSink> sink,
                                     std::shared_ptr<Piece> piece) {
-  return std::make_unique<Offload>(loop, [sink, piece] { sink->take(*piece); });
+  return std::make_unique<Offload>(loop,
+                                   [sink, piece] { sink->take(std::span(piece->bytes).first(piece->size)); });
 }
 
-std::unique_ptr<Offload> begin_commit(transport::Loop& loop, std::shared_ptr<Sink> sink) {
+std::unique_ptr<Offload> begin_commit(transport::Loop& loop, std::shared_ptr<DumpSink> sink) {
   return std::make_unique<Offload>(loop, [sink] { sink->commit(); });
 }
 
@@ -115,8 +50,8 @@ Task<IoStatus> read_piece(transport::Stream& from, std::shared_ptr<Piece> piece)
   co_return first.status;
 }
 
-Task<Result<void>> receive_body(transport::Stream& answer, std::shared_ptr<Sink> sink, DumpProgress& progress,
-                                const OnDumpProgress& on_progress) {
+Task<Result<void>> receive_body(transport::Stream& answer, std::shared_ptr<DumpSink> sink,
+                                DumpProgress& progress, const OnDumpProgress& on_progress) {
   auto piece = std::make_shared<Piece>();
   auto other = std::make_shared<Piece>();
   std::unique_ptr<Offload> work;
@@ -201,7 +136,7 @@ Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runt
   progress.phase = DumpProgress::Phase::sending;
   progress.total = *size;
   const bool compressed = is_zstd(request->head());
-  const auto sink = std::make_shared<Sink>(std::move(*file), *size, compressed);
+  const auto sink = std::make_shared<DumpSink>(std::move(*file), *size, compressed);
   const Result<void> received = co_await receive_body(request->stream(), sink, progress, on_progress);
   if (!received) co_return tl::unexpected(received.error());
   const auto committing = begin_commit(dialler.loop(), sink);

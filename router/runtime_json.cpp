@@ -1,14 +1,12 @@
 #include "router/runtime_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include "router/json_members.hpp"
 
 namespace farport::router {
 namespace {
 
-using nlohmann::json;
-
-/// More of a foreign error text than this is not worth showing.
-constexpr std::size_t kShownError = 200;
+/// The longest error of an agent's that is shown whole: its own have a few hundred bytes.
+constexpr std::size_t kLongestError = 4096;
 
 json object_of(const Runtime& runtime) {
   return {{"id", runtime.id},           {"pid", runtime.pid},
@@ -26,7 +24,7 @@ std::string dump(const json& value) {
 Runtime runtime_of(const json& object) {
   Runtime runtime;
   runtime.id = object.at("id").get<std::string>();
-  runtime.pid = object.at("pid").get<std::uint64_t>();
+  runtime.pid = number_at<std::uint64_t>(object, "pid");
   runtime.name = object.at("name").get<std::string>();
   runtime.command_line = object.at("command_line").get<std::string>();
   runtime.os = object.at("os").get<std::string>();
@@ -34,7 +32,7 @@ Runtime runtime_of(const json& object) {
   runtime.version = object.at("version").get<std::string>();
   runtime.state =
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
-  runtime.user = object.at("user").get<uid_t>();
+  runtime.user = number_at<uid_t>(object, "user");
   runtime.since = object.at("since").get<std::string>();
   return runtime;
 }
@@ -68,10 +66,10 @@ std::string to_json_line(const RuntimeEvent& event) {
 Result<std::vector<Runtime>> runtimes_from_json(std::string_view text) {
   try {
     std::vector<Runtime> runtimes;
-    for (const json& object : json::parse(text)) runtimes.push_back(runtime_of(object));
+    for (const json& object : array_in(text)) runtimes.push_back(runtime_of(object));
     return runtimes;
   } catch (const std::exception& error) {
-    return fail("read", "the agent's list of runtimes", error.what());
+    return fail("read", "the agent's list of runtimes", reason_of(error));
   }
 }
 
@@ -83,7 +81,7 @@ Result<RuntimeEvent> event_from_json(std::string_view line) {
     if (event.kind != RuntimeEvent::Kind::listed) event.runtime = runtime_of(object.at("runtime"));
     return event;
   } catch (const std::exception& error) {
-    return fail("read", "an event of the agent", error.what());
+    return fail("read", "an event of the agent", reason_of(error));
   }
 }
 
@@ -97,13 +95,15 @@ RefusedRequest error_from_json(std::string_view body) {
   RefusedRequest refused;
   const json object = json::parse(body, nullptr, false);
   if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) {
-    refused.why = body.substr(0, kShownError);
+    refused.why = body.substr(0, kShownReason);
     return refused;
   }
-  refused.why = object["error"].get<std::string>();
+  refused.why = object["error"].get<std::string>().substr(0, kLongestError);
   const auto hresult = object.find("hresult");
-  if (hresult != object.end() && hresult->is_number_unsigned())
+  if (hresult != object.end() && hresult->is_number_unsigned() &&
+      hresult->get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max()) {
     refused.hresult = hresult->get<std::uint32_t>();
+  }
   return refused;
 }
 

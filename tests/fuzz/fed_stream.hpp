@@ -36,6 +36,8 @@ class FedStream final : public transport::Stream {
 
   /// Lets these bytes be read. They must stay.
   void feed(std::span<const std::byte> bytes);
+  /// Whether some of them have not been read yet: what is fed next takes their place.
+  [[nodiscard]] bool holds_bytes() const { return !fed_.empty(); }
   /// Nothing more comes.
   void end();
   /// Takes the write that waits, if any.

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the binary seeds of the fuzz targets: corpus/ipc_message, corpus/advertise, corpus/http2_session
-and corpus/resumption.
+"""Writes the seeds of the fuzz targets that are named .bin.
 
-Run it after a change and commit what it writes. The seeds in corpus/configuration are written by hand.
+Run it after a change and commit what it writes. The seeds in corpus/configuration are written by hand, the PEM
+ones in corpus/tls_files by openssl: the key in there is that of RFC 8410.
 """
+import base64
 import pathlib
 import struct
 import uuid
@@ -252,6 +253,96 @@ RESUMPTIONS = {
     "writes_over_breaks": BEGUN + (bytes((WRITE, 0, 255, TURNS, 1)) + LONG_BREAK + RESUMED) * 4 + bytes((FINISH, 0, 1, TURNS, 9)),
 }
 
+# What an agent says (docs/wire.md), after a byte that says what a mirror takes it for: see agent_json_fuzz.cpp.
+LIST, EVENT, ACCESS, PROGRESS, KEPT, REFUSAL = b"012345"
+AGENT_RUNTIME = (
+    '{"id":"11111111-2222-3333-4444-555555555555","pid":1,"name":"orders","command_line":"./orders --port 80",'
+    '"os":"linux","architecture":"x64","version":"10.0.1","state":"suspended","user":1000,"host":"orders-0",'
+    '"since":"2026-11-22T03:00:00Z"}')
+AGENT_SAYS = {
+    "list": (LIST, f"[{AGENT_RUNTIME},{AGENT_RUNTIME}]"),
+    "list_of_none": (LIST, "[]"),
+    "event_added": (EVENT, f'{{"event":"added","runtime":{AGENT_RUNTIME}}}'),
+    "event_listed": (EVENT, '{"event":"listed"}'),
+    "access": (ACCESS, '[{"command":"ProcessInfo","allowed":true,"rule":"allow-cn=a","role":"observer","runtime":'
+               '{"id":"x","name":"orders","pid":1}},{"command":"AttachProfiler","allowed":false,"why":"no role"}]'),
+    "progress": (PROGRESS, '{"phase":"sending","written":10,"estimate":20,"sent":5,"total":10}'),
+    "kept": (KEPT, '{"path":"/tmp/d.dmp","agent_path":"/proc/1/root/tmp/d.dmp","size":10}'),
+    "refusal": (REFUSAL, '{"error":"busy \\u0001\\ud83d\\ude00","hresult":2147942570}'),
+    "refusal_by_others": (REFUSAL, "<html>502 Bad Gateway</html>"),
+    "bad_nested": (LIST, "[" * 500),
+    "bad_numbers": (LIST, "[" + AGENT_RUNTIME.replace('"pid":1', '"pid":1e400').replace("1000", "4294967296") + "]"),
+}
+
+# How it is read, in what pieces it comes and is read, and frames: see decompressing_stream_fuzz.cpp.
+AS_IT_IS, ENCODE, READ_FAILS = 0, 1, 2
+
+
+def raw_frame(content):
+    """Of one block that is not compressed, as router/raw_frame.hpp has it."""
+    return b"\x28\xb5\x2f\xfd\x00\x38" + (len(content) << 3 | 1).to_bytes(3, "little") + content
+
+
+# 1,000 times an x: a block of RLE (RFC 8878 section 3.1.1.2.2) after the same head.
+RLE_FRAME = b"\x28\xb5\x2f\xfd\x00\x38" + (1000 << 3 | 1 << 1 | 1).to_bytes(3, "little") + b"x"
+FRAMES = {
+    "raw": bytes((AS_IT_IS, 255, 10)) + raw_frame(b"some bytes") * 3,
+    "raw_byte_by_byte": bytes((AS_IT_IS, 0, 0)) + raw_frame(b"some bytes") + RLE_FRAME,
+    "compressed": bytes((AS_IT_IS, 20, 1)) + RLE_FRAME + raw_frame(b"") + RLE_FRAME,
+    "encoded": bytes((ENCODE, 30, 3)) + bytes(range(200)) * 4,
+    "encoded_text": bytes((ENCODE, 200, 255)) + b"one event after the other " * 40,
+    "fails": bytes((READ_FAILS, 30, 3)) + raw_frame(b"some bytes") * 3,
+    "skippable": bytes((AS_IT_IS, 30, 3)) + b"\x50\x2a\x4d\x18\x04\0\0\0more" + RLE_FRAME,
+    "bad_end": bytes((AS_IT_IS, 30, 3)) + raw_frame(b"some bytes")[:-1],
+    "bad_window": bytes((AS_IT_IS, 30, 3)) + b"\x28\xb5\x2f\xfd\x00\xa8\x0b\0\0x",
+    "bad_magic": bytes((AS_IT_IS, 30, 3)) + b"some bytes",
+}
+
+# How a dump comes, in what pieces, how much more (times 256) and less is announced: see dump_sink_fuzz.cpp.
+PLAIN, COMPRESSED, DUMP_ENCODED, ZEROS = 0, 1, 2, 4
+DUMPS = {
+    "plain": bytes((PLAIN, 1, 0, 0)) + b"a dump " * 40,
+    "zeros": bytes((PLAIN | ZEROS, 3, 0, 0)) + bytes(4096) + b"a dump" + bytes(100),
+    "compressed": bytes((COMPRESSED | DUMP_ENCODED | ZEROS, 1, 0, 0)) + b"a dump " * 40,
+    "bad_more": bytes((PLAIN, 1, 0, 1)) + b"a dump " * 40,
+    "bad_less": bytes((COMPRESSED | DUMP_ENCODED, 1, 1, 0)) + b"a dump " * 40,
+    "bad_frame": bytes((COMPRESSED, 1, 4, 33)) + RLE_FRAME + b"and something after it",
+}
+
+# Method, target and accept-encoding: see api_request_fuzz.cpp.
+REQUESTS = {
+    "list": b"GET\n/v1/runtimes?watch=true\nzstd",
+    "connection": b"POST\n/v1/runtimes/11111111-2222-3333-4444-555555555555/ipc\ngzip, ZStd;q=0.5",
+    "dump": b"POST\n/v1/runtimes/1/dump?type=full&flags=1&stay=true\nzstd;q=0.000",
+    "token": b"DELETE\n/v1/connections/0123456789abcdef0123456789abcdef\n",
+    "only_token": b"GET\n0123456789abcdef0123456789abcdef\n*",
+    "odd_place": b"POST\n/v1/runtimes/1.d2&{token}B/=x?{id}\n",
+    "odd": b"GET\n/v1/runtimes//?=&&x=?y=z&x=2#f\n,;,=zstd",
+}
+
+TOOLS = {
+    "trace": b"dotnet-trace\ncollect\n--diagnostic-port\nlocalhost:9000/orders,listen\n-o\nx.nettrace",
+    "forms": b"dotnet-counters\nmonitor\n-p:[::1]:9000\n--name=orders\n-n\nbilling\n--process-id=4711",
+    "child": b"dotnet-trace\ncollect\n--\n./app\n-p\n1:2",
+    "bad_value": b"dotnet-trace\ncollect\n-p\n--\n./app",
+    "bad_port": b"dotnet-trace\n--diagnostic-port=a:1/b/c,connect,listen\n--diagnostic-port=:1\n-p",
+}
+
+MANIFESTS = {
+    "sockets": b"@/stale\n@/live\n@/gone\n",
+    "others": b"@/file\n@/directory\n@/link\n@/link-to-live\n@/../..\n/\n",
+    "odd": b"\n@\n@/\nstale\n@/stale\0\n" + b"x" * 200 + b"\n@/directory/../stale",
+}
+
+# What PEM holds: see tls_files_fuzz.cpp.
+DER = {"certificate": b"4", "crl": b"5", "key": b"6"}
+
+
+def der_of(name):
+    """The last thing in a PEM seed."""
+    text = (CORPUS / "tls_files" / name).read_text()
+    return base64.b64decode(text.rpartition("-----BEGIN")[2].partition("-----\n")[2].partition("-----END")[0])
+
 
 def write(directory, seeds):
     (CORPUS / directory).mkdir(exist_ok=True)
@@ -264,3 +355,12 @@ if __name__ == "__main__":
     write("advertise", ADVERTISES)
     write("http2_session", SESSIONS)
     write("resumption", RESUMPTIONS)
+    write("agent_json", {name: bytes((kind,)) + text.encode() for name, (kind, text) in AGENT_SAYS.items()})
+    write("decompressing_stream", FRAMES)
+    write("dump_sink", DUMPS)
+    write("api_request", REQUESTS)
+    write("tool_arguments", TOOLS)
+    write("mirror_manifest", MANIFESTS)
+    write("tls_files", {
+        "certificate": DER["certificate"] + der_of("certificates.pem"), "crl": DER["crl"] + der_of("crl.pem"),
+        "key": DER["key"] + der_of("key.pem")})

@@ -20,6 +20,7 @@ TEST_CASE("a tool's arguments that name a runtime are found in all their forms")
   CHECK(targets[3].value == "orders:9000");
   // An option without its value is the tool's to complain about.
   CHECK(find_targets({"dotnet-trace", "collect", "-p"}).empty());
+  CHECK(find_targets({"dotnet-trace", "collect", "-p", "--", "app"}).empty());
   CHECK(find_targets({"dotnet-trace", "collect", "--profile", "gc-verbose", "--providers", "x"}).empty());
 }
 
