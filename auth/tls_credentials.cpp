@@ -128,6 +128,11 @@ void TlsCredentials::note_lifetimes() {
   }
 }
 
+bool TlsCredentials::has_name(const std::string& host) const {
+  X509* own = SSL_CTX_get0_certificate(context_.get());
+  return !host.empty() && X509_check_host(own, host.c_str(), host.size(), 0, nullptr) == 1;
+}
+
 std::string what_is_new(const TlsCredentials& before, const TlsCredentials& now) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };

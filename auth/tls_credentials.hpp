@@ -52,6 +52,8 @@ class TlsCredentials {
   [[nodiscard]] const FileStamps& stamps() const { return stamps_; }
   /// Ours first.
   [[nodiscard]] const std::vector<Lifetime>& lifetimes() const { return lifetimes_; }
+  /// Whether our own certificate is valid for this host name (RFC 9525: wildcards count). False for "".
+  [[nodiscard]] bool has_name(const std::string& host) const;
 
  private:
   TlsCredentials() = default;

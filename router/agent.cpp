@@ -332,8 +332,9 @@ tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const 
   }
   const Registry::Filter visible = [&](const Runtime& runtime) { return caller.sees(runtime); };
   Result<Runtime> chosen = registry_.choose(wanted, visible);
-  // A client may send the agent's own host name, whatever it is: with one runtime there is no doubt.
-  if (!chosen && !wanted.empty() && registry_.all(visible).size() == 1)
+  // A client sends the name under which it verifies the agent: that asks for the only runtime. Any other name
+  // is a runtime's, also when that runtime has ended: its commands must not reach another one.
+  if (!chosen && credentials_ != nullptr && credentials_->current().has_name(wanted))
     chosen = registry_.choose({}, visible);
   if (chosen) return std::make_shared<const Runtime>(std::move(*chosen));
   return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});

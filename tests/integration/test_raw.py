@@ -53,6 +53,11 @@ class Raw(Case):
         answer = self.ask_openssl("-connect", f"{AGENT_NAME}:{PORT}", "-servername", AGENT_NAME)
         self.assert_answers_for(self.application, answer)
 
+    def test_the_name_of_a_runtime_that_is_not_there_never_means_another_one(self):
+        for name in ("billing", "first", f"other.{AGENT_NAME}", str(self.second.pid_inside)):
+            answer = self.ask_openssl("-connect", f"{AGENT_NAME}:{PORT}", "-servername", name)
+            self.assertNotEqual(ipc.parse_error(answer), 0, name)
+
     def test_the_server_name_says_which_of_two_runtimes(self):
         for name, application in (("first", self.application), ("second", self.second)):
             answer = self.ask_openssl("-connect", f"{AGENT_NAME}:{self.pair_port}", "-servername", name)

@@ -199,3 +199,15 @@ TEST_CASE("every directory that leads to a file is known", "[auth]") {
   fs::create_symlink("a", path("b"));
   CHECK(directories_leading_to(path("a")).contains(root));  // And comes to an end.
 }
+
+TEST_CASE("a host name is ours if our certificate is valid for it", "[auth]") {
+  const TestCa ca;
+  const auto exact = must(TlsCredentials::load(ca.server("orders.example"), Side::server));
+  CHECK(exact->has_name("orders.example"));
+  CHECK(exact->has_name("ORDERS.example"));
+  for (const std::string name : {"", "orders", "example", "billing.example", "x.orders.example", "*"}) {
+    INFO(name);
+    CHECK_FALSE(exact->has_name(name));
+  }
+  CHECK_FALSE(exact->has_name(std::string("orders.example\0", 15)));
+}
