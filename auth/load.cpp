@@ -3,12 +3,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <span>
 
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/regular_file.hpp"
 
 namespace farport::auth {
 namespace {
@@ -27,33 +29,20 @@ struct Content {
   ~Content() { OPENSSL_cleanse(text.data(), text.size()); }
 };
 
-tl::unexpected<Error> cannot_read(std::string_view what, const std::string& path, int errno_value) {
-  std::string hint;
-  if (errno_value == ENOENT) hint = "is the path right? farport certs makes certificates";
-  if (errno_value == EACCES) {
-    hint = "make it readable for the user that farport runs as (uid " + std::to_string(geteuid()) + ")";
+tl::unexpected<Error> with_hint(Error error) {
+  if (error.code == ENOENT) error.hint = "is the path right? farport certs makes certificates";
+  if (error.code == EACCES) {
+    error.hint = "make it readable for the user that farport runs as (uid " + std::to_string(geteuid()) + ")";
   }
-  return fail_errno("read " + std::string(what), path, errno_value, hint);
+  return tl::unexpected(std::move(error));
 }
 
 Result<Content> read_file(std::string_view what, const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return cannot_read(what, path, errno);
   Content content;
   content.text.resize(kLargestFile);  // At once: growing would leave copies behind.
-  std::size_t size = 0;
-  ssize_t got = 0;
-  do {
-    got = read(fd, content.text.data() + size, kLargestFile - size);
-    if (got > 0) size += static_cast<std::size_t>(got);
-  } while (got > 0 || (got < 0 && errno == EINTR));
-  const int error = errno;
-  close(fd);
-  if (got < 0) return cannot_read(what, path, error);
-  if (size == kLargestFile) {
-    return fail("read " + std::string(what), path, "it is larger than 1 MiB", "is this the right file?");
-  }
-  content.text.resize(size);
+  const auto size = read_regular_file(what, path, std::span<char>(content.text));
+  if (!size) return with_hint(size.error());
+  content.text.resize(*size);
   return content;
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 namespace farport {
 
@@ -20,6 +21,22 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   for (int field = 4; field < 22; ++field) fields >> skipped;
   if (!(fields >> stat.start_time)) return std::nullopt;
   return stat;
+}
+
+std::uint64_t pid_in_own_namespace(pid_t pid) {
+  if (pid <= 0) return 0;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  constexpr std::string_view kKey = "NSpid:";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kKey)) continue;
+    // One for each namespace, from ours to its own.
+    std::istringstream numbers(line.substr(kKey.size()));
+    std::uint64_t own = 0;
+    while (numbers >> own) {
+    }
+    return own;
+  }
+  return static_cast<std::uint64_t>(pid);
 }
 
 }  // namespace farport

@@ -18,4 +18,8 @@ struct ProcessStat {
 /// None where the process has ended, or isn't visible here.
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
 
+/// The pid that the process of this pid (here) has in its own pid namespace. 0 for 0, a process that isn't
+/// visible here; `pid` itself where /proc doesn't say.
+[[nodiscard]] std::uint64_t pid_in_own_namespace(pid_t pid);
+
 }  // namespace farport

@@ -1,17 +1,16 @@
 #include "config/file.hpp"
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "base/regular_file.hpp"
 #include "config/file_grants.hpp"
 #include "config/file_reader.hpp"
 
 namespace farport::config {
 namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1024} * 1024;
 
 const Schema<TlsFiles>& tls_schema() {
   static const Schema<TlsFiles> schema{
@@ -177,13 +176,9 @@ tl::expected<File, FileErrors> parse_file(const std::string& text, const std::st
 }
 
 tl::expected<File, FileErrors> read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text;
-  if (stream) text.assign(std::istreambuf_iterator<char>(stream), {});
-  if (!stream || stream.bad()) {
-    return tl::unexpected(FileErrors{"cannot read the configuration " + path + ": " + std::strerror(errno)});
-  }
-  return parse_file(text, path);
+  const auto text = read_regular_file("the configuration", path, kLargestFile);
+  if (!text) return tl::unexpected(FileErrors{text.error().message()});
+  return parse_file(*text, path);
 }
 
 std::string default_file() {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "auth/load.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -112,6 +114,9 @@ void CredentialWatch::report(const Error& error) {
 }
 
 void CredentialWatch::tell_of_gaps() {
+  const std::string& key = current_->files().key;
+  const std::string open_to_others = auth::key_permission_warning(key);
+  if (!open_to_others.empty()) log_->warn("the private key {}: {}; chmod 600 it", key, open_to_others);
   for (const std::string& name : auth::authorities_without_crl(*current_)) {
     log_->warn("{} holds no CRL of {}: the certificates that it has issued itself are refused",
                current_->files().crl, name);

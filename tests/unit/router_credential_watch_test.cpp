@@ -169,3 +169,15 @@ TEST_CASE("a CA without a list is told of", "[router]") {
   wait_for(watched, [&] { return watched.watch->reloads() == 1; });
   CHECK(watched.said("holds no CRL of CN=farport CA"));
 }
+
+TEST_CASE("a private key that others may read is warned of, when it is read and when it is read again",
+          "[router]") {
+  Watched watched;
+  wait_for(watched, [] { return true; });
+  CHECK_FALSE(watched.said("readable by everybody"));
+  REQUIRE(::chmod(watched.files.key.c_str(), 0644) == 0);
+  watched.watch->reload();
+  wait_for(watched, [&] { return watched.watch->reloads() == 1; });
+  CHECK(watched.said("the private key " + watched.files.key +
+                     ": it is readable by everybody (mode 0644); chmod 600 it"));
+}

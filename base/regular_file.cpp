@@ -1,0 +1,79 @@
+#include "base/regular_file.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace farport {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISFIFO(mode)) return "it is a pipe, not a file";
+  if (S_ISSOCK(mode)) return "it is a socket, not a file";
+  return "it is a device, not a file";
+}
+
+std::string text_of(std::size_t bytes) {
+  constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+  if (bytes >= kMebibyte && bytes % kMebibyte == 0) return std::to_string(bytes / kMebibyte) + " MiB";
+  return std::to_string(bytes) + " bytes";
+}
+
+/// Fills the buffer as far as there is something to read; an errno value where that fails.
+tl::expected<std::size_t, int> fill(int fd, std::span<char> buffer) {
+  std::size_t size = 0;
+  while (size < buffer.size()) {
+    const ssize_t got = ::read(fd, buffer.data() + size, buffer.size() - size);
+    if (got == 0) break;
+    if (got > 0) size += static_cast<std::size_t>(got);
+    if (got < 0 && errno != EINTR) return tl::unexpected(errno);
+  }
+  return size;
+}
+
+}  // namespace
+
+Result<std::size_t> read_regular_file(std::string_view what, const std::string& path,
+                                      std::span<char> buffer) {
+  const std::string tried = "read " + std::string(what);
+  // Without O_NONBLOCK a FIFO without a writer would hold up the process in open(2).
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return fail_errno(tried, path, errno);
+  if (S_ISDIR(status.st_mode)) return fail_errno(tried, path, EISDIR, "name a file");
+  if (!S_ISREG(status.st_mode)) return fail(tried, path, kind_of(status.st_mode), "name a regular file");
+  const auto size = fill(file.get(), buffer);
+  if (!size) return fail_errno(tried, path, size.error());
+  char more = 0;
+  if (*size == buffer.size() && ::read(file.get(), &more, 1) > 0) {
+    return tl::unexpected(Error{tried, path, "it is larger than " + text_of(buffer.size()),
+                                "is this the right file?", EFBIG});
+  }
+  return *size;
+}
+
+Result<std::string> read_regular_file(std::string_view what, const std::string& path, std::size_t limit) {
+  std::string text(limit, '\0');
+  const auto size = read_regular_file(what, path, std::span<char>(text));
+  if (!size) return tl::unexpected(size.error());
+  text.resize(*size);
+  return text;
+}
+
+}  // namespace farport

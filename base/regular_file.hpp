@@ -1,0 +1,22 @@
+// Reading a small regular file: one that can neither block the reader nor fill its memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace farport {
+
+/// Reads the whole file at `path` into `buffer` and returns its size. Never waits: a FIFO or a device in the
+/// file's place is an error, as is a file that is larger than the buffer (`code` is EFBIG). Errors of the
+/// system have its errno as `code`. `what` names the thing in messages: "private key".
+[[nodiscard]] Result<std::size_t> read_regular_file(std::string_view what, const std::string& path,
+                                                    std::span<char> buffer);
+
+/// The same as text. Errors: see above, for a file of more than `limit` bytes.
+[[nodiscard]] Result<std::string> read_regular_file(std::string_view what, const std::string& path,
+                                                    std::size_t limit);
+
+}  // namespace farport
