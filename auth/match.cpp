@@ -31,11 +31,15 @@ struct Uri {
   std::vector<std::string_view> segments;  ///< Of the path, without the slashes.
 };
 
+/// A query and a fragment; escapes, since some readers see a slash in "%2F" and ".." in "%2e%2e"; and what
+/// some take for a slash.
+constexpr const char* kNotInUris = "?#%\\";
+
 /// Splits "scheme://host/a/b"; nothing for what is not of this form.
 std::optional<Uri> split(std::string_view text) {
   const std::size_t colon = text.find("://");
   if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
-  if (text.find_first_of("?#") != std::string_view::npos) return std::nullopt;
+  if (text.find_first_of(kNotInUris) != std::string_view::npos) return std::nullopt;
   Uri uri;
   uri.scheme = text.substr(0, colon);
   std::string_view rest = text.substr(colon + 3);
@@ -57,7 +61,7 @@ Result<void> check_uri_pattern(const std::string& pattern, const std::string& ru
     return fail("use " + rule, pattern, why, "a pattern looks like spiffe://acme.example/ns/*/sa/oncall");
   };
   const auto uri = split(pattern);
-  if (!uri) return bad("it is not scheme://host/path without empty segments, \"..\", query and fragment");
+  if (!uri) return bad("it is not scheme://host/path without empty segments, \"..\", %, query and fragment");
   if (uri->scheme.find('*') != std::string_view::npos || uri->host.find('*') != std::string_view::npos) {
     return bad("wildcards stand for whole path segments, not for the scheme or the host");
   }
@@ -122,10 +126,12 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
       if (name.empty()) return fail("use", rule, "a name in it is empty", "give a name of the certificate");
     }
   }
-  for (const std::string& name : filter.dns) {
-    if (name.find('*') != std::string::npos) {
-      return fail("use " + rule, name, "DNS names here have no wildcards",
-                  "name each one, or use a URI pattern");
+  for (const auto* names : {&filter.cn, &filter.ou, &filter.dns}) {
+    for (const std::string& name : *names) {
+      if (name.find('*') == std::string::npos) continue;
+      return fail("use " + rule, name, "names here have no wildcards",
+                  name == "*" ? "every certificate of the CA is meant by --allow-all (all = true)"
+                              : "name each one, or use a URI pattern");
     }
   }
   for (const std::string& pattern : filter.uri) {

@@ -20,8 +20,9 @@ namespace farport::auth {
 
 /// Whether a URI matches a pattern: "scheme://host/path", scheme and host literal and without regard to case,
 /// the path exact, where a segment "*" stands for any one segment and a last segment "**" for any rest, also
-/// an empty one. A URI with a query, a fragment, or a segment that is empty, "." or ".." matches nothing:
-/// SPIFFE IDs have none (SPIFFE-ID section 2), and nobody should depend on how they are normalised.
+/// an empty one. A URI with a query, a fragment, an escape (%2F), or a segment that is empty, "." or ".."
+/// matches nothing: SPIFFE IDs have none (SPIFFE-ID section 2), and nobody should depend on how they are
+/// normalised.
 [[nodiscard]] bool uri_matches(std::string_view pattern, std::string_view uri);
 
 /// What rules can know of a runtime.

@@ -33,12 +33,12 @@ struct IdentityFilter {
 };
 
 /// Which runtimes a grant is for. A runtime must fit one entry of every list that is not empty. Name and
-/// command line are what the runtime says of itself; the user is what the kernel says.
+/// command line are what the runtime says of itself; user and pid are what the kernel says.
 struct RuntimeFilter {
   std::vector<std::string> name;          ///< Globs (glob(7)).
   std::vector<std::string> command_line;  ///< Globs.
-  std::vector<std::uint64_t> pid;         ///< In the runtime's own pid namespace.
-  std::vector<std::string> user;          ///< Names or numbers, on the agent's host.
+  std::vector<std::uint64_t> pid;  ///< In the runtime's own pid namespace, by the kernel if it can tell.
+  std::vector<std::string> user;   ///< Names or numbers, on the agent's host.
 
   [[nodiscard]] bool empty() const {
     return name.empty() && command_line.empty() && pid.empty() && user.empty();

@@ -21,6 +21,8 @@ namespace {
 using transport::Task;
 
 constexpr int kInterrupted = 130;
+/// Of a runtime's name in that of a file, which may have 255 bytes in all.
+constexpr std::size_t kLongestName = 100;
 
 /// The runtime that is meant, and the agent that has it.
 struct Target {
@@ -65,7 +67,7 @@ std::string default_path(const router::Runtime& runtime) {
   localtime_r(&now, &parts);
   char time[sizeof "20260101_120000"];
   std::strftime(time, sizeof time, "%Y%m%d_%H%M%S", &parts);
-  std::string name = runtime.name;
+  std::string name = runtime.name.substr(0, kLongestName);
   for (char& c : name) {
     if (c == '/' || c < ' ') c = '_';
   }

@@ -111,7 +111,7 @@ Result<CollectTracing> CollectTracing::decode(Command command, BytesView payload
     session.providers.push_back(read_provider(in, layout));
   }
   if (layout.buffer_mode) session.buffer_mode = read_choice<BufferMode>(in, "buffer mode");
-  return in.result(std::move(session));
+  return in.whole_result(std::move(session));
 }
 
 Bytes CollectTracing::encode() const {

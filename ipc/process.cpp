@@ -7,7 +7,7 @@ Result<SetEnvironmentVariable> SetEnvironmentVariable::decode(BytesView payload)
   SetEnvironmentVariable command;
   command.name = in.string();
   command.value = in.optional_string();
-  return in.result(std::move(command));
+  return in.whole_result(std::move(command));
 }
 
 Bytes SetEnvironmentVariable::encode() const {
@@ -21,7 +21,7 @@ Result<EnablePerfMap> EnablePerfMap::decode(BytesView payload) {
   Reader in(payload, "EnablePerfMap");
   const std::uint32_t type = in.u32();
   if (type < 1 || type > 3) in.reject("unknown type of map " + std::to_string(type));
-  return in.result(EnablePerfMap{static_cast<PerfMapType>(type)});
+  return in.whole_result(EnablePerfMap{static_cast<PerfMapType>(type)});
 }
 
 Bytes EnablePerfMap::encode() const {
@@ -34,7 +34,7 @@ Result<ApplyStartupHook> ApplyStartupHook::decode(BytesView payload) {
   Reader in(payload, "ApplyStartupHook");
   ApplyStartupHook command;
   command.path = in.string();
-  return in.result(std::move(command));
+  return in.whole_result(std::move(command));
 }
 
 Bytes ApplyStartupHook::encode() const {

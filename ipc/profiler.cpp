@@ -9,7 +9,7 @@ Result<AttachProfiler> AttachProfiler::decode(BytesView payload) {
   command.profiler = in.guid();
   command.path = in.string();
   command.client_data = in.byte_array();
-  return in.result(std::move(command));
+  return in.whole_result(std::move(command));
 }
 
 Bytes AttachProfiler::encode() const {
@@ -27,7 +27,7 @@ Result<StartupProfiler> StartupProfiler::decode(BytesView payload) {
   StartupProfiler command;
   command.profiler = in.guid();
   command.path = in.string();
-  return in.result(std::move(command));
+  return in.whole_result(std::move(command));
 }
 
 Bytes StartupProfiler::encode() const {

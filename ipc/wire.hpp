@@ -56,6 +56,13 @@ class Reader {
   [[nodiscard]] bool failed() const { return why_.has_value(); }
   [[nodiscard]] std::size_t remaining() const { return bytes_.size() - offset_; }
 
+  /// The same, and nothing may be left over: of a command that the gate must have understood whole.
+  template <typename T>
+  [[nodiscard]] Result<T> whole_result(T value) {
+    if (remaining() > 0) reject(std::to_string(remaining()) + " bytes more than it has");
+    return result(std::move(value));
+  }
+
   /// What was read, or the error where reading it failed.
   template <typename T>
   [[nodiscard]] Result<T> result(T value) const {

@@ -1,6 +1,9 @@
 #include "router/agent.hpp"
 
+#include <array>
 #include <cerrno>
+
+#include <arpa/inet.h>
 
 #include "auth/tls_context.hpp"
 #include "base/resident_memory.hpp"
@@ -29,6 +32,13 @@ constexpr std::uint32_t kOtherStreams = 64;
 Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
   const IdleWatch::Use use(idle);
   co_await api.handle(std::move(request));
+}
+
+/// Which no name in SNI may be (RFC 6066 section 3), but some clients send what they dial all the same.
+bool is_ip_address(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
 constexpr const char* kTooManyHandshakes = "the agent has as many handshakes under way as it takes";
@@ -332,10 +342,11 @@ tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const 
   }
   const Registry::Filter visible = [&](const Runtime& runtime) { return caller.sees(runtime); };
   Result<Runtime> chosen = registry_.choose(wanted, visible);
-  // A client sends the name under which it verifies the agent: that asks for the only runtime. Any other name
-  // is a runtime's, also when that runtime has ended: its commands must not reach another one.
-  if (!chosen && credentials_ != nullptr && credentials_->current().has_name(wanted))
-    chosen = registry_.choose({}, visible);
+  // A client sends the name or address under which it reaches the agent: that asks for the only runtime. Any
+  // other name is a runtime's, also when that runtime has ended: its commands must not reach another one.
+  const bool is_agents =
+      credentials_ != nullptr && (is_ip_address(wanted) || credentials_->current().has_name(wanted));
+  if (!chosen && is_agents) chosen = registry_.choose({}, visible);
   if (chosen) return std::make_shared<const Runtime>(std::move(*chosen));
   return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }

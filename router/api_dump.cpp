@@ -84,6 +84,9 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 Task<void> Api::dump_progress(Answer& answer, Route route) {
   const auto runtime = runtime_of(route);
   if (!runtime) return refuse(answer, runtime.error());
+  // How large it is tells of the memory, and that there is one of whoever takes it.
+  Ruling ruling = rule_on_dump(caller_, **runtime);
+  if (!ruling.allowed) return refuse(answer, std::move(ruling.refusal));
   const DumpProgress* progress = services_.dumps.progress((*runtime)->id);
   if (progress == nullptr) {
     return refuse(answer, {http_status::kNotFound, ipc::hresult::kFail,

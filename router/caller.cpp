@@ -17,7 +17,8 @@ std::string refusal(const Caller& caller) {
 }
 
 auth::RuntimeTraits traits_of(const Runtime& runtime) {
-  return {runtime.name, runtime.command_line, runtime.pid, runtime.user};
+  const std::uint64_t pid = runtime.kernel_pid != 0 ? runtime.kernel_pid : runtime.pid;
+  return {runtime.name, runtime.command_line, pid, runtime.user};
 }
 
 }  // namespace farport::router

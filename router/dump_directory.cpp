@@ -28,6 +28,8 @@ using transport::UniqueFd;
 
 constexpr std::string_view kPrefix = ".farport-dump-";
 constexpr const char* kDump = "dump";
+/// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.
+constexpr std::size_t kLongestName = 100;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 std::vector<std::string> entries_of(int directory) {
@@ -196,7 +198,7 @@ Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
   if (!dump) return tl::unexpected(dump.error());
   // Its own characters only: the name comes from the runtime.
   std::string safe;
-  for (const char c : name) {
+  for (const char c : name.substr(0, kLongestName)) {
     const bool plain =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     safe += plain ? c : '_';

@@ -23,8 +23,7 @@ constexpr std::size_t kPage = 4096;
 /// A hidden name beside `path`, which nobody else uses.
 std::string part_name(const std::string& path) {
   std::random_device random;
-  const std::string file = path.substr(path.rfind('/') + 1);
-  return fmt::format("{}/.{}.{:08x}{:08x}.part", directory_of(path), file, random(), random());
+  return fmt::format("{}/.farport-{:08x}{:08x}.part", directory_of(path), random(), random());
 }
 
 bool is_zero(std::span<const std::byte> bytes) {
@@ -35,7 +34,11 @@ bool is_zero(std::span<const std::byte> bytes) {
 
 Result<std::unique_ptr<DumpFile>> DumpFile::create(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool there = ::stat(path.c_str(), &status) == 0;
+  // Now, and not once the dump has been taken: only the last step would need the name.
+  if (!there && errno == ENAMETOOLONG)
+    return fail_errno("write the dump to", path, errno, "name a shorter one");
+  if (there && !S_ISREG(status.st_mode)) {
     return fail("write the dump to", path,
                 S_ISDIR(status.st_mode) ? "it is a directory" : "it is no regular file", "name a file");
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/process_stat.hpp"
+
 namespace farport::router {
 
 std::string_view to_string(RuntimeEvent::Kind kind) {
@@ -28,6 +30,7 @@ bool same_process(const transport::PeerCredentials& a, const transport::PeerCred
 
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
   runtime.user = port.process().uid;
+  runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
       !same_process(known->second.entries.front()->port_.process(), port.process())) {
@@ -59,6 +62,7 @@ void Registry::update(Runtime runtime) {
 
 void Registry::change(Listed& listed, Runtime runtime) {
   runtime.user = listed.runtime->user;
+  runtime.kernel_pid = listed.runtime->kernel_pid;
   runtime.since = listed.runtime->since;
   if (runtime == *listed.runtime) return;
   listed.runtime = std::make_shared<const Runtime>(std::move(runtime));

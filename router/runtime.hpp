@@ -26,6 +26,9 @@ struct Runtime {
   RuntimeState state = RuntimeState::running;
   uid_t user = 0;     ///< Whose process it is, by the agent's kernel.
   std::string since;  ///< When the agent found it: UTC, RFC 3339.
+  /// Its pid by the agent's kernel, in the runtime's own pid namespace; 0 where that can't be seen. Grants go
+  /// by this one, since `pid` is what the process says of itself.
+  std::uint64_t kernel_pid = 0;
 
   bool operator==(const Runtime&) const = default;
 };

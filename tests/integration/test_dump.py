@@ -103,6 +103,22 @@ class Dumps(Case):
         os.unlink(path)
         self.assert_nothing_left()
 
+    def test_a_name_that_is_too_long_for_a_file_is_cut_or_refused_before_the_dump_is_taken(self):
+        long_name = "orders-" + 300 * "x"
+        agent = self.use(self.lab.agent("--runtime", f"{long_name}={self.application.socket}", port=9005, search=[],
+                                        allow=("--allow-cn", "tools=operator")))
+        wait.until(agent.runtimes, agent.log)
+        kept = self.assert_ok(self.farport_dump(agent.remote, "--stay", "--type", "mini")).stdout.strip()
+        self.assertLessEqual(NOTES, dumps.core_notes(kept))
+        os.unlink(kept)
+        path = self.assert_ok(self.farport_dump(agent.remote, "--type", "mini")).stdout.strip()
+        self.assertLessEqual(NOTES, dumps.core_notes(path))
+        before = len(self.audited())
+        done = self.farport_dump(self.agent.remote, "-o", self.path(long_name), "--type", "mini")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("File name too long", done.stderr)
+        self.assertEqual(len(self.audited()), before)
+
     def test_curl_takes_a_dump(self):
         runtime = self.agent.runtimes()[0]
         path = self.path("curl.dmp")

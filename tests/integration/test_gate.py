@@ -187,6 +187,9 @@ class Gate(Case):
             answer = self.apis[role].request(f"/v1/runtimes/{self.id}/dump?type=mini", "--request", "POST")
             self.assert_denied(answer, "GenerateCoreDump3")
             self.assertIn("the role operator or admin", answer.error)
+            # Nor is it told that somebody takes one, and how large it is.
+            self.assert_denied(self.apis[role].request(f"/v1/runtimes/{self.id}/dump"), "GenerateCoreDump3")
+        self.assertEqual(self.apis["operator"].request(f"/v1/runtimes/{self.id}/dump").status, 404)
         self.assertEqual(self.files(), before)
         answer = self.apis["operator"].request(f"/v1/runtimes/{self.id}/dump?type=mini", "--request", "POST")
         self.assertEqual(answer.status, 200, answer.body[:1000])

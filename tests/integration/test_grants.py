@@ -110,11 +110,7 @@ class Grants(Case):
                 self.assertEqual(hidden.status, 404, hidden)
                 self.assertEqual(hidden.error.replace(runtime["id"], UNKNOWN), unknown.error)
             answer = api.raw(ipc.process_info(), str(application.pid_inside))
-            if len(applications) == 1:
-                # With one runtime a name is not needed, and not looked at if it is none.
-                self.assertEqual(ipc.parse_process_info(answer)[0], applications[0].pid_inside)
-            else:
-                self.assertEqual(ipc.parse_error(answer), ipc.FAILED)
+            self.assertEqual(ipc.parse_error(answer), ipc.FAILED)
 
     def test_by_name(self):
         self.assert_sees(self.api("by-name"), self.billing)
@@ -124,6 +120,19 @@ class Grants(Case):
 
     def test_by_pid(self):
         self.assert_sees(self.api("by-pid"), self.application)
+
+    def test_by_pid_goes_by_the_kernels_word_and_not_by_the_runtimes(self):
+        # It says that it is another process, as which a grant would fit it.
+        real = self.boss.runtimes()[self.application.pid_inside]["id"]
+        path = os.path.join(self.lab.far.tmp, "dotnet-diagnostic-1-1-socket")
+        liar = self.lab.far.start(needs.fake_runtime(), path, "--pid", self.application.pid_inside, "--cookie",
+                                  "11111111-2222-3333-4444-555555555555")
+        self.addCleanup(liar.kill)
+        wait.until(lambda: len(self.boss.json("/v1/runtimes")) == 1 + len(self.all), self.agent.log)
+        listed = self.api("by-pid").json("/v1/runtimes")
+        self.assertEqual([runtime["id"] for runtime in listed], [real])
+        liar.kill()
+        wait.until(lambda: len(self.boss.runtimes()) == len(self.all), self.agent.log)
 
     def test_by_user(self):
         self.assertEqual({runtime["user"] for runtime in self.boss.runtimes().values()}, {0, NOBODY})

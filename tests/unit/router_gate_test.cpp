@@ -84,18 +84,19 @@ TEST_CASE("a payload that is none of its command is for nobody", "[router]") {
   for (const ipc::NamedCommand& named : ipc::all_commands()) {
     if (ipc::is_core_dump(named.command)) continue;
     INFO(named.name);
-    const bool takes_any = named.name.starts_with("ProcessInfo") || named.command == ipc::kResumeRuntime ||
-                           named.command == ipc::kProcessEnvironment || named.command == ipc::kDisablePerfMap;
-    for (const auto* payload : {"", "FF"}) {
+    const bool has_none = named.name.starts_with("ProcessInfo") || named.command == ipc::kResumeRuntime ||
+                          named.command == ipc::kProcessEnvironment || named.command == ipc::kDisablePerfMap;
+    for (const std::string payload : {"", "FF"}) {
       const Ruling ruling = gate.rule("admin", message(named.command, payload));
-      CHECK(ruling.allowed == takes_any);
-      if (takes_any) continue;
+      const bool empty_is_right = has_none && payload.empty();
+      CHECK(ruling.allowed == empty_is_right);
+      if (empty_is_right) continue;
       CHECK(ruling.refusal.status == 400);
       CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
       CHECK_THAT(ruling.refusal.why, Catch::Contains(std::string(named.name)));
     }
     // Who may not send it anyway hears just that.
-    if (!takes_any && named.command != ipc::kCollectTracing6)
+    if (!has_none && named.command != ipc::kCollectTracing6)
       CHECK(gate.rule("only-6", message(named.command)).refusal.status == 403);
   }
 }
@@ -172,6 +173,30 @@ TEST_CASE("a blocking session is an unknown command but for a role that names it
   CHECK(gate.rule("only-block", blocking).refusal.hresult == ipc::hresult::kAccessDenied);
 }
 
+TEST_CASE("a command with bytes after its payload is for nobody", "[router]") {
+  const Gate gate;
+  const auto check = [&](ipc::Command command, const std::string& payload) {
+    INFO(ipc::describe(command));
+    CHECK(gate.rule("admin", message(command, payload)).allowed);
+    const Ruling ruling = gate.rule("admin", message(command, payload + "00"));
+    CHECK_FALSE(ruling.allowed);
+    CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
+    CHECK_THAT(ruling.refusal.why, Catch::Contains("1 bytes more than it has"));
+  };
+  const std::string text = "02000000 4100 0000";
+  const std::string guid = "00112233445566778899AABBCCDDEEFF";
+  check(ipc::kCollectTracing, "00010000 01000000" + std::string("00000000"));
+  check(ipc::kCollectTracing2, "00010000 01000000 01" + std::string("00000000"));
+  check(ipc::kCollectTracing5, kStreaming);
+  check(ipc::kCollectTracing6, kStreaming + "00000000");
+  check(ipc::kStopTracing, "0100000000000000");
+  check(ipc::kSetEnvironmentVariable, text + text);
+  check(ipc::kEnablePerfMap, "01000000");
+  check(ipc::kApplyStartupHook, text);
+  check(ipc::kAttachProfiler, "01000000" + guid + text + "00000000");
+  check(ipc::kStartupProfiler, guid + text);
+}
+
 TEST_CASE("a session of which it can't be told whether it blocks is for nobody", "[router]") {
   const Gate gate;
   const ipc::Bytes whole = hex(kStreaming + "01000000");
@@ -206,9 +231,11 @@ TEST_CASE("counts that lie don't hide the buffer mode", "[router]") {
       CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
     }
   }
-  // With a smaller count the mode is where the runtime looks for it: in what was to be a provider.
+  // With a smaller count the mode is where the runtime looks for it, in what was to be a provider: too much
+  // follows.
   const std::string none = head + "00000000";
-  CHECK(gate.rule("observer", message(ipc::kCollectTracing6, none + "00000000 01000000")).allowed);
+  CHECK(gate.rule("observer", message(ipc::kCollectTracing6, none + "00000000")).allowed);
+  CHECK_FALSE(gate.rule("observer", message(ipc::kCollectTracing6, none + "00000000 01000000")).allowed);
   CHECK_FALSE(gate.rule("observer", message(ipc::kCollectTracing6, none + "01000000 00000000")).allowed);
 }
 
@@ -221,8 +248,8 @@ TEST_CASE("a session of an older command is for nobody where its payload breaks 
     first.bytes.insert(first.bytes.end(), whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     CHECK(gate.rule("observer", first).allowed == (size == whole.size()));
   }
-  // What follows is no buffer mode here.
-  CHECK(gate.rule("observer", message(ipc::kCollectTracing5, kStreaming + "01000000")).allowed);
+  // There is no buffer mode here, or anything else that could follow.
+  CHECK_FALSE(gate.rule("observer", message(ipc::kCollectTracing5, kStreaming + "01000000")).allowed);
 }
 
 TEST_CASE("a caller without a grant is told what to do", "[router]") {
