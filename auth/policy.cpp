@@ -9,6 +9,12 @@ bool Access::sees(const RuntimeTraits& runtime) const {
                      [&](const Grant* grant) { return matches(grant->runtimes, runtime); });
 }
 
+bool Access::may_everywhere(std::string_view permission) const {
+  return std::any_of(grants_.begin(), grants_.end(), [&](const Grant* grant) {
+    return grant->runtimes.empty() && policy_->role(grant->role)->has(permission);
+  });
+}
+
 Verdict Access::may(std::string_view permission, const RuntimeTraits& runtime) const {
   Verdict verdict;
   std::string has;

@@ -31,6 +31,8 @@ class Access {
   [[nodiscard]] bool none() const { return grants_.empty(); }
   /// Whether the runtime is one that this caller has some role on: others are not shown.
   [[nodiscard]] bool sees(const RuntimeTraits& runtime) const;
+  /// Whether some grant that is for all runtimes gives this permission.
+  [[nodiscard]] bool may_everywhere(std::string_view permission) const;
   /// Whether the caller may do what `permission` stands for, on this runtime.
   [[nodiscard]] Verdict may(std::string_view permission, const RuntimeTraits& runtime) const;
   [[nodiscard]] const std::vector<const Grant*>& grants() const { return grants_; }
