@@ -30,34 +30,34 @@ struct Target {
   router::Runtime runtime;
 };
 
+Result<Target> choose(std::vector<Target> targets, const std::string& wanted) {
+  std::vector<const router::Runtime*> among;
+  for (const Target& target : targets) among.push_back(&target.runtime);
+  const auto chosen = router::choose_runtime(wanted, among);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return std::move(targets[*chosen]);
+}
+
 Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted) {
   const auto answers =
       co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
   const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
   if (!addresses) co_return tl::unexpected(addresses.error());
-  std::vector<Target> fitting;
-  std::string choice;
+  std::vector<Target> targets;
   for (const router::AgentAnswer& answer : *answers) {
     const auto runtimes = router::runtimes_from_json(answer.body);
     if (!runtimes) co_return tl::unexpected(runtimes.error());
     for (const router::Runtime& runtime : *runtimes) {
-      choice += fmt::format("{}{} (pid {} on {})", choice.empty() ? "" : ", ", runtime.name, runtime.pid,
-                            answer.address);
-      if (!wanted.empty() && !router::names_runtime(wanted, runtime)) continue;
       // One agent may answer at several addresses.
       const auto same = [&](const Target& target) { return target.runtime.id == runtime.id; };
-      if (std::any_of(fitting.begin(), fitting.end(), same)) continue;
+      if (std::any_of(targets.begin(), targets.end(), same)) continue;
       for (const transport::Address& address : *addresses) {
-        if (address.text() == answer.address) fitting.push_back({address, runtime});
+        if (address.text() == answer.address) targets.push_back({address, runtime});
       }
     }
   }
-  if (fitting.size() == 1) co_return std::move(fitting.front());
-  const std::string on = wanted.empty() ? "a runtime" : wanted;
-  if (choice.empty()) co_return fail("choose", on, "the agent has no runtime", "look with: farport ps");
-  co_return fail("choose", on, fitting.empty() ? "there is no such runtime" : "several runtimes fit",
-                 "choose one of " + choice);
+  co_return choose(std::move(targets), wanted);
 }
 
 /// dotnet-dump's way to name its files, with the runtime's name before it.

@@ -56,6 +56,9 @@ void add_common(CLI::App* command, config::Flags& flags) {
 }
 
 void add_agent_flags(CLI::App* command, config::Flags& flags) {
+  add_value(command, "--host-name", flags.host_name,
+            "What this host is called, so that NAME@HOST chooses a runtime [FARPORT_HOST_NAME; hostname]",
+            "NAME");
   add_list(command, "--listen", flags.listen, "Address to listen on; may be repeated [FARPORT_LISTEN]",
            "ADDR:PORT");
   command->add_flag(

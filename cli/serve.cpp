@@ -1,5 +1,9 @@
 // farport serve: the agent.
+#include <array>
+#include <climits>
 #include <csignal>
+
+#include <unistd.h>
 
 #include "base/descriptors.hpp"
 #include "cli/commands.hpp"
@@ -42,8 +46,15 @@ router::LimitSettings limit_settings(const config::LimitSettings& limits) {
   return values;
 }
 
+/// As the system has it: in a pod, the pod's name.
+std::string own_host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : std::string();
+}
+
 Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
   router::AgentSettings agent;
+  agent.host_name = settings.host_name.empty() ? own_host_name() : settings.host_name;
   auto listen = resolve_all(settings.listen);
   if (!listen) return tl::unexpected(listen.error());
   agent.listen = std::move(*listen);

@@ -139,6 +139,7 @@ void read_remotes(Reader& reader, const toml::node& node, File& file) {
 
 const Schema<File>& file_schema() {
   static const Schema<File> schema{
+      {"host_name", [](Reader& r, const toml::node& n, File& f) { r.text(n, f.host_name); }},
       {"listen", [](Reader& r, const toml::node& n, File& f) { r.addresses(n, f.listen); }},
       {"reuse_port", [](Reader& r, const toml::node& n, File& f) { r.flag(n, f.reuse_port); }},
       {"insecure_loopback", [](Reader& r, const toml::node& n, File& f) { r.text(n, f.insecure_loopback); }},

@@ -11,6 +11,7 @@ namespace farport::config {
 
 /// What a file says. Members that it leaves out have their defaults.
 struct File {
+  std::string host_name;
   std::vector<Address> listen;
   bool reuse_port = false;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.

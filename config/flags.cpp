@@ -39,6 +39,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   one(flags.tls_key, "FARPORT_TLS_KEY");
   one(flags.tls_ca, "FARPORT_TLS_CA");
   one(flags.tls_crl, "FARPORT_TLS_CRL");
+  one(flags.host_name, "FARPORT_HOST_NAME");
   many(flags.listen, "FARPORT_LISTEN");
   const std::string reuse_port = environment("FARPORT_REUSE_PORT").value_or("");
   if (reuse_port == "1" || reuse_port == "true") flags.reuse_port = true;

@@ -18,6 +18,7 @@ struct Flags {
   std::optional<std::string> tls_ca;
   std::optional<std::string> tls_crl;
 
+  std::optional<std::string> host_name;
   std::vector<std::string> listen;
   bool reuse_port = false;
   std::optional<std::string> insecure_loopback;

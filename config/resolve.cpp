@@ -1,5 +1,6 @@
 #include "config/resolve.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "config/grants.hpp"
@@ -161,7 +162,19 @@ std::vector<auth::Grant> grants_of(const Flags& flags) {
   return grants;
 }
 
+/// A name that can be typed and shown: it stands behind the @ of a runtime's name.
+bool is_host_name(const std::string& name) {
+  constexpr std::size_t kLongest = 255;
+  return name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](char c) {
+           return c > ' ' && c < 0x7F && std::string_view("@*?[]/,").find(c) == std::string_view::npos;
+         });
+}
+
 void check_serve(Resolver& resolver, const ServeSettings& settings) {
+  if (!is_host_name(settings.host_name)) {
+    resolver.problem("the host name \"" + settings.host_name +
+                     "\" can't be used: give 1 to 255 printable ASCII characters, without @ * ? [ ] / and ,");
+  }
   if (settings.listen.empty() && !settings.insecure_loopback) {
     resolver.problem("nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000");
   }
@@ -188,6 +201,7 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   Resolver resolver(flags, false);
   const File& file = resolver.file();
   ServeSettings settings;
+  settings.host_name = flags.host_name.value_or(file.host_name);
   settings.listen = resolver.many(flags.listen, parse_address, file.listen);
   settings.reuse_port = flags.reuse_port || file.reuse_port;
   const std::string loopback = flags.insecure_loopback.value_or(file.insecure_loopback);

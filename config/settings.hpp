@@ -67,6 +67,7 @@ struct ConfinementSettings {
 };
 
 struct ServeSettings {
+  std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
   bool reuse_port = false;  ///< Let another agent listen there too.
   std::optional<Address> insecure_loopback;

@@ -78,6 +78,7 @@ json limits_of(const LimitSettings& limits) {
 std::string agent_json(const AgentServices& services, const Caller& caller) {
   const auto up = std::chrono::steady_clock::now() - services.started;
   const json answer = {{"version", kVersion},
+                       {"host", services.registry.host()},
                        {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
                        {"identity", auth::describe(*caller.identity)},
                        {"grants", grants_of(*caller.access)},

@@ -9,7 +9,7 @@
 
 namespace farport::router {
 
-/// GET /v1/agent: version, uptime, who the caller is, its grants, all roles, limits.
+/// GET /v1/agent: version, host name, uptime, who the caller is, its grants, all roles, limits.
 [[nodiscard]] std::string agent_json(const AgentServices& services, const Caller& caller);
 
 /// GET /v1/access: for each command and each of the runtimes (or for none in particular, where there is none)

@@ -56,7 +56,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
                                                            settings_.discovery.rescan)),
       policy_(std::move(policy)),
       audit_(std::move(audit)),
-      registry_(loop),
+      registry_(loop, settings_.host_name),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),

@@ -21,6 +21,7 @@
 namespace farport::router {
 
 struct AgentSettings {
+  std::string host_name;                   ///< What the runtimes' host is called.
   std::vector<transport::Address> listen;  ///< TLS.
   bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.

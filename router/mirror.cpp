@@ -86,19 +86,13 @@ std::vector<LinkRow> Mirror::links() const {
 }
 
 Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view agent) const {
-  std::vector<MirrorRow> fitting;
-  std::string choice;
-  for (MirrorRow& row : rows()) {
-    if (!agent.empty() && row.agent != agent) continue;
-    choice += (choice.empty() ? "" : ", ") + row.runtime.name + " (pid " + std::to_string(row.runtime.pid) +
-              " on " + row.agent + ")";
-    if (wanted.empty() || names_runtime(wanted, row.runtime)) fitting.push_back(std::move(row));
-  }
-  if (fitting.size() == 1) return fitting.front();
-  const std::string_view on = wanted.empty() ? "a runtime" : wanted;
-  if (choice.empty()) return fail("choose", on, "the agent has no runtime", "look with: farport ps");
-  if (fitting.empty()) return fail("choose", on, "there is no such runtime", "choose one of " + choice);
-  return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit", "choose one of " + choice);
+  std::vector<MirrorRow> all = rows();
+  if (!agent.empty()) std::erase_if(all, [&](const MirrorRow& row) { return row.agent != agent; });
+  std::vector<const Runtime*> among;
+  for (const MirrorRow& row : all) among.push_back(&row.runtime);
+  const auto chosen = choose_runtime(wanted, among);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return std::move(all[*chosen]);
 }
 
 }  // namespace farport::router

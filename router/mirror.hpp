@@ -67,8 +67,7 @@ class Mirror {
 
   [[nodiscard]] std::vector<MirrorRow> rows() const;
   [[nodiscard]] std::vector<LinkRow> links() const;
-  /// The mirrored runtime that a person means (an id, a pid, a name; empty: the only one). Errors say what
-  /// there is to choose from.
+  /// The mirrored runtime that a person means (see choose_runtime()), of this agent or of all.
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view agent = {}) const;
 
  private:

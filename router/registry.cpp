@@ -31,6 +31,7 @@ bool same_process(const transport::PeerCredentials& a, const transport::PeerCred
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
   runtime.user = port.process().uid;
   runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
+  runtime.host = host_;
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
       !same_process(known->second.entries.front()->port_.process(), port.process())) {
@@ -63,6 +64,7 @@ void Registry::update(Runtime runtime) {
 void Registry::change(Listed& listed, Runtime runtime) {
   runtime.user = listed.runtime->user;
   runtime.kernel_pid = listed.runtime->kernel_pid;
+  runtime.host = host_;
   runtime.since = listed.runtime->since;
   if (runtime == *listed.runtime) return;
   listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
@@ -101,17 +103,11 @@ RuntimePtr Registry::find(std::string_view id) const {
 
 Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) const {
   const std::vector<Runtime> runtimes = all(filter);
-  std::vector<const Runtime*> fitting;
-  std::string choice;
-  for (const Runtime& runtime : runtimes) {
-    if (wanted.empty() || names_runtime(wanted, runtime)) fitting.push_back(&runtime);
-    choice += (choice.empty() ? "" : ", ") + runtime.name + " (pid " + std::to_string(runtime.pid) + ")";
-  }
-  if (fitting.size() == 1) return *fitting.front();
-  const std::string_view on = wanted.empty() ? "a runtime" : wanted;
-  if (runtimes.empty()) return fail("choose", on, "no runtime is here");
-  if (fitting.empty()) return fail("choose", on, "no such runtime", "there are " + choice);
-  return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit", "name one of " + choice);
+  std::vector<const Runtime*> among;
+  for (const Runtime& runtime : runtimes) among.push_back(&runtime);
+  const auto chosen = choose_runtime(wanted, among);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return runtimes[*chosen];
 }
 
 RuntimePort* Registry::port(std::string_view id) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -27,7 +28,8 @@ struct RuntimeEvent {
 
 class Registry {
  public:
-  explicit Registry(transport::Loop& loop) : loop_(loop) {}
+  /// `host`: the name of this host, which each runtime is listed with.
+  explicit Registry(transport::Loop& loop, std::string host = {}) : loop_(loop), host_(std::move(host)) {}
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
@@ -38,13 +40,14 @@ class Registry {
   /// process is listed with that id, which only somebody who pretends to be it can have.
   [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, RuntimePort& port, bool named);
 
+  [[nodiscard]] const std::string& host() const { return host_; }
+
   /// Which runtimes count.
   using Filter = std::function<bool(const Runtime&)>;
   [[nodiscard]] std::vector<Runtime> all(const Filter& filter) const;
   /// nullptr where there is none.
   [[nodiscard]] RuntimePtr find(std::string_view id) const;
-  /// The runtime that a person means: an id, a pid or a name; with an empty text, the only one. Errors say
-  /// what there is to choose from.
+  /// The runtime that a person means (see choose_runtime()), of those that count.
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
   /// A diagnostic port of the runtime; nullptr when it is gone.
   [[nodiscard]] RuntimePort* port(std::string_view id) const;
@@ -68,6 +71,7 @@ class Registry {
   void tell(RuntimeEvent::Kind kind, const Runtime& runtime);
 
   transport::Loop& loop_;
+  std::string host_;
   std::map<std::string, Listed, std::less<>> listed_;
   std::vector<Watch*> watches_;
 };

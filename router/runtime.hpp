@@ -5,8 +5,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
+
+#include "base/error.hpp"
 
 namespace farport::router {
 
@@ -25,6 +28,7 @@ struct Runtime {
   std::string version;  ///< The runtime's product version, such as "10.0.1".
   RuntimeState state = RuntimeState::running;
   uid_t user = 0;     ///< Whose process it is, by the agent's kernel.
+  std::string host;   ///< As the agent calls its host; in a pod, the pod's name. May be empty.
   std::string since;  ///< When the agent found it: UTC, RFC 3339.
   /// Its pid by the agent's kernel, in the runtime's own pid namespace; 0 where that can't be seen. Grants go
   /// by this one, since `pid` is what the process says of itself.
@@ -36,9 +40,16 @@ struct Runtime {
 /// A runtime as it was listed at some moment, shared by whoever has to do with it.
 using RuntimePtr = std::shared_ptr<const Runtime>;
 
-/// Whether `wanted` names this runtime: its id, its pid, or its name; `*` and `?` in it are wildcards for
-/// the name and the command line's first word.
+/// Whether `wanted` names this runtime: its id, its pid, its name or what stock tools call it, here and on
+/// its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone or followed by @HOST. `*`
+/// and `?` are wildcards for the host, the name and the command line's first word.
 [[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
+
+/// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
+/// one. Returns its index. Errors say what to write instead: for each runtime that is meant (for each one
+/// where none is) a text that names it and no other.
+[[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
+                                                 const std::vector<const Runtime*>& runtimes);
 
 /// The time now as RFC 3339 in UTC, to the second.
 [[nodiscard]] std::string utc_now();

@@ -7,13 +7,16 @@ namespace {
 
 /// The longest error of an agent's that is shown whole: its own have a few hundred bytes.
 constexpr std::size_t kLongestError = 4096;
+/// A host name has 64 bytes on Linux, a full one 253.
+constexpr std::size_t kLongestHost = 255;
 
 json object_of(const Runtime& runtime) {
   return {{"id", runtime.id},           {"pid", runtime.pid},
           {"name", runtime.name},       {"command_line", runtime.command_line},
           {"os", runtime.os},           {"architecture", runtime.architecture},
           {"version", runtime.version}, {"state", to_string(runtime.state)},
-          {"user", runtime.user},       {"since", runtime.since}};
+          {"user", runtime.user},       {"host", runtime.host},
+          {"since", runtime.since}};
 }
 
 /// What a runtime says of itself need not be UTF-8.
@@ -33,6 +36,9 @@ Runtime runtime_of(const json& object) {
   runtime.state =
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
   runtime.user = number_at<uid_t>(object, "user");
+  // Older agents have none.
+  runtime.host = object.value("host", std::string());
+  if (runtime.host.size() > kLongestHost) runtime.host.clear();
   runtime.since = object.at("since").get<std::string>();
   return runtime;
 }

@@ -12,7 +12,7 @@
 
 namespace farport::router {
 
-/// One object: id, pid, name, command_line, os, architecture, version, state, user, since.
+/// One object: id, pid, name, command_line, os, architecture, version, state, user, host, since.
 [[nodiscard]] std::string to_json(const Runtime& runtime);
 /// An array of such objects.
 [[nodiscard]] std::string to_json(const std::vector<Runtime>& runtimes);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 
 from harness import api, ipc, needs, wait
 from harness.case import Case, main
@@ -29,11 +30,12 @@ class Api(Case):
         self.assertEqual((status, content_type), (200, "application/json"))
         runtime, = json.loads(body)
         self.assertEqual(set(runtime), {"id", "pid", "name", "command_line", "os", "architecture", "version", "state",
-                                        "user", "since"})
+                                        "user", "host", "since"})
         self.assertEqual((runtime["pid"], runtime["name"], runtime["os"], runtime["state"]),
                          (self.application.pid_inside, "orders", "Linux", "running"))
         self.assertTrue(runtime["version"].startswith("10."), runtime)
         self.assertIn("orders.dll", runtime["command_line"])
+        self.assertEqual(runtime["host"], socket.gethostname())
         self.assertRegex(runtime["since"], r"^\d{4}-\d\d-\d\dT")
 
     def test_the_watch_gives_the_present_state_and_then_what_happens(self):

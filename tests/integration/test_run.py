@@ -49,6 +49,20 @@ class Run(Case):
     def test_the_remote_name(self):
         self.collect("-n", "orders", remote=[self.agent.remote])
 
+    def test_replicas_are_told_apart_by_their_hosts(self):
+        agents = [self.use(self.lab.agent("--host-name", name, port=port))
+                  for name, port in (("web-1", 9001), ("web-2", 9002))]
+        remotes = [agent.remote for agent in agents]
+        for agent in agents:
+            agent.wait_for(self.application)
+            self.assertEqual(agent.runtimes()[0]["host"], f"web-{agent.port - 9000}")
+        finished = self.tools.farport_run("true", "-n", "orders", remote=remotes)
+        self.assertEqual(finished.code, 125, finished.described)
+        for choice in ("orders@web-1 (", "orders@web-2 ("):
+            self.assertIn(choice, finished.stderr)
+        self.collect("-n", "orders@web-2", remote=remotes)
+        self.collect("-p", f"{self.application.pid_inside}@web-1", remote=remotes)
+
     def test_a_tool_that_lists_processes_sees_the_remote_ones(self):
         finished = self.assert_ok(self.tools.farport_run(needs.dotnet_trace(), "ps", remote=[self.agent.remote]))
         self.assertIn("orders.dll --seconds", finished.stdout)

@@ -58,7 +58,7 @@ class Gate {
 
  private:
   auth::Policy policy_ = auth::Policy::make(rules()).value();
-  Runtime runtime_{"id", 1, "orders", "/app/orders", "Linux", "x64", "10.0.0", RuntimeState::running, 0, {}};
+  Runtime runtime_{"id", 1, "orders", "/app/orders", "Linux", "x64", "10.0.0", RuntimeState::running, 0, {}, {}};
 };
 
 }  // namespace
