@@ -2,27 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "base/error.hpp"
+#include "router/owned_directory.hpp"
 
 namespace farport::cli {
 
-class PrivateDirectory {
- public:
-  /// Makes farport-run-XXXXXX (mode 0700) in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp.
-  static Result<std::unique_ptr<PrivateDirectory>> make();
-
-  explicit PrivateDirectory(std::string path) : path_(std::move(path)) {}
-  PrivateDirectory(const PrivateDirectory&) = delete;
-  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
-  /// Removes it with all that is in it. Links in it are removed, not followed.
-  ~PrivateDirectory();
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+/// Makes farport-run-XXXXXX in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first that this user may write
+/// to and whose path is short enough for sockets. Removes what runs that were killed have left there.
+[[nodiscard]] Result<std::unique_ptr<router::OwnedDirectory>> make_private_directory();
 
 }  // namespace farport::cli

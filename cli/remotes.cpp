@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/values.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -28,10 +30,16 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
       credentials = std::move(*loaded);
     }
     for (const config::Address& address : remote.addresses) {
-      agents.push_back({{address.host, address.port, remote.server_name}, credentials, remote.select});
+      agents.push_back(
+          {{address.host, address.port, remote.server_name}, credentials, remote.select, name_of(remote)});
     }
   }
   return agents;
+}
+
+std::string name_of(const config::RemoteSettings& remote) {
+  if (!remote.profile.empty() || remote.addresses.empty()) return remote.profile;
+  return config::to_string(remote.addresses.front());
 }
 
 }  // namespace farport::cli

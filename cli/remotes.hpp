@@ -1,6 +1,7 @@
 // From remotes as they are configured to agents as they are dialled.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "config/settings.hpp"
@@ -11,5 +12,8 @@ namespace farport::cli {
 /// Loads each remote's certificates. Errors name the file and what to do.
 [[nodiscard]] Result<std::vector<router::MirroredAgent>> agents_of(
     const std::vector<config::RemoteSettings>& remotes);
+
+/// What its user calls a remote: its profile, or HOST:PORT.
+[[nodiscard]] std::string name_of(const config::RemoteSettings& remote);
 
 }  // namespace farport::cli

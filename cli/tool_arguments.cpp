@@ -8,8 +8,9 @@ namespace {
 
 using Kind = ToolTarget::Kind;
 
-constexpr std::array<std::pair<std::string_view, Kind>, 5> kOptions{{
+constexpr std::array<std::pair<std::string_view, Kind>, 6> kOptions{{
     {"--diagnostic-port", Kind::diagnostic_port},
+    {"--dport", Kind::diagnostic_port},
     {"--process-id", Kind::process_id},
     {"-p", Kind::process_id},
     {"--name", Kind::name},

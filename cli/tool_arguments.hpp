@@ -21,14 +21,14 @@ struct ToolTarget {
   std::string value;
 };
 
-/// The runtimes that `arguments` name: --diagnostic-port, -p and --process-id, -n and --name, with the value
-/// as the next argument, or behind "=" or ":" as System.CommandLine takes it.
+/// The runtimes that `arguments` name: --diagnostic-port and --dport, -p and --process-id, -n and --name,
+/// with the value as the next argument, or behind "=" or ":" as System.CommandLine takes it.
 [[nodiscard]] std::vector<ToolTarget> find_targets(const std::vector<std::string>& arguments);
 
 /// A --diagnostic-port value that stands for a remote runtime: AGENT[/RUNTIME][,connect|listen].
 struct RemotePort {
   std::string agent;    ///< HOST:PORT.
-  std::string runtime;  ///< An id, a pid or a name; empty: the only one, or where the tool listens, any.
+  std::string runtime;  ///< An id, a pid or a name; empty: the only one, or where the tool listens, the next.
   bool listen = false;  ///< The tool is to listen, and the runtime to dial it.
 };
 

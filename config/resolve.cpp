@@ -272,7 +272,7 @@ Resolved<PsSettings> resolve_ps(const Flags& flags) {
 
 Resolved<CanISettings> resolve_can_i(const Flags& flags) {
   Resolver resolver(flags, true);
-  CanISettings settings{resolver.remotes(), flags.command};
+  CanISettings settings{resolver.remotes(), flags.command, flags.all, flags.json};
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
 }
@@ -287,6 +287,7 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;
+  settings.force = flags.force;
   settings.session = resolver.session();
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
@@ -302,8 +303,7 @@ Resolved<RunSettings> resolve_run(const Flags& flags) {
   settings.tool = flags.tool;
   settings.session = resolver.session();
   settings.log = resolver.log();
-  // The log would only disturb the tool's own output.
-  if (!flags.log_level && !resolver.file().has_log_level) settings.log.level = "error";
+  settings.log_level_given = flags.log_level.has_value() || resolver.file().has_log_level;
   if (settings.tool.empty()) {
     resolver.problem("no tool to run: write it after --, as in: farport run HOST:PORT -- dotnet-trace ps");
   }

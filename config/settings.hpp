@@ -116,6 +116,8 @@ struct PsSettings {
 struct CanISettings {
   std::vector<RemoteSettings> remotes;
   std::string command;  ///< Empty: all.
+  bool all = false;     ///< Show each command, not what people want to do.
+  bool json = false;
 };
 
 /// Of `farport dump`.
@@ -124,7 +126,8 @@ struct DumpCommandSettings {
   std::string runtime;  ///< An id, a pid or a name; empty: the only one.
   std::string output;   ///< A file; empty: one is named after the runtime.
   std::string type = "heap";
-  bool stay = false;  ///< Leave the dump where the runtime has written it.
+  bool stay = false;   ///< Leave the dump where the runtime has written it.
+  bool force = false;  ///< Replace a file that is there.
   SessionSettings session;
 };
 
@@ -133,6 +136,7 @@ struct RunSettings {
   std::vector<std::string> tool;        ///< The tool and its arguments; never empty.
   SessionSettings session;
   LogSettings log;
+  bool log_level_given = false;  ///< By a flag, the environment or the file.
   /// A remote that is named in the tool's own arguments, by HOST:PORT or profile.
   std::function<Result<RemoteSettings>(const std::string&)> resolve_remote;
 };

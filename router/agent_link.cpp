@@ -98,6 +98,10 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
       // What went while the session was broken.
       remove_unlisted();
       services_.log->info("following {}: {} runtimes", address(), mirrored_.size());
+      if (!last_error_.empty()) services_.log->warn("connected with {} again", address());
+      if (mirrored_.empty() && !listed_.empty()) {
+        services_.log->warn("--select fits none of the {} runtimes of {}", listed_.size(), address());
+      }
       settle({});
       break;
   }
@@ -168,6 +172,11 @@ void AgentLink::settle(std::string error) {
 bool AgentLink::selected(const Runtime& runtime) const {
   const auto names = [&](const std::string& wanted) { return names_runtime(wanted, runtime); };
   return choice_.select.empty() || std::any_of(choice_.select.begin(), choice_.select.end(), names);
+}
+
+MirroredRuntime* AgentLink::find(const std::string& id) const {
+  const auto known = mirrored_.find(id);
+  return known == mirrored_.end() ? nullptr : known->second.get();
 }
 
 std::vector<const MirroredRuntime*> AgentLink::runtimes() const {

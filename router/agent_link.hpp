@@ -23,6 +23,7 @@ struct MirrorChoice {
   std::vector<std::string> select;  ///< Ids, pids, names, globs; empty: all.
   std::vector<NamedSocket> sockets;
   std::vector<NamedSocket> tools;  ///< Sockets of tools that listen.
+  std::string remote;              ///< What the agent's user calls it: a profile, or HOST:PORT.
 };
 
 class AgentLink {
@@ -46,6 +47,10 @@ class AgentLink {
   [[nodiscard]] bool settled() const { return settled_; }
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
   [[nodiscard]] std::vector<const MirroredRuntime*> runtimes() const;
+  /// nullptr where there is none of this id.
+  [[nodiscard]] MirroredRuntime* find(const std::string& id) const;
+  /// What the agent's user calls it.
+  [[nodiscard]] const std::string& remote() const { return choice_.remote; }
 
  private:
   void lost(const Error& why);

@@ -90,14 +90,6 @@ bool remove_stale_socket(const std::string& path) {
   return ::unlink(path.c_str()) == 0;
 }
 
-bool has_live_mirror(const std::string& directory) {
-  for (const std::string& manifest : manifests_in(directory)) {
-    const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return true;
-  }
-  return false;
-}
-
 bool is_made_by_mirror(const std::string& path, uid_t owner) {
   const std::size_t slash = path.rfind('/');
   const std::string name = path.substr(slash + 1);

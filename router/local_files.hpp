@@ -41,9 +41,6 @@ class LocalFiles {
   std::set<std::string> paths_;
 };
 
-/// Whether a mirror that still lives has claimed `directory`.
-[[nodiscard]] bool has_live_mirror(const std::string& directory);
-
 /// Whether a mirror of the user `owner` that still lives has made the socket: its manifest, in the socket's
 /// directory, lists a socket of this name. A mirror in another container, which sees the directory at another
 /// path, counts too.

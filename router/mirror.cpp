@@ -6,14 +6,29 @@ namespace farport::router {
 
 using transport::Task;
 
+namespace {
+
+constexpr std::string_view kProgramsPrefix = "farport-programs-";
+
+}  // namespace
+
 Mirror::Mirror(transport::Loop& loop, Log log, MirrorSettings settings)
     : loop_(loop), log_(std::move(log)), settings_(std::move(settings)), changed_(loop), tasks_(loop) {}
 
 Task<Result<void>> Mirror::start() {
+  if (!has_room_for_sockets(settings_.socket_directory)) {
+    co_return fail("make sockets in", settings_.socket_directory,
+                   "its path is too long: a socket's whole path has 107 bytes at most",
+                   "choose a shorter one with --socket-dir");
+  }
   auto files = LocalFiles::claim(settings_.socket_directory, log_);
   if (!files) co_return tl::unexpected(files.error());
   files_ = std::move(*files);
-  auto image = PlaceholderImage::make();
+  // Without it, placeholders have no names of their own for tools to show.
+  auto programs = OwnedDirectory::make(settings_.socket_directory, kProgramsPrefix);
+  if (programs) programs_ = std::move(*programs);
+  if (!programs) log_->info("{}", programs.error().message());
+  auto image = PlaceholderImage::make(programs_ == nullptr ? std::string() : programs_->path());
   if (!image) co_return tl::unexpected(image.error());
   image_ = std::make_unique<PlaceholderImage>(std::move(*image));
   services_ = std::make_unique<MirrorServices>(
@@ -24,7 +39,7 @@ Task<Result<void>> Mirror::start() {
     if (!addresses) co_return tl::unexpected(addresses.error());
     const std::string name =
         agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
-    const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools};
+    const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
     for (const transport::Address& address : *addresses) {
       links_.push_back(std::make_unique<AgentLink>(*services_, choice, AgentDialler::Target{address, name},
                                                    watch_of(agent.credentials)));
@@ -72,8 +87,9 @@ std::vector<MirrorRow> Mirror::rows() const {
   std::vector<MirrorRow> rows;
   for (const auto& link : links_) {
     for (const MirroredRuntime* mirrored : link->runtimes()) {
-      rows.push_back({mirrored->runtime(), link->address(), mirrored->local_pid(), mirrored->socket(),
-                      mirrored->active(), mirrored->dump(), link->connected(), link->breaks()});
+      rows.push_back({mirrored->runtime(), link->address(), link->remote(), mirrored->local_pid(),
+                      mirrored->socket(), mirrored->active(), mirrored->dump(), link->connected(),
+                      link->breaks()});
     }
   }
   return rows;
@@ -85,14 +101,22 @@ std::vector<LinkRow> Mirror::links() const {
   return rows;
 }
 
-Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view agent) const {
+Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view remote) const {
   std::vector<MirrorRow> all = rows();
-  if (!agent.empty()) std::erase_if(all, [&](const MirrorRow& row) { return row.agent != agent; });
+  if (!remote.empty()) std::erase_if(all, [&](const MirrorRow& row) { return row.remote != remote; });
   std::vector<const Runtime*> among;
   for (const MirrorRow& row : all) among.push_back(&row.runtime);
   const auto chosen = choose_runtime(wanted, among);
   if (!chosen) return tl::unexpected(chosen.error());
   return std::move(all[*chosen]);
+}
+
+Result<void> Mirror::dial(const MirrorRow& row, const std::string& tool) {
+  for (const auto& link : links_) {
+    MirroredRuntime* const mirrored = link->address() == row.agent ? link->find(row.runtime.id) : nullptr;
+    if (mirrored != nullptr) return mirrored->dial(tool);
+  }
+  return fail("offer", row.runtime.name, "it has ended");
 }
 
 }  // namespace farport::router

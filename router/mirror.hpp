@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "router/agent_link.hpp"
+#include "router/owned_directory.hpp"
 
 namespace farport::router {
 
@@ -15,6 +16,7 @@ struct MirroredAgent {
   AgentAddress address;
   auth::TlsCredentialsPtr credentials;  ///< Agents with the same ones share them.
   std::vector<std::string> select;      ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  std::string remote{};                 ///< What its user calls it: a profile, or HOST:PORT.
 };
 
 struct MirrorSettings {
@@ -29,6 +31,7 @@ struct MirrorSettings {
 struct MirrorRow {
   Runtime runtime;
   std::string agent;
+  std::string remote;  ///< What the agent's user calls it.
   pid_t local_pid = 0;
   std::string socket;
   std::size_t active = 0;            ///< Open diagnostic connections.
@@ -67,8 +70,12 @@ class Mirror {
 
   [[nodiscard]] std::vector<MirrorRow> rows() const;
   [[nodiscard]] std::vector<LinkRow> links() const;
-  /// The mirrored runtime that a person means (see choose_runtime()), of this agent or of all.
-  [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view agent = {}) const;
+  /// The mirrored runtime that a person means (see choose_runtime()), of one remote or of all.
+  [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view remote = {}) const;
+  /// Has the runtime of that row dial a tool that listens at `tool`. Errors: it is not mirrored any more.
+  Result<void> dial(const MirrorRow& row, const std::string& tool);
+  /// Connections so far that were cut off: they ended before the tool or the runtime ended them.
+  [[nodiscard]] std::uint64_t cut_off() const { return services_ == nullptr ? 0 : services_->cut_off; }
 
  private:
   CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
@@ -80,6 +87,7 @@ class Mirror {
   bool stopped_settling_ = false;
   transport::BufferPool buffers_;
   std::unique_ptr<LocalFiles> files_;
+  std::unique_ptr<OwnedDirectory> programs_;  ///< What placeholders execute.
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;
   std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>

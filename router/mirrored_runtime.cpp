@@ -5,6 +5,7 @@
 
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
+#include "ipc/event_pipe.hpp"
 #include "router/content_encoding.hpp"
 #include "router/decompressing_stream.hpp"
 #include "router/dump_receiver.hpp"
@@ -42,6 +43,12 @@ void discard_unread(transport::FdStream& tool) {
 }
 
 }  // namespace
+
+bool has_room_for_sockets(const std::string& directory, std::size_t more) {
+  // The largest pid that Linux gives, and a start time for the next thousand years.
+  constexpr std::string_view kLongest = "/dotnet-diagnostic-dsrouter-4194304-3153600000000-socket";
+  return directory.size() + more + kLongest.size() <= transport::kMaxUnixPath;
+}
 
 MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, AgentDialler& dialler)
     : services_(services),
@@ -143,6 +150,8 @@ Task<Result<void>> MirroredRuntime::join(transport::FdStream& tool, std::optiona
 }
 
 Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, FirstMessage first) {
+  if (first.command() == ipc::kStopTracing) ++stops_;
+  const std::uint64_t stops_before = stops_;
   ResumableRequest request(dialler_, "/v1/runtimes/" + runtime_.id + "/ipc",
                            accepted_encodings(dialler_.options()));
   transport::Stream& runtime = request.stream();
@@ -164,11 +173,20 @@ Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, Firs
   services_.log->debug("{} on {}: {} bytes", ipc::describe(first.command()), runtime_.name, outcome.to_tool);
   if (!outcome.broken) discard_unread(tool);
   // Only a tool that is still there misses anything.
-  if (outcome.broken && !tool.peer_gone()) {
-    services_.log->warn("{} on {} (pid {}) was broken off: {}", ipc::describe(first.command()), runtime_.name,
-                        runtime_.pid, outcome.broken->message());
+  if (outcome.broken && !tool.peer_gone()) note_cut_off(first.command(), outcome.broken->message());
+  // An agent that stops has the runtime end its sessions in good order: the tool takes that for its own
+  // doing.
+  if (outcome.runtime_ended && ipc::is_collect_tracing(first.command()) && stops_ == stops_before &&
+      request.agent_stopped()) {
+    note_cut_off(first.command(), "the agent at " + dialler_.address() + " was stopped");
   }
   co_return Result<void>{};
+}
+
+void MirroredRuntime::note_cut_off(ipc::Command command, const std::string& why) {
+  ++services_.cut_off;
+  services_.log->warn("{} on {} (pid {}) was cut off: {}; what the tool has got ends there",
+                      ipc::describe(command), runtime_.name, runtime_.pid, why);
 }
 
 namespace {
@@ -240,8 +258,9 @@ Task<void> MirroredRuntime::refuse(transport::Stream& tool, Error why, ipc::Comm
       why.code == EBADMSG ? std::uint32_t{ipc::hresult::kBadEncoding} : http_status::hresult_of(why.code);
   // The only command whose answer has room for words.
   const bool has_text = command == ipc::kGenerateCoreDump3;
-  // What the agent says stands by itself.
-  const std::string text = why.code == 0 ? why.message() : why.why;
+  // What the agent says stands by itself: its errors carry an HRESULT or a status.
+  const bool from_agent = why.code < 0 || why.code >= http_status::kBadRequest;
+  const std::string text = from_agent ? why.why : why.message();
   const ipc::Bytes answer = ipc::encode_error(hresult, has_text ? text : std::string());
   const IoStatus written = co_await tool.write(answer);
   if (written == IoStatus::ok) std::ignore = co_await tool.finish();

@@ -28,7 +28,12 @@ struct MirrorServices {
   PlaceholderImage& image;
   SessionOptions session;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
+  std::uint64_t cut_off = 0;        ///< Connections so far that ended before either of their ends ended them.
 };
+
+/// Whether sockets of runtimes can have their paths in `directory` (once `more` bytes are added to its name):
+/// Linux takes 107 bytes.
+[[nodiscard]] bool has_room_for_sockets(const std::string& directory, std::size_t more = 0);
 
 class MirroredRuntime {
  public:
@@ -56,6 +61,9 @@ class MirroredRuntime {
   /// The placeholder's: what tools know the runtime by.
   [[nodiscard]] pid_t local_pid() const { return placeholder_ == nullptr ? 0 : placeholder_->pid(); }
   [[nodiscard]] const std::string& socket() const { return paths_.front(); }
+  /// Has a tool that listens at `tool` dialled, as the runtime would dial it, for as long as this is
+  /// mirrored.
+  Result<void> dial(const std::string& tool);
   /// Takes the placeholder and the sockets away. Connections that are open go on to their own end: what the
   /// runtime said last may still be on its way.
   void retire();
@@ -68,7 +76,6 @@ class MirroredRuntime {
 
  private:
   Result<void> open_socket(std::string path);
-  Result<void> dial(const std::string& tool);
   transport::Task<void> accept(transport::Listener& listener);
   transport::Task<void> carry(std::unique_ptr<transport::FdStream> tool);
   transport::Task<Result<void>> join(transport::FdStream& tool, std::optional<FirstMessage>& first);
@@ -76,6 +83,7 @@ class MirroredRuntime {
   transport::Task<Result<void>> answer_dump(transport::FdStream& tool, FirstMessage first);
   transport::Task<void> refuse(transport::Stream& tool, Error why, ipc::Command command);
   void show_dump(const DumpProgress& progress);
+  void note_cut_off(ipc::Command command, const std::string& why);
 
   MirrorServices& services_;
   Runtime runtime_;
@@ -84,6 +92,7 @@ class MirroredRuntime {
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::optional<DumpProgress> dump_;
+  std::uint64_t stops_ = 0;           ///< StopTracing commands so far.
   std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was logged last.
   transport::TaskSet connections_;
   transport::TaskSet acceptors_;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/file_name.hpp"
 #include "base/process_stat.hpp"
 
 namespace farport::router {
@@ -28,9 +29,9 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Result<void> Placeholder::spawn(const PlaceholderImage& image, const std::string& name,
+Result<void> Placeholder::spawn(PlaceholderImage& image, const std::string& name,
                                 const std::vector<std::string>& argv, const std::string& socket_dir) {
-  const std::string path = image.path();
+  program_ = image.named(file_name_for(name));
   const std::vector<std::string> environment{"TMPDIR=" + socket_dir, "FARPORT_NAME=" + name};
   std::vector<char*> arguments = pointers_to(argv);
   std::vector<char*> variables = pointers_to(environment);
@@ -43,7 +44,7 @@ Result<void> Placeholder::spawn(const PlaceholderImage& image, const std::string
   stdio[1].data.stream = reinterpret_cast<uv_stream_t*>(output_.get());
 
   uv_process_options_t options{};
-  options.file = path.c_str();
+  options.file = program_.path().c_str();
   options.args = arguments.data();
   options.env = variables.data();
   options.cwd = "/";                    // So as to hold no file system in use.
@@ -83,7 +84,7 @@ void Placeholder::listen() {
       });
 }
 
-Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, const PlaceholderImage& image,
+Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, PlaceholderImage& image,
                                                               std::string name, std::vector<std::string> argv,
                                                               std::string socket_dir,
                                                               std::function<void()> on_exit) {

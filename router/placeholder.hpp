@@ -19,13 +19,13 @@ class Placeholder final : transport::TurnEnd {
   /// Starts a placeholder, and completes once it stands there as it is to be seen. Cancelling it ends the
   /// process again.
   ///
-  /// `name`: the process's name; the kernel keeps 15 bytes of it. `argv`: its command line, as
-  /// split_command_line() gives it. `socket_dir`: where its sockets are; tools find them there through the
-  /// placeholder's TMPDIR. `on_exit`: called once, from the loop, when the process ends by itself (somebody
-  /// killed it); it may destroy the placeholder. `loop` outlives the placeholder; `image` is only needed
-  /// until this completes.
+  /// `name`: the process's name, of which the kernel keeps 15 bytes, and its program's file name. `argv`: its
+  /// command line, as split_command_line() gives it. `socket_dir`: where its sockets are; tools find them
+  /// there through the placeholder's TMPDIR. `on_exit`: called once, from the loop, when the process ends by
+  /// itself (somebody killed it); it may destroy the placeholder. `loop` outlives the placeholder; `image` is
+  /// only needed until this completes.
   static transport::Task<Result<std::unique_ptr<Placeholder>>> start(
-      transport::Loop& loop, const PlaceholderImage& image, std::string name, std::vector<std::string> argv,
+      transport::Loop& loop, PlaceholderImage& image, std::string name, std::vector<std::string> argv,
       std::string socket_dir, std::function<void()> on_exit);
 
   Placeholder(const Placeholder&) = delete;
@@ -41,12 +41,13 @@ class Placeholder final : transport::TurnEnd {
  private:
   explicit Placeholder(transport::Loop& loop) : loop_(loop), said_(loop) {}
 
-  Result<void> spawn(const PlaceholderImage& image, const std::string& name,
-                     const std::vector<std::string>& argv, const std::string& socket_dir);
+  Result<void> spawn(PlaceholderImage& image, const std::string& name, const std::vector<std::string>& argv,
+                     const std::string& socket_dir);
   void listen();
   void turn_end() override;
 
   transport::Loop& loop_;
+  PlaceholderProgram program_;
   pid_t pid_ = 0;
   bool alive_ = false;  ///< Started and not reaped yet.
   std::uint64_t start_time_ = 0;

@@ -42,6 +42,7 @@ Task<void> ResumableRequest::keep() {
     Try outcome = Try::lost;
     if (session != nullptr) outcome = co_await ask(session);
     if (outcome == Try::carried) {
+      carried_in_ = session;
       grace_.reset();
       while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
     } else if (outcome == Try::lost && session == dialler_.session()) {

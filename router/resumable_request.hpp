@@ -25,6 +25,10 @@ class ResumableRequest {
   /// Passes when the answer's head has come, or never will (failed): stream().error() says why.
   transport::Task<transport::IoStatus> head_received();
   [[nodiscard]] const transport::MessageHead& head() const { return *head_; }
+  /// Whether its last session is not the one in use any more: its agent wants no more of it, or it is over.
+  [[nodiscard]] bool agent_stopped() const {
+    return carried_in_ != nullptr && carried_in_ != dialler_.session();
+  }
 
  private:
   /// How a try to get the answer in a session ended.
@@ -45,9 +49,10 @@ class ResumableRequest {
   transport::ResumableStream stream_;
   transport::Event head_event_;
   std::optional<transport::MessageHead> head_;
-  bool begun_ = false;                      ///< An agent may know of it.
-  std::shared_ptr<AgentSession> begun_in_;  ///< Knows which agent, by now or soon.
-  std::vector<std::string> tokens_;         ///< One of which the agent knows it by, the likeliest first.
+  bool begun_ = false;                        ///< An agent may know of it.
+  std::shared_ptr<AgentSession> begun_in_;    ///< Knows which agent, by now or soon.
+  std::shared_ptr<AgentSession> carried_in_;  ///< The last one in which it was answered.
+  std::vector<std::string> tokens_;           ///< One of which the agent knows it by, the likeliest first.
   std::optional<transport::Deadline> grace_;
   transport::Task<void> keeping_;  ///< Last: it uses the rest.
 };

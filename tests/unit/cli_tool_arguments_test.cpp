@@ -18,6 +18,11 @@ TEST_CASE("a tool's arguments that name a runtime are found in all their forms")
   CHECK(targets[2].prefix == "--process-id:");
   CHECK(targets[2].value == "7");
   CHECK(targets[3].value == "orders:9000");
+  const auto alias =
+      find_targets({"dotnet-trace", "collect", "--dport", "orders:9000", "--dport=orders:9001"});
+  REQUIRE(alias.size() == 2);
+  CHECK(alias[0].kind == Kind::diagnostic_port);
+  CHECK(alias[1].value == "orders:9001");
   // An option without its value is the tool's to complain about.
   CHECK(find_targets({"dotnet-trace", "collect", "-p"}).empty());
   CHECK(find_targets({"dotnet-trace", "collect", "-p", "--", "app"}).empty());

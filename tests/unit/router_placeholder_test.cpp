@@ -80,6 +80,38 @@ TEST_CASE_METHOD(Fixture, "a placeholder looks like the runtime that it stands f
   CHECK(::getsid(pid) == pid);
 }
 
+TEST_CASE_METHOD(Fixture,
+                 "a placeholder's program is called after the remote one, where files can be executed",
+                 "[placeholder]") {
+  char directory[] = "/tmp/farport-test-XXXXXX";
+  REQUIRE(::mkdtemp(directory) != nullptr);
+  {
+    PlaceholderImage files = PlaceholderImage::make(directory).value();
+    const auto start_named = [&](const std::string& name) {
+      Started started = loop.run(Placeholder::start(loop, files, name, argv, "/tmp", [] {}));
+      if (!started) FAIL(started.error().message());
+      return std::move(*started);
+    };
+    const auto program_of = [](const Placeholder& placeholder) {
+      return std::filesystem::read_symlink("/proc/" + std::to_string(placeholder.pid()) + "/exe");
+    };
+    const auto first = start_named("orders");
+    const auto second = start_named("orders");
+    const auto hostile = start_named("../../etc/passwd\n\x1b[2J" + std::string(300, 'x'));
+    CHECK(program_of(*first).filename() == "orders");
+    CHECK(program_of(*second).filename() == "orders");
+    CHECK(program_of(*first) != program_of(*second));
+    CHECK(program_of(*hostile).string().starts_with(directory));
+    CHECK(program_of(*hostile).filename().string().starts_with("_._.._etc_passwd__"));
+    CHECK(program_of(*hostile).filename().string().size() == 64);
+  }
+  // Only the program itself is left, which goes with the directory.
+  CHECK(std::distance(std::filesystem::directory_iterator(directory), {}) == 1);
+  std::filesystem::remove_all(directory);
+  const auto unnamed = loop.run(Placeholder::start(loop, image, "orders", argv, "/tmp", [] {}));
+  REQUIRE(unnamed.has_value());
+}
+
 TEST_CASE_METHOD(Fixture, "a placeholder's key is its start time", "[placeholder]") {
   const std::unique_ptr<Placeholder> placeholder = start();
   std::istringstream stat(proc_file(placeholder->pid(), "stat"));
