@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
+#include "cli/abilities.hpp"
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/remotes.hpp"
@@ -37,8 +40,8 @@ void add_command(std::vector<TableRow>& table, const AccessRow* first, const Acc
   }
 }
 
-std::string as_table(const std::vector<AccessRow>& rows) {
-  std::vector<TableRow> table{{"COMMAND", "RUNTIME", "ALLOWED", "BY, OR WHY NOT"}};
+std::string as_table(const std::vector<AccessRow>& rows, const std::string& heading) {
+  std::vector<TableRow> table{{heading, "RUNTIME", "ALLOWED", "BY, OR WHY NOT"}};
   const AccessRow* const end = rows.data() + rows.size();
   for (const AccessRow* first = rows.data(); first != end;) {
     const AccessRow* const last =
@@ -47,6 +50,14 @@ std::string as_table(const std::vector<AccessRow>& rows) {
     first = last;
   }
   return format_table(table, terminal_size(STDOUT_FILENO).columns);
+}
+
+/// The agent's own rows, each with the agent's address.
+void add_json(nlohmann::json& all, const router::AgentAnswer& answer) {
+  for (nlohmann::json row : nlohmann::json::parse(answer.body)) {
+    row["agent"] = answer.address;
+    all.push_back(std::move(row));
+  }
 }
 
 }  // namespace
@@ -60,6 +71,8 @@ int can_i(const config::CanISettings& settings) {
   if (!agents) return report(agents.error(), kUsage);
   const std::string path =
       "/v1/access" + (settings.command.empty() ? std::string() : "?command=" + settings.command);
+  const bool as_commands = settings.all || !settings.command.empty();
+  nlohmann::json json = nlohmann::json::array();
   transport::Loop loop;
   bool all_allowed = true;
   for (const router::MirroredAgent& agent : *agents) {
@@ -68,11 +81,18 @@ int can_i(const config::CanISettings& settings) {
     for (const router::AgentAnswer& answer : *answers) {
       const auto rows = router::access_from_json(answer.body);
       if (!rows) return report(rows.error());
-      std::fputs(as_table(*rows).c_str(), stdout);
+      if (settings.json) {
+        add_json(json, answer);
+      } else {
+        const std::string text =
+            as_commands ? as_table(*rows, "COMMAND") : as_table(abilities_of(*rows), "MAY I");
+        std::fputs(text.c_str(), stdout);
+      }
       all_allowed = all_allowed &&
                     std::all_of(rows->begin(), rows->end(), [](const AccessRow& r) { return r.allowed; });
     }
   }
+  if (settings.json) std::fputs((json.dump(2) + "\n").c_str(), stdout);
   return all_allowed || settings.command.empty() ? kSuccess : kFailure;
 }
 

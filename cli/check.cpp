@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "auth/policy.hpp"
 #include "auth/subject.hpp"
 #include "cli/command_name.hpp"
@@ -22,12 +24,27 @@ namespace {
 using auth::Finding;
 using Level = Finding::Level;
 
-/// Prints findings as they come and remembers whether one is a problem.
+/// Prints findings as they come, or all as JSON at its end, and remembers whether one is a problem.
 class Report {
  public:
+  explicit Report(bool json) {
+    if (json) json_ = nlohmann::json::array();
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+  ~Report() {
+    if (!json_.is_array()) return;
+    const std::string text = json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::fprintf(stdout, "%s\n", text.c_str());
+  }
+
   void add(Level level, const std::string& text) {
     const char* word = level == Level::ok ? "ok" : level == Level::warning ? "warning" : "problem";
-    print(stdout, "{:<8} {}\n", std::string_view(word), text);
+    if (json_.is_array()) {
+      json_.push_back({{"level", word}, {"text", text}});
+    } else {
+      print(stdout, "{:<8} {}\n", std::string_view(word), text);
+    }
     if (level == Level::problem) ++problems_;
   }
   void add(const std::vector<Finding>& findings) {
@@ -37,6 +54,7 @@ class Report {
 
  private:
   int problems_ = 0;
+  nlohmann::json json_;  ///< An array where it is asked for.
 };
 
 auth::TlsFiles files_of(const config::TlsFiles& tls) {
@@ -162,7 +180,7 @@ void check_as(Report& report, const config::ServeSettings& settings, const confi
 }  // namespace
 
 int check(const config::Flags& flags) {
-  Report report;
+  Report report(flags.json);
   if (!flags.command.empty()) {
     const Result<void> known = check_command_name(flags.command);
     if (!known) return cli::report(known.error(), kUsage);

@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/file_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/remotes.hpp"
 #include "cli/session_options.hpp"
+#include "cli/text.hpp"
 #include "router/dump_receiver.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/signals.hpp"
@@ -21,8 +23,6 @@ namespace {
 using transport::Task;
 
 constexpr int kInterrupted = 130;
-/// Of a runtime's name in that of a file, which may have 255 bytes in all.
-constexpr std::size_t kLongestName = 100;
 
 /// The runtime that is meant, and the agent that has it.
 struct Target {
@@ -67,11 +67,14 @@ std::string default_path(const router::Runtime& runtime) {
   localtime_r(&now, &parts);
   char time[sizeof "20260101_120000"];
   std::strftime(time, sizeof time, "%Y%m%d_%H%M%S", &parts);
-  std::string name = runtime.name.substr(0, kLongestName);
-  for (char& c : name) {
-    if (c == '/' || c < ' ') c = '_';
-  }
-  return fmt::format("{}_{}.dmp", name, time);
+  return fmt::format("{}_{}.dmp", file_name_for(runtime.name), time);
+}
+
+/// Whoever restarts it meanwhile, as liveness probes do, gets no dump.
+void say_that_it_stops(const router::Runtime& runtime) {
+  print(stderr,
+        "farport: {} (pid {}) stands still while it writes the dump: liveness probes may restart it\n",
+        runtime.name, runtime.pid);
 }
 
 Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runtime runtime,
@@ -79,12 +82,18 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
   const router::DumpRequest request{*ipc::dump_type_named(settings.type), 0};
   router::OnDumpProgress on_progress = [&bar](const router::DumpProgress& progress) { bar.show(progress); };
   if (settings.stay) {
+    say_that_it_stops(runtime);
     auto left = co_await router::leave_dump(dialler, runtime.id, request, std::move(on_progress));
     co_return left;
   }
   std::error_code error;
   const std::string wanted = settings.output.empty() ? default_path(runtime) : settings.output;
   const std::string path = std::filesystem::absolute(wanted, error).lexically_normal().string();
+  // Before the application is stopped for it.
+  if (!settings.force && std::filesystem::is_regular_file(path, error)) {
+    co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
+  }
+  say_that_it_stops(runtime);
   const auto size = co_await router::receive_dump(dialler, runtime.id, request, path, std::move(on_progress));
   if (!size) co_return tl::unexpected(size.error());
   co_return path;

@@ -45,11 +45,15 @@ Then, in another terminal:
 inline constexpr const char* kRunAbout =
     "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port "
     "HOST:PORT[/RUNTIME][,listen],\n"
-    "the remote's -p PID and -n NAME are replaced by what is mirrored here. Returns the tool's exit code.";
+    "the remote's -p PID and -n NAME are replaced by what is mirrored here; with ,listen the tool gets the "
+    "next\n"
+    "runtime that starts, or the one that is named. Returns the tool's exit code, and 125 where its "
+    "connection\n"
+    "was cut off.";
 inline constexpr const char* kRunExamples = R"(Examples:
   farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
   farport run -- dotnet-trace collect --diagnostic-port orders.example:9000/orders --duration 00:00:30
-  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000,listen   (from its start)
+  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000,listen   (the next that starts)
   farport run orders.example:9000 -- dotnet-counters monitor -n orders
   farport run prod-orders -- dotnet-stack report -p 1)";
 
@@ -61,18 +65,21 @@ inline constexpr const char* kPsExamples = R"(Examples:
 inline constexpr const char* kDumpAbout =
     "Has a remote runtime write a dump, brings it here and removes it there. Prints the path; the file "
     "appears\n"
-    "when it is whole. (With farport connect, dotnet-dump collect does the same.)";
+    "when it is whole. The application stands still while it writes the dump. (With farport connect,\n"
+    "dotnet-dump collect does the same.)";
 inline constexpr const char* kDumpExamples = R"(Examples:
   farport dump orders.example:9000
   farport dump orders.example:9000/orders -o orders.dmp --type full
   farport dump prod-orders/1 --stay)";
 
 inline constexpr const char* kCanIAbout =
-    "Asks an agent what our certificate may do there: each command, on which runtimes, by which grant, or "
-    "what\n"
-    "it would take. With a command the exit code is 0 where it is allowed and 1 where it isn't.";
+    "Asks an agent what our certificate may do there (trace, dump, ...): on which runtimes, by which grant,\n"
+    "or which role it needs. With a command of the protocol the exit code is 0 where it is allowed and 1 "
+    "where\n"
+    "it isn't.";
 inline constexpr const char* kCanIExamples = R"(Examples:
   farport can-i orders.example:9000
+  farport can-i prod-orders --all                      each command of the protocol
   farport can-i prod-orders GenerateCoreDump3)";
 
 inline constexpr const char* kCertsAbout =

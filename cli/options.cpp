@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/text.hpp"
+#include "cli/usage.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {
@@ -22,6 +23,16 @@ std::string version_text() {
   return "farport " + std::string(kVersion) + " (" + OpenSSL_version(OPENSSL_VERSION) + ", libuv " +
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
 }
+
+/// As CLI11's own, but for the value that a flag has where it is given none: that is for the parser only.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    const std::size_t default_value = name.find("{}");
+    return default_value == std::string::npos ? name : name.erase(default_value, 2);
+  }
+};
 
 /// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
 CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
@@ -180,6 +191,8 @@ void add_certs_issue(CLI::App* certs, const std::string& name, const std::string
 /// The commands and what CLI11 has parsed into.
 struct Parser {
   Parser() {
+    // Before there are commands, which take it over.
+    app.formatter(std::make_shared<HelpText>());
     app.footer(std::string("\n") + kExamples);
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text());
@@ -218,8 +231,9 @@ struct Parser {
             "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; },
             "HOST:PORT of an agent, or a profile of the configuration file")
         ->required();
-    can_i->add_option("COMMAND", line.flags.command,
-                      "A command, such as GenerateCoreDump3; all where none is given");
+    can_i->add_option("COMMAND", line.flags.command, "A command of the protocol, such as GenerateCoreDump3");
+    can_i->add_flag("--all", line.flags.all, "Answer for each command of the protocol");
+    can_i->add_flag("--json", line.flags.json, "Print a JSON array: a row for each command and runtime");
     add_server_name(can_i, line.flags);
     add_common(can_i, line.flags);
 
@@ -228,6 +242,7 @@ struct Parser {
     check = add_command(app, "check", "Says what is right and wrong with a configuration", kCheckAbout,
                         kCheckExamples);
     add_remotes(check, line.flags);
+    check->add_flag("--json", line.flags.json, "Print a JSON array of what was found");
     add_value(check, "--as", line.flags.as, "Say what this identity may do with the agent's configuration",
               "CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…]");
     check->add_option("--command", line.flags.command, "… and whether it may send this command")
@@ -242,7 +257,8 @@ struct Parser {
   void add_dump() {
     dump = add_command(app, "dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
                        kDumpExamples);
-    dump->add_option("TARGET", line.flags.dump_target, "AGENT or AGENT/RUNTIME: a name, pid or id")
+    dump->add_option("TARGET", line.flags.dump_target,
+                     "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it")
         ->required();
     dump->add_option("-o,--output", line.flags.output,
                      "Where the dump goes; NAME_TIME.dmp where none is given")
@@ -250,6 +266,7 @@ struct Parser {
     dump->add_option("--type", line.flags.dump_type, "mini, heap, triage or full [heap]")
         ->type_name("TYPE")
         ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
+    dump->add_flag("--force", line.flags.force, "Replace the file if it is there already");
     dump->add_flag("--stay", line.flags.stay,
                    "Leave it where the runtime has written it, and print its path there");
     add_server_name(dump, line.flags);
@@ -279,6 +296,12 @@ struct Parser {
     if (check->parsed()) return Command::check;
     if (certs->got_subcommand("init")) return Command::certs_init;
     return certs->got_subcommand("server") ? Command::certs_server : Command::certs_client;
+  }
+
+  [[nodiscard]] std::vector<std::string> command_names() const {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    return names;
   }
 
   /// The words that a misspelt one may have been meant to be.
@@ -312,6 +335,8 @@ struct Parser {
   const std::vector<std::string> known = parser.words();
   for (const std::string& word : words) {
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    // What is neither an option nor in the command's place is a value.
+    if (!word.starts_with("-") && &word != &words.front()) continue;
     const std::string meant = config::nearest(word.substr(0, word.find('=')), known);
     if (!meant.empty() && (word.starts_with("-") == meant.starts_with("-"))) {
       print(stderr, "farport: did you mean \"{}\" for \"{}\"?\n", meant, word);
@@ -325,7 +350,12 @@ struct Parser {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Parser parser;
-  std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words = with_help_option({argv + 1, argv + argc});
+  const auto misplaced = find_misplaced(words, parser.command_names());
+  if (misplaced) {
+    print(stderr, "farport: {}\nfarport: {}\n", misplaced->what, misplaced->hint);
+    throw CommandLineDone{kUsage};
+  }
   const bool is_run = !words.empty() && words.front() == "run";
   const auto separator = std::find(words.begin(), words.end(), "--");
   if (is_run && separator != words.end()) {

@@ -1,6 +1,7 @@
 // Reading TOML nodes into settings, with the place of whatever is wrong.
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -120,8 +121,12 @@ class Reader {
       problem(node.source(), result.error().message());
     }
   }
+  /// A path that begins with ~/ is in the user's home directory, as in a shell; others are relative to the
+  /// file's directory.
   [[nodiscard]] std::string absolute(const std::string& path) const {
     std::error_code error;
+    const char* const home = path.starts_with("~/") ? std::getenv("HOME") : nullptr;
+    if (home != nullptr) return (std::filesystem::path(home) / path.substr(2)).lexically_normal().string();
     const auto directory = std::filesystem::absolute(path_, error).parent_path();
     return (directory / path).lexically_normal().string();
   }

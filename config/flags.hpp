@@ -63,6 +63,8 @@ struct Flags {
   std::string output;
   std::string dump_type = "heap";
   bool stay = false;
+  bool force = false;  ///< Of `dump`: replace the file.
+  bool all = false;    ///< Of `can-i`: each command of the protocol.
 
   std::vector<std::string> tool;
 };

@@ -35,6 +35,12 @@ Result<Address> parse_address(std::string_view text) {
   const auto bad = [&](std::string_view why) {
     return fail("use the address", text, why, "write HOST:PORT, or [ADDRESS]:PORT for IPv6");
   };
+  if (const std::size_t scheme = text.find("://"); scheme != std::string_view::npos) {
+    std::string_view rest = text.substr(scheme + 3);
+    rest = rest.substr(0, rest.find('/'));
+    return fail("use the address", text, "it is a URL",
+                "write HOST:PORT alone" + (rest.empty() ? std::string() : ": " + std::string(rest)));
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return bad("the port is missing");
   std::string_view host = text.substr(0, colon);
@@ -49,7 +55,11 @@ Result<Address> parse_address(std::string_view text) {
   } else if (host.find(':') != std::string_view::npos) {
     return bad("an IPv6 address needs brackets");
   }
-  if (host.empty()) return bad("the host is missing");
+  if (host.empty()) {
+    return fail(
+        "use the address", text, "the host is missing",
+        "write a host before the colon; an agent listens on all addresses with 0.0.0.0:PORT and [::]:PORT");
+  }
   if (host.find_first_of("/ ,@[]") != std::string_view::npos) return bad("that is no host name or address");
   return Address{std::string(host), static_cast<std::uint16_t>(port)};
 }

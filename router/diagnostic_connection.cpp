@@ -111,6 +111,7 @@ Task<std::optional<FirstMessage>> admit(AgentServices& services, AuditEntry& ent
   Ruling ruling = rule_on(entry.caller, *entry.runtime, *first);
   if (!ruling.allowed) {
     services.metrics.commands_refused.add(label_of(first->command()));
+    if (first->command() == ipc::kGenerateCoreDump3) tool.allow_text();
     co_await refuse(services, entry, tool, std::move(ruling.refusal));
     co_return std::nullopt;
   }

@@ -51,6 +51,8 @@ class ToolEnd {
   [[nodiscard]] virtual bool wants_zstd(Compression) const { return false; }
   /// The runtime has answered: what is written to the stream from now on is its, as zstd if said so.
   virtual void accept(bool as_zstd) = 0;
+  /// The command is GenerateCoreDump3, whose IPC error alone has room for words.
+  virtual void allow_text() {}
   /// Tells the tool that nothing comes of it.
   virtual transport::Task<void> refuse(Refusal refusal) = 0;
 

@@ -140,8 +140,21 @@ Task<Result<void>> Dumps::Job::write() {
 
 Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
   Error why{"take a dump of", runtime_.name, answer.message(), {}, static_cast<int>(answer.hresult)};
+  if (runtime_.state == RuntimeState::suspended && request_.type != ipc::DumpType::full) {
+    why.hint = "a suspended runtime writes only full dumps: take one of type full, or let it run first";
+    return why;
+  }
   // createdump's words for it.
-  if (answer.text.find("No such file or directory") != std::string::npos) {
+  const auto says = [&](std::string_view words) { return answer.text.find(words) != std::string::npos; };
+  if (says("ptrace") || says("process_vm_readv") || says("Operation not permitted")) {
+    why.hint =
+        "the runtime's host keeps createdump from reading the process: kernel.yama.ptrace_scope must be 0 or "
+        "1, "
+        "and a container's seccomp profile must allow ptrace and process_vm_readv (or give it "
+        "CAP_SYS_PTRACE)";
+    return why;
+  }
+  if (says("No such file or directory")) {
     why.hint = "does the runtime see " + directory_->described() +
                "? set [dump] directory and runtime_directory to a place that it shares with the agent";
   }

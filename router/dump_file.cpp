@@ -30,6 +30,20 @@ bool is_zero(std::span<const std::byte> bytes) {
   return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
+/// A tool that takes a dump through a mirror need not know that it is not the one who writes.
+std::string cure_for(int error, const std::string& path) {
+  if (error == ENOENT) {
+    return fmt::format("make the directory {} first, where farport runs: it writes the dump, not the tool",
+                       directory_of(path));
+  }
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    return fmt::format(
+        "farport writes the dump, not the tool, and runs as user {}: name a directory that it may write to",
+        ::geteuid());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DumpFile>> DumpFile::create(const std::string& path) {
@@ -48,7 +62,7 @@ Result<std::unique_ptr<DumpFile>> DumpFile::create(const std::string& path) {
     part = part_name(path);
     fd = UniqueFd(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
-  if (!fd) return fail_errno("write the dump to", path, errno);
+  if (!fd) return fail_errno("write the dump to", path, errno, cure_for(errno, path));
   return std::make_unique<DumpFile>(path, std::move(part), std::move(fd));
 }
 

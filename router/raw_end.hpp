@@ -11,10 +11,12 @@ class RawEnd final : public ToolEnd {
   explicit RawEnd(transport::Stream& stream) : stream_(stream) {}
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void accept(bool) override {}
+  void allow_text() override { has_text_ = true; }
   transport::Task<void> refuse(Refusal refusal) override;
 
  private:
   transport::Stream& stream_;
+  bool has_text_ = false;
 };
 
 /// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.

@@ -1,5 +1,6 @@
 """What somebody may do, as the agent says it (can-i) and as its configuration says it (check --as)."""
 
+import json
 import os
 
 from harness import ipc, needs, wait
@@ -71,13 +72,32 @@ class CanI(Case):
         return rows
 
     def test_all_commands_are_listed_with_what_allows_them_or_why_not(self):
-        rows = self.rows(self.assert_ok(self.can_i(self.apis["alice"].pair)))
+        rows = self.rows(self.assert_ok(self.can_i(self.apis["alice"].pair, "--all")))
         self.assertEqual(len(rows), 23)
         self.assertRegex(rows["ProcessInfo"][0], r"every one +yes +observer \(grant 1\)$")
         self.assertEqual(len(rows["GenerateCoreDump3"]), 2)
         by_runtime = {line.split()[1]: line for line in rows["GenerateCoreDump3"]}
         self.assertRegex(by_runtime["billing"], rf"\(pid {self.billing.pid_inside}\) +yes +operator \(grant 2\)$")
         self.assertRegex(by_runtime["orders"], r" no +GenerateCoreDump3 takes the role operator or admin; CN=alice has")
+
+    def test_it_answers_in_the_words_of_those_who_ask(self):
+        heading, *lines = self.assert_ok(self.can_i(self.apis["alice"].pair)).stdout.splitlines()
+        self.assertRegex(heading, r"^MAY I +RUNTIME +ALLOWED +BY, OR WHY NOT$")
+        found = {}
+        for line in lines:
+            found.setdefault(line.split("  ")[0], []).append(line)
+        for word in ("trace (dotnet-trace)", "count (dotnet-counters)", "see stacks (dotnet-stack)",
+                     "see the heap (dotnet-gcdump)"):
+            self.assertRegex(found[word][0], r"every one +yes +observer \(grant 1\)$")
+        by_runtime = {line.split("  ")[1].split()[0]: line for line in found["dump (dotnet-dump, farport dump)"]}
+        self.assertRegex(by_runtime["billing"], r" yes +operator \(grant 2\)$")
+        self.assertRegex(by_runtime["orders"], r" no +GenerateCoreDump3 ")
+
+    def test_scripts_get_json(self):
+        rows = json.loads(self.assert_ok(self.can_i(self.apis["alice"].pair, "--json")).stdout)
+        self.assertEqual(len(rows), 2 * 23)
+        row, = [row for row in rows if row["command"] == "GenerateCoreDump3" and row["runtime"]["name"] == "billing"]
+        self.assertEqual((row["allowed"], row["role"], row["agent"]), (True, "operator", self.agent.remote))
 
     def test_the_exit_code_answers_for_one_command(self):
         self.assert_ok(self.can_i(self.apis["bob"].pair, "SetEnvironmentVariable"))

@@ -129,6 +129,13 @@ class CommandLine(Case):
         self.assert_ok(self.farport("check", *self.lab.agent_pair.flags(), "--allow-cn", "tools", "--listen",
                                     f"127.0.0.1:{PORT}"))
 
+    def test_check_prints_json_for_scripts(self):
+        finished = self.assert_ok(self.farport("check", "--json", *self.lab.agent_pair.flags(), "--allow-cn", "tools",
+                                               "--listen", f"127.0.0.1:{PORT}"))
+        findings = json.loads(finished.stdout)
+        self.assertEqual({finding["level"] for finding in findings} - {"ok", "warning"}, set())
+        self.assertIn("search directory", " ".join(finding["text"] for finding in findings))
+
     def test_check_says_that_a_certificate_has_expired(self):
         pair = self.lab.authority.with_dates("old", -10, -1, server=True)
         finished = self.farport("check", *pair.flags(), "--allow-cn", "tools", "--listen", f"127.0.0.1:{PORT}")
@@ -163,6 +170,49 @@ class CommandLine(Case):
         self.assertIn("farport", self.assert_ok(self.farport("--help")).stdout)
         for command in COMMANDS:
             self.assertIn(f"farport {command}", self.assert_ok(self.farport(command, "--help")).stdout)
+
+    def test_help_is_had_by_its_name_too_and_has_no_leftovers_of_the_parser(self):
+        self.assertEqual(self.assert_ok(self.farport("help")).stdout, self.farport("--help").stdout)
+        self.assertIn("farport ps orders", self.assert_ok(self.farport("help", "ps")).stdout)
+        self.assertIn("--allow-all", self.assert_ok(self.farport("serve", "--help")).stdout)
+        self.assertNotIn("{}", self.farport("serve", "--help").stdout)
+
+    def test_what_stands_in_the_wrong_place_is_said_with_the_right_one(self):
+        self.assert_wrong(self.farport("run", "orders:9000", "dotnet-trace", "collect", "-p", "1"),
+                          "farport run orders:9000 -- dotnet-trace collect -p 1")
+        self.assert_wrong(self.farport("--tls-ca", "x", "ps", "orders:9000"), "farport ps --tls-ca x orders:9000")
+
+    def test_a_value_is_not_taken_for_a_misspelt_command(self):
+        finished = self.farport("ps", "orders:9000", "--tls-crt", "x")
+        self.assert_wrong(finished, "--tls-cert")
+        self.assertNotIn('for "x"', finished.stderr)
+
+    def test_addresses_that_are_nearly_right_are_put_right(self):
+        pair = self.lab.tools_pair.flags()
+        self.assert_wrong(self.farport("ps", "https://orders.example:9000/", *pair), "write HOST:PORT alone: orders.example:9000")
+        self.assert_wrong(self.farport("serve", "--listen", ":9005", "--allow-all", *self.lab.agent_pair.flags()),
+                          ":9005", "0.0.0.0:PORT")
+
+    def test_a_path_in_the_file_may_begin_with_the_home_directory(self):
+        pair = self.lab.tools_pair
+        home = os.path.dirname(pair.cert)
+        name = os.path.basename
+        path = self.write("config.toml", f'[tls]\ncert = "~/{name(pair.cert)}"\nkey = "~/{name(pair.key)}"\n'
+                                         f'ca = "{pair.ca}"\n')
+        self.assert_ok(self.farport("ps", self.agent.remote, "--config", path, environment={"HOME": home}))
+
+    def test_a_socket_directory_that_is_too_long_is_named_with_what_to_do(self):
+        directory = os.path.join(self.lab.new_directory(self.lab.near, "long"), "x" * 60)
+        os.mkdir(directory)
+        finished = self.farport("connect", self.agent.remote, "--socket-dir", directory, *self.lab.tools_pair.flags())
+        self.assertEqual(finished.code, 1, finished.described)
+        for word in (directory, "too long", "--socket-dir"):
+            self.assertIn(word, finished.stderr)
+
+    def test_a_selection_that_fits_nothing_is_said(self):
+        mirror = self.use(self.lab.mirror(self.agent.remote, flags=["--select", "billing"]))
+        mirror.process.wait_for_output("--select fits none of the 1 runtimes")
+        mirror.stop()
 
     def test_version_is_printed(self):
         self.assertRegex(self.assert_ok(self.farport("--version")).stdout, r"^farport \d+\.\d+\.\d+")

@@ -59,11 +59,14 @@ class Dumps(Case):
         self.assertTrue(dumps.core_notes(path))
 
     def test_a_path_that_cannot_be_written_is_told_to_the_tool(self):
-        for path, why in ((f"{self.lab.near.directory}/missing/x.dmp", "No such file or directory"),
-                          (self.lab.near.directory, "is a directory")):
+        missing = f"{self.lab.near.directory}/missing"
+        for path, words in ((f"{missing}/x.dmp", ("No such file or directory", f"make the directory {missing} first")),
+                            ("/sys/x.dmp", ("farport writes the dump, not the tool",)),
+                            (self.lab.near.directory, ("is a directory",))):
             done = self.tools.driver("dump", self.local_pid, "Normal", path)
             self.assertEqual(done.code, 1, done.described)
-            self.assertIn(why, done.stdout)
+            for word in (path, *words):
+                self.assertIn(word, done.stdout)
         self.assert_nothing_left()
 
     def test_an_observer_is_refused_and_told_which_role_it_takes(self):
@@ -89,6 +92,22 @@ class Dumps(Case):
         self.assertEqual(done.stdout.strip(), path)
         self.assertLessEqual(NOTES, dumps.core_notes(path))
         self.assert_nothing_left()
+
+    def test_farport_dump_says_that_the_application_stands_still(self):
+        done = self.assert_ok(self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), "--type", "mini"))
+        self.assertIn("orders (pid", done.stderr)
+        self.assertIn("stands still while it writes the dump", done.stderr)
+
+    def test_farport_dump_replaces_a_file_only_by_force(self):
+        path = self.path("kept.dmp")
+        pathlib.Path(path).write_text("yesterday's dump")
+        done = self.farport_dump(self.agent.remote, "-o", path, "--type", "mini")
+        self.assertEqual(done.code, 1, done.described)
+        for word in (path, "there is a file already", "--force"):
+            self.assertIn(word, done.stderr)
+        self.assertEqual(pathlib.Path(path).read_text(), "yesterday's dump")
+        self.assert_ok(self.farport_dump(self.agent.remote, "-o", path, "--type", "mini", "--force"))
+        self.assertTrue(dumps.core_notes(path))
 
     def test_farport_dump_of_a_runtime_that_is_not_there(self):
         done = self.farport_dump(f"{self.agent.remote}/billing", "-o", self.path("x.dmp"))

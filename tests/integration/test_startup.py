@@ -62,6 +62,15 @@ class Startup(Case):
         self.assertEqual(tool.wait(60), 0, tool.output())
         self.assert_recorded_from_its_start(application, path)
 
+    def test_a_dump_that_a_suspended_runtime_cannot_write_is_explained(self):
+        application = self.suspended()
+        path = os.path.join(self.lab.new_directory(self.lab.near, "dumps"), "x.dmp")
+        done = self.lab.near.run(needs.farport(), "dump", self.agent.remote, "-o", path, "--type", "mini",
+                                 *self.lab.tools_pair.flags())
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("a suspended runtime writes only full dumps", done.stderr)
+        application.kill()
+
     def test_by_pid_the_tool_resumes_it_too(self):
         application = self.suspended()
         directory = self.lab.new_directory(self.lab.near, "sockets")
