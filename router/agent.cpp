@@ -87,6 +87,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       tasks_(loop),
       accepting_(loop),
       serving_(loop) {
+  metrics_.sources.emplace_back([this](MetricsText& text) { discovery_.write_metrics(text); });
   if (credentials_ == nullptr) return;
   metrics_.sources.emplace_back([this](MetricsText& text) { write_metrics(text, *credentials_); });
 }

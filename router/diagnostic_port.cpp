@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "router/process_end.hpp"
@@ -31,25 +30,7 @@ std::string user(uid_t id) {
   return "user " + std::to_string(id);
 }
 
-Result<void> check_owner(const std::string& path, uid_t owner) {
-  const uid_t own = ::geteuid();
-  if (own == 0 || own == owner) return {};
-  return fail("use the socket", path, "it belongs to " + user(owner) + " and farport runs as " + user(own),
-              "run farport as " + user(owner) + " (in a pod: the same runAsUser)");
-}
-
 }  // namespace
-
-Result<SocketFile> inspect_socket(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return fail_errno("use the socket", path, errno);
-  if (S_ISLNK(status.st_mode)) {
-    return fail("use the socket", path, "it is a symbolic link, and those are not followed",
-                "name the socket itself");
-  }
-  if (!S_ISSOCK(status.st_mode)) return fail("use the socket", path, "it is not a socket");
-  return SocketFile{status.st_dev, status.st_ino, status.st_uid};
-}
 
 Task<Result<std::unique_ptr<FdStream>>> connect_port(transport::Loop& loop, std::string path) {
   const Result<SocketFile> file = inspect_socket(path);
@@ -73,14 +54,26 @@ struct DiagnosticPort::Contact {
   UniqueFd pidfd;  ///< Of the process that listens; none where it isn't visible here.
 };
 
-DiagnosticPort::DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, std::string path,
-                               std::string name, Milliseconds retry)
+DiagnosticPort::DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, const FoundSocket& found,
+                               ProbeSlots& slots, ReportPort report, Milliseconds retry)
     : loop_(loop),
       registry_(registry),
       log_(std::move(log)),
-      path_(std::move(path)),
-      name_(std::move(name)),
+      path_(found.path),
+      name_(found.name),
+      owner_(found.file.owner),
+      slots_(slots),
+      report_(std::move(report)),
       retry_(retry) {}
+
+OpenPort DiagnosticPort::for_probing() {
+  return [this]() -> Task<Connection> {
+    ProbeSlots::Slot slot = co_await slots_.take(owner_);
+    auto connection = co_await connect_port(loop_, path_);
+    if (connection) (*connection)->keep(std::move(slot));
+    co_return connection;
+  };
+}
 
 Task<void> DiagnosticPort::follow() {
   for (std::size_t failures = 0;;) {
@@ -102,8 +95,10 @@ Task<void> DiagnosticPort::follow() {
         continue;
       }
       log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
+      listed_ = true;
       co_await until_ended(std::move(*contact));
     }
+    listed_ = false;
     log_->info("{} (pid {}) has ended", runtime.name, runtime.pid);
     reported_.clear();
     failures = kFirstTries.size();
@@ -111,15 +106,15 @@ Task<void> DiagnosticPort::follow() {
 }
 
 Task<Result<DiagnosticPort::Contact>> DiagnosticPort::make_contact() {
-  auto connection = co_await connect_port(loop_, path_);
+  const OpenPort open = for_probing();
+  auto connection = co_await open();
   if (!connection) co_return tl::unexpected(connection.error());
   const auto peer = transport::peer_credentials(**connection);
   if (!peer) co_return tl::unexpected(peer.error());
   Contact contact;
   contact.pidfd = open_pidfd(peer->pid);
   process_ = *peer;
-  const OpenPort reopen = [this] { return connect_port(loop_, path_); };
-  Result<Runtime> runtime = co_await introduce(loop_, reopen, path_, std::move(*connection));
+  Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(*connection));
   if (!runtime) co_return tl::unexpected(runtime.error());
   contact.runtime = std::move(*runtime);
   co_return contact;
@@ -130,7 +125,7 @@ Task<void> DiagnosticPort::until_ended(Contact contact) {
     co_await process_end(loop_, std::move(contact.pidfd));
     co_return;
   }
-  const OpenPort reopen = [this] { return connect_port(loop_, path_); };
+  const OpenPort reopen = for_probing();
   for (;;) {
     co_await transport::sleep(loop_, kLifeSign);
     const Result<Runtime> now = co_await probe(reopen, path_, nullptr);
@@ -147,7 +142,7 @@ void DiagnosticPort::report(const Error& error) {
   }
   if (message == reported_) return;
   reported_ = message;
-  log_->warn("{}", message);
+  report_(owner_, message);
 }
 
 }  // namespace farport::router

@@ -1,28 +1,20 @@
 // Following one listen port: from the moment its socket file is there until it has gone.
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <sys/types.h>
 
 #include "base/log.hpp"
+#include "router/probe.hpp"
 #include "router/registry.hpp"
+#include "router/socket_scan.hpp"
+#include "router/user_shares.hpp"
 #include "transport/socket.hpp"
 
 namespace farport::router {
-
-/// What makes a socket file the same file as before.
-struct SocketFile {
-  dev_t device = 0;
-  ino_t inode = 0;
-  uid_t owner = 0;
-  bool operator==(const SocketFile&) const = default;
-};
-
-/// The socket file at `path`. Links are not followed. Errors: there is none, or it is something else.
-[[nodiscard]] Result<SocketFile> inspect_socket(const std::string& path);
 
 /// Connects to a runtime's listen port, if its file belongs to our user (or we are root) and the process that
 /// listens has the file's owner: anything else in a shared directory is not a runtime of ours. The runtime
@@ -30,12 +22,16 @@ struct SocketFile {
 transport::Task<Result<std::unique_ptr<transport::FdStream>>> connect_port(transport::Loop& loop,
                                                                            std::string path);
 
+/// Takes what is wrong with a socket of a user's.
+using ReportPort = std::function<void(uid_t user, const std::string& message)>;
+
 /// A listen port, which is found as a socket file.
 class DiagnosticPort final : public RuntimePort {
  public:
-  /// `name`: what the user calls the runtime here; empty: what it calls itself.
-  DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, std::string path, std::string name,
-                 transport::Milliseconds retry);
+  /// Questions to the runtime take their turn in `slots`. A configured name stands for what the runtime calls
+  /// itself.
+  DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, const FoundSocket& found,
+                 ProbeSlots& slots, ReportPort report, transport::Milliseconds retry);
 
   /// Lists the runtime in the registry while it lives. Says once what is wrong with a socket that can't be
   /// used, and tries again every `retry`. Never ends by itself: cancel it when the file has gone.
@@ -44,11 +40,14 @@ class DiagnosticPort final : public RuntimePort {
   transport::Task<Connection> open() override { return connect_port(loop_, path_); }
   [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
   [[nodiscard]] const std::string& path() const override { return path_; }
+  /// Whether its runtime is in the registry.
+  [[nodiscard]] bool listed() const { return listed_; }
 
  private:
   struct Contact;
   transport::Task<Result<Contact>> make_contact();
   transport::Task<void> until_ended(Contact contact);
+  [[nodiscard]] OpenPort for_probing();
   void report(const Error& error);
 
   transport::Loop& loop_;
@@ -56,7 +55,11 @@ class DiagnosticPort final : public RuntimePort {
   Log log_;
   std::string path_;
   std::string name_;
+  uid_t owner_;
+  ProbeSlots& slots_;
+  ReportPort report_;
   transport::Milliseconds retry_;
+  bool listed_ = false;
   transport::PeerCredentials process_;
   std::string reported_;
 };

@@ -1,61 +1,87 @@
 #include "router/discovery.hpp"
 
-#include <cerrno>
+#include <algorithm>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/descriptors.hpp"
 #include "router/directory.hpp"
-#include "router/local_files.hpp"
+#include "router/hidden_runtimes.hpp"
+#include "router/metrics_text.hpp"
+#include "transport/offload.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
 
-constexpr std::string_view kPrefix = "dotnet-diagnostic-";
-constexpr std::string_view kSuffix = "-socket";
+using transport::Milliseconds;
+using transport::Task;
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+/// A scan costs other threads time: there are at least so many times as long as it took between two.
+constexpr int kRest = 10;
+constexpr Milliseconds kLeastRest{20};
+/// Other users can make any number of events. From this one on the directory is left alone until the next
+/// scan.
+constexpr int kMaxEvents = 1000;
+/// Sockets that are begun with, or given up, in one turn of the loop.
+constexpr std::size_t kAtOnce = 64;
+/// Of one user's sockets.
+constexpr std::size_t kWarningsPerMinute = 30;
 
 std::string file_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-}  // namespace
-
-bool is_default_port_name(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
-  if (name.size() < kPrefix.size() + kSuffix.size()) return false;
-  const std::string_view middle = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  const std::size_t dash = middle.find('-');
-  return dash != std::string_view::npos && all_digits(middle.substr(0, dash)) &&
-         all_digits(middle.substr(dash + 1));
+/// Which directory has a path now: one that was made anew is another.
+std::pair<dev_t, ino_t> directory_at(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
+                                            : std::pair<dev_t, ino_t>();
 }
+
+}  // namespace
 
 /// inotify through libuv. Only files that may be diagnostic ports count: /tmp is a busy place.
 class Discovery::DirectoryWatch {
  public:
   DirectoryWatch(Discovery& owner, const std::string& directory, std::set<std::string> names)
-      : owner_(owner), names_(std::move(names)) {
+      : owner_(owner), names_(std::move(names)), directory_(directory_at(directory)) {
     auto* handle = new uv_fs_event_t;
     uv_fs_event_init(owner.loop_.uv(), handle);
     handle->data = this;
     handle_.reset(handle);
-    started_ = uv_fs_event_start(handle, on_event, directory.c_str(), 0) == 0;
+    active_ = uv_fs_event_start(handle, on_event, directory.c_str(), 0) == 0;
   }
-  [[nodiscard]] bool started() const { return started_; }
+  /// Whether it tells of the directory that is there now.
+  [[nodiscard]] bool watches(const std::string& directory) const {
+    return active_ && directory_ == directory_at(directory);
+  }
+  /// After a scan.
+  void begin_again() { events_ = 0; }
 
  private:
   static void on_event(uv_fs_event_t* handle, const char* name, int, int status) {
     auto* self = static_cast<DirectoryWatch*>(handle->data);
-    if (status == 0 && name != nullptr && !is_default_port_name(name) && !self->names_.contains(name)) return;
+    const bool too_many = ++self->events_ > kMaxEvents;
+    if (too_many) {
+      uv_fs_event_stop(handle);
+      self->active_ = false;
+    }
+    if (!too_many && status == 0 && name != nullptr && !is_default_port_name(name) &&
+        !self->names_.contains(name))
+      return;
     self->owner_.changed_.set();
   }
 
   Discovery& owner_;
   std::set<std::string> names_;
-  bool started_ = false;
+  std::pair<dev_t, ino_t> directory_;
+  bool active_ = false;
+  int events_ = 0;
   transport::OwnedHandle<uv_fs_event_t> handle_;
 };
 
@@ -65,7 +91,7 @@ struct Discovery::Followed {
 
   SocketFile file;
   std::unique_ptr<DiagnosticPort> port;
-  transport::Task<void> task;
+  Task<void> task;
 };
 
 Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, DiscoverySettings settings)
@@ -73,18 +99,23 @@ Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, Discove
       registry_(registry),
       log_(std::move(log)),
       settings_(std::move(settings)),
+      shares_(user_shares(descriptor_limit(), ::geteuid())),
+      slots_(loop, shares_),
+      complaints_(loop, log_),
       changed_(loop) {}
 
 Discovery::~Discovery() = default;
 
-transport::Task<void> Discovery::run() {
+Task<void> Discovery::run() {
+  Task<void> telling = tell_of_hidden_runtimes(loop_, log_, settings_.rescan);
+  telling.start();
   for (;;) {
     watch_directories();
-    scan();
-    const transport::Deadline rescan(loop_, settings_.rescan, [this] {
-      hidden_.look(log_);
-      changed_.set();
-    });
+    ScanResult result = co_await scan();
+    const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRest;
+    co_await apply(std::move(result));
+    co_await transport::sleep(loop_, std::max(rest, kLeastRest));
+    const transport::Deadline rescan(loop_, settings_.rescan, [this] { changed_.set(); });
     co_await changed_.wait();
   }
 }
@@ -94,73 +125,100 @@ void Discovery::watch_directories() {
   for (const std::string& directory : settings_.search) wanted[directory];
   for (const NamedPort& port : settings_.named) wanted[directory_of(port.path)].insert(file_of(port.path));
   for (const auto& [directory, names] : wanted) {
-    if (watches_.contains(directory)) continue;
-    auto watch = std::make_unique<DirectoryWatch>(*this, directory, names);
+    auto& watch = watches_[directory];
+    if (watch != nullptr && watch->watches(directory)) {
+      watch->begin_again();
+      continue;
+    }
     // A directory that isn't there yet, or a file system that doesn't notify: the rescan sees to it.
-    if (watch->started()) watches_.emplace(directory, std::move(watch));
+    watch = std::make_unique<DirectoryWatch>(*this, directory, names);
   }
 }
 
-void Discovery::scan() {
-  // In this order: one that is named and also found keeps its name.
-  std::vector<Found> found;
-  for (const NamedPort& port : settings_.named) found.push_back({port.path, port.name});
-  for (const std::string& directory : settings_.search) {
-    if (!scan_directory(directory, found)) return;
+Task<ScanResult> Discovery::scan() {
+  struct Work {
+    SocketScan scan;
+    ScanResult result;
+  };
+  const auto work = std::make_shared<Work>();
+  work->scan = {settings_.search, settings_.named, shares_, {}};
+  for (const auto& [path, followed] : followed_) {
+    if (followed->port->listed()) work->scan.listed.insert(path);
   }
+  transport::Offload offload(loop_, [work] { work->result = scan_sockets(work->scan); });
+  co_await offload.done();
+  co_return std::move(work->result);
+}
+
+Task<void> Discovery::apply(ScanResult result) {
+  report(result);
+  // We could not look: that says nothing about what is there.
+  if (!result.complete) co_return;
   std::unordered_set<std::string> present;
-  std::erase_if(found, [&](const Found& each) { return !present.insert(each.path).second; });
-  std::erase_if(followed_, [&](const auto& entry) { return !present.contains(entry.first); });
-  for (const Found& each : found) follow(each);
-}
-
-bool Discovery::scan_directory(const std::string& directory, std::vector<Found>& found) {
-  const OpenDirectory entries(::opendir(directory.c_str()));
-  if (entries == nullptr) {
-    const int error = errno;
-    report_once(directory, fail_errno("search the directory", directory, error).value().message());
-    // We could not look: that says nothing about what is there.
-    if (error == EMFILE || error == ENFILE || error == ENOMEM) return false;
-    watches_.erase(directory);
-    return true;
+  for (const FoundSocket& each : result.sockets) present.insert(each.path);
+  std::size_t done = 0;
+  for (auto place = followed_.begin(); place != followed_.end();) {
+    if (present.contains(place->first)) {
+      ++place;
+      continue;
+    }
+    place = followed_.erase(place);
+    if (++done % kAtOnce == 0) co_await transport::next_turn(loop_);
   }
-  reported_.erase(directory);
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (!is_default_port_name(name)) continue;
-    found.push_back({directory + "/" + std::string(name), {}, entry->d_ino});
-  }
-  return true;
-}
-
-void Discovery::follow(const Found& found) {
-  const auto known = followed_.find(found.path);
-  // Most are as they were: there may be a thousand.
-  if (known != followed_.end() && found.inode == known->second->file.inode) return;
-  const Result<SocketFile> file = inspect_socket(found.path);
-  if (!file) {
+  for (const FoundSocket& each : result.sockets) {
+    const auto known = followed_.find(each.path);
+    if (known != followed_.end() && known->second->file == each.file) continue;
     if (known != followed_.end()) followed_.erase(known);
-    if (file.error().code != ENOENT) report_once(found.path, file.error().message());
-    return;
+    follow(each);
+    if (++done % kAtOnce == 0) co_await transport::next_turn(loop_);
   }
-  if (known != followed_.end()) {
-    if (known->second->file == *file) return;
-    followed_.erase(known);
-  }
-  // An agent that offered a mirror's sockets again could mirror itself.
-  if (is_made_by_mirror(found.path, file->owner)) return;
-  auto port =
-      std::make_unique<DiagnosticPort>(loop_, registry_, log_, found.path, found.name, settings_.rescan);
+}
+
+void Discovery::follow(const FoundSocket& found) {
+  ReportPort tell = [this](uid_t user, const std::string& message) {
+    complaints_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
+  };
+  auto port = std::make_unique<DiagnosticPort>(loop_, registry_, log_, found, slots_, std::move(tell),
+                                               settings_.rescan);
   auto& followed = followed_[found.path];
-  followed = std::make_unique<Followed>(*file, std::move(port));
+  followed = std::make_unique<Followed>(found.file, std::move(port));
   followed->task.start();
 }
 
-void Discovery::report_once(const std::string& about, const std::string& message) {
-  std::string& last = reported_[about];
-  if (last == message) return;
-  last = message;
-  log_->warn("{}", message);
+void Discovery::report(const ScanResult& result) {
+  std::map<std::string, std::string> present;
+  const auto tell = [&](const std::string& about, uid_t user, const std::string& message) {
+    report_once(about, user, message);
+    const auto told = reported_.find(about);
+    if (told != reported_.end()) present.insert(*told);
+  };
+  left_out_ = 0;
+  for (const ScanProblem& problem : result.problems) tell(problem.about, problem.user, problem.message);
+  for (const auto& [user, count] : result.left_out) {
+    left_out_ += count;
+    const std::string name = "user " + std::to_string(user);
+    tell("sockets of " + name, user,
+         name + " has more sockets than the " + std::to_string(shares_.of(user)) +
+             " that are followed of one user: the oldest are left out; remove those that are stale, or raise "
+             "the limit of open files (LimitNOFILE=)");
+  }
+  // What isn't wrong any more is forgotten, so that this stays as small as what is.
+  reported_ = std::move(present);
+}
+
+void Discovery::report_once(const std::string& about, uid_t user, const std::string& message) {
+  const auto last = reported_.find(about);
+  if (last != reported_.end() && last->second == message) return;
+  const bool told = complaints_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
+  if (told) reported_[about] = message;
+}
+
+void Discovery::write_metrics(MetricsText& text) const {
+  text.family("farport_sockets_followed", "gauge", "Sockets that may be runtimes'.")
+      .sample(std::uint64_t{followed_.size()})
+      .family("farport_sockets_left_out", "gauge",
+              "Sockets that are not followed, since their users have more than their share.")
+      .sample(std::uint64_t{left_out_});
 }
 
 }  // namespace farport::router

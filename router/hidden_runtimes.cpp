@@ -1,28 +1,36 @@
 #include "router/hidden_runtimes.hpp"
 
+#include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <charconv>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <string_view>
 
+#include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
+#include "router/directory.hpp"
+#include "transport/detached_work.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
 
-namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using transport::Task;
 
 constexpr std::array<std::string_view, 4> kSwitches{
     "DOTNET_EnableDiagnostics=0", "DOTNET_EnableDiagnostics_IPC=0", "COMPlus_EnableDiagnostics=0",
     "COMPlus_EnableDiagnostics_IPC=0"};
 
-std::optional<std::string> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
+/// The longest variable that a program can be started with (execve(2)); services' whole environments are far
+/// smaller. A process can make its own look like gigabytes (prctl(2), PR_SET_MM).
+constexpr std::size_t kMaxEnvironment = 128 * 1024;
+/// Some thousand mappings, as large applications have them.
+constexpr std::size_t kMaxMaps = 1024 * 1024;
+/// Of another thread's time, in each look.
+constexpr std::chrono::milliseconds kBudget{500};
 
 /// The setting in a process's environment that switches its diagnostics off; empty where there is none.
 std::string_view switched_off_by(const std::string& environment) {
@@ -35,37 +43,71 @@ std::string_view switched_off_by(const std::string& environment) {
   return {};
 }
 
+/// In ascending order.
+std::vector<pid_t> processes() {
+  std::vector<pid_t> pids;
+  const OpenDirectory entries(::opendir("/proc"));
+  while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
 }  // namespace
 
-void HiddenRuntimes::look(const Log& log) {
-  std::set<std::pair<int, std::uint64_t>> still_there;
-  std::error_code error;
-  fs::directory_iterator processes("/proc", error);
-  // Where it can't be read, for want of descriptors, what is known stays known.
-  if (error) return;
-  for (const auto& entry : processes) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const pid_t pid = std::stoi(name);
-    const std::optional<ProcessStat> stat = process_stat(pid);
-    const std::optional<std::string> environment = read_file(entry.path() / "environ");
-    if (!stat || !environment) continue;
-    const std::pair<int, std::uint64_t> process{pid, stat->start_time};
-    if (settled_.contains(process)) {
-      still_there.insert(process);
-      continue;
-    }
-    const std::string_view setting = switched_off_by(*environment);
-    if (!setting.empty()) {
-      // A process that has only just started may load the runtime later: it is looked at again.
-      const std::optional<std::string> maps = read_file(entry.path() / "maps");
-      if (!maps || maps->find("/libcoreclr.so") == std::string::npos) continue;
+std::vector<HiddenRuntimes::Hidden> HiddenRuntimes::look() {
+  const Clock::time_point end = Clock::now() + kBudget;
+  std::vector<Hidden> found;
+  const std::vector<pid_t> pids = processes();
+  // Where they can't be read, for want of descriptors, what is known stays known.
+  if (pids.empty()) return found;
+  for (auto pid = std::lower_bound(pids.begin(), pids.end(), next_); pid != pids.end(); ++pid) {
+    next_ = *pid;
+    if (Clock::now() >= end) return found;
+    const std::optional<ProcessStat> stat = process_stat(*pid);
+    if (!stat) continue;
+    const Process process{*pid, stat->start_time};
+    if (settled_.contains(process) || settles(*pid, found)) still_there_.insert(process);
+  }
+  settled_ = std::exchange(still_there_, {});
+  next_ = 0;
+  return found;
+}
+
+/// Whether there is no need to look at the process again.
+bool HiddenRuntimes::settles(pid_t pid, std::vector<Hidden>& found) {
+  const std::string directory = "/proc/" + std::to_string(pid);
+  const std::optional<std::string> environment = read_limited(directory + "/environ", kMaxEnvironment);
+  if (!environment) return false;
+  const std::string_view setting = switched_off_by(*environment);
+  if (setting.empty()) return true;
+  // A process that has only just started may load the runtime later: it is looked at again.
+  const std::optional<std::string> maps = read_limited(directory + "/maps", kMaxMaps);
+  if (!maps || maps->find("/libcoreclr.so") == std::string::npos) return false;
+  found.push_back({pid, std::string(setting)});
+  return true;
+}
+
+Task<void> tell_of_hidden_runtimes(transport::Loop& loop, Log log, transport::Milliseconds every) {
+  struct Look {
+    HiddenRuntimes runtimes;
+    std::vector<HiddenRuntimes::Hidden> found;
+  };
+  const auto look = std::make_shared<Look>();
+  for (;;) {
+    co_await transport::sleep(loop, every);
+    const std::function<void()> work = [look] { look->found = look->runtimes.look(); };
+    const bool looked = co_await transport::run_detached(loop, work);
+    if (!looked) continue;
+    for (const auto& [pid, setting] : look->found) {
       log->warn("the .NET process {} can't be diagnosed: {} is set in its environment; start it without", pid,
                 setting);
     }
-    still_there.insert(process);
   }
-  settled_ = std::move(still_there);
 }
 
 }  // namespace farport::router

@@ -13,13 +13,13 @@
 #include <sys/un.h>
 
 #include "router/directory.hpp"
+#include "router/mirror_manifests.hpp"
 
 namespace farport::router {
 namespace {
 
 using transport::UniqueFd;
 
-constexpr std::string_view kManifestPrefix = ".farport-mirror-";
 constexpr std::size_t kMaxManifest = 1024 * 1024;
 
 bool is_regular_file_of(int fd, uid_t owner) {
@@ -40,15 +40,6 @@ std::string read_whole(int fd) {
   const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
-}
-
-/// Whether a manifest has a socket of this name, in whatever directory.
-bool lists(const std::string& manifest, const std::string& name) {
-  std::istringstream lines(manifest);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.substr(line.rfind('/') + 1) == name) return true;
-  }
-  return false;
 }
 
 /// Removes what the manifest of a mirror lists, if that mirror is dead: it no longer holds the lock.
@@ -88,20 +79,6 @@ bool remove_stale_socket(const std::string& path) {
   const int result = ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   if (result == 0 || errno != ECONNREFUSED) return false;
   return ::unlink(path.c_str()) == 0;
-}
-
-bool is_made_by_mirror(const std::string& path, uid_t owner) {
-  const std::size_t slash = path.rfind('/');
-  const std::string name = path.substr(slash + 1);
-  for (const std::string& manifest : manifests_in(slash == std::string::npos ? "." : path.substr(0, slash))) {
-    const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    // The lock is tried last: a mirror that has listed something holds it already, and is not disturbed.
-    if (fd && is_regular_file_of(fd.get(), owner) && lists(read_whole(fd.get()), name) &&
-        ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
-      return true;
-    }
-  }
-  return false;
 }
 
 Result<std::unique_ptr<LocalFiles>> LocalFiles::claim(std::string directory, const Log& log) {

@@ -41,10 +41,6 @@ class LocalFiles {
   std::set<std::string> paths_;
 };
 
-/// Whether a mirror of the user `owner` that still lives has made the socket: its manifest, in the socket's
-/// directory, lists a socket of this name. A mirror in another container, which sees the directory at another
-/// path, counts too.
-[[nodiscard]] bool is_made_by_mirror(const std::string& path, uid_t owner);
 
 /// Removes the socket at `path` if it is this user's and nobody listens on it any more. False if something
 /// else, or something alive, is there.

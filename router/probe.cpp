@@ -17,21 +17,35 @@ using transport::Task;
 /// The newest first: each knows more than the one before it.
 constexpr std::array kQuestions{ipc::kProcessInfo3, ipc::kProcessInfo2, ipc::kProcessInfo};
 
+/// What is kept of a runtime's own words, in bytes.
+constexpr std::size_t kMaxName = 256;
+constexpr std::size_t kMaxCommandLine = 4096;
+constexpr std::size_t kMaxWord = 128;
+
 /// The base name of a command line's first word.
 std::string command_of(const std::string& command_line) {
   const std::string first = command_line.substr(0, command_line.find(' '));
   return first.substr(first.rfind('/') + 1);
 }
 
+/// A runtime's text, which is kept for as long as it is listed, in reasonable length.
+std::string shortened(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  // Not in the middle of a character of UTF-8.
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most) + "…";
+}
+
 Runtime runtime_of(const ipc::ProcessInfo& info) {
   Runtime runtime;
   runtime.id = info.cookie.to_string();
   runtime.pid = info.pid;
-  runtime.name = info.entry_assembly.empty() ? command_of(info.command_line) : info.entry_assembly;
-  runtime.command_line = info.command_line;
-  runtime.os = info.os;
-  runtime.architecture = info.architecture;
-  runtime.version = info.clr_version;
+  runtime.name =
+      shortened(info.entry_assembly.empty() ? command_of(info.command_line) : info.entry_assembly, kMaxName);
+  runtime.command_line = shortened(info.command_line, kMaxCommandLine);
+  runtime.os = shortened(info.os, kMaxWord);
+  runtime.architecture = shortened(info.architecture, kMaxWord);
+  runtime.version = shortened(info.clr_version, kMaxWord);
   runtime.since = utc_now();
   return runtime;
 }

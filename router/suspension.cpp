@@ -19,8 +19,10 @@ using transport::Task;
 /// How long a runtime may be starting up: a command line without arguments is believed after that.
 constexpr int kStartUpProbes = 5;
 constexpr Milliseconds kStartUpPause{200};
-/// A process's arguments and environment together are a few megabytes at most (execve(2)).
-constexpr std::uint32_t kMaxEnvironment = 16 * 1024 * 1024;
+/// An environment in UTF-16: some hundred thousand characters. Those of services are a few thousand.
+constexpr std::uint32_t kMaxEnvironment = 1024 * 1024;
+/// Room is made for what has come, not for what is announced.
+constexpr std::size_t kPart = 16 * 1024;
 
 /// The value of a setting of the runtime, which looks for DOTNET_ first.
 std::optional<std::string_view> setting(const std::vector<std::string>& environment, std::string_view name) {
@@ -78,10 +80,15 @@ Task<Result<std::vector<std::string>>> read_environment(FdStream& connection, st
   const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
     connection.abort(Error{"read the environment at", connection.name(), "it doesn't come", {}, 0});
   });
-  std::vector<std::byte> bytes(size);
-  const transport::Io io = co_await connection.read_exactly(bytes);
-  if (io.status == transport::IoStatus::failed) co_return tl::unexpected(connection.error());
-  bytes.resize(io.bytes);
+  std::vector<std::byte> bytes;
+  for (bool more = true; more && bytes.size() < size;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(std::min<std::size_t>(size, before + kPart));
+    const transport::Io io = co_await connection.read_exactly(std::span(bytes).subspan(before));
+    if (io.status == transport::IoStatus::failed) co_return tl::unexpected(connection.error());
+    bytes.resize(before + io.bytes);
+    more = io.status == transport::IoStatus::ok;
+  }
   co_return ipc::decode_environment(bytes);
 }
 

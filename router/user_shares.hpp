@@ -1,0 +1,47 @@
+// What the processes of one local user may take of an agent that serves several: other users' runtimes go on
+// being found and answered whatever one of them does.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <sys/types.h>
+
+#include "transport/loop.hpp"
+
+namespace farport::router {
+
+/// How many sockets are followed: for each takes a descriptor while its runtime lives.
+struct UserShares {
+  uid_t self = 0;         ///< The agent's own user.
+  std::size_t other = 0;  ///< For each user but root and our own, who can do worse to us.
+  std::size_t total = 0;  ///< For all of them together.
+
+  [[nodiscard]] std::size_t of(uid_t user) const { return is_trusted(user) ? total : other; }
+  /// How many of a user's runtimes are asked something at once. What answers takes a moment; what doesn't,
+  /// holds up that user's others alone.
+  [[nodiscard]] std::size_t questions(uid_t user) const { return is_trusted(user) ? 32 : 8; }
+  [[nodiscard]] bool is_trusted(uid_t user) const { return user == 0 || user == self; }
+};
+
+/// Derived from the limit of open descriptors: half of them are for runtimes, and an eighth for each user's.
+[[nodiscard]] UserShares user_shares(std::size_t descriptors, uid_t self);
+
+/// Questions to runtimes: a few of each user's at once, the others wait for their turn.
+class ProbeSlots {
+ public:
+  ProbeSlots(transport::Loop& loop, UserShares shares);
+  ProbeSlots(const ProbeSlots&) = delete;
+  ProbeSlots& operator=(const ProbeSlots&) = delete;
+  ~ProbeSlots();
+
+  /// A slot, which is free again once nothing holds it any more. It may outlive this.
+  using Slot = std::shared_ptr<void>;
+  transport::Task<Slot> take(uid_t user);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace farport::router

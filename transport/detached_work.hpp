@@ -1,0 +1,15 @@
+// Work that may never end, such as reading what another process can hold up: a thread of its own.
+#pragma once
+
+#include <functional>
+
+#include "transport/loop.hpp"
+
+namespace farport::transport {
+
+/// Runs `work` on a new thread, and passes when it has ended. Neither cancelling this nor the end of the
+/// program waits for the thread, so whatever `work` uses must belong to it, by a shared_ptr for example. It
+/// must not throw. False: there are no descriptors or no threads for it, and it has not begun.
+Task<bool> run_detached(Loop& loop, std::function<void()> work);
+
+}  // namespace farport::transport
