@@ -127,6 +127,7 @@ Task<void> Agent::run() {
   co_await drain();
   serving_.clear();
   resumption_.clear();
+  co_await dumps_.settled();
   tasks_.clear();
 }
 

@@ -1,8 +1,9 @@
 #include "router/dump.hpp"
 
+#include <array>
 #include <cerrno>
-#include <set>
-#include <thread>
+#include <functional>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "ipc/error.hpp"
 #include "router/dump_writer.hpp"
 #include "router/gate.hpp"
+#include "transport/detached_work.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -22,6 +24,13 @@ constexpr transport::Milliseconds kLook{200};
 /// How often, and how many times, a runtime is looked at whose writer has been killed.
 constexpr transport::Milliseconds kLookAtEnd{10};
 constexpr int kLooksAtEnd = 10;
+/// How many looks a runtime has for its answer once its writer has been killed.
+constexpr int kLooksForAnswer = 25;
+/// A process can make what is read of it take for ever.
+constexpr transport::Milliseconds kLookLimit{2000};
+constexpr long kMaxLooks = 4;
+/// Looking for what dead agents have left rests so many times as long as it took.
+constexpr int kRest = 10;
 
 /// The newest first: each knows more than the one before it.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
@@ -61,45 +70,100 @@ Task<void> Dumps::keep_clean() {
   for (;;) {
     const std::optional<RuntimeEvent> event = co_await watch->next();
     if (!event) co_return;
-    if (event->kind == RuntimeEvent::Kind::added) clean(event->runtime);
+    if (event->kind != RuntimeEvent::Kind::added) continue;
+    const auto start = std::chrono::steady_clock::now();
+    co_await clean(event->runtime);
+    // There may be a thousand runtimes, and in their directories whatever others put there.
+    const auto took =
+        std::chrono::duration_cast<transport::Milliseconds>(std::chrono::steady_clock::now() - start);
+    co_await transport::sleep(loop_, took * kRest);
   }
 }
 
-void Dumps::clean(const Runtime& runtime) {
+Task<void> Dumps::clean(Runtime runtime) {
   const RuntimePort* port = registry_.port(runtime.id);
-  if (port == nullptr) return;
-  const auto shared = find_shared_directory(settings_, port->process(), port->path());
-  if (shared) remove_abandoned_dumps(*shared, port->process().uid, log_);
+  if (port == nullptr) co_return;
+  const uid_t user = port->process().uid;
+  auto shared = co_await find_shared(port->process(), port->path());
+  if (!shared) co_return;
+  struct Work {
+    SharedDirectory shared;
+    std::vector<std::string> removed;
+  };
+  const auto work = std::make_shared<Work>(Work{std::move(*shared), {}});
+  const std::function<void()> remove = [work, user] {
+    work->removed = remove_abandoned_dumps(work->shared, user);
+  };
+  const bool done = co_await transport::run_detached(loop_, remove, kLookLimit);
+  if (!done) co_return;
+  for (const std::string& path : work->removed) {
+    log_->info("removed a dump that an agent had left behind: {}", path);
+  }
+}
+
+Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials process, std::string socket) {
+  std::erase_if(looks_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  auto& looks = looks_[process.uid];
+  if (looks == nullptr) looks = std::make_shared<char>();
+  const std::string on = "process " + std::to_string(process.pid);
+  if (looks.use_count() > kMaxLooks) {
+    co_return fail("look at", on, "others of its user do not let themselves be looked at");
+  }
+  const auto found = std::make_shared<Result<SharedDirectory>>();
+  std::function<void()> look = [found, settings = settings_, process, socket, held = looks] {
+    *found = find_shared_directory(settings, process, socket);
+  };
+  const bool looked = co_await transport::run_detached(loop_, std::move(look), kLookLimit);
+  if (!looked) co_return fail("look at", on, "it takes too long, or there are no threads or files for it");
+  co_return std::move(*found);
+}
+
+Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
+  if (process <= 0) co_return false;
+  const auto stopped = std::make_shared<bool>(false);
+  const std::function<void()> stop = [stopped, process, path] { *stopped = stop_dump_writer(process, path); };
+  const bool done = co_await transport::run_detached(loop_, stop, kLookLimit);
+  co_return done&&* stopped;
+}
+
+/// Nobody looks after the runtime any more.
+Task<void> Dumps::end(pid_t process, std::string path) {
+  std::ignore = co_await stop_writer(process, std::move(path));
+  for (int look = 0; look < kLooksAtEnd; ++look) {
+    co_await transport::sleep(loop_, kLookAtEnd);
+    wake_stopped(process);
+  }
 }
 
 Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
-    : dumps_(dumps), runtime_(std::move(runtime)), request_(request) {
+    : dumps_(dumps), runtime_(std::move(runtime)), request_(request), look_(dumps.loop_) {
   dumps_.jobs_.emplace(runtime_.id, this);
 }
 
 Dumps::Job::~Job() {
   dumps_.jobs_.erase(runtime_.id);
   // Only while it is being written; what has been taken or kept has no directory any more.
-  if (directory_ == nullptr || !stop_dump_writer(process_, directory_->path_for_runtime())) return;
-  // Nobody looks after the runtime later on.
-  for (int look = 0; look < kLooksAtEnd; ++look) {
-    std::this_thread::sleep_for(kLookAtEnd);
-    wake_stopped(process_);
-  }
+  if (directory_ == nullptr || (asked_ == nullptr && !writer_killed_)) return;
+  std::string path = directory_->path_for_runtime();
+  directory_.reset();
+  dumps_.endings_.spawn(dumps_.end(process_, std::move(path)));
 }
 
-Result<void> Dumps::Job::prepare(const RuntimePort& port) {
-  const transport::PeerCredentials process = port.process();
-  auto shared = find_shared_directory(dumps_.settings_, process, port.path());
-  if (!shared) return tl::unexpected(shared.error());
+Task<Result<void>> Dumps::Job::prepare() {
+  const RuntimePort* port = dumps_.registry_.port(runtime_.id);
+  if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
+  const transport::PeerCredentials process = port->process();
+  auto shared = co_await dumps_.find_shared(process, port->path());
+  if (!shared) co_return tl::unexpected(shared.error());
+  if (stopped_) co_return tl::unexpected(*stopped_);
   const std::string warning = warn_of_strangers(*shared);
   if (!warning.empty()) dumps_.log_->warn("{}", warning);
   auto directory = DumpDirectory::make(std::move(*shared), process.uid);
-  if (!directory) return tl::unexpected(directory.error());
+  if (!directory) co_return tl::unexpected(directory.error());
   directory_ = std::move(*directory);
   process_ = process.pid;
   progress_.estimate = estimate_dump(process_, request_.type);
-  return check_space(progress_.estimate.value_or(0));
+  co_return check_space(progress_.estimate.value_or(0));
 }
 
 Result<void> Dumps::Job::check_space(std::uint64_t more) const {
@@ -121,14 +185,12 @@ Result<void> Dumps::Job::check_space(std::uint64_t more) const {
 }
 
 Task<Result<void>> Dumps::Job::write() {
-  const RuntimePort* port = dumps_.registry_.port(runtime_.id);
-  if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
-  const Result<void> prepared = prepare(*port);
+  const Result<void> prepared = co_await prepare();
   if (!prepared) co_return prepared;
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();
-  if (writer_killed_) co_await let_go();
+  if (stopped_) co_await let_go();
   if (stopped_) co_return tl::unexpected(*stopped_);
   if (!answer) co_return tl::unexpected(answer.error());
   progress_.written = directory_->written();
@@ -198,12 +260,15 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
 
 Task<void> Dumps::Job::watch() {
   for (;;) {
-    co_await transport::sleep(dumps_.loop_, kLook);
+    {
+      const transport::Deadline next(dumps_.loop_, kLook, [this] { look_.set(); });
+      co_await look_.wait();
+    }
     progress_.written = directory_->written();
     const Result<void> enough = check_space(0);
     if (!enough) stop(enough.error());
     // The writer may not have been there yet the first time.
-    if (stopped_) end_writing();
+    if (stopped_) co_await end_writing();
     if (writer_killed_) wake_stopped(process_);
   }
 }
@@ -217,18 +282,30 @@ Task<void> Dumps::Job::let_go() {
 }
 
 void Dumps::Job::stop(Error why) {
-  if (!stopped_) stopped_ = std::move(why);
-  if (directory_ != nullptr) end_writing();
+  if (stopped_) return;
+  stopped_ = std::move(why);
+  look_.set();
 }
 
-void Dumps::Job::end_writing() {
-  if (stop_dump_writer(process_, directory_->path_for_runtime())) {
-    writer_killed_ = true;
-    return;
+Task<void> Dumps::Job::end_writing() {
+  ++looks_at_end_;
+  const bool killed = co_await dumps_.stop_writer(process_, directory_->path_for_runtime());
+  writer_killed_ = writer_killed_ || killed;
+  if (writer_killed_ && looks_at_end_ < kLooksForAnswer) co_return;
+  leave_writer();
+}
+
+/// Lets go of a writer that can't be stopped: the runtime itself, or a process that isn't visible here. One
+/// that has not begun, as where the runtime is frozen, finds no directory and fails by itself.
+void Dumps::Job::leave_writer() {
+  if (asked_ == nullptr) return;
+  if (directory_->written() > 0) {
+    dumps_.log_->warn(
+        "{} (pid {}) goes on writing a dump that was stopped: its writer can't be ended from here",
+        runtime_.name, runtime_.pid);
+    directory_->cut();
   }
-  // A runtime that has not begun may never do so, as one that is frozen: when it comes to the command, the
-  // directory is gone, and it fails by itself.
-  if (directory_->written() == 0 && asked_ != nullptr) asked_->abort(*stopped_);
+  asked_->abort(*stopped_);
 }
 
 Result<OpenDump> Dumps::Job::take() {

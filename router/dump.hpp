@@ -7,11 +7,14 @@
 #include <optional>
 #include <string>
 
+#include "base/log.hpp"
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
 #include "ipc/message.hpp"
 #include "router/dump_directory.hpp"
 #include "router/registry.hpp"
+#include "transport/event.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::router {
 
@@ -37,7 +40,11 @@ struct DumpProgress {
 class Dumps {
  public:
   Dumps(transport::Loop& loop, Log log, Registry& registry, DumpSettings settings)
-      : loop_(loop), log_(std::move(log)), registry_(registry), settings_(std::move(settings)) {}
+      : loop_(loop),
+        log_(std::move(log)),
+        registry_(registry),
+        settings_(std::move(settings)),
+        endings_(loop) {}
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;
 
@@ -52,15 +59,24 @@ class Dumps {
   /// Removes what dead agents left behind in the directories that runtimes share with this one, as runtimes
   /// are listed. Never ends by itself.
   transport::Task<void> keep_clean();
+  /// Passes when the runtimes go on whose dumps were broken off.
+  transport::Task<void> settled() { return endings_.idle(); }
 
  private:
-  void clean(const Runtime& runtime);
+  transport::Task<void> clean(Runtime runtime);
+  transport::Task<Result<SharedDirectory>> find_shared(transport::PeerCredentials process,
+                                                       std::string socket);
+  transport::Task<bool> stop_writer(pid_t process, std::string path);
+  transport::Task<void> end(pid_t process, std::string path);
 
   transport::Loop& loop_;
   Log log_;
   Registry& registry_;
   DumpSettings settings_;
   std::map<std::string, Job*, std::less<>> jobs_;  ///< By the runtime's id.
+  /// Held by each look at a process of that user's: its use count tells how many of them have not ended yet.
+  std::map<uid_t, std::shared_ptr<void>> looks_;
+  transport::TaskSet endings_;
 };
 
 class Dumps::Job {
@@ -73,8 +89,8 @@ class Dumps::Job {
   /// Has the runtime write the dump and waits for it. Errors: what the runtime says (`code` is its HRESULT,
   /// negative), too little space, a limit, or cancelled by stop(). Nothing of the dump is left then.
   transport::Task<Result<void>> write();
-  /// Ends write() as soon as it can be: at once where the writing process may be stopped or nothing has been
-  /// written yet, else when it has written all.
+  /// Ends write() as soon as it can be: when the runtime has answered that its writer was stopped; where that
+  /// can't be done, at once, and it may go on writing what nobody will read.
   void stop(Error why);
 
   /// After write(): what to read, without a name in any file system any more.
@@ -86,13 +102,14 @@ class Dumps::Job {
 
  private:
   using Answer = Result<ipc::Message>;
-  [[nodiscard]] Result<void> prepare(const RuntimePort& port);
+  transport::Task<Result<void>> prepare();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
   transport::Task<Answer> ask();
   transport::Task<Answer> ask_with(ipc::Command command);
   transport::Task<void> watch();
-  void end_writing();
+  transport::Task<void> end_writing();
+  void leave_writer();
   transport::Task<void> let_go();
 
   Dumps& dumps_;
@@ -104,6 +121,8 @@ class Dumps::Job {
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited.
   std::optional<Error> stopped_;
   bool writer_killed_ = false;
+  int looks_at_end_ = 0;  ///< Since the dump was stopped.
+  transport::Event look_;
 };
 
 }  // namespace farport::router

@@ -4,10 +4,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <vector>
+#include <string_view>
+#include <tuple>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/limited_read.hpp"
 #include "router/directory.hpp"
 #include "router/random_token.hpp"
 
@@ -30,9 +30,15 @@ constexpr std::string_view kPrefix = ".farport-dump-";
 constexpr const char* kDump = "dump";
 /// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.
 constexpr std::size_t kLongestName = 100;
+/// Of a dump: a runtime writes one, and another for its log.
+constexpr std::size_t kMaxFiles = 64;
+constexpr std::size_t kMaxAbandoned = 1024;
+/// The longest variable that a program can be started with is half of it (execve(2)).
+constexpr std::size_t kMaxEnvironment = 256 * 1024;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-std::vector<std::string> entries_of(int directory) {
+/// Those whose names begin so. Others may have made any number of them.
+std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
   std::vector<std::string> names;
   // Opened anew, since fdopendir() keeps what it is given.
   const int copy = ::openat(directory, ".", kOpenDirectory);
@@ -40,7 +46,7 @@ std::vector<std::string> entries_of(int directory) {
   if (entries == nullptr) return names;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+    if (name.starts_with(prefix) && names.size() < most) names.emplace_back(name);
   }
   return names;
 }
@@ -48,50 +54,71 @@ std::vector<std::string> entries_of(int directory) {
 /// Removes a private directory with what runtimes write in it. Anything else in it, and so the directory,
 /// stays: it was never ours.
 void remove_private(int parent, int directory, const std::string& name) {
-  for (const std::string& entry : entries_of(directory)) {
-    if (!entry.starts_with(kDump)) continue;
+  for (const std::string& entry : entries_of(directory, kDump, kMaxFiles)) {
     if (::unlinkat(directory, entry.c_str(), 0) != 0) ::unlinkat(directory, entry.c_str(), AT_REMOVEDIR);
   }
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 
-std::string mount_namespace(const std::string& process) {
+/// Which namespace of a kind a process is in; empty where that can't be seen. `process` is /proc/PID.
+std::string namespace_of(int process, const char* kind) {
   std::array<char, 64> text{};
-  const ssize_t size = ::readlink(("/proc/" + process + "/ns/mnt").c_str(), text.data(), text.size());
+  const ssize_t size = ::readlinkat(process, kind, text.data(), text.size());
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-/// TMPDIR of a process, else /tmp.
-std::string temporary_directory_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  const std::string environment = '\0' + std::string(std::istreambuf_iterator<char>(file), {}) + '\0';
-  const std::string wanted = std::string(1, '\0') + "TMPDIR=";
+/// TMPDIR of a process, else /tmp; without the slash that it begins with.
+std::string temporary_directory_of(int process) {
+  const UniqueFd file(::openat(process, "environ", O_RDONLY | O_CLOEXEC));
+  const std::string environment =
+      '\0' + (file ? read_limited(file.get(), kMaxEnvironment).value_or("") : "") + '\0';
+  const std::string wanted = std::string(1, '\0') + "TMPDIR=/";
   const std::size_t at = environment.find(wanted);
-  if (at == std::string::npos) return "/tmp";
-  const std::size_t start = at + wanted.size();
-  const std::string value = environment.substr(start, environment.find('\0', start) - start);
-  return value.starts_with('/') ? value : "/tmp";
+  if (at == std::string::npos) return "tmp";
+  const std::size_t start = environment.find_first_not_of('/', at + wanted.size());
+  const std::string path = environment.substr(start, environment.find('\0', start) - start);
+  return path.empty() ? "." : path;
 }
 
-/// Opens a directory of another root. Links in it lead to where they lead there, and never out of it.
-UniqueFd open_in_root(int root, const std::string& path) {
+/// Opens a directory of another root, and never one outside of it. Not through links either: those of that
+/// root are made by others.
+UniqueFd open_beneath(int root, const std::string& path) {
   open_how how{};
   how.flags = kOpenDirectory;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
 }
 
-std::optional<SharedDirectory> directory_in_root_of(pid_t pid) {
-  const std::string process = std::to_string(pid);
-  const std::string theirs = pid > 0 ? mount_namespace(process) : std::string();
-  if (theirs.empty() || theirs == mount_namespace("self")) return std::nullopt;
-  const UniqueFd root(::open(("/proc/" + process + "/root").c_str(), kOpenDirectory));
-  if (!root) return std::nullopt;
+/// Whether a process of that user and group may make something in the directory by itself.
+bool may_write(int directory, const transport::PeerCredentials& process) {
+  struct stat status {};
+  if (::fstat(directory, &status) != 0) return false;
+  if (process.uid == 0) return true;
+  if (status.st_uid == process.uid) return (status.st_mode & S_IWUSR) != 0;
+  if (status.st_gid == process.gid) return (status.st_mode & S_IWGRP) != 0;
+  return (status.st_mode & S_IWOTH) != 0;
+}
+
+std::optional<SharedDirectory> directory_in_root_of(const transport::PeerCredentials& process) {
+  if (process.pid <= 0) return std::nullopt;
+  const std::string path = "/proc/" + std::to_string(process.pid);
+  // What is reached through this is of this process, and of no later one with its pid.
+  const UniqueFd theirs(::open(path.c_str(), kOpenDirectory));
+  const UniqueFd own(::open("/proc/self", kOpenDirectory));
+  if (!theirs || !own) return std::nullopt;
+  const std::string mounts = namespace_of(theirs.get(), "ns/mnt");
+  if (mounts.empty() || mounts == namespace_of(own.get(), "ns/mnt")) return std::nullopt;
+  const UniqueFd root(::openat(theirs.get(), "root", kOpenDirectory));
+  // Looked at after the root was opened: a process can't come back from another user namespace. In one, any
+  // user may mount any directory that root alone may write to where this looks for a temporary one.
+  const std::string users = namespace_of(theirs.get(), "ns/user");
+  if (!root || users.empty() || users != namespace_of(own.get(), "ns/user")) return std::nullopt;
+  const std::string temporary = temporary_directory_of(theirs.get());
   SharedDirectory shared;
-  shared.there = temporary_directory_of(pid);
-  shared.here = "/proc/" + process + "/root" + shared.there;
-  shared.fd = open_in_root(root.get(), shared.there);
-  if (!shared.fd) return std::nullopt;
+  shared.there = "/" + temporary;
+  shared.here = path + "/root" + shared.there;
+  shared.fd = open_beneath(root.get(), temporary);
+  if (!shared.fd || !may_write(shared.fd.get(), process)) return std::nullopt;
   return shared;
 }
 
@@ -110,7 +137,7 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
                                               const std::string& socket) {
   SharedDirectory shared;
   if (settings.directory.empty()) {
-    if (auto other = directory_in_root_of(process.pid)) return std::move(*other);
+    if (auto other = directory_in_root_of(process)) return std::move(*other);
     shared.here = shared.there = directory_of(socket);
   } else {
     shared.here = settings.directory;
@@ -160,6 +187,14 @@ std::uint64_t DumpDirectory::written() const {
   struct stat status {};
   if (::fstatat(fd_.get(), kDump, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) return 0;
   return static_cast<std::uint64_t>(status.st_size);
+}
+
+void DumpDirectory::cut() {
+  const UniqueFd file(::openat(fd_.get(), kDump, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  const bool theirs = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                      status.st_uid == owner_ && status.st_nlink == 1;
+  if (theirs) std::ignore = ::ftruncate(file.get(), 0);
 }
 
 std::uint64_t DumpDirectory::free_bytes() const {
@@ -221,17 +256,18 @@ std::string warn_of_strangers(const SharedDirectory& shared) {
          "directory to one of the runtime's user";
 }
 
-void remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner, const Log& log) {
-  for (const std::string& name : entries_of(shared.fd.get())) {
-    if (!name.starts_with(kPrefix)) continue;
+std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner) {
+  std::vector<std::string> removed;
+  for (const std::string& name : entries_of(shared.fd.get(), kPrefix, kMaxAbandoned)) {
     const UniqueFd fd = open_private(shared.fd.get(), name);
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || (status.st_mode & 07777) != S_IRWXU) continue;
     if (status.st_uid != ::geteuid() && status.st_uid != owner) continue;
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
     remove_private(shared.fd.get(), fd.get(), name);
-    log->info("removed a dump that an agent had left behind: {}/{}", shared.here, name);
+    removed.push_back(shared.here + "/" + name);
   }
+  return removed;
 }
 
 }  // namespace farport::router

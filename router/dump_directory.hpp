@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "transport/socket.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -29,7 +29,9 @@ struct SharedDirectory {
 };
 
 /// Finds the shared directory for a runtime: the configured one; where the runtime is in another mount
-/// namespace and its /proc/PID/root may be used, its temporary directory; else the directory of `socket`.
+/// namespace and its /proc/PID/root may be used, its temporary directory, if its user may write there and
+/// nothing leads out of it; else the directory of `socket`. A process in another user namespace decides
+/// itself what is mounted where: nothing is done in its root. Blocks, for as long as the process likes.
 [[nodiscard]] Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
                                                             const transport::PeerCredentials& process,
                                                             const std::string& socket);
@@ -57,6 +59,8 @@ class DumpDirectory {
   [[nodiscard]] std::string described() const { return shared_.here + " at " + shared_.there; }
   /// How much has been written so far, in bytes; 0 before there is a file.
   [[nodiscard]] std::uint64_t written() const;
+  /// Gives back what has been written so far, where somebody goes on writing who can't be stopped.
+  void cut();
   /// What is free in the file system for somebody without privileges, in bytes.
   [[nodiscard]] std::uint64_t free_bytes() const;
   /// Opens the dump and takes its name away. Errors: the file is not there, or is not what the runtime's user
@@ -80,8 +84,8 @@ class DumpDirectory {
 };
 
 /// Removes what agents that have died left in the directory: private directories of this user's or of
-/// `owner`, a runtime's, that nobody holds locked.
-void remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner, const Log& log);
+/// `owner`, a runtime's, that nobody holds locked. Returns their paths. Blocks.
+[[nodiscard]] std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner);
 
 /// Says what others could do to dumps in the directory, where they may write to it and it has no sticky bit:
 /// they could put another directory in a private one's place. Sets the bit where that is ours to do. Empty

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <tuple>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -127,6 +128,10 @@ Result<void> DumpFile::commit() {
   }
   if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno("write the dump to", path_, errno);
   part_.clear();
+  // So that the name is there after a power failure, too. The dump itself is whole: file systems that can't
+  // do this are no reason to fail.
+  const UniqueFd directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) std::ignore = ::fsync(directory.get());
   return {};
 }
 

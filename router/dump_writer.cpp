@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
 #include "router/process_end.hpp"
 
@@ -22,6 +23,9 @@ constexpr std::uint64_t kMiniSize = 16 * kMiB;
 constexpr std::uint64_t kHeapExtra = 32 * kMiB;
 constexpr std::uint64_t kFullExtra = 96 * kMiB;
 
+/// A path and a few flags.
+constexpr std::size_t kMaxArguments = 64 * 1024;
+
 /// A field of /proc/PID/status in bytes, which is there in kB.
 std::optional<std::uint64_t> status_bytes(pid_t pid, const std::string& field) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
@@ -31,16 +35,12 @@ std::optional<std::uint64_t> status_bytes(pid_t pid, const std::string& field) {
   return std::nullopt;
 }
 
-std::string first_line(pid_t pid, const std::string& file_name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/" + file_name);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 bool writes_to(pid_t pid, const std::string& path) {
-  return first_line(pid, "comm") == "createdump" &&
-         first_line(pid, "cmdline").find(path) != std::string::npos;
+  const std::string directory = "/proc/" + std::to_string(pid);
+  const auto name = read_limited(directory + "/comm", kMaxArguments);
+  if (!name || *name != "createdump\n") return false;
+  const auto arguments = read_limited(directory + "/cmdline", kMaxArguments);
+  return arguments && arguments->find(path) != std::string::npos;
 }
 
 /// The children that any of the process's threads has started.

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "transport/fd_stream.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::transport {
 
-Task<bool> run_detached(Loop& loop, std::function<void()> work) {
+Task<bool> run_detached(Loop& loop, std::function<void()> work, std::optional<Milliseconds> limit) {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) co_return false;
   FdStream ended(loop, UniqueFd(ends[0]), "a thread");
@@ -24,8 +25,10 @@ Task<bool> run_detached(Loop& loop, std::function<void()> work) {
   } catch (const std::system_error&) {
     co_return false;
   }
+  std::optional<Deadline> deadline;
+  if (limit) deadline.emplace(loop, *limit, [&ended] { ended.abort(Error{"wait", {}, "too long", {}, 0}); });
   co_await ended.readable();
-  co_return true;
+  co_return !deadline || !deadline->expired();
 }
 
 }  // namespace farport::transport

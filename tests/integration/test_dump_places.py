@@ -3,9 +3,12 @@
 import os
 import pathlib
 
-from harness import dumps, needs, wait
+from harness import dumps, ipc, needs, wait
 from harness.case import Case, main
 from harness.fake import FakeRuntime
+from harness.scripted import ScriptedRuntime
+
+USER = 61234
 
 
 class Space(Case):
@@ -75,6 +78,27 @@ class Space(Case):
         self.assertIn("MiB are free", done.stderr)
         self.assertEqual(self.lab.near.run("ls", "-A", small).stdout, "")
 
+    def test_a_runtime_that_writes_by_itself_and_without_end_is_left(self):
+        agent = self.agent_with('[dump]\nmax_size = "20MiB"\n', port=9015)
+        # Of another pid namespace: the agent sees neither it nor what writes.
+        runtime = ScriptedRuntime(self.lab)
+        self.addCleanup(runtime.stop)
+        agent.wait_for(self.application, runtime)
+        tool = self.lab.near.start(needs.farport(), "dump", f"{agent.remote}/{runtime.name}", "-o",
+                                   self.target, *self.lab.tools_pair.flags())
+        asked = runtime.next()
+        with open(ipc.parse_string(ipc.parse(asked.message)[2]), "wb") as file:
+            file.write(b"x" * (21 << 20))
+            file.flush()
+            # It never answers.
+            self.assertEqual(tool.wait(15), 1, tool.output())
+            self.assertIn("limit of 20 MiB", tool.stderr())
+            self.assertEqual(dumps.private_directories(self.lab.far.tmp), [])
+            # What it wrote has been given back.
+            self.assertEqual(os.fstat(file.fileno()).st_blocks, 0)
+        self.assert_ok(self.lab.near.run(needs.farport(), "dump", f"{agent.remote}/{self.application.pid_inside}", "-o",
+                                         self.target, "--type", "mini", *self.lab.tools_pair.flags()))
+
     def test_a_dump_above_the_limit(self):
         agent = self.agent_with('[dump]\nmax_size = "20MiB"\n', port=9014)
         self.assert_fails(self.take(agent), "limit of 20 MiB")
@@ -120,6 +144,43 @@ class Apart(Case):
         # It was written where only the application can see it, and is gone there too.
         root = f"/proc/{application.process.pid}/root{self.inside}"
         self.assertEqual(dumps.private_directories(root), [])
+
+    def test_nothing_is_made_where_a_user_has_mounted_what_only_root_may_write_to(self):
+        precious = self.lab.new_directory(self.lab.far, "precious")
+        open_to_all = self.lab.new_directory(self.lab.far, "open")
+        os.chmod(open_to_all, 0o1777)
+        for number, enter in enumerate(((), ("unshare", "--user", "--map-root-user"))):
+            agent = self.use(self.lab.agent(search=[open_to_all], port=9020 + number))
+            path = f"{open_to_all}/dotnet-diagnostic-{number + 1}-1-socket"
+            mounting = f'mount --bind {precious} {self.inside} && TMPDIR={self.inside} exec "$@"'
+            # A user can do so in a user namespace; root, for a user who has a mount namespace, without one.
+            user = [needs.program("setpriv"), "--reuid", USER, "--regid", USER, "--clear-groups"]
+            outside = [*user, *enter, "unshare", "--mount", "sh", "-c", mounting, "sh"] if enter else \
+                ["unshare", "--mount", "sh", "-c", mounting, "sh", *user]
+            runtime = self.lab.far.start(*outside, needs.fake_runtime(), path, "--pid", number + 1, "--dump", "bytes:5000")
+            self.addCleanup(runtime.kill)
+            wait.until(lambda: agent.runtimes(), lambda: f"it is listed\n{runtime.output()}\n{agent.log()}")
+            before = os.stat(precious).st_mtime_ns
+            done = self.lab.near.run(needs.farport(), "dump", agent.remote, "--stay", *self.lab.tools_pair.flags())
+            # Nothing was ever made there: where the socket is, the runtime may write anyway.
+            self.assertEqual(os.stat(precious).st_mtime_ns, before, done.described)
+            self.assert_ok(done)
+            self.assertIn(open_to_all, done.stdout)
+            runtime.kill()
+            os.unlink(path)
+
+    def test_a_link_in_another_root_is_not_followed(self):
+        agent = self.agent()
+        application = self.contained(f"mount -t tmpfs tmpfs {self.inside}",
+                                     f"mkdir {self.inside}/a && ln -s a {self.inside}/b",
+                                     f"export TMPDIR={self.inside}/b")
+        agent.wait_for(application)
+        linked = f"/proc/{application.process.pid}/root{self.inside}/a"
+        before = os.stat(linked).st_mtime_ns
+        done, _ = self.take(agent)
+        # Nothing was ever made there: where the socket is, both see.
+        self.assert_ok(done)
+        self.assertEqual(os.stat(linked).st_mtime_ns, before)
 
     def test_in_a_directory_that_both_mount_at_different_paths(self):
         volume = self.lab.new_directory(self.lab.far, "volume")

@@ -31,6 +31,12 @@ def string(text):
     return struct.pack("<I", len(units) // 2) + units
 
 
+def parse_string(payload):
+    """The string that a payload begins with."""
+    units, = struct.unpack_from("<I", payload)
+    return payload[4:4 + 2 * units].decode("utf-16-le").rstrip("\0")
+
+
 def process_info():
     """The oldest question: who are you?"""
     return message(PROCESS, PROCESS_INFO)
