@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/limited_read.hpp"
 #include "router/directory.hpp"
 #include "router/mirror_manifests.hpp"
 
@@ -20,7 +21,9 @@ namespace {
 
 using transport::UniqueFd;
 
-constexpr std::size_t kMaxManifest = 1024 * 1024;
+constexpr std::size_t kMaxManifest = 64 * 1024 * 1024;
+/// Lines of what is gone stay in a manifest until they are more than the others and these.
+constexpr std::size_t kSpareLines = 256;
 
 bool is_regular_file_of(int fd, uid_t owner) {
   struct stat status {};
@@ -35,18 +38,11 @@ bool is_at(int fd, const std::string& path) {
          open.st_dev == there.st_dev;
 }
 
-std::string read_whole(int fd) {
-  std::string text(kMaxManifest, '\0');
-  const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
-}
-
 /// Removes what the manifest of a mirror lists, if that mirror is dead: it no longer holds the lock.
 void clean_up_after(const std::string& manifest, const Log& log) {
   const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd || !is_regular_file_of(fd.get(), ::geteuid()) || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
-  std::istringstream lines(read_whole(fd.get()));
+  std::istringstream lines(read_limited(fd.get(), kMaxManifest).value_or(""));
   int removed = 0;
   for (std::string path; std::getline(lines, path);) removed += remove_stale_socket(path) ? 1 : 0;
   ::unlink(manifest.c_str());
@@ -62,6 +58,26 @@ std::vector<std::string> manifests_in(const std::string& directory) {
     if (name.starts_with(kManifestPrefix)) found.push_back(directory + "/" + std::string(name));
   }
   return found;
+}
+
+/// A new manifest of this process's, locked.
+Result<LocalFiles::Manifest> make_manifest(const std::string& directory) {
+  // A mirror may run several times in one process, as it does in tests, and begins a new one now and then:
+  // the first free number is taken.
+  for (int attempt = 0;; ++attempt) {
+    LocalFiles::Manifest manifest;
+    manifest.path = directory + "/" + std::string(kManifestPrefix) + std::to_string(::getpid()) + "-" +
+                    std::to_string(attempt);
+    manifest.lock =
+        UniqueFd(::open(manifest.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!manifest.lock && errno == EEXIST && attempt < 100) continue;
+    if (!manifest.lock) {
+      return fail_errno("use the socket directory", directory, errno, "choose another one with --socket-dir");
+    }
+    // Another mirror that starts now may have taken it for a dead one's before it was locked.
+    if (::flock(manifest.lock.get(), LOCK_EX | LOCK_NB) == 0 && is_at(manifest.lock.get(), manifest.path))
+      return manifest;
+  }
 }
 
 }  // namespace
@@ -83,51 +99,68 @@ bool remove_stale_socket(const std::string& path) {
 
 Result<std::unique_ptr<LocalFiles>> LocalFiles::claim(std::string directory, const Log& log) {
   for (const std::string& manifest : manifests_in(directory)) clean_up_after(manifest, log);
-  // A mirror may run several times in one process, as it does in tests: the first free number is taken.
-  for (int attempt = 0;; ++attempt) {
-    std::string manifest = directory + "/" + std::string(kManifestPrefix) + std::to_string(::getpid()) + "-" +
-                           std::to_string(attempt);
-    UniqueFd lock(::open(manifest.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!lock && errno == EEXIST && attempt < 100) continue;
-    if (!lock) {
-      return fail_errno("use the socket directory", directory, errno, "choose another one with --socket-dir");
-    }
-    // Another mirror that starts now may have taken it for a dead one's before it was locked.
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !is_at(lock.get(), manifest)) continue;
-    return std::make_unique<LocalFiles>(std::move(directory), std::move(manifest), std::move(lock));
-  }
+  auto manifest = make_manifest(directory);
+  if (!manifest) return tl::unexpected(manifest.error());
+  return std::make_unique<LocalFiles>(std::move(directory), std::move(*manifest));
 }
 
-LocalFiles::LocalFiles(std::string directory, std::string manifest, UniqueFd lock)
-    : directory_(std::move(directory)), manifest_(std::move(manifest)), lock_(std::move(lock)) {}
+LocalFiles::LocalFiles(std::string directory, Manifest manifest)
+    : directory_(std::move(directory)), manifest_(std::move(manifest)) {}
 
 LocalFiles::~LocalFiles() {
-  for (const std::string& path : paths_) ::unlink(path.c_str());
-  ::unlink(manifest_.c_str());
+  for (const auto& [path, file] : files_) remove_file(path, file);
+  ::unlink(manifest_.path.c_str());
 }
 
-void LocalFiles::add(const std::string& path) {
-  if (paths_.insert(path).second) append(path + "\n");
+Result<void> LocalFiles::add(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) {
+    return fail("create the socket", path,
+                S_ISSOCK(status.st_mode) ? "a socket is there already" : "something else is there already",
+                "choose another path, or remove it if nothing needs it any more");
+  }
+  if (files_.emplace(path, File{}).second) append(manifest_, path + "\n");
+  return {};
+}
+
+void LocalFiles::made(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) files_[path] = {status.st_dev, status.st_ino};
 }
 
 void LocalFiles::remove(const std::string& path) {
-  if (paths_.erase(path) == 0) return;
-  ::unlink(path.c_str());
-  write_manifest();
+  const auto place = files_.find(path);
+  if (place == files_.end()) return;
+  remove_file(path, place->second);
+  files_.erase(place);
+  if (++forgotten_ > files_.size() + kSpareLines) begin_anew();
 }
 
-void LocalFiles::write_manifest() {
-  std::string text;
-  for (const std::string& path : paths_) text += path + "\n";
-  std::ignore = ::ftruncate(lock_.get(), 0);
-  size_ = 0;
-  append(text);
+void LocalFiles::remove_file(const std::string& path, const File& file) {
+  struct stat status {};
+  if (file.inode == 0 || ::lstat(path.c_str(), &status) != 0) return;
+  if (status.st_dev == file.device && status.st_ino == file.inode) ::unlink(path.c_str());
+}
+
+/// Writes another manifest. The old one is there until the new one is whole: in between both are right.
+void LocalFiles::begin_anew() {
+  auto manifest = make_manifest(directory_);
+  if (!manifest) return;
+  std::string lines;
+  for (const auto& [path, file] : files_) lines += path + "\n";
+  const bool whole = append(*manifest, lines);
+  ::unlink(whole ? manifest_.path.c_str() : manifest->path.c_str());
+  if (!whole) return;
+  manifest_ = std::move(*manifest);
+  forgotten_ = 0;
 }
 
 /// Only a help for the next start: what can't be written is not worth failing for, and is written over.
-void LocalFiles::append(const std::string& lines) {
-  const ssize_t written = ::pwrite(lock_.get(), lines.data(), lines.size(), size_);
-  if (written == static_cast<ssize_t>(lines.size())) size_ += written;
+bool LocalFiles::append(Manifest& manifest, const std::string& lines) {
+  const ssize_t written = ::pwrite(manifest.lock.get(), lines.data(), lines.size(), manifest.size);
+  if (written != static_cast<ssize_t>(lines.size())) return false;
+  manifest.size += written;
+  return true;
 }
 
 }  // namespace farport::router

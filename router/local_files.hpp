@@ -1,9 +1,11 @@
 // The files that a mirror makes: remembered on disk, so that the next mirror can remove what a crash left.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
+
+#include <sys/types.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -19,28 +21,40 @@ class LocalFiles {
   /// directory can't be used.
   static Result<std::unique_ptr<LocalFiles>> claim(std::string directory, const Log& log);
 
-  LocalFiles(std::string directory, std::string manifest, transport::UniqueFd lock);
+  /// A manifest that is open and locked, at `path`.
+  struct Manifest {
+    std::string path;
+    transport::UniqueFd lock;
+    off_t size = 0;  ///< As far as it is whole.
+  };
+
+  LocalFiles(std::string directory, Manifest manifest);
   LocalFiles(const LocalFiles&) = delete;
   LocalFiles& operator=(const LocalFiles&) = delete;
   ~LocalFiles();
 
-  /// Remembers a socket that is about to be made.
-  void add(const std::string& path);
-  /// Removes a socket and forgets it.
+  /// Remembers a socket that is about to be made. Errors: something is there already.
+  [[nodiscard]] Result<void> add(const std::string& path);
+  /// The socket has been made: from now on it is this file that is removed, and no other in its place.
+  void made(const std::string& path);
+  /// Removes a socket if it was made here, and forgets it.
   void remove(const std::string& path);
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
-  void write_manifest();
-  void append(const std::string& lines);
+  struct File {
+    dev_t device = 0;
+    ino_t inode = 0;  ///< 0: it has not been made.
+  };
+  static void remove_file(const std::string& path, const File& file);
+  void begin_anew();
+  bool append(Manifest& manifest, const std::string& lines);
 
   std::string directory_;
-  std::string manifest_;
-  transport::UniqueFd lock_;
-  off_t size_ = 0;  ///< Of the manifest, as far as it is whole.
-  std::set<std::string> paths_;
+  Manifest manifest_;
+  std::size_t forgotten_ = 0;  ///< Lines of sockets that are gone.
+  std::map<std::string, File> files_;
 };
-
 
 /// Removes the socket at `path` if it is this user's and nobody listens on it any more. False if something
 /// else, or something alive, is there.

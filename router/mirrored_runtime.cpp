@@ -106,10 +106,14 @@ Result<void> MirroredRuntime::dial(const std::string& tool) {
 }
 
 Result<void> MirroredRuntime::open_socket(std::string path) {
-  remove_stale_socket(path);
-  services_.files.add(path);
+  const Result<void> free = services_.files.add(path);
+  if (!free) return free;
   auto listener = transport::Listener::unix_socket(services_.loop, path);
-  if (!listener) return tl::unexpected(listener.error());
+  if (!listener) {
+    services_.files.remove(path);
+    return tl::unexpected(listener.error());
+  }
+  services_.files.made(path);
   paths_.push_back(std::move(path));
   acceptors_.spawn(accept(**listener));
   listeners_.push_back(std::move(*listener));

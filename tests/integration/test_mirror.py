@@ -78,6 +78,20 @@ class Mirrors(Case):
         self.assertEqual(mirror.files(), sorted([*others, "notes.txt"]))
         others["dotnet-diagnostic-1-1-socket"].close()
 
+    def test_what_is_at_the_path_of_a_socket_already_stays(self):
+        notes = pathlib.Path(self.directory, "notes.txt")
+        notes.write_text("mine", encoding="ascii")
+        listener = self.bind("another.sock")
+        for path in (str(notes), os.path.join(self.directory, "another.sock")):
+            mirror = self.lab.mirror(self.agent.remote, flags=["--socket", f"orders={path}"],
+                                     directory=self.directory)
+            wait.until(lambda: path in mirror.process.output() and "already" in mirror.process.output(),
+                       lambda: f"it says so\n{mirror.process.output()}")
+            mirror.process.stop()
+            self.assertTrue(os.path.lexists(path))
+        self.assertEqual(notes.read_text(encoding="ascii"), "mine")
+        listener.close()
+
     def bind(self, name):
         """Somebody else's socket in the directory."""
         listener = socket.socket(socket.AF_UNIX)
