@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
+#include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptors.hpp"
 #include "ipc/advertise.hpp"
 #include "router/local_files.hpp"
 #include "transport/timer.hpp"
@@ -25,6 +28,10 @@ constexpr Milliseconds kAdvertiseLimit{5000};
 constexpr std::size_t kMaxSilent = 256;
 /// Those that are not listed: being asked who they are, or of no use.
 constexpr std::size_t kMaxUnlisted = 256;
+/// What a runtime takes: a connection that waits, and one for its process.
+constexpr std::size_t kDescriptors = 2;
+/// What one that is up to no good can take.
+constexpr std::size_t kMostDescriptors = 4;
 
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kForAllUsers = 0666;
@@ -55,6 +62,13 @@ Error explain(const Error& error, const std::string& path) {
 
 bool same_process(const PeerCredentials& a, const PeerCredentials& b) {
   return a.pid == b.pid && a.uid == b.uid;
+}
+
+/// The user who has most of something.
+uid_t busiest(const std::map<uid_t, std::size_t>& counts) {
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most->first;
 }
 
 /// Nobody else can make the socket of a farport that isn't root, but root and its own user can dial it.
@@ -90,6 +104,7 @@ DialInPort::DialInPort(transport::Loop& loop, Registry& registry, Log log, std::
       file_(file),
       complaints_(loop, log),
       services_{loop, registry, log, complaints_, listener_->name()},
+      shares_(user_shares(descriptor_limit(), ::geteuid())),
       greetings_(loop) {}
 
 DialInPort::~DialInPort() {
@@ -100,15 +115,24 @@ DialInPort::~DialInPort() {
 Task<void> DialInPort::run() {
   for (;;) {
     Connection connection = co_await listener_->accept();
-    if (silent_.size() >= kMaxSilent) {
-      complaints_.add("flood", "more than " + std::to_string(kMaxSilent) + " connections to " + path() +
-                                   " say nothing: the oldest ones are closed");
-      silent_.front()->abort(Error{"read", "the advertise", "too many others are silent too", {}, 0});
-      silent_.pop_front();
-    }
+    if (silent_.size() >= kMaxSilent) end_a_silent_one();
     greetings_.spawn(greet(std::move(connection)));
     co_await transport::next_turn(services_.loop);
   }
+}
+
+/// The oldest one of the user who has most of them.
+void DialInPort::end_a_silent_one() {
+  complaints_.add("flood", "more than " + std::to_string(kMaxSilent) + " connections to " + path() +
+                               " say nothing: the oldest ones are closed");
+  std::map<uid_t, std::size_t> counts;
+  for (const Silent& each : silent_) ++counts[each.user];
+  const auto oldest =
+      std::find_if(silent_.begin(), silent_.end(),
+                   [user = busiest(counts)](const Silent& each) { return each.user == user; });
+  transport::FdStream* connection = oldest->connection;
+  silent_.erase(oldest);
+  connection->abort(Error{"read", "the advertise", "too many others are silent too", {}, 0});
 }
 
 Task<void> DialInPort::greet(Connection connection) {
@@ -119,7 +143,7 @@ Task<void> DialInPort::greet(Connection connection) {
                                 std::to_string(::geteuid()) + ": refused");
     co_return;
   }
-  Result<std::string> id = co_await read_id(*connection);
+  Result<std::string> id = co_await read_id(*connection, process->uid);
   if (id) {
     deliver(std::move(connection), std::move(*id), *process);
   } else if (!id.error().why.empty()) {
@@ -128,13 +152,17 @@ Task<void> DialInPort::greet(Connection connection) {
   }
 }
 
-Task<Result<std::string>> DialInPort::read_id(FdStream& connection) {
-  struct Silent {
-    Silent(std::list<FdStream*>& list, FdStream& silent) : all(list), one(silent) { all.push_back(&one); }
-    ~Silent() { all.remove(&one); }
-    std::list<FdStream*>& all;
-    FdStream& one;
-  } const silent(silent_, connection);
+Task<Result<std::string>> DialInPort::read_id(FdStream& connection, uid_t user) {
+  struct Entry {
+    Entry(std::list<Silent>& list, FdStream& one, uid_t by) : all(list), connection(&one) {
+      all.push_back({connection, by});
+    }
+    ~Entry() {
+      all.remove_if([this](const Silent& each) { return each.connection == connection; });
+    }
+    std::list<Silent>& all;
+    FdStream* connection;
+  } const entry(silent_, connection, user);
   const transport::Deadline limit(services_.loop, kAdvertiseLimit, [&connection] {
     connection.abort(Error{"read", "the advertise", "it did not come whole in time", {}, 0});
   });
@@ -152,11 +180,13 @@ Task<Result<std::string>> DialInPort::read_id(FdStream& connection) {
 }
 
 void DialInPort::deliver(Connection connection, std::string id, const PeerCredentials& process) {
-  std::erase_if(followers_, [](const auto& follower) { return follower->ended; });
+  if (std::exchange(some_ended_, false)) {
+    std::erase_if(followers_, [](const auto& follower) { return follower->ended; });
+  }
   const auto known = std::find_if(followers_.begin(), followers_.end(),
                                   [&](const auto& follower) { return follower->runtime.id() == id; });
   if (known == followers_.end()) {
-    begin(std::move(connection), std::move(id), process);
+    if (has_share_left(process.uid)) begin(std::move(connection), std::move(id), process);
   } else if (same_process((*known)->runtime.process(), process)) {
     (*known)->runtime.arrived(std::move(connection));
   } else {
@@ -170,20 +200,45 @@ void DialInPort::begin(Connection connection, std::string id, const PeerCredenti
   make_room();
   auto& follower = followers_.emplace_back(std::make_unique<Follower>(services_, std::move(id), process));
   follower->runtime.arrived(std::move(connection));
-  follower->task = [](Follower& self) -> Task<void> {
+  follower->task = [](Follower& self, bool& some_ended) -> Task<void> {
     co_await self.runtime.follow();
     self.ended = true;
-  }(*follower);
+    some_ended = true;
+  }(*follower, some_ended_);
   follower->task.start();
 }
 
+bool DialInPort::has_share_left(uid_t user) {
+  const auto count = std::count_if(followers_.begin(), followers_.end(), [&](const auto& follower) {
+    return follower->runtime.process().uid == user;
+  });
+  const bool trusted = shares_.is_trusted(user);
+  const std::size_t share = shares_.of(user) / (trusted ? kDescriptors : kMostDescriptors);
+  if (static_cast<std::size_t>(count) < share) return true;
+  complaints_.add("share of user " + std::to_string(user),
+                  "user " + std::to_string(user) + " has more runtimes that dial " + path() + " than the " +
+                      std::to_string(share) +
+                      " that are taken of one user: the others are refused; raise the limit of open files "
+                      "(LimitNOFILE=)");
+  return false;
+}
+
+/// Among those who are not listed: the oldest one of the user who has most of them goes.
 void DialInPort::make_room() {
-  const auto unlisted = [](const auto& follower) { return !follower->runtime.listed(); };
-  const auto count = std::count_if(followers_.begin(), followers_.end(), unlisted);
-  if (static_cast<std::size_t>(count) < kMaxUnlisted) return;
+  std::map<uid_t, std::size_t> counts;
+  std::size_t count = 0;
+  for (const auto& follower : followers_) {
+    if (follower->runtime.listed()) continue;
+    ++counts[follower->runtime.process().uid];
+    ++count;
+  }
+  if (count < kMaxUnlisted) return;
   complaints_.add("crowd", "more than " + std::to_string(kMaxUnlisted) + " runtimes at " + path() +
                                " don't say who they are: the oldest ones are dropped");
-  followers_.erase(std::find_if(followers_.begin(), followers_.end(), unlisted));
+  followers_.erase(
+      std::find_if(followers_.begin(), followers_.end(), [user = busiest(counts)](const auto& follower) {
+        return !follower->runtime.listed() && follower->runtime.process().uid == user;
+      }));
 }
 
 }  // namespace farport::router

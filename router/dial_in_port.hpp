@@ -34,19 +34,28 @@ class DialInPort {
  private:
   using Connection = std::unique_ptr<transport::FdStream>;
   struct Follower;
+  /// A connection on which nothing has been advertised yet.
+  struct Silent {
+    transport::FdStream* connection;
+    uid_t user;
+  };
 
   transport::Task<void> greet(Connection connection);
-  transport::Task<Result<std::string>> read_id(transport::FdStream& connection);
+  transport::Task<Result<std::string>> read_id(transport::FdStream& connection, uid_t user);
+  void end_a_silent_one();
   void deliver(Connection connection, std::string id, const transport::PeerCredentials& process);
   void begin(Connection connection, std::string id, const transport::PeerCredentials& process);
+  [[nodiscard]] bool has_share_left(uid_t user);
   void make_room();
 
   std::unique_ptr<transport::Listener> listener_;
   SocketFile file_;
   Complaints complaints_;
   DialInServices services_;
-  std::list<transport::FdStream*> silent_;          ///< Those that have not advertised yet, oldest first.
+  UserShares shares_;
+  std::list<Silent> silent_;                        ///< Oldest first.
   std::list<std::unique_ptr<Follower>> followers_;  ///< The runtimes, oldest first.
+  bool some_ended_ = false;                         ///< Of the followers.
   transport::TaskSet greetings_;                    ///< Last: its tasks use all the rest.
 };
 
