@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "transport/timer.hpp"
 
@@ -74,7 +75,10 @@ Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timer& timer) {
 }
 
 void Loop::fire_timers() {
-  while (!timers_.empty() && timers_.begin()->first <= now_ms()) {
+  // One that is started meanwhile is for the next turn, though it may be due already.
+  const auto later = timers_.upper_bound(now_ms());
+  auto due = std::distance(timers_.begin(), later);
+  for (; due > 0 && !timers_.empty() && timers_.begin()->first <= now_ms(); --due) {
     Timer* timer = timers_.begin()->second;
     timers_.erase(timers_.begin());
     timer->fire();
@@ -91,6 +95,7 @@ int Loop::poll_timeout() const {
 }
 
 void Loop::poll() {
+  ++turn_;
   uv_update_time(&uv_);
   const int count =
       ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), poll_timeout());

@@ -85,6 +85,8 @@ class Loop {
   Timers::iterator start_timer(Milliseconds delay, Timer& timer);
   void stop_timer(Timers::iterator place) { timers_.erase(place); }
 
+  /// Counts the turns: another number, another turn.
+  [[nodiscard]] std::uint64_t turn() const { return turn_; }
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
@@ -105,6 +107,7 @@ class Loop {
   UniqueFd epoll_;
   std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of this poll.
   std::size_t event_count_ = 0;
+  std::uint64_t turn_ = 0;
   Timers timers_;
   NodeList ready_;
   NodeList turn_ends_;
