@@ -1,4 +1,5 @@
 // farport serve: the agent.
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <csignal>
@@ -6,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.hpp"
+#include "base/memory_limit.hpp"
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
 #include "cli/session_options.hpp"
@@ -16,6 +18,11 @@ namespace farport::cli {
 namespace {
 
 using transport::Loop;
+
+/// As the configuration's least (config/limits.cpp).
+constexpr std::uint64_t kLeastBuffered = 1ULL << 20;
+/// What a handshake under way takes, in OpenSSL for the most part.
+constexpr std::uint64_t kHandshakeBytes = 48 * 1024;
 
 Result<std::vector<transport::Address>> resolve_all(const std::vector<config::Address>& addresses) {
   std::vector<transport::Address> all;
@@ -28,17 +35,28 @@ Result<std::vector<transport::Address>> resolve_all(const std::vector<config::Ad
   return all;
 }
 
+/// The limits whose defaults depend on how much memory the agent may use: a sidecar has little.
+void fit_to_memory(router::LimitSettings& limits) {
+  const std::optional<std::uint64_t> memory = memory_limit();
+  if (!memory) return;
+  // The rest is for the agent itself, for the kernel's buffers of its sockets, and for what no count is exact
+  // about.
+  limits.buffered_bytes = std::clamp(*memory * 3 / 8, kLeastBuffered, limits.buffered_bytes);
+  limits.handshakes = std::clamp<std::size_t>(*memory / 8 / kHandshakeBytes, 1, limits.handshakes);
+}
+
 router::LimitSettings limit_settings(const config::LimitSettings& limits) {
   router::LimitSettings values;
+  fit_to_memory(values);
   values.sessions = limits.sessions;
   values.sessions_per_identity = limits.sessions_per_identity;
-  values.handshakes = limits.handshakes;
+  if (limits.handshakes > 0) values.handshakes = limits.handshakes;
   values.connections_per_session = limits.connections_per_session;
   values.connections_per_identity = limits.connections_per_identity;
   values.requests_per_second = limits.requests_per_second;
   values.head_bytes = limits.head_size;
   values.message_bytes = limits.message_size;
-  values.buffered_bytes = limits.buffered_bytes;
+  if (limits.buffered_bytes > 0) values.buffered_bytes = limits.buffered_bytes;
   values.handshake = limits.handshake_timeout;
   values.first_message = limits.first_message_timeout;
   values.idle = limits.idle_timeout;

@@ -15,13 +15,13 @@ namespace farport::config {
 struct LimitSettings {
   std::uint64_t sessions = 1000;
   std::uint64_t sessions_per_identity = 250;
-  std::uint64_t handshakes = 256;
+  std::uint64_t handshakes = 0;  ///< 0: by the memory that there is, as is buffered_bytes.
   std::uint64_t connections_per_session = 1000;
   std::uint64_t connections_per_identity = 2000;
   std::uint64_t requests_per_second = 2000;
   std::uint64_t head_size = 16ULL << 10;
   std::uint64_t message_size = 64ULL << 10;
-  std::uint64_t buffered_bytes = 256ULL << 20;
+  std::uint64_t buffered_bytes = 0;
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds first_message_timeout{10'000};
   std::chrono::milliseconds idle_timeout{300'000};  ///< 0: off.
