@@ -1,11 +1,11 @@
 // The registry: the runtimes that an agent offers, and who wants to hear of changes.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +57,9 @@ class Registry {
   /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
   void update(Runtime runtime);
 
-  /// Tells of all runtimes now and of every change from now on.
+  /// Tells of all runtimes now and of every change from now on, as far as `filter` lets them count.
   class Watch;
-  [[nodiscard]] std::unique_ptr<Watch> watch();
+  [[nodiscard]] std::unique_ptr<Watch> watch(Filter filter = {});
 
  private:
   struct Listed {
@@ -68,7 +68,7 @@ class Registry {
   };
   void remove(Entry& entry);
   void change(Listed& listed, Runtime runtime);
-  void tell(RuntimeEvent::Kind kind, const Runtime& runtime);
+  void tell(const std::string& id);
 
   transport::Loop& loop_;
   std::string host_;
@@ -91,22 +91,35 @@ class Registry::Entry {
   RuntimePort& port_;
 };
 
+/// Keeps no events: only which runtimes have changed since they were told of, so that a reader that is slow,
+/// or never comes, costs no more than a place for each runtime. Changes of one runtime between two reads are
+/// one change.
 class Registry::Watch {
  public:
-  explicit Watch(Registry& registry);
+  Watch(Registry& registry, Filter filter);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
   /// The next event, as soon as there is one; nothing once the watch is closed.
   transport::Task<std::optional<RuntimeEvent>> next();
-  /// Ends whoever waits for the next event.
+  /// Ends the wait for the next event.
   void close();
+  /// How many bytes it keeps, more or less.
+  [[nodiscard]] std::size_t kept_bytes() const;
 
  private:
   friend class Registry;
+  void note(const std::string& id);
+  [[nodiscard]] std::optional<RuntimeEvent> event_of(const std::string& id);
+  [[nodiscard]] std::optional<RuntimeEvent> pending_event();
+
   Registry& registry_;
-  std::deque<RuntimeEvent> events_;
+  Filter filter_;
+  std::set<std::string> first_;    ///< Runtimes that were there at the beginning and have not been told of.
+  std::set<std::string> changed_;  ///< Those that have changed since.
+  std::map<std::string, RuntimePtr, std::less<>> told_;  ///< What the reader knows.
+  bool listed_ = false;                                  ///< The reader has been told that it knows all.
   bool closed_ = false;
   transport::Event arrived_;
 };
