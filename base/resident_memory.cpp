@@ -33,8 +33,12 @@ void return_large_memory() {
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
 }
 
-void release_idle_memory() {
+void return_free_memory() {
   ::malloc_trim(0);
+}
+
+void release_idle_memory() {
+  return_free_memory();
   ::dl_iterate_phdr(drop_constant_pages, nullptr);
 }
 

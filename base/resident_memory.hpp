@@ -7,6 +7,9 @@ namespace farport {
 /// freed.
 void return_large_memory();
 
+/// Gives back free heap.
+void return_free_memory();
+
 /// Gives back what starting up, or work that is done, needed: free heap, and pages of program text and
 /// constants, which the kernel maps again when they are used again. Starting touches most of the libraries'
 /// code once; serving needs little of it.

@@ -87,15 +87,15 @@ std::string agent_json(const AgentServices& services, const Caller& caller) {
   return text_of(answer);
 }
 
-std::string access_json(const Caller& caller, const std::vector<Runtime>& runtimes,
+std::string access_rows(const Caller& caller, const std::vector<Runtime>& runtimes,
                         std::string_view command) {
-  json rows = json::array();
-  for (const std::string_view each : auth::all_permissions()) {
-    if (!command.empty() && each != command) continue;
-    for (const Runtime& runtime : runtimes) rows.push_back(row_of(*caller.access, each, &runtime));
-    if (runtimes.empty()) rows.push_back(row_of(*caller.access, each, nullptr));
+  if (runtimes.empty()) return text_of(row_of(*caller.access, command, nullptr));
+  std::string rows;
+  for (const Runtime& runtime : runtimes) {
+    if (!rows.empty()) rows += ',';
+    rows += text_of(row_of(*caller.access, command, &runtime));
   }
-  return text_of(rows);
+  return rows;
 }
 
 }  // namespace farport::router

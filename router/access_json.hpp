@@ -12,9 +12,9 @@ namespace farport::router {
 /// GET /v1/agent: version, host name, uptime, who the caller is, its grants, all roles, limits.
 [[nodiscard]] std::string agent_json(const AgentServices& services, const Caller& caller);
 
-/// GET /v1/access: for each command and each of the runtimes (or for none in particular, where there is none)
-/// whether the caller may, by which grant, or why not. `command`: only this one; empty: all.
-[[nodiscard]] std::string access_json(const Caller& caller, const std::vector<Runtime>& runtimes,
+/// GET /v1/access, the part about one command: for each of the runtimes (or for none in particular, where
+/// there is none) whether the caller may, by which grant, or why not. JSON objects with commas between them.
+[[nodiscard]] std::string access_rows(const Caller& caller, const std::vector<Runtime>& runtimes,
                                       std::string_view command);
 
 }  // namespace farport::router

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <arpa/inet.h>
+#include <sys/socket.h>
 
 #include "auth/tls_context.hpp"
 #include "base/resident_memory.hpp"
@@ -24,6 +25,8 @@ namespace {
 constexpr transport::Milliseconds kUntilRest{2000};
 /// How long a runtime may take to stop a session, and a peer to hear that it is over.
 constexpr transport::Milliseconds kStopLimit{4000};
+/// Of the loop, in one of its turns: for the handshakes of all peers, and for those who are refused.
+constexpr std::chrono::milliseconds kStrangersShare{1};
 /// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
 /// through in order to be refused: a client that may open no more streams just waits.
 constexpr std::uint32_t kOtherStreams = 64;
@@ -41,6 +44,13 @@ bool is_ip_address(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
+/// Whether a socket that is readable has come to its end, or failed, before it has said a byte.
+bool says_nothing(const transport::FdStream& socket) {
+  std::byte first{};
+  return ::recv(socket.fd(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
+constexpr const char* kTooSlow = "it did not finish the handshake in time";
 constexpr const char* kTooManyHandshakes = "the agent has as many handshakes under way as it takes";
 
 }  // namespace
@@ -63,7 +73,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       budget_(settings_.limits.buffered_bytes),
       resumption_(loop, log_, settings_.session.grace, budget_),
       tracing_(loop, log_, registry_),
-      limits_(settings_.limits),
+      limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
       complaints_(loop, log_),
       services_{loop,
@@ -80,6 +90,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
                 metrics_,
                 handshakes_,
                 budget_,
+                std::make_shared<transport::Share>(loop, kStrangersShare),
                 complaints_,
                 settings_.session.compression,
                 std::chrono::steady_clock::now()},
@@ -179,14 +190,20 @@ Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
   for (;;) {
     Accepted connection = co_await listener.accept();
     serving_.spawn(serve(handler, std::move(connection)));
+    // What is ended to make room for this one has gone before the next one comes.
+    co_await transport::next_turn(loop_);
   }
 }
 
 Task<void> Agent::serve(Handler handler, Accepted connection) {
-  rest_.reset();
   ++open_connections_;
   co_await (this->*handler)(std::move(connection));
-  if (--open_connections_ == 0) rest_.emplace(loop_, kUntilRest, release_idle_memory);
+  --open_connections_;
+  if (rest_ && !rest_->expired()) co_return;
+  rest_.emplace(loop_, kUntilRest, [this] {
+    // While others go on, only what they have left unused.
+    open_connections_ == 0 ? release_idle_memory() : return_free_memory();
+  });
 }
 
 void Agent::note_pause(const Error& why) {
@@ -197,56 +214,67 @@ void Agent::note_pause(const Error& why) {
 Task<void> Agent::serve_tls(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
-  auto tls =
-      std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
-  TlsStream& stream = *tls;
-  std::function<void()> make_room = [&stream] {
-    stream.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
+  transport::FdStream& socket = *connection;
+  std::function<void()> make_room = [&socket] {
+    socket.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
   };
   std::optional<Handshakes::Entry> handshake(std::in_place, handshakes_, caller.address,
                                              std::move(make_room));
-  const Result<void> agreed = co_await shake_hands(stream, caller, *handshake);
-  if (!agreed) co_return;
-  caller.identity = auth::identity_of(SSL_get0_peer_certificate(stream.ssl()));
+  auto tls = co_await shake_hands(std::move(connection), caller, *handshake);
+  if (tls == nullptr) co_return;
+  caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
   caller.access = policy_.access_of(*caller.identity);
   auto share = limits_.begin_session(key_of(caller));
+  // Those who are refused still count as handshakes, so that there are never many of them.
   if (!share) {
-    // It still counts as a handshake, so that there are never many of these.
-    co_await refuse_caller(std::move(tls), note_exceeded(services_, caller, share.error()));
-    co_return;
+    co_await refuse_caller(std::move(tls), caller, note_exceeded(services_, caller, share.error()));
+  } else if (caller.access->none()) {
+    ++metrics_.sessions;
+    co_await refuse_caller(std::move(tls), caller, note_no_role(services_, caller));
+  } else {
+    handshake.reset();
+    co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
   }
-  handshake.reset();
-  co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
 }
 
-Task<Result<void>> Agent::shake_hands(TlsStream& tls, const Caller& caller, const Handshakes::Entry& entry) {
-  const transport::Deadline limit(loop_, settings_.limits.handshake, [&tls] {
-    tls.abort(Error{"agree on TLS with", "the peer", "it did not finish the handshake in time", {}, 0});
+/// The connection once both sides have agreed on TLS; nullptr where they have not, which has been noted.
+Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const Caller& caller,
+                                                    const Handshakes::Entry& entry) {
+  transport::FdStream& socket = *connection;
+  const transport::Deadline limit(loop_, settings_.limits.handshake, [&socket] {
+    socket.abort(Error{"agree on TLS with", "the peer", kTooSlow, {}, 0});
   });
-  Result<void> agreed = co_await tls.handshake();
-  if (agreed) co_return agreed;
+  // A peer that says nothing costs no more than its socket.
+  co_await socket.readable();
+  const bool silent = says_nothing(socket);
+  std::unique_ptr<TlsStream> tls;
+  if (!silent) {
+    tls =
+        std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
+    const Result<void> agreed = co_await tls->handshake(services_.strangers.get());
+    if (agreed) co_return tls;
+  }
   if (entry.ended()) {
     const Exceeded exceeded{"handshakes", kTooManyHandshakes};
     std::ignore = note_exceeded(services_, caller, exceeded);
   } else if (limit.expired()) {
     metrics_.refused.add("handshake_timeout");
-    note_failed_handshake(services_, caller, agreed.error().why, "timeout");
+    note_failed_handshake(services_, caller, kTooSlow, "timeout");
+  } else if (silent) {
+    // A probe, as load balancers and orchestrators make them: nothing is wrong.
+    metrics_.handshakes_failed.add("probe");
+    log_->debug("{} connected and closed again", caller.address);
   } else {
-    note_failed_handshake(services_, caller, auth::describe_handshake_failure(tls.ssl(), tls.openssl_error()),
-                          auth::kind_of_handshake_failure(tls.openssl_error()));
+    note_failed_handshake(services_, caller,
+                          auth::describe_handshake_failure(tls->ssl(), tls->openssl_error()),
+                          auth::kind_of_handshake_failure(tls->openssl_error()));
   }
-  co_return agreed;
+  co_return nullptr;
 }
 
 Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
                                std::unique_ptr<Limits::Session> share) {
   ++metrics_.sessions;
-  if (caller.access->none()) {
-    log_->warn("refused {}: {}", caller.address, refusal(caller));
-    AuditEntry entry{"session", caller};
-    entry.outcome = refusal(caller);
-    audit_->write(entry);
-  }
   TlsStream& stream = *tls;
   std::optional<transport::Deadline> life;
   if (settings_.limits.session_lifetime.count() > 0) {
@@ -269,9 +297,11 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
   }
 }
 
-Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, Refusal refusal) {
-  if (tls->alpn() == "h2") {
-    co_await refuse_session(services_, std::move(tls), std::move(refusal));
+Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
+  if (tls->alpn() == "h2" && caller.access->none()) {
+    co_await turn_away(services_, std::move(tls), std::move(refusal.why));
+  } else if (tls->alpn() == "h2") {
+    co_await refuse_session(services_, std::move(tls), caller, std::move(refusal));
   } else {
     RawEnd tool(*tls);
     co_await tool.refuse(std::move(refusal));
@@ -279,11 +309,12 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, Refusal refusal)
   }
 }
 
-transport::Http2Limits Agent::http2_limits() {
+transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::Session& share) {
   transport::Http2Limits limits = settings_.session.limits();
   limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
   limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
-  limits.budget = &budget_;
+  limits.account = budget_.account_of(key_of(caller));
+  limits.share = share.share();
   return limits;
 }
 
@@ -291,6 +322,7 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
                                 std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", caller);
   SSL* ssl = tls->ssl();
+  const transport::Http2Limits limits = http2_limits(caller, *share);
   const auto api = std::make_shared<Api>(services_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
   IdleWatch idle(loop_, settings_.limits.idle, [&] {
@@ -302,7 +334,7 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
     return true;
   });
   transport::TaskSet requests(loop_);
-  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, http2_limits(),
+  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, limits,
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
                                     requests.spawn(answer(*api, idle, std::move(request)));
                                   });

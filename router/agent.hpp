@@ -69,15 +69,17 @@ class Agent {
   transport::Task<void> serve_plain(Accepted connection);
   transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                      std::unique_ptr<Limits::Session> share);
-  transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, Refusal refusal);
+  transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, const Caller& caller,
+                                      Refusal refusal);
   transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                       std::unique_ptr<Limits::Session> share);
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
-  [[nodiscard]] transport::Http2Limits http2_limits();
+  [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
   void note_pause(const Error& why);
-  transport::Task<Result<void>> shake_hands(transport::TlsStream& tls, const Caller& caller,
-                                            const Handshakes::Entry& entry);
+  transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
+                                                                     const Caller& caller,
+                                                                     const Handshakes::Entry& entry);
   void tell_of_distrust(const Caller& caller, const Error& why);
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
                                                              const std::string& wanted) const;
@@ -106,7 +108,7 @@ class Agent {
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
   std::size_t open_connections_ = 0;
-  std::optional<transport::Deadline> rest_;  ///< When the last connection was a while ago.
+  std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;
   // Last: their tasks use all the rest.

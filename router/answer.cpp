@@ -11,6 +11,7 @@ transport::HeaderFields whole_body_fields(const std::string& content_type, std::
 }  // namespace
 
 transport::Task<void> Answer::whole(int status, std::string content_type, std::string body) {
+  count_kept(body.size());
   begin(status, whole_body_fields(content_type, body.size()), true);
   // The answer is over either way.
   std::ignore = co_await stream().write_last(std::as_bytes(std::span(body)));

@@ -21,6 +21,9 @@ class Answer {
   /// Sends the head. Without `body` the answer ends here.
   virtual void begin(int status, transport::HeaderFields fields, bool body) = 0;
 
+  /// Counts so many bytes that are kept until this has been answered, in place of those before.
+  virtual void count_kept(std::size_t /*bytes*/) {}
+
   /// Sends a whole answer.
   transport::Task<void> whole(int status, std::string content_type, std::string body);
 };
@@ -34,6 +37,7 @@ class PlainAnswer final : public Answer {
   void begin(int status, transport::HeaderFields fields, bool body) override {
     stream_.respond(status, fields, body);
   }
+  void count_kept(std::size_t bytes) override { stream_.count_kept(bytes); }
 
  private:
   transport::Http2Stream& stream_;

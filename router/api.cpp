@@ -1,7 +1,6 @@
 #include "router/api.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "router/access_json.hpp"
 #include "router/content_encoding.hpp"
@@ -21,6 +20,8 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr const char* kJson = "application/json";
+/// That one session may have at once: a mirror has one.
+constexpr std::size_t kMostWatches = 4;
 
 /// The head of an answer whose body follows bit by bit.
 void begin_bytes(Answer& answer, bool as_zstd) {
@@ -51,22 +52,6 @@ class RequestEnd final : public ToolEnd {
  private:
   Answer& answer_;
 };
-
-/// What a caller is told of a change: a runtime that it may not see is not there.
-std::optional<RuntimeEvent> as_seen(RuntimeEvent event, const Caller& caller, std::set<std::string>& seen) {
-  if (event.kind == RuntimeEvent::Kind::listed) return event;
-  const bool was_there = seen.contains(event.runtime.id);
-  const bool is_there = event.kind != RuntimeEvent::Kind::removed && caller.sees(event.runtime);
-  if (!was_there && !is_there) return std::nullopt;
-  if (is_there) {
-    event.kind = was_there ? RuntimeEvent::Kind::changed : RuntimeEvent::Kind::added;
-    seen.insert(event.runtime.id);
-  } else {
-    event.kind = RuntimeEvent::Kind::removed;
-    seen.erase(event.runtime.id);
-  }
-  return event;
-}
 
 Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
@@ -123,9 +108,6 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   } else if (request->head().too_large) {
     services_.metrics.refused.add("head_size");
     co_await refuse(answer, head_too_large(services_.limits.settings().head_bytes));
-  } else if (caller_.access->none()) {
-    services_.metrics.refused.add("no_role");
-    co_await refuse(answer, no_role(caller_));
   } else if (!known) {
     co_await refuse(answer, known.error());
   } else if (known->handler == nullptr) {
@@ -167,8 +149,7 @@ Task<void> Api::forget(Answer& answer, Route route) {
 }
 
 Task<void> Api::refuse(Answer& answer, Refusal refusal) {
-  services_.log->info("refused {} {} to {}: {}", answer.request().method, answer.request().path, caller_,
-                      refusal.why);
+  note_refused(services_, caller_, answer.request().method + " " + answer.request().path, refusal.why);
   return answer_refused(answer, std::move(refusal));
 }
 
@@ -190,34 +171,70 @@ tl::expected<RuntimePtr, Refusal> Api::runtime_of(const Route& route) const {
 
 Task<void> Api::list(Answer& answer, Route route) {
   if (route.parameter("watch") == "true") return watch(answer, std::move(route));
-  return answer.whole(http_status::kOk, kJson, to_json(services_.registry.all(visible())));
+  std::vector<Runtime> runtimes = services_.registry.all(visible());
+  const std::size_t count = runtimes.size();
+  return array(answer, count, [all = std::move(runtimes)](std::size_t i) { return to_json(all[i]); });
+}
+
+Task<void> Api::array(Answer& answer, std::size_t parts, std::function<std::string(std::size_t)> part) {
+  std::string body = "[";
+  for (std::size_t i = 0; i < parts; ++i) {
+    // There may be a thousand, and many who ask for them at once.
+    co_await session_->share()->turn();
+    const transport::Work work(*session_->share());
+    const std::string items = part(i);
+    if (body.size() > 1 && !items.empty()) body += ',';
+    body += items;
+    answer.count_kept(body.size());
+  }
+  body += ']';
+  co_await answer.whole(http_status::kOk, kJson, std::move(body));
+}
+
+Task<void> Api::text(Answer& answer, std::string type, std::function<std::string()> make) {
+  co_await session_->share()->turn();
+  std::string body;
+  {
+    const transport::Work work(*session_->share());
+    body = make();
+  }
+  co_await answer.whole(http_status::kOk, std::move(type), std::move(body));
 }
 
 Task<void> Api::watch(Answer& answer, Route) {
-  const auto watch = services_.registry.watch();
+  if (watches_ >= kMostWatches) {
+    Refusal many{http_status::kTooManyRequests, ipc::hresult::kBusy,
+                 "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
+    co_await refuse(answer, std::move(many));
+    co_return;
+  }
+  struct Counted {
+    std::size_t& count;
+    explicit Counted(std::size_t& all) : count(all) { ++count; }
+    ~Counted() { --count; }
+  } const counted(watches_);
+  const auto watch = services_.registry.watch(visible());
   begin_watch(answer, services_.resumption.instance());
   Task<void> guard = [](transport::Stream& caller, Registry::Watch& events) -> Task<void> {
     co_await caller.gone();
     events.close();
   }(answer.stream(), *watch);
   guard.start();
-  std::set<std::string> seen;
   for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
-    std::optional<RuntimeEvent> event = co_await watch->next();
+    const std::optional<RuntimeEvent> event = co_await watch->next();
     if (!event) co_return;
-    event = as_seen(std::move(*event), caller_, seen);
-    if (!event) continue;
+    answer.count_kept(watch->kept_bytes());
     const std::string line = to_json_line(*event);
     written = co_await answer.stream().write(std::as_bytes(std::span(line)));
   }
 }
 
 Task<void> Api::about_agent(Answer& answer, Route) {
-  return answer.whole(http_status::kOk, kJson, agent_json(services_, caller_));
+  return text(answer, kJson, [this] { return agent_json(services_, caller_); });
 }
 
 Task<void> Api::metrics(Answer& answer, Route) {
-  return answer.whole(http_status::kOk, kMetricsContentType, metrics_text(services_));
+  return text(answer, kMetricsContentType, [this] { return metrics_text(services_); });
 }
 
 Task<void> Api::access(Answer& answer, Route route) {
@@ -226,8 +243,11 @@ Task<void> Api::access(Answer& answer, Route route) {
   if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
     return refuse(answer, bad_request(http_status::kBadRequest, "there is no command " + command));
   }
-  return answer.whole(http_status::kOk, kJson,
-                      access_json(caller_, services_.registry.all(visible()), command));
+  return array(answer, known.size(),
+               [this, command, known, runtimes = services_.registry.all(visible())](std::size_t i) {
+                 const bool wanted = command.empty() || command == known[i];
+                 return wanted ? access_rows(caller_, runtimes, known[i]) : std::string();
+               });
 }
 
 Task<void> Api::connection(Answer& answer, Route route) {

@@ -1,7 +1,9 @@
 // The agent's API: what the requests of one HTTP/2 session may ask for (docs/wire.md).
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "router/answer.hpp"
 #include "router/diagnostic_connection.hpp"
@@ -30,6 +32,12 @@ class Api : public std::enable_shared_from_this<Api> {
   transport::Task<void> refuse(Answer& answer, Refusal refusal);
   transport::Task<void> refuse(Answer& answer, const Exceeded& exceeded);
 
+  /// Answers with a JSON array that is made in so many parts, each when it is the caller's turn: part(i)
+  /// gives items with commas between them, or none.
+  transport::Task<void> array(Answer& answer, std::size_t parts,
+                              std::function<std::string(std::size_t)> part);
+  /// Answers with what `make` makes, when it is the caller's turn.
+  transport::Task<void> text(Answer& answer, std::string type, std::function<std::string()> make);
   transport::Task<void> list(Answer& answer, Route route);
   transport::Task<void> watch(Answer& answer, Route route);
   transport::Task<void> about_agent(Answer& answer, Route route);
@@ -51,6 +59,7 @@ class Api : public std::enable_shared_from_this<Api> {
   AgentServices& services_;
   std::unique_ptr<Limits::Session> session_;
   Caller caller_;
+  std::size_t watches_ = 0;  ///< That are open.
 };
 
 }  // namespace farport::router

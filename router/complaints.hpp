@@ -18,6 +18,8 @@ class Complaints {
   /// Logs `message` unless `a_minute` of that kind have been logged within a minute. With very many kinds at
   /// once the new ones are left out. Returns whether it was logged.
   bool add(const std::string& kind, const std::string& message, std::size_t a_minute = 1);
+  /// The same without logging: whether one more of this kind may be noted.
+  bool allows(const std::string& kind, std::size_t a_minute = 1);
 
  private:
   struct Logged {

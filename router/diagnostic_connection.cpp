@@ -5,6 +5,7 @@
 #include "router/command_arguments.hpp"
 #include "router/compressing_stream.hpp"
 #include "router/http_status.hpp"
+#include "router/refused.hpp"
 #include "router/relay.hpp"
 #include "transport/timer.hpp"
 
@@ -85,9 +86,9 @@ std::string_view label_of(ipc::Command command) {
 }
 
 Task<void> refuse(AgentServices& services, AuditEntry& entry, ToolEnd& tool, Refusal refusal) {
-  services.log->info("refused {}{}{} to {}: {}", entry.command.empty() ? "a connection" : entry.command,
-                     entry.runtime == nullptr ? "" : " on ",
-                     entry.runtime == nullptr ? "" : entry.runtime->name, entry.caller, refusal.why);
+  std::string what = entry.command.empty() ? "a connection" : entry.command;
+  if (entry.runtime != nullptr) what += " on " + entry.runtime->name;
+  note_refused(services, entry.caller, what, refusal.why);
   entry.outcome = refusal.why;
   services.audit.write(entry);
   co_await tool.refuse(std::move(refusal));

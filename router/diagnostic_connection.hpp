@@ -19,6 +19,7 @@
 #include "router/tracing_session.hpp"
 #include "transport/buffer_budget.hpp"
 #include "transport/buffer_pool.hpp"
+#include "transport/share.hpp"
 
 namespace farport::router {
 
@@ -38,6 +39,7 @@ struct AgentServices {
   Metrics& metrics;
   Handshakes& handshakes;
   transport::BufferBudget& budget;
+  std::shared_ptr<transport::Share> strangers;  ///< What all peers that have no session may take of the loop.
   Complaints& complaints;
   Compression compression;
   std::chrono::steady_clock::time_point started;

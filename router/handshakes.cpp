@@ -1,12 +1,33 @@
 #include "router/handshakes.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
+#include <arpa/inet.h>
+
 namespace farport::router {
+namespace {
+
+constexpr std::size_t kSiteBytes = 8;
+
+}  // namespace
+
+std::string network_of(const std::string& peer) {
+  std::string host = peer.substr(0, peer.rfind(':'));
+  if (!host.starts_with('[')) return host;
+  in6_addr address{};
+  host = host.substr(1, host.find_first_of("]%") - 1);
+  if (::inet_pton(AF_INET6, host.c_str(), &address) != 1) return host;
+  // RFC 6177: one site has a /64 at least, and may take any address of it.
+  std::fill(std::begin(address.s6_addr) + kSiteBytes, std::end(address.s6_addr), 0);
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET6, &address, text.data(), text.size());
+}
 
 Handshakes::Entry::Entry(Handshakes& all, const std::string& peer, std::function<void()> end)
-    : all_(all), host_(peer.substr(0, peer.rfind(':'))), end_(std::move(end)), number_(all.next_number_++) {
+    : all_(all), host_(network_of(peer)), end_(std::move(end)), number_(all.next_number_++) {
   all_.by_host_[host_].push_back(this);
   ++all_.count_;
   if (all_.count_ > all_.limit_) all_.make_room();

@@ -9,6 +9,10 @@
 
 namespace farport::router {
 
+/// What can be told apart of a peer's address ("10.0.0.2:51000", "[fd00::2]:51000"): an IPv4 host, or an IPv6
+/// network of 64 bits.
+[[nodiscard]] std::string network_of(const std::string& peer);
+
 /// Bounds how many handshakes are under way. One too many ends the oldest of the address that has the most:
 /// a real peer is done within moments, so those who are in nobody's way go on.
 class Handshakes {
@@ -20,8 +24,8 @@ class Handshakes {
   /// One of them, for as long as it exists; must not outlive the Handshakes.
   class Entry {
    public:
-    /// `peer`: an address with its port, of which only the host counts. `end` is called, at most once, when
-    /// this one has to make room.
+    /// `peer`: an address with its port, of which only network_of() counts. `end` is called, at most once,
+    /// when this one has to make room.
     Entry(Handshakes& all, const std::string& peer, std::function<void()> end);
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;

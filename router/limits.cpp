@@ -10,6 +10,10 @@ namespace {
 
 /// When it is worth the while to ask again for what only ends when somebody ends it.
 constexpr int kRetryAfterS = 10;
+/// Of one identity's requests, in one turn of the loop: what the others have to wait behind it.
+constexpr std::chrono::milliseconds kTurnShare{2};
+/// An identity that has been refused as often as it may be in a second is not listened to for so long.
+constexpr transport::Milliseconds kRest{100};
 
 tl::unexpected<Exceeded> exceeded(std::string_view limit, const std::string& what, std::size_t value) {
   return tl::unexpected(Exceeded{limit, what + " (" + std::to_string(value) + ")"});
@@ -34,7 +38,13 @@ bool TokenBucket::full(Clock::time_point now) const {
   return tokens(now) >= rate_;
 }
 
-Limits::Limits(LimitSettings settings, Now now) : settings_(settings), now_(now) {}
+Limits::Party::Party(transport::Loop& loop, std::size_t per_second, Clock::time_point now)
+    : requests(per_second, now),
+      refusals(per_second, now),
+      share(std::make_shared<transport::Share>(loop, kTurnShare)) {}
+
+Limits::Limits(transport::Loop& loop, LimitSettings settings, Now now)
+    : loop_(loop), settings_(settings), now_(now) {}
 
 tl::expected<std::unique_ptr<Limits::Session>, Exceeded> Limits::begin_session(const std::string& key) {
   forget_idle_parties();
@@ -42,7 +52,7 @@ tl::expected<std::unique_ptr<Limits::Session>, Exceeded> Limits::begin_session(c
     return exceeded("sessions", "the agent has as many sessions as it takes", settings_.sessions);
   }
   std::shared_ptr<Party>& party = parties_[key];
-  if (!party) party = std::make_shared<Party>(settings_.requests_per_second, now_());
+  if (!party) party = std::make_shared<Party>(loop_, settings_.requests_per_second, now_());
   if (*party->sessions >= settings_.sessions_per_identity) {
     return exceeded("sessions_per_identity", "this identity has as many sessions as one may have",
                     settings_.sessions_per_identity);
@@ -63,6 +73,7 @@ Limits::Session::Session(Limits& limits, std::shared_ptr<Party> party)
 
 std::optional<Exceeded> Limits::Session::count_request() {
   if (party_->requests.take(limits_.now_())) return std::nullopt;
+  if (!party_->refusals.take(limits_.now_())) party_->share->rest(kRest);
   return exceeded("requests_per_second", "this identity asks more often than one may in a second",
                   limits_.settings_.requests_per_second)
       .value();

@@ -11,6 +11,7 @@
 
 #include "router/gate.hpp"
 #include "transport/loop.hpp"
+#include "transport/share.hpp"
 
 namespace farport::router {
 
@@ -84,7 +85,7 @@ class Limits {
   using Now = Clock::time_point (*)();
 
   /// `now` is handed in so that tests have a clock of their own.
-  explicit Limits(LimitSettings settings, Now now = &Clock::now);
+  explicit Limits(transport::Loop& loop, LimitSettings settings, Now now = &Clock::now);
   Limits(const Limits&) = delete;
   Limits& operator=(const Limits&) = delete;
 
@@ -106,13 +107,16 @@ class Limits {
  private:
   /// What one identity uses. Shared with its sessions.
   struct Party {
-    Party(std::size_t per_second, Clock::time_point now) : requests(per_second, now) {}
+    Party(transport::Loop& loop, std::size_t per_second, Clock::time_point now);
     std::shared_ptr<std::size_t> sessions = std::make_shared<std::size_t>(0);
     std::shared_ptr<std::size_t> connections = std::make_shared<std::size_t>(0);
     TokenBucket requests;
+    TokenBucket refusals;  ///< What is refused costs something too.
+    std::shared_ptr<transport::Share> share;
   };
   void forget_idle_parties();
 
+  transport::Loop& loop_;
   LimitSettings settings_;
   Now now_;
   std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
@@ -128,6 +132,8 @@ class Limits::Session {
   /// Counts a request; what it says is the limit that it broke.
   [[nodiscard]] std::optional<Exceeded> count_request();
   [[nodiscard]] tl::expected<Connection, Exceeded> begin_connection();
+  /// How long this identity may keep the loop busy.
+  [[nodiscard]] const std::shared_ptr<transport::Share>& share() const { return party_->share; }
 
  private:
   Limits& limits_;

@@ -17,6 +17,8 @@ using transport::Task;
 constexpr transport::Milliseconds kRefusing{3000};
 /// Of one host that fail for one cause, logged and audited.
 constexpr std::size_t kHandshakesAMinute = 10;
+/// Of one identity, logged.
+constexpr std::size_t kRefusalsAMinute = 10;
 constexpr std::uint32_t kRefusedStreams = 16;
 constexpr std::uint32_t kRefusedWindow = 64 * 1024;
 
@@ -63,6 +65,25 @@ void note_failed_handshake(AgentServices& services, const Caller& caller, const 
   services.audit.write(entry);
 }
 
+void note_refused(AgentServices& services, const Caller& caller, const std::string& what,
+                  const std::string& why) {
+  if (!services.complaints.allows("refused " + key_of(caller), kRefusalsAMinute)) return;
+  services.log->info("refused {} to {}: {}", what, caller, why);
+}
+
+Refusal note_no_role(AgentServices& services, const Caller& caller) {
+  Refusal refused = no_role(caller);
+  services.metrics.refused.add("no_role");
+  if (!services.complaints.add("no_role " + key_of(caller), "refused " + caller.address + ": " + refused.why,
+                               kRefusalsAMinute)) {
+    return refused;
+  }
+  AuditEntry entry{"session", caller};
+  entry.outcome = refused.why;
+  services.audit.write(entry);
+  return refused;
+}
+
 Task<void> answer_refused(Answer& answer, Refusal refusal) {
   const std::string body = error_json(refusal.why, refusal.hresult);
   answer.begin(refusal.status, refused_fields(refusal, body.size()), true);
@@ -70,13 +91,23 @@ Task<void> answer_refused(Answer& answer, Refusal refusal) {
   std::ignore = co_await answer.stream().write_last(std::as_bytes(std::span(body)));
 }
 
+Task<void> turn_away(AgentServices& services, std::unique_ptr<transport::Stream> connection,
+                     std::string why) {
+  transport::Http2Limits limits;
+  limits.share = services.strangers;
+  Http2Session session(std::move(connection), Http2Session::Role::server, limits);
+  session.turn_away(why);
+  std::ignore = co_await session.run();
+}
+
 Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,
-                          Refusal refusal) {
+                          const Caller& caller, Refusal refusal) {
   transport::TaskSet requests(services.loop);
   transport::Http2Limits limits;
   limits.streams = kRefusedStreams;
   limits.window = kRefusedWindow;
-  limits.budget = &services.budget;
+  limits.account = services.budget.account_of(key_of(caller));
+  limits.share = services.strangers;
   Http2Session::RequestHandler refuse = [&](std::unique_ptr<Http2Stream> request) {
     requests.spawn(answer_and_forget(std::move(request), refusal));
   };

@@ -25,9 +25,22 @@ void note_failed_handshake(AgentServices& services, const Caller& caller, const 
 /// Answers a request with {"error": …}, and with retry-after (RFC 9110 section 10.2.3) where that helps.
 transport::Task<void> answer_refused(Answer& answer, Refusal refusal);
 
+/// Notes a refused request or command in the log, a few times a minute for each identity: a flood fills no
+/// disk. `what`: the beginning of the line, "refused GET /v1/agent".
+void note_refused(AgentServices& services, const Caller& caller, const std::string& what,
+                  const std::string& why);
+
+/// Notes a caller that has no grant: counted always, logged and audited a few times a minute for each
+/// identity. Returns what to tell it.
+Refusal note_no_role(AgentServices& services, const Caller& caller);
+
 /// For a session that there is no room for: answers whatever it asks with the refusal, for as long as a
 /// client takes to ask once, then closes it.
 transport::Task<void> refuse_session(AgentServices& services, std::unique_ptr<transport::Stream> connection,
-                                     Refusal refusal);
+                                     const Caller& caller, Refusal refusal);
+
+/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes.
+transport::Task<void> turn_away(AgentServices& services, std::unique_ptr<transport::Stream> connection,
+                                std::string why);
 
 }  // namespace farport::router

@@ -45,7 +45,7 @@ ResumableAnswer::ResumableAnswer(Resumption& table, std::string token, std::stri
       request_(request->take_head()),
       stream_(table.loop_, ResumableStream::Side::answers),
       looking_after_(look_after()) {
-  stream_.count_in([this] { return table_.account_of(owner_); });
+  stream_.count_in([this] { return table_.budget_.account_of(owner_); });
   stream_.resume(std::move(request), 0, 0);
   looking_after_.start();
 }
@@ -159,17 +159,6 @@ std::optional<Refusal> Resumption::resume(std::unique_ptr<Http2Stream>& request,
   ++resumed_;
   log_->debug("a connection of {} goes on after a break", caller);
   return std::nullopt;
-}
-
-std::shared_ptr<transport::BufferBudget::Account> Resumption::account_of(const std::string& owner) {
-  std::weak_ptr<transport::BufferBudget::Account>& known = accounts_[owner];
-  auto account = known.lock();
-  if (account == nullptr) {
-    std::erase_if(accounts_, [&](const auto& each) { return each.first != owner && each.second.expired(); });
-    account = std::make_shared<transport::BufferBudget::Account>(budget_);
-    known = account;
-  }
-  return account;
 }
 
 Refusal Resumption::unknown(const std::string& token) const {

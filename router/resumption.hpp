@@ -101,15 +101,12 @@ class Resumption {
   static constexpr std::size_t kRemembered = 4096;
 
   void forget(ResumableAnswer& answer);
-  /// An identity's share of the budget, over all its sessions.
-  [[nodiscard]] std::shared_ptr<transport::BufferBudget::Account> account_of(const std::string& owner);
   [[nodiscard]] Refusal unknown(const std::string& token) const;
 
   transport::Loop& loop_;
   Log log_;
   transport::Milliseconds grace_;
   transport::BufferBudget& budget_;
-  std::map<std::string, std::weak_ptr<transport::BufferBudget::Account>> accounts_;  ///< By owner.
   std::string instance_;
   std::map<std::string_view, ResumableAnswer*> answers_;  ///< By their tokens.
   std::deque<std::string> over_;                          ///< Tokens of answers that nobody came for in time.

@@ -1,5 +1,6 @@
 #include "transport/buffer_budget.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace farport::transport {
@@ -7,10 +8,12 @@ namespace farport::transport {
 BufferBudget::Holding::Holding(Account& account, std::function<void()> give_up)
     : account_(account), give_up_(std::move(give_up)) {
   account_.holdings_.push(*this);
+  ++account_.holding_count_;
 }
 
 BufferBudget::Holding::~Holding() {
   count(0);
+  --account_.holding_count_;
 }
 
 void BufferBudget::Holding::count(std::uint64_t bytes) {
@@ -23,31 +26,57 @@ void BufferBudget::Holding::update(std::uint64_t bytes) {
   BufferBudget& budget = account_.budget_;
   const bool grows = bytes > bytes_;
   count(bytes);
-  // Nothing of this object is used any more: it may be the one that goes.
-  if (grows && budget.bytes_ > budget.limit_) budget.make_room();
+  if (!grows) return;
+  // Nothing of this object is used any more: it may be one that goes.
+  while (budget.bytes_ > budget.limit_ && budget.make_room()) {
+  }
 }
 
-void BufferBudget::make_room() {
-  // Rare, so going through all of them is cheap enough.
-  NodeList seen;
+std::uint64_t BufferBudget::Holding::even_part() const {
+  const BufferBudget& budget = account_.budget_;
+  const std::uint64_t half = budget.limit_ / 2;
+  if (budget.bytes_ <= half) return half;
+  return half / std::max<std::uint64_t>(budget.account_count_, 1) /
+         std::max<std::uint64_t>(account_.holding_count_, 1);
+}
+
+std::shared_ptr<BufferBudget::Account> BufferBudget::account_of(const std::string& owner) {
+  std::weak_ptr<Account>& known = owners_[owner];
+  auto account = known.lock();
+  if (account == nullptr) {
+    std::erase_if(owners_, [&](const auto& each) { return each.first != owner && each.second.expired(); });
+    account = std::make_shared<Account>(*this);
+    known = account;
+  }
+  return account;
+}
+
+BufferBudget::Account* BufferBudget::worst_account() {
   Account* worst = nullptr;
-  while (ListNode* node = accounts_.pop()) {
-    auto* account = static_cast<Account*>(node);
-    if (worst == nullptr || account->bytes_ > worst->bytes_) worst = account;
-    seen.push(*node);
-  }
-  accounts_.take(seen);
+  accounts_.for_each([&worst](ListNode& node) {
+    auto& account = static_cast<Account&>(node);
+    if (account.holdings_.empty()) return;
+    if (worst == nullptr || account.bytes_ > worst->bytes_) worst = &account;
+  });
+  return worst;
+}
+
+/// False: there is nothing that could go.
+bool BufferBudget::make_room() {
+  // Rare, so going through all of them is cheap enough.
+  Account* worst = worst_account();
+  if (worst == nullptr) return false;
   Holding* largest = nullptr;
-  while (ListNode* node = worst->holdings_.pop()) {
-    auto* holding = static_cast<Holding*>(node);
-    if (largest == nullptr || holding->bytes_ > largest->bytes_) largest = holding;
-    seen.push(*node);
-  }
-  worst->holdings_.take(seen);
+  worst->holdings_.for_each([&largest](ListNode& node) {
+    auto& holding = static_cast<Holding&>(node);
+    if (largest == nullptr || holding.bytes_ > largest->bytes_) largest = &holding;
+  });
+  if (largest->bytes_ == 0) return false;
   ++given_up_;
   // Copied, since it destroys its owner.
   const std::function<void()> give_up = largest->give_up_;
   give_up();
+  return true;
 }
 
 }  // namespace farport::transport

@@ -1,43 +1,59 @@
-// BufferBudget: how many bytes all sessions together may keep: what has come before anybody took it, and what
-// has been sent and may have to be sent again.
+// BufferBudget: how much memory peers may make this process hold, all together: what has come before anybody
+// took it, what has been sent and may have to be sent again, answers that nobody reads, frames that wait, and
+// what each session and stream costs by itself.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "transport/node_list.hpp"
 
 namespace farport::transport {
 
 /// Flow control bounds what one stream keeps, and the number of streams is bounded too; but their product is
-/// more than a host has. Beyond the budget, the stream that keeps most in the account that keeps most gives
-/// up what it has: whoever takes what is sent to him keeps little.
+/// more than a host has. Beyond the budget, the largest holding in the account that keeps most goes, until
+/// there is room: a peer that takes what is sent to it keeps little.
 class BufferBudget {
  public:
   explicit BufferBudget(std::uint64_t limit) : limit_(limit) {}
   BufferBudget(const BufferBudget&) = delete;
   BufferBudget& operator=(const BufferBudget&) = delete;
 
-  /// One session's, or one identity's. Outlives its Holdings; must not outlive the budget.
+  /// One identity's. Outlives its Holdings; must not outlive the budget.
   class Account final : private ListNode {
    public:
-    explicit Account(BufferBudget& budget) : budget_(budget) { budget.accounts_.push(*this); }
+    explicit Account(BufferBudget& budget) : budget_(budget) {
+      budget.accounts_.push(*this);
+      ++budget.account_count_;
+    }
+    Account(const Account&) = delete;
+    Account& operator=(const Account&) = delete;
+    ~Account() { --budget_.account_count_; }
 
    private:
     friend class BufferBudget;
     BufferBudget& budget_;
     std::uint64_t bytes_ = 0;
+    std::uint64_t holding_count_ = 0;
     NodeList holdings_;
   };
 
-  /// One stream's.
+  /// One session's or one stream's.
   class Holding final : private ListNode {
    public:
     /// `give_up` is called where this one has to go: it lets go of the bytes and destroys the Holding.
     Holding(Account& account, std::function<void()> give_up);
+    Holding(const Holding&) = delete;
+    Holding& operator=(const Holding&) = delete;
     ~Holding();
-    /// What is kept now, in bytes. May end in `give_up` being called, of this one or of another.
+    /// What is kept now, in bytes. May end in `give_up` being called, of this one or of others.
     void update(std::uint64_t bytes);
+    /// How much this one may keep and be sure that the budget holds: everything while half of the budget is
+    /// free, then its even part of the other half. Who would keep more can wait until it keeps less.
+    [[nodiscard]] std::uint64_t even_part() const;
 
    private:
     friend class BufferBudget;
@@ -48,17 +64,23 @@ class BufferBudget {
     std::uint64_t bytes_ = 0;
   };
 
+  /// The account of this owner, which exists for as long as it is used.
+  [[nodiscard]] std::shared_ptr<Account> account_of(const std::string& owner);
+
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   /// How many Holdings had to go.
   [[nodiscard]] std::uint64_t given_up() const { return given_up_; }
 
  private:
-  void make_room();
+  bool make_room();
+  [[nodiscard]] Account* worst_account();
 
   std::uint64_t limit_;
   std::uint64_t bytes_ = 0;
   std::uint64_t given_up_ = 0;
+  std::uint64_t account_count_ = 0;
   NodeList accounts_;
+  std::map<std::string, std::weak_ptr<Account>> owners_;
 };
 
 }  // namespace farport::transport

@@ -55,9 +55,14 @@ nghttp2_session_callbacks* Http2Session::Callbacks::make() {
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
         auto* self = static_cast<Http2Session*>(user);
         if (frame->hd.type == NGHTTP2_HEADERS) self->head_received(frame->hd.stream_id);
-        if (frame->hd.type == NGHTTP2_GOAWAY) self->goaway_received();
+        if (frame->hd.type == NGHTTP2_GOAWAY) {
+          const nghttp2_goaway& goaway = frame->goaway;
+          self->goaway_received(goaway.error_code, text(goaway.opaque_data, goaway.opaque_data_len));
+        }
         const bool acknowledges = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
-        if (frame->hd.type == NGHTTP2_SETTINGS && !acknowledges) self->settings_received();
+        if (frame->hd.type == NGHTTP2_SETTINGS) {
+          acknowledges ? self->settings_acknowledged() : self->settings_received();
+        }
         if (frame->hd.type == NGHTTP2_WINDOW_UPDATE) self->credit_received(frame->hd.stream_id);
         if (frame->hd.type == NGHTTP2_PING) {
           acknowledges ? self->ping_acknowledged() : self->ping_received();

@@ -2,6 +2,7 @@
 // are collected into one record; a large payload is written where it lies, its frame header in the headroom.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,9 @@ constexpr std::uint8_t kFlagsByte = 4;  // Of a frame header: RFC 9113 section 4
 }  // namespace
 
 void Http2Session::turn_end() {
+  if (limits_.account != nullptr && holding_ == nullptr && !ended_) {
+    abort(Error{"go on with", "the session", "the agent keeps as much as it may", {}, ENOBUFS});
+  }
   while (!lower_pending_) {
     if (nghttp2_session_send(session_.get()) != 0) {
       lower_->abort(Error{"go on with", "the session", "out of memory", {}, 0});
@@ -29,6 +33,7 @@ void Http2Session::turn_end() {
     if (collected_.empty() || !write_collected(false)) break;
   }
   if (!lower_pending_ && std::exchange(held_back_, false)) lower_->flush();
+  count();
   end_if_over();
 }
 

@@ -17,6 +17,17 @@ constexpr std::size_t kEndlessHead = 16;
 constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
 /// Requests and answers of our own have no more.
 constexpr std::size_t kUsualFields = 4;
+/// Requests that are handed out before others get their turn.
+constexpr std::size_t kRequestsPerFeed = 16;
+/// The text of a GOAWAY is for people.
+constexpr std::size_t kLongestFarewell = 1024;
+
+// What is counted for what can't be measured, in bytes: TLS's, nghttp2's and our own state.
+constexpr std::uint64_t kSessionBytes = 48 * 1024;
+constexpr std::uint64_t kStreamBytes = 6 * 1024;
+constexpr std::uint64_t kFrameBytes = 256;
+/// Heads up to this size are in kStreamBytes.
+constexpr std::size_t kUsualHead = 1024;
 
 nghttp2_nv field(std::string_view name, std::string_view value, std::uint8_t flags = NGHTTP2_NV_FLAG_NONE) {
   return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
@@ -42,18 +53,24 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
     : loop_(lower->loop()),
       lower_(std::move(lower)),
       role_(role),
-      limits_(limits),
+      limits_(std::move(limits)),
       on_request_(std::move(on_request)),
       draining_(loop_),
-      keepalive_(loop_, *this, limits.ping_interval, limits.ping_timeout),
-      window_(limits.window, std::max(limits.window, limits.largest_window)) {
-  if (limits.budget != nullptr) account_.emplace(*limits.budget);
+      keepalive_(loop_, *this, limits_.ping_interval, limits_.ping_timeout),
+      window_(limits_.window, std::max(limits_.window, limits_.largest_window)) {
+  if (limits_.account != nullptr) {
+    holding_ = std::make_unique<BufferBudget::Holding>(*limits_.account, [this] {
+      holding_.reset();
+      // Not here: this may be in the middle of anything.
+      loop_.at_turn_end(*this);
+    });
+  }
   nghttp2_session_callbacks* callbacks = Callbacks::make();
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_no_closed_streams(option, 1);
-  nghttp2_option_set_stream_reset_rate_limit(option, limits.resets_at_once, limits.resets_per_second);
+  nghttp2_option_set_stream_reset_rate_limit(option, limits_.resets_at_once, limits_.resets_per_second);
   nghttp2_session* session = nullptr;
   if (role == Role::server) {
     nghttp2_session_server_new2(&session, callbacks, this, option);
@@ -65,15 +82,19 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
   session_.reset(session);
 
   const std::array<nghttp2_settings_entry, 4> settings{{
-      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams},
-      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.window},
-      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.head_bytes},
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.window},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_.head_bytes},
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
   }};
   nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
   // While nothing else is under way: how long the network takes by itself.
-  if (limits.largest_window > limits.window) std::ignore = keepalive_.ask();
+  if (limits_.largest_window > limits_.window) std::ignore = keepalive_.ask();
+  settings_limit_.emplace(loop_, limits_.settings_timeout, [this] {
+    // RFC 9113 section 6.5.3. run() meets this as the end of a connection that broke.
+    lower_->abort(Error{"go on with", "the session", "it does not acknowledge our SETTINGS", {}, ETIMEDOUT});
+  });
   loop_.at_turn_end(*this);
 }
 
@@ -103,15 +124,23 @@ Task<Result<void>> Http2Session::run() {
       break;
     }
     keepalive_.heard();
-    if (ended_) continue;  // Only waiting for the peer to close.
-    const ssize_t used = nghttp2_session_mem_recv(
-        session_.get(), reinterpret_cast<const std::uint8_t*>(buffer.data()), io.bytes);
-    loop_.at_turn_end(*this);
+    std::span<const std::byte> rest(buffer.data(), io.bytes);
+    ssize_t used = 0;
+    // Once it has ended, all that is waited for is that the peer closes.
+    while (!ended_ && used >= 0 && (paused_ || !rest.empty())) {
+      if (limits_.share != nullptr) co_await limits_.share->turn();
+      if (ended_) break;
+      used = feed(rest);
+      if (used > 0) rest = rest.subspan(static_cast<std::size_t>(used));
+    }
     if (used < 0) {
       why = Error{"go on with", "the session", nghttp2_strerror(static_cast<int>(used)), {}, 0};
       break;
     }
-    dispatch_requests();
+    if (nghttp2_session_get_outbound_queue_size(session_.get()) > limits_.queued_frames) {
+      why = Error{"go on with", "the session", "it does not read what it is answered", {}, ENOBUFS};
+      break;
+    }
     if (reads >= kReadsPerTurn) {
       reads = 0;
       co_await next_turn(loop_);
@@ -119,6 +148,36 @@ Task<Result<void>> Http2Session::run() {
   }
   end(why, lost);
   co_return tl::unexpected(ended_why_ ? *ended_why_ : why);
+}
+
+/// Hands bytes to nghttp2, and out what they ask for. Returns how many were taken, or nghttp2's error.
+ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
+  std::optional<Work> work;
+  if (limits_.share != nullptr) work.emplace(*limits_.share);
+  paused_ = false;
+  const ssize_t used = nghttp2_session_mem_recv(
+      session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  loop_.at_turn_end(*this);
+  if (used < 0) return used;
+  if (std::exchange(pinged_, false)) give_all_credit();
+  dispatch_requests();
+  return used;
+}
+
+void Http2Session::add(Http2Stream& stream) {
+  streams_.push(stream);
+  ++stream_count_;
+}
+
+void Http2Session::remove(Http2Stream& stream) {
+  stream.unlink();
+  --stream_count_;
+}
+
+void Http2Session::count() {
+  if (!holding_) return;
+  const std::uint64_t queued = nghttp2_session_get_outbound_queue_size(session_.get());
+  holding_->update(kSessionBytes + stream_count_ * kStreamBytes + queued * kFrameBytes);
 }
 
 std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std::string_view path,
@@ -135,7 +194,7 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
   auto stream = std::make_unique<Http2Stream>(loop_, *this, id);
   stream->outbound_ended_ = !body;
   nghttp2_session_set_stream_user_data(session_.get(), id, stream.get());
-  streams_.push(*stream);
+  add(*stream);
   loop_.at_turn_end(*this);
   return stream;
 }
@@ -169,7 +228,17 @@ void Http2Session::drain() {
   loop_.at_turn_end(*this);
 }
 
+void Http2Session::turn_away(std::string_view why) {
+  ended_ = true;
+  ended_why_ = Error{"begin a session with", "the peer", std::string(why), {}, 0};
+  // Refused before anything was done (RFC 9113 section 7).
+  nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, 0, NGHTTP2_REFUSED_STREAM,
+                        reinterpret_cast<const std::uint8_t*>(why.data()), why.size());
+  loop_.at_turn_end(*this);
+}
+
 void Http2Session::close_streams(const Error& why, bool lost) {
+  stream_count_ = 0;
   while (ListNode* node = streams_.pop()) {
     auto* stream = static_cast<Http2Stream*>(node);
     nghttp2_session_set_stream_user_data(session_.get(), stream->id_, nullptr);
@@ -193,7 +262,7 @@ Http2Stream* Http2Session::find(std::int32_t id) const {
 void Http2Session::request_begins(std::int32_t id) {
   receiving_ = std::make_unique<Http2Stream>(loop_, *this, id);
   nghttp2_session_set_stream_user_data(session_.get(), id, receiving_.get());
-  streams_.push(*receiving_);
+  add(*receiving_);
   head_bytes_ = 0;
 }
 
@@ -220,12 +289,15 @@ int Http2Session::add_field(std::int32_t id, std::string_view name, std::string_
     if (head.fields.empty()) head.fields.reserve(kUsualFields);
     head.fields.emplace_back(name, value);
   }
-  return 0;
+  // The rest when those that are there have been handed out.
+  paused_ = requests_.size() >= kRequestsPerFeed;
+  return paused_ ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 void Http2Session::head_received(std::int32_t id) {
-  head_bytes_ = 0;
+  const std::size_t size = std::exchange(head_bytes_, 0);
   if (receiving_ != nullptr && receiving_->id_ == id) {
+    if (size > kUsualHead) receiving_->count_kept(size);
     receiving_->received_head();
     requests_.push_back(std::move(receiving_));
     return;
@@ -239,16 +311,16 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
   Http2Stream* stream = find(id);
   if (stream == nullptr) return;
   write_cancelled(*stream);
-  stream->unlink();
+  remove(*stream);
   const bool clean = error_code == NGHTTP2_NO_ERROR;
-  stream->closed(
-      Error{"go on with",
-            "the stream",
-            clean ? "it has ended"
-                  : std::string("the other side broke it off: ") + nghttp2_http2_strerror(error_code),
-            {},
-            0},
-      clean);
+  const Error broken{"go on with",
+                     "the stream",
+                     clean
+                         ? "it has ended"
+                         : std::string("the other side broke it off: ") + nghttp2_http2_strerror(error_code),
+                     {},
+                     0};
+  stream->closed(ended_why_ ? *ended_why_ : broken, clean);
   if (receiving_.get() == stream) {
     receiving_.reset();
   } else if (clean) {
@@ -257,7 +329,7 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
   }
 }
 
-void Http2Session::ping_received() {
+void Http2Session::give_all_credit() {
   // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would keep
   // the rest for ever: it is given at its next PING.
   streams_.for_each([this](ListNode& node) { give_credit(static_cast<const Http2Stream&>(node), 1); });
@@ -313,7 +385,13 @@ std::uint32_t Http2Session::peer_window() const {
   return nghttp2_session_get_remote_settings(session_.get(), NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
 }
 
-void Http2Session::goaway_received() {
+void Http2Session::goaway_received(std::uint32_t error_code, std::string_view text) {
+  if (error_code == NGHTTP2_REFUSED_STREAM && !text.empty()) {
+    // It closes the connection now.
+    ended_why_ =
+        Error{"begin a session with", "the peer", std::string(text.substr(0, kLongestFarewell)), {}, 0};
+    return;
+  }
   draining_.set();
 }
 
@@ -392,7 +470,7 @@ void Http2Session::stop_request(Http2Stream& stream) {
 void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
   write_cancelled(stream);
   nghttp2_session_set_stream_user_data(session_.get(), stream.id_, nullptr);
-  stream.unlink();
+  remove(stream);
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, error_code);
   loop_.at_turn_end(*this);
 }

@@ -12,6 +12,7 @@
 #include "transport/http2_keepalive.hpp"
 #include "transport/http2_stream.hpp"
 #include "transport/http2_window.hpp"
+#include "transport/share.hpp"
 
 namespace farport::transport {
 
@@ -25,7 +26,11 @@ struct Http2Limits {
   std::uint64_t resets_per_second = 1000;
   Milliseconds ping_interval{5000};  ///< 0: no PINGs.
   Milliseconds ping_timeout{5000};   ///< Silence for this long after a PING: the session is broken.
-  BufferBudget* budget = nullptr;    ///< Bounds what all sessions keep; must outlive them.
+  /// Frames that may wait to be sent: a peer that makes for more reads nothing of what it asks for.
+  std::size_t queued_frames = 10'000;
+  Milliseconds settings_timeout{10'000};           ///< For the peer to acknowledge our SETTINGS.
+  std::shared_ptr<BufferBudget::Account> account;  ///< Counts what the session keeps; may be null.
+  std::shared_ptr<Share> share;                    ///< Bounds how long it keeps the loop busy; may be null.
 };
 
 class Http2Session final : private TurnEnd, private WriteOperation {
@@ -57,6 +62,9 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   /// Asks the peer for no more requests (GOAWAY, RFC 9113 section 6.8) and leaves when the last stream has
   /// ended. For servers.
   void drain();
+  /// Ends the session before it has begun: the peer is told `why` (GOAWAY, RFC 9113 section 6.8), and no
+  /// request is taken. For servers, before run().
+  void turn_away(std::string_view why);
   /// Set when the peer wants no more requests: dial another session for those.
   [[nodiscard]] Event& draining() { return draining_; }
   /// Whether any stream is open.
@@ -104,16 +112,22 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   void head_received(std::int32_t id);
   void stream_closed(std::int32_t id, std::uint32_t error_code);
   void received(Http2Stream& stream, std::span<const std::byte> bytes);
-  void ping_received();
+  void ping_received() { pinged_ = true; }
   void ping_acknowledged();
   void give_credit(const Http2Stream& stream, std::int32_t at_least);
   void credit_received(std::int32_t id);
   void settings_received();
+  void settings_acknowledged() { settings_limit_.reset(); }
   [[nodiscard]] std::uint32_t peer_window() const;
-  void goaway_received();
+  void goaway_received(std::uint32_t error_code, std::string_view text);
 
   void turn_end() override;
   void complete() override;
+  [[nodiscard]] ssize_t feed(std::span<const std::byte> bytes);
+  void give_all_credit();
+  void add(Http2Stream& stream);
+  void remove(Http2Stream& stream);
+  void count();
   bool write_collected(bool more_follows);
   bool write_lower(Chunk bytes, bool more_follows);
   [[nodiscard]] bool goes_on(const Http2Stream& stream, std::size_t size) const;
@@ -133,12 +147,16 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   std::unique_ptr<Http2Stream> receiving_;              ///< Whose request head is being received.
   std::vector<std::unique_ptr<Http2Stream>> requests_;  ///< Received in this read, not yet handed out.
   std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
-  std::optional<BufferBudget::Account> account_;        ///< Where there is a budget.
+  std::unique_ptr<BufferBudget::Holding> holding_;      ///< The session's own, where there is an account.
   NodeList streams_;                                    ///< Those that still belong to the session.
+  std::size_t stream_count_ = 0;                        ///< How many those are.
   NodeList ended_streams_;  ///< Those that both sides have ended, while they exist.
 
   bool ended_ = false;
-  std::optional<Error> ended_why_;    ///< By abort().
+  bool paused_ = false;             ///< There may be more in what has been read already.
+  bool pinged_ = false;             ///< The peer has sent a PING in what is being read.
+  std::optional<Error> ended_why_;  ///< By abort(), or by the peer's word.
+  std::optional<Deadline> settings_limit_;
   bool draining_out_ = false;         ///< To be left with the last stream.
   std::optional<Deadline> farewell_;  ///< How long the peer may take to close after us.
   Event draining_;

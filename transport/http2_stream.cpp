@@ -68,7 +68,7 @@ Io Http2Stream::try_read(std::span<std::byte> into) {
     inbound_.erase(inbound_.begin(), inbound_.begin() + static_cast<std::ptrdiff_t>(inbound_read_));
     inbound_read_ = 0;
   }
-  if (holding_) holding_->update(inbound_.size() - inbound_read_);
+  if (holding_) holding_->update(unread() + counted_kept_);
   if (session_ != nullptr) session_->consumed(*this, taken);
   return {IoStatus::ok, taken};
 }
@@ -117,6 +117,11 @@ void Http2Stream::stop_reading() {
   session_->stop_request(*this);
 }
 
+void Http2Stream::count_kept(std::size_t bytes) {
+  counted_kept_ = bytes;
+  hold();
+}
+
 void Http2Stream::received(std::span<const std::byte> bytes) {
   inbound_.insert(inbound_.end(), bytes.begin(), bytes.end());
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
@@ -125,15 +130,15 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
 
 /// Counts what is kept. Too much of that, over all sessions, may be the end of this stream.
 void Http2Stream::hold() {
-  if (session_ == nullptr || !session_->account_) return;
+  if (session_ == nullptr || session_->limits_.account == nullptr) return;
   if (!holding_) {
-    holding_ = std::make_unique<BufferBudget::Holding>(*session_->account_, [this] {
+    holding_ = std::make_unique<BufferBudget::Holding>(*session_->limits_.account, [this] {
       inbound_ = {};
       inbound_read_ = 0;
-      abort(Error{"keep what has come for", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
+      abort(Error{"keep what is held for", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
     });
   }
-  holding_->update(inbound_.size() - inbound_read_);
+  holding_->update(unread() + counted_kept_);
 }
 
 void Http2Stream::received_end() {

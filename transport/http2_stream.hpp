@@ -56,6 +56,9 @@ class Http2Stream final : public Stream, private ListNode {
   /// not wanted (RFC 9113 section 8.1). Both directions have then ended.
   void stop_reading();
 
+  /// Counts so many bytes that are kept because of this stream, such as an answer that waits to be sent, in
+  /// place of what was counted in this way before.
+  void count_kept(std::size_t bytes);
   /// How many bytes have come that nobody has read.
   [[nodiscard]] std::size_t unread() const { return inbound_.size() - inbound_read_; }
   /// How much of what was written the peer's reader has surely taken, in bytes: it has given credit for as
@@ -107,7 +110,8 @@ class Http2Stream final : public Stream, private ListNode {
   std::vector<std::byte> inbound_;
   std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
   bool inbound_ended_ = false;
-  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Where the session has a budget.
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Where the session has an account.
+  std::size_t counted_kept_ = 0;                    ///< Bytes.
 
   WriteOperation* write_ = nullptr;
   bool outbound_ended_ = false;

@@ -17,6 +17,8 @@ constexpr std::string_view kAnswerRead = "read";
 constexpr std::uint64_t kMostKept = 64ULL << 20;
 /// What is kept is counted once it is more than this.
 constexpr std::uint64_t kWorthCounting = 64 * 1024;
+/// What a stream takes by itself while it waits for a carrier: with one it counts in the carrier's session.
+constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 
 }  // namespace
 
@@ -55,6 +57,7 @@ void ResumableStream::detach() {
   if (accepted_ && inbound_read_ == inbound_.size()) keep_unread();
   release_carrier();
   interrupted_.set();
+  if (account_of_) loop().at_turn_end(*this);
 }
 
 void ResumableStream::release_carrier() {
@@ -103,15 +106,22 @@ void ResumableStream::turn_end() {
 }
 
 void ResumableStream::count_kept() {
-  const std::uint64_t kept = over_ ? 0 : kept_.end() - kept_.begin();
-  if (!account_of_ || (!counted_ && kept <= kWorthCounting)) return;
+  if (!account_of_ || over_) return;
+  const std::uint64_t kept = kept_.end() - kept_.begin();
+  if (!counted_ && kept <= kWorthCounting && carrier_ != nullptr) return;
   if (!counted_) {
     counted_ = std::make_unique<Counted>(account_of_(), [this] {
       abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
       kept_ = {};
     });
   }
-  counted_->holding.update(kept);
+  counted_->holding.update(carrier_ == nullptr ? kept + kWaitingBytes : kept);
+}
+
+/// A tool that reads slowly, or not at all, is waited for: nothing of what it has asked for is lost for that.
+std::uint64_t ResumableStream::most_kept() const {
+  if (!counted_) return kMostKept;
+  return std::clamp(counted_->holding.even_part(), kWorthCounting, kMostKept);
 }
 
 void ResumableStream::look_after_carrier() {
@@ -234,7 +244,7 @@ void ResumableStream::complete() {
 }
 
 void ResumableStream::write_on() {
-  if (write_ == nullptr || !all_sent() || kept_.end() - kept_.begin() > kMostKept) return;
+  if (write_ == nullptr || !all_sent() || kept_.end() - kept_.begin() > most_kept()) return;
   complete_write(IoStatus::ok);
 }
 

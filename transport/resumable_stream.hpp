@@ -93,6 +93,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
 
   void turn_end() override;
   void count_kept();
+  [[nodiscard]] std::uint64_t most_kept() const;
   void complete() override;
   void carrier_readable();
   void carrier_gone();

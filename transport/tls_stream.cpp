@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+
+#include "transport/share.hpp"
 
 namespace farport::transport {
 namespace {
@@ -123,10 +126,17 @@ TlsStream::~TlsStream() {
   lower_->when_gone(nullptr);
 }
 
-Task<Result<void>> TlsStream::handshake() {
+int TlsStream::handshake_step(Share* share) {
+  std::optional<Work> work;
+  if (share != nullptr) work.emplace(*share);
+  ERR_clear_error();
+  return SSL_do_handshake(ssl_.get());
+}
+
+Task<Result<void>> TlsStream::handshake(Share* share) {
   for (;;) {
-    ERR_clear_error();
-    const int result = SSL_do_handshake(ssl_.get());
+    if (share != nullptr) co_await share->turn();
+    const int result = handshake_step(share);
     if (result == 1) co_return Result<void>{};
     if (failed_) co_return tl::unexpected(*error_);
     if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {

@@ -19,6 +19,8 @@ using SslPtr = std::unique_ptr<SSL, SslFree>;
 /// The largest plaintext of one TLS record (RFC 8446 section 5.1).
 inline constexpr std::size_t kTlsRecord = 16384;
 
+class Share;
+
 class TlsStream final : public Stream {
  public:
   enum class Side { client, server };
@@ -29,8 +31,9 @@ class TlsStream final : public Stream {
   ~TlsStream() override;
 
   /// Runs the handshake to its end. Note that a TLS 1.3 client learns only at its first read whether the
-  /// server accepted its certificate (RFC 8446 section 4.4.2.4 and appendix E.1.2).
-  Task<Result<void>> handshake();
+  /// server accepted its certificate (RFC 8446 section 4.4.2.4 and appendix E.1.2). Its steps are heavy: with
+  /// a share, each waits for its turn there.
+  Task<Result<void>> handshake(Share* share = nullptr);
 
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
@@ -54,6 +57,7 @@ class TlsStream final : public Stream {
   /// What the lower stream has not taken yet.
   class Overflow;
 
+  int handshake_step(Share* share);
   bool push(WriteOperation& operation);
   void lower_taken(IoStatus status);
   void fail_tls(std::string_view what, int ssl_result);

@@ -53,7 +53,8 @@ TEST_CASE("a token bucket gives a second's worth at once, and then as many as co
 }
 
 TEST_CASE("one identity's sessions are counted, and all together", "[router]") {
-  Limits limits(small_limits());
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits());
   auto first = limits.begin_session("alice");
   auto second = limits.begin_session("alice");
   REQUIRE(first);
@@ -78,7 +79,8 @@ TEST_CASE("one identity's sessions are counted, and all together", "[router]") {
 }
 
 TEST_CASE("diagnostic connections are counted for their session and for their identity", "[router]") {
-  Limits limits(small_limits());
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits());
   auto one = limits.begin_session("alice").value();
   auto two = limits.begin_session("alice").value();
   const auto other = limits.begin_session("bob").value();
@@ -105,7 +107,8 @@ TEST_CASE("diagnostic connections are counted for their session and for their id
 
 TEST_CASE("requests are counted for their identity, also over sessions that follow each other", "[router]") {
   test_time() = {};
-  Limits limits(small_limits(), [] { return test_time(); });
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits(), [] { return test_time(); });
   for (int i = 0; i < 2; ++i)
     CHECK(limit_of(limits.begin_session("alice").value()->count_request()) == "none");
   CHECK(limit_of(limits.begin_session("alice").value()->count_request()) == "requests_per_second");
@@ -146,4 +149,22 @@ TEST_CASE("one handshake too many ends the oldest of whoever has most", "[router
   const Handshakes::Entry fifth(handshakes, "[fd00::1]:50000", end("fifth "));
   const Handshakes::Entry sixth(handshakes, "[fd00::2]:50000", end("sixth "));
   CHECK(ended == "first second honest ");
+}
+
+TEST_CASE("handshakes are counted by IPv4 host, and by IPv6 network of 64 bits", "[router]") {
+  CHECK(network_of("10.0.0.2:51000") == "10.0.0.2");
+  CHECK(network_of("[fd00:1:2:3:4:5:6:7]:51000") == "fd00:1:2:3::");
+  CHECK(network_of("[fd00:1:2:3::9]:51001") == "fd00:1:2:3::");
+  CHECK(network_of("[fe80::1%eth0]:51001") == "fe80::");
+}
+
+TEST_CASE("an identity that has been refused too often rests", "[router]") {
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits(), [] { return test_time(); });
+  const auto session = limits.begin_session("alice");
+  REQUIRE(session);
+  for (int i = 0; i < 4; ++i) std::ignore = (*session)->count_request();
+  CHECK_FALSE((*session)->share()->used_up());
+  CHECK(limit_of((*session)->count_request()) == "requests_per_second");
+  CHECK((*session)->share()->used_up());
 }

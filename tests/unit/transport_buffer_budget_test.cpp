@@ -65,3 +65,41 @@ TEST_CASE("what is gone is kept no more", "[transport]") {
   }
   CHECK(budget.bytes() == 0);
 }
+
+TEST_CASE("as many go as it takes", "[transport]") {
+  BufferBudget budget(100);
+  BufferBudget::Account greedy(budget);
+  BufferBudget::Account modest(budget);
+  Keeper first(greedy);
+  Keeper second(greedy);
+  Keeper other(modest);
+  first.keep(40);
+  second.keep(50);
+  other.keep(60);
+  // The 50 are not enough; then the one who keeps 60 keeps most.
+  CHECK(second.has_given_up());
+  CHECK(budget.bytes() == 100);
+  other.keep(90);
+  CHECK(other.has_given_up());
+  CHECK_FALSE(first.has_given_up());
+}
+
+TEST_CASE("while half of a budget is free, one may keep that; then its even part", "[transport]") {
+  BufferBudget budget(1000);
+  const auto alice = budget.account_of("alice");
+  const auto bob = budget.account_of("bob");
+  BufferBudget::Holding first(*alice, [] {});
+  BufferBudget::Holding second(*alice, [] {});
+  BufferBudget::Holding third(*bob, [] {});
+  CHECK(first.even_part() == 500);
+  first.update(501);
+  CHECK(first.even_part() == 125);
+  CHECK(third.even_part() == 250);
+}
+
+TEST_CASE("an owner has one account for as long as it is used", "[transport]") {
+  BufferBudget budget(1000);
+  const auto account = budget.account_of("alice");
+  CHECK(budget.account_of("alice") == account);
+  CHECK(budget.account_of("bob") != account);
+}

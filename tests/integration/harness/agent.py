@@ -10,14 +10,16 @@ ALLOW_TOOLS = ("--allow-cn", "tools=admin")
 
 
 class Agent:
-    """An agent on the far host, ready to be connected to. `flags` are added to those that every agent needs."""
+    """An agent on the far host, ready to be connected to. `flags` are added to those that every agent needs; `prefix`
+    is a program that executes it."""
 
-    def __init__(self, lab, *flags, port=PORT, listen=None, search=None, pair=None, allow=ALLOW_TOOLS, **options):
+    def __init__(self, lab, *flags, port=PORT, listen=None, search=None, pair=None, allow=ALLOW_TOOLS, prefix=(),
+                 **options):
         self.lab = lab
         self.port = port
         listen = listen or [f"{lab.far.address}:{port}"]
         search = [lab.far.tmp] if search is None else search
-        arguments = [needs.farport(), "serve", *(pair or lab.agent_pair).flags(), *allow]
+        arguments = [*prefix, needs.farport(), "serve", *(pair or lab.agent_pair).flags(), *allow]
         for address in listen:
             arguments += ["--listen", address]
         for directory in search:

@@ -1,0 +1,59 @@
+"""A control group with a memory limit, as a container has one."""
+
+import os
+import subprocess
+
+OWN_GROUPS = "/proc/self/cgroup"
+MOUNT = "/sys/fs/cgroup"
+
+
+class MemoryGroup:
+    """Limits what programs on a host may use. Start them with `prefix` before their arguments."""
+
+    def __init__(self, host, limit):
+        self._version, own = self._find()
+        self._name = f"fpt-{os.getpid()}-{host.name}"
+        self._group = os.path.join(own, self._name)
+        root = MOUNT if self._version == 2 else f"{MOUNT}/memory"
+        self._directory = root + self._group
+        os.mkdir(self._directory)
+        self._write("memory.max" if self._version == 2 else "memory.limit_in_bytes", limit)
+        self._mount_in(host)
+        self.prefix = ["sh", "-c", 'echo 0 > "$0" && exec "$@"', f"{root}{self._group}/cgroup.procs"]
+
+    @staticmethod
+    def _find():
+        """Which version counts memory here, and the test's own group in it."""
+        with open(OWN_GROUPS, encoding="ascii") as file:
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+        for _, controllers, group in lines:
+            if "memory" in controllers.split(","):
+                return 1, group
+        return 2, next(group for _, controllers, group in lines if not controllers)
+
+    def _mount_in(self, host):
+        """A network namespace's /sys has no control groups; programs there look for their limit all the same."""
+        kind, where = ("cgroup2", MOUNT) if self._version == 2 else ("cgroup -o memory", f"{MOUNT}/memory")
+        script = (f"mountpoint -q {where} || {{ mount -t tmpfs none {MOUNT} && mkdir -p {where} && "
+                  f"mount -t {kind} none {where}; }}")
+        subprocess.run([*host.enter, "sh", "-c", script], check=True)
+
+    def _write(self, name, value):
+        with open(os.path.join(self._directory, name), "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def _read(self, name):
+        with open(os.path.join(self._directory, name), encoding="ascii") as file:
+            return int(file.read())
+
+    def usage(self):
+        """What its programs use now, in bytes, the kernel's part included."""
+        return self._read("memory.current" if self._version == 2 else "memory.usage_in_bytes")
+
+    def peak(self):
+        """The most that they have used."""
+        return self._read("memory.peak" if self._version == 2 else "memory.max_usage_in_bytes")
+
+    def remove(self):
+        """Removes it, once its programs have ended."""
+        os.rmdir(self._directory)

@@ -1,0 +1,91 @@
+"""An agent with the memory that the example for Kubernetes gives it, and peers that take all that they can get: it
+lives, those beside them are served, and its memory returns.
+
+FARPORT_TEST_FLOOD_SECONDS says how long each flood lasts (4). With the release binary alone: the sanitizers take more
+memory than there is."""
+
+import json
+import os
+import sys
+
+from harness import needs, proc, wait
+from harness.case import Case, main
+from harness.fake import FakeRuntime
+from harness.memory_group import MemoryGroup
+
+LIMIT = 64 << 20
+SECONDS = float(os.environ.get("FARPORT_TEST_FLOOD_SECONDS", "4"))
+# What returns is not all: a heap has holes.
+RETURNED = 24 << 20
+# Frozen, for one who waits for an answer.
+FROZEN_MS = 2000
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Memory(Case):
+    @classmethod
+    def prepare(cls):
+        cls.group = MemoryGroup(cls.lab.far, LIMIT)
+        cls.addClassCleanup(cls.group.remove)
+        cls.fake = FakeRuntime(cls.lab, "--stream-bytes", 1 << 40)
+        cls.quiet = FakeRuntime(cls.lab, pid=4712)
+        cls.agent = cls.share(cls.lab.agent("--allow-cn", "observer=observer", prefix=cls.group.prefix))
+        cls.flooding, cls.answering = cls.agent.wait_for(cls.fake, cls.quiet)
+        cls.observer = cls.lab.authority.client("observer")
+        cls.stranger = cls.lab.authority.client("stranger")
+
+    def program(self, module, *arguments):
+        return self.lab.near.start(sys.executable, "-B", "-m", f"harness.{module}", *arguments,
+                                   environment={"PYTHONPATH": HERE}, name=module)
+
+    def flood(self, kind, pair=None, runtime=None):
+        """One more of this kind."""
+        flags = [pair.cert, pair.key] if pair else []
+        if runtime:
+            flags.append(runtime["id"])
+        return self.program("flood", kind, self.lab.far.address, self.agent.port, SECONDS,
+                            self.lab.tools_pair.ca, *flags)
+
+    def assert_lives(self, *floods):
+        """That the agent lives through these floods, answers others meanwhile, and gives its memory back."""
+        pair = self.lab.tools_pair
+        neighbour = self.program("neighbour", self.lab.far.address, self.agent.port, SECONDS, pair.ca, pair.cert,
+                                 pair.key, self.answering["id"])
+        self.assertEqual(neighbour.wait(SECONDS + 60), 0, neighbour.output())
+        for flood in floods:
+            self.assertEqual(flood.wait(SECONDS + 60), 0, flood.output())
+        self.assertTrue(self.agent.process.running(), self.agent.process.output())
+        answered = json.loads(neighbour.stdout())
+        peak, pid = self.group.peak(), self.agent.process.pid
+        print(f"{self._testMethodName}: {answered}, peak {peak >> 20} MiB of 64", file=sys.stderr)
+        self.assertLess(answered["p99_ms"], FROZEN_MS)
+        wait.until(lambda: proc.memory_kib(pid) << 10 < RETURNED,
+                   lambda: f"its memory returns: {proc.memory_kib(pid)} KiB", 15)
+
+    def test_one_without_a_grant_that_acknowledges_nothing_and_reads_nothing(self):
+        self.assert_lives(self.flood("no_acknowledgement", self.stranger))
+
+    def test_one_with_a_grant_that_acknowledges_nothing_and_reads_nothing(self):
+        self.assert_lives(self.flood("no_acknowledgement", self.observer), self.flood("pings", self.observer))
+
+    def test_two_thousand_connections_a_second_without_a_certificate(self):
+        self.assert_lives(self.flood("handshakes"))
+
+    def test_an_observer_with_unread_lists(self):
+        self.assert_lives(self.flood("lists", self.observer))
+
+    def test_an_observer_with_unread_watches_and_a_runtime_that_comes_and_goes(self):
+        floods = [self.flood("watches", self.observer)]
+        for number in range(10):
+            FakeRuntime(self.lab, pid=5000 + number).stop()
+        self.assert_lives(*floods)
+
+    def test_an_observer_who_asks_as_fast_as_he_can(self):
+        self.assert_lives(self.flood("requests_read", self.observer))
+
+    def test_forty_tools_that_have_stopped_reading(self):
+        self.assert_lives(self.flood("stopped_tools", self.observer, self.flooding))
+
+
+if __name__ == "__main__":
+    main()
