@@ -1,14 +1,15 @@
 #include "base/log.hpp"
 
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/null_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
+#include "base/unblocked_writer.hpp"
 
 namespace farport {
 namespace {
@@ -38,6 +39,56 @@ class EscapedMessage : public spdlog::custom_flag_formatter {
   }
 };
 
+/// The level's colour on a terminal (ECMA-48, SGR).
+std::string_view colour_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::warn:
+      return "\x1b[33m\x1b[1m";
+    case spdlog::level::err:
+    case spdlog::level::critical:
+      return "\x1b[31m\x1b[1m";
+    case spdlog::level::info:
+      return "\x1b[32m";
+    default:
+      return "\x1b[36m";
+  }
+}
+constexpr std::string_view kNoColour = "\x1b[m";
+
+/// Standard error, without waiting for its reader.
+class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit StderrSink(bool coloured) : coloured_(coloured) {}
+  [[nodiscard]] std::uint64_t lost() const { return writer_.lost(); }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    std::string text(line.data(), line.size());
+    if (coloured_ && message.color_range_end > message.color_range_start) {
+      text.insert(message.color_range_end, kNoColour);
+      text.insert(message.color_range_start, colour_of(message.level));
+    }
+    write(std::move(text));
+  }
+  void flush_() override {}
+
+ private:
+  void write(std::string text) {
+    const std::uint64_t lost = writer_.lost();
+    if (lost > told_) {
+      text = std::to_string(lost - told_) + " lines of the log were lost: nothing read them\n" + text;
+    }
+    std::ignore = writer_.write(STDERR_FILENO, text);
+    if (writer_.lost() == lost) told_ = lost;
+  }
+
+  bool coloured_;
+  UnblockedWriter writer_;
+  std::uint64_t told_ = 0;  ///< Of the lines that were lost.
+};
+
 std::unique_ptr<spdlog::formatter> text_formatter() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<EscapedMessage>('*');
@@ -62,16 +113,16 @@ Result<Log> make_log(std::string_view level, std::string_view format) {
   if (format != "text" && format != "json") {
     return fail("use log format", format, "no such format", "use text or json");
   }
-  spdlog::sink_ptr sink;
-  if (format == "text" && isatty(STDERR_FILENO) != 0) {
-    sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>();
-  } else {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
-  }
+  auto sink = std::make_shared<StderrSink>(format == "text" && isatty(STDERR_FILENO) != 0);
   auto log = std::make_shared<spdlog::logger>("farport", std::move(sink));
   log->set_formatter(format == "json" ? json_formatter() : text_formatter());
   log->set_level(parsed);
   return log;
+}
+
+std::uint64_t lost_lines(const Log& log) {
+  const auto* sink = log->sinks().empty() ? nullptr : dynamic_cast<StderrSink*>(log->sinks().front().get());
+  return sink == nullptr ? 0 : sink->lost();
 }
 
 Log make_silent_log() {

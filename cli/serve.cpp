@@ -125,7 +125,8 @@ int serve(const config::ServeSettings& settings) {
   if (!policy) return fatal(policy.error(), kUsage);
   raise_descriptor_limit();
   Loop loop;
-  auto audit = router::Audit::open(loop, *log, settings.audit);
+  const auto full = settings.audit_waits ? UnblockedWriter::When::wait : UnblockedWriter::When::drop;
+  auto audit = router::Audit::open(loop, *log, settings.audit, full);
   if (!audit) return fatal(audit.error(), kFailure);
   auto prepared = agent_settings(settings);
   if (!prepared) return fatal(prepared.error(), kFailure);

@@ -58,6 +58,7 @@ const Schema<File>& runtimes_schema() {
 const Schema<File>& audit_schema() {
   static const Schema<File> schema{
       {"to", [](Reader& r, const toml::node& n, File& f) { r.audit(n, f.audit); }},
+      {"wait", [](Reader& r, const toml::node& n, File& f) { r.flag(n, f.audit_waits); }},
   };
   return schema;
 }

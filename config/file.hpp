@@ -26,6 +26,7 @@ struct File {
   std::vector<auth::RoleRule> roles;
   std::vector<auth::Grant> grants;
   std::string audit = "stderr";
+  bool audit_waits = false;
   DumpSettings dump;
   ConfinementSettings confinement;
   LimitSettings limits;

@@ -223,6 +223,7 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.policy.grants = grants_of(flags);
   if (settings.policy.grants.empty()) settings.policy.grants = file.grants;
   settings.audit = file.audit;
+  settings.audit_waits = file.audit_waits;
   if (flags.audit) settings.audit = resolver.parsed(*flags.audit, parse_audit).value_or("");
   settings.dump = file.dump;
   if (flags.dump_directory) settings.dump.directory = absolute(*flags.dump_directory);

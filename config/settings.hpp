@@ -79,6 +79,7 @@ struct ServeSettings {
   std::optional<Milliseconds> resume_after;   ///< How long a suspended runtime waits; nothing: for ever.
   auth::PolicyRules policy;
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
+  bool audit_waits = false;      ///< For a reader that takes no more, rather than lose lines.
   DumpSettings dump;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};

@@ -146,15 +146,16 @@ Result<UniqueFd> open_file(const std::string& path) {
 
 }  // namespace
 
-Audit::Audit(transport::Loop& loop, Log log, std::string to)
-    : loop_(loop), log_(std::move(log)), to_(std::move(to)) {}
+Audit::Audit(transport::Loop& loop, Log log, std::string to, UnblockedWriter::When full)
+    : loop_(loop), log_(std::move(log)), to_(std::move(to)), writer_(full) {}
 
 Audit::~Audit() {
   flush();
 }
 
-Result<std::unique_ptr<Audit>> Audit::open(transport::Loop& loop, Log log, std::string to) {
-  auto audit = std::make_unique<Audit>(loop, std::move(log), std::move(to));
+Result<std::unique_ptr<Audit>> Audit::open(transport::Loop& loop, Log log, std::string to,
+                                           UnblockedWriter::When full) {
+  auto audit = std::make_unique<Audit>(loop, std::move(log), std::move(to), full);
   const Result<void> opened = audit->reopen();
   if (!opened) return tl::unexpected(opened.error());
   return audit;
@@ -172,7 +173,7 @@ Result<void> Audit::reopen() {
   if (!file) return tl::unexpected(file.error());
   flush();
   file_ = std::move(*file);
-  last_written_ = '\n';
+  writer_.start_over();
   return {};
 }
 
@@ -194,25 +195,17 @@ void Audit::turn_end() {
 }
 
 void Audit::flush() {
-  // Whoever reads line by line loses the one that was cut off, and not the next as well.
-  if (last_written_ != '\n' && !pending_.empty()) pending_.insert(0, 1, '\n');
-  std::string_view left = pending_;
-  while (!left.empty()) {
-    const ssize_t written = ::write(file_.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      if (!failing_)
-        log_->error("the audit can't be written to {}: {}; lines are lost", to_, std::strerror(errno));
-      failing_ = true;
-      pending_.clear();
-      return;
-    }
-    last_written_ = left[static_cast<std::size_t>(written) - 1];
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (failing_ && !pending_.empty()) log_->warn("the audit is written to {} again", to_);
-  if (!pending_.empty()) failing_ = false;
+  if (pending_.empty()) return;
+  const std::uint64_t lost = writer_.lost();
+  const int error = writer_.write(file_.get(), pending_);
   pending_.clear();
+  const bool fails = writer_.lost() > lost;
+  if (fails && !failing_) {
+    log_->error("the audit can't be written to {}: {}; lines are lost", to_,
+                error == 0 ? "nothing reads it" : std::strerror(error));
+  }
+  if (failing_ && !fails) log_->warn("the audit is written to {} again", to_);
+  failing_ = fails;
 }
 
 }  // namespace farport::router

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.hpp"
+#include "base/unblocked_writer.hpp"
 #include "router/caller.hpp"
 #include "router/runtime.hpp"
 #include "transport/loop.hpp"
@@ -35,9 +36,12 @@ class Audit final : private transport::TurnEnd {
  public:
   /// `to`: "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
   /// Errors: the file can't be used.
-  static Result<std::unique_ptr<Audit>> open(transport::Loop& loop, Log log, std::string to);
+  /// `full`: whether a reader that takes no more, of standard error or of a pipe, is waited for, or loses
+  /// lines.
+  static Result<std::unique_ptr<Audit>> open(transport::Loop& loop, Log log, std::string to,
+                                             UnblockedWriter::When full = UnblockedWriter::When::drop);
 
-  Audit(transport::Loop& loop, Log log, std::string to);
+  Audit(transport::Loop& loop, Log log, std::string to, UnblockedWriter::When full);
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
   ~Audit();
@@ -45,6 +49,8 @@ class Audit final : private transport::TurnEnd {
   /// Writes a line, at the latest at the end of the loop's turn. What can't be written is lost, and that is
   /// logged: a full disk must not keep anybody from the diagnostics that would explain it.
   void write(const AuditEntry& entry);
+  /// How many lines have been lost: nothing read them, or the disk was full.
+  [[nodiscard]] std::uint64_t lost() const { return writer_.lost(); }
   /// Opens the file again under its name, after somebody has renamed it. Errors: the old one stays in use.
   Result<void> reopen();
 
@@ -56,8 +62,8 @@ class Audit final : private transport::TurnEnd {
   Log log_;
   std::string to_;
   transport::UniqueFd file_;
-  std::string pending_;       ///< Lines that wait for the end of the turn.
-  char last_written_ = '\n';  ///< Something else where a full disk has cut a line off.
+  UnblockedWriter writer_;
+  std::string pending_;  ///< Lines that wait for the end of the turn.
   bool failing_ = false;
 };
 

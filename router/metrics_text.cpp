@@ -50,8 +50,12 @@ void write_sessions(MetricsText& text, const AgentServices& services) {
       .family("farport_accept_pauses_total", kCounter, "Pauses of accepting for want of file descriptors.")
       .sample(metrics.accept_pauses)
       .family("farport_buffered_bytes", kGauge,
-              "Bytes received that nobody has taken yet, and bytes sent that may have to be sent again.")
-      .sample(services.budget.bytes());
+              "Bytes that are kept because of peers: sessions, requests, answers, what nobody has taken yet.")
+      .sample(services.budget.bytes())
+      .family("farport_lines_lost_total", kCounter,
+              "Lines of the log and of the audit that nothing took in time.")
+      .sample(lost_lines(services.log), MetricsText::label("what", "log"))
+      .sample(services.audit.lost(), MetricsText::label("what", "audit"));
 }
 
 void write_diagnostics(MetricsText& text, const AgentServices& services) {
@@ -102,6 +106,7 @@ void write_limits(MetricsText& text, const LimitSettings& limits) {
   limit("connections_per_session", limits.connections_per_session);
   limit("connections_per_identity", limits.connections_per_identity);
   limit("requests_per_second", limits.requests_per_second);
+  limit("handshakes", limits.handshakes);
   limit("buffered_bytes", limits.buffered_bytes);
 }
 
