@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "base/log.hpp"
+#include "base/announcing_log.hpp"
 #include "cli/commands.hpp"
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
@@ -20,6 +20,9 @@ using transport::Task;
 
 /// Changes that come in a burst are shown at once.
 constexpr transport::Milliseconds kRedrawPause{100};
+/// How often to look whether the table may be drawn again: no signal says that a job has come to the
+/// foreground.
+constexpr transport::Milliseconds kLookPause{300};
 
 Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Event& stop) {
   const Result<void> started = co_await mirror.start();
@@ -33,6 +36,13 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Eve
     }
   }(mirror, view);
   redraw.start();
+  Task<void> look = [](router::Mirror& shown, MirrorView& on) -> Task<void> {
+    for (;;) {
+      co_await transport::sleep(shown.loop(), kLookPause);
+      if (on.is_behind()) shown.changed().set();
+    }
+  }(mirror, view);
+  if (view.kind() == ViewKind::table) look.start();
   co_await stop.wait();
   co_return Result<void>{};
 }
@@ -48,9 +58,12 @@ bool has_terminal() {
 int connect(const config::ConnectSettings& settings) {
   const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
   // The table shows what the log would say; only what has no place in it is logged.
+  MirrorView view(kind);
+  std::function<void()> make_way;
+  if (kind == ViewKind::table) make_way = [&view] { view.make_way(); };
   const auto log =
-      make_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
-               settings.log.format);
+      make_announcing_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
+                          settings.log.format, std::move(make_way));
   if (!log) return report(log.error());
   auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);
@@ -64,7 +77,6 @@ int connect(const config::ConnectSettings& settings) {
     mirror_settings.tools.push_back({tool.name, tool.path});
   }
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
-  MirrorView view(kind);
   transport::Event stop(loop);
   const bool terminal = has_terminal();
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
@@ -74,6 +86,13 @@ int connect(const config::ConnectSettings& settings) {
       stop.set();
     }
   });
+  std::optional<transport::SignalWatch> drawing;
+  if (kind == ViewKind::table) {
+    drawing.emplace(loop, std::initializer_list<int>{SIGWINCH, SIGCONT}, [&](int number) {
+      if (number == SIGCONT) view.continued();
+      mirror.changed().set();
+    });
+  }
   const Result<void> shown = loop.run(show(mirror, view, stop));
   loop.run(mirror.leave());
   view.end();

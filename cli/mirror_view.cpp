@@ -1,13 +1,11 @@
 #include "cli/mirror_view.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cli/table.hpp"
 #include "router/dump_json.hpp"
 #include "router/runtime_json.hpp"
 
@@ -34,15 +32,14 @@ void print_event(const char* kind, const std::string& object) {
   std::fflush(stdout);
 }
 
-std::string status_line(const router::LinkRow& link) {
-  if (link.connected) return {};
-  return link.last_error.empty() ? "dialling " + link.agent : link.last_error + "; dialling again";
-}
-
 }  // namespace
 
 ViewKind view_for_terminal() {
-  return ::isatty(STDOUT_FILENO) != 0 ? ViewKind::table : ViewKind::none;
+  return can_draw_on(STDOUT_FILENO) ? ViewKind::table : ViewKind::none;
+}
+
+MirrorView::MirrorView(ViewKind kind) : kind_(kind) {
+  if (kind == ViewKind::table) region_.emplace(STDOUT_FILENO);
 }
 
 void MirrorView::show(const router::Mirror& mirror) {
@@ -50,32 +47,40 @@ void MirrorView::show(const router::Mirror& mirror) {
   if (kind_ == ViewKind::json) print_changes(mirror);
 }
 
-std::string MirrorView::state_of(const router::MirrorRow& row) {
-  if (!row.dump) rates_.erase(row.runtime.id);
-  if (!row.connected) return "reconnecting";
-  return row.dump ? "dump: " + rates_[row.runtime.id].describe(*row.dump)
-                  : std::string(to_string(row.runtime.state));
+bool MirrorView::is_behind() const {
+  return region_ && !drawn_ && region_->in_foreground();
+}
+
+void MirrorView::make_way() {
+  if (region_ && drawn_) region_->clear();
+  drawn_ = false;
+}
+
+void MirrorView::continued() {
+  if (region_) region_->forget();
+  drawn_ = false;
 }
 
 void MirrorView::draw_table(const router::Mirror& mirror) {
-  const std::size_t width = terminal_size(STDOUT_FILENO).columns;
-  std::vector<TableRow> rows{{"PID", "NAME", "REMOTE PID", "HOST", "VERSION", "STATE", "CONNECTIONS"}};
-  for (const router::MirrorRow& row : mirror.rows()) {
-    rows.push_back({std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid),
-                    row.agent, row.runtime.version, state_of(row), std::to_string(row.active)});
+  if (!region_->in_foreground()) return continued();
+  MirrorState state{mirror.rows(), mirror.links()};
+  sort_rows(state.rows);
+  state.notes = dump_notes(state.rows);
+  if (!state.rows.empty()) state.hint = "Use the LOCAL PIDs with any dotnet diagnostic tool. Ctrl-C ends.";
+  drawn_ = region_->draw(mirror_lines(state, region_->room()));
+}
+
+std::vector<std::string> MirrorView::dump_notes(const std::vector<router::MirrorRow>& rows) {
+  std::vector<std::string> notes;
+  for (const router::MirrorRow& row : rows) {
+    if (row.dump) {
+      notes.push_back(fmt::format("dump of {} (local pid {}): {}", row.runtime.name, row.local_pid,
+                                  rates_[row.runtime.id].describe(*row.dump)));
+    } else {
+      rates_.erase(row.runtime.id);
+    }
   }
-  std::string text = format_table(rows, width);
-  for (const router::LinkRow& link : mirror.links()) {
-    const std::string line = status_line(link);
-    if (!line.empty()) text += format_table({{line}}, width);
-  }
-  if (rows.size() > 1)
-    text += format_table({{"Use these PIDs with any dotnet diagnostic tool. Ctrl-C ends."}}, width);
-  // Back to the table's first line, and everything below it away.
-  if (lines_ > 0) std::printf("\x1b[%zuF\x1b[J", lines_);
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-  lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  return notes;
 }
 
 void MirrorView::print_changes(const router::Mirror& mirror) {
@@ -96,8 +101,8 @@ void MirrorView::print_changes(const router::Mirror& mirror) {
   last_json_ = std::move(now);
 }
 
-void MirrorView::end() const {
-  if (kind_ == ViewKind::table) std::fputs("\n", stdout);
+void MirrorView::end() {
+  if (region_ && region_->in_foreground()) region_->clear();
 }
 
 }  // namespace farport::cli

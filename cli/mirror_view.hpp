@@ -2,8 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
+#include "cli/live_region.hpp"
+#include "cli/mirror_lines.hpp"
 #include "cli/progress_bar.hpp"
 #include "router/mirror.hpp"
 
@@ -16,21 +19,31 @@ enum class ViewKind { none, table, json };
 
 class MirrorView {
  public:
-  explicit MirrorView(ViewKind kind) : kind_(kind) {}
+  /// Made before signals are watched (LiveRegion).
+  explicit MirrorView(ViewKind kind);
 
-  /// Shows how the mirror is now: the table is redrawn in place; as JSON, one line for each runtime that is
-  /// new, has changed or is gone since the last time.
+  [[nodiscard]] ViewKind kind() const { return kind_; }
+  /// Shows how the mirror is now: the table is drawn in place, as long as this process is in the terminal's
+  /// foreground; as JSON, one line for each runtime that is new, has changed or is gone since the last time.
   void show(const router::Mirror& mirror);
-  /// Leaves the terminal as it should be.
-  void end() const;
+  /// Whether the table should be drawn though nothing has changed: the process has come back to the
+  /// foreground, or the terminal would not take it before.
+  [[nodiscard]] bool is_behind() const;
+  /// Takes the table away, since something else is about to be printed there.
+  void make_way();
+  /// Something else has been printed since: the process was stopped, or in the background.
+  void continued();
+  /// Leaves the terminal as it was.
+  void end();
 
  private:
   void draw_table(const router::Mirror& mirror);
-  [[nodiscard]] std::string state_of(const router::MirrorRow& row);
+  [[nodiscard]] std::vector<std::string> dump_notes(const std::vector<router::MirrorRow>& rows);
   void print_changes(const router::Mirror& mirror);
 
   ViewKind kind_;
-  std::size_t lines_ = 0;                         ///< How many the last table took.
+  std::optional<LiveRegion> region_;              ///< Where there is a table.
+  bool drawn_ = false;                            ///< Whether the table is there as it should be.
   std::map<std::string, std::string> last_json_;  ///< By agent and id.
   std::map<std::string, DumpRate> rates_;         ///< Of the dumps under way, by the runtime's id.
 };

@@ -1,5 +1,7 @@
 // farport ps: the runtimes of one or several agents, once.
+#include <algorithm>
 #include <cstdio>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -56,15 +58,33 @@ std::string as_json(const Listing& listing) {
   return all.dump(2) + "\n";
 }
 
+/// By host, name and pid, whatever the order of the answers was.
+void sort_runtimes(Listing& listing) {
+  const auto by_address = [](const AgentRuntimes& a, const AgentRuntimes& b) {
+    return a.address < b.address;
+  };
+  std::stable_sort(listing.agents.begin(), listing.agents.end(), by_address);
+  for (AgentRuntimes& agent : listing.agents) {
+    std::sort(agent.runtimes.begin(), agent.runtimes.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.name, a.pid, a.id) < std::tie(b.name, b.pid, b.id);
+    });
+  }
+}
+
 std::string as_table(const Listing& listing) {
-  std::vector<TableRow> rows{{"PID", "NAME", "AGENT", "VERSION", "STATE", "SINCE", "COMMAND LINE"}};
+  // Which agent it is says something only where there are several.
+  const int agent_weight = listing.agents.size() > 1 ? 6 : 1;
+  const std::vector<Column> columns{{"REMOTE PID", 8},      {"NAME", 9, 12}, {"AGENT", agent_weight},
+                                    {"VERSION", 2},         {"STATE", 5},    {"SINCE", 0},
+                                    {"COMMAND LINE", 4, 20}};
+  std::vector<TableRow> rows;
   for (const AgentRuntimes& agent : listing.agents) {
     for (const router::Runtime& runtime : agent.runtimes) {
       rows.push_back({std::to_string(runtime.pid), runtime.name, agent.address, runtime.version,
                       std::string(to_string(runtime.state)), runtime.since, runtime.command_line});
     }
   }
-  return format_table(rows, terminal_size(STDOUT_FILENO).columns);
+  return join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns));
 }
 
 }  // namespace
@@ -73,7 +93,8 @@ int ps(const config::PsSettings& settings) {
   auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
-  const Listing listing = loop.run(list_all(loop, std::move(*agents)));
+  Listing listing = loop.run(list_all(loop, std::move(*agents)));
+  sort_runtimes(listing);
   for (const Error& failure : listing.failures) report(failure);
   // A table without an agent would only say again that nothing answered; a script still gets its array.
   if (listing.agents.empty() && !settings.json) return kFailure;

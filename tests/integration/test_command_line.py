@@ -37,7 +37,7 @@ class CommandLine(Case):
     def test_ps_prints_a_table(self):
         finished = self.assert_ok(self.farport("ps", self.agent.remote, *self.lab.tools_pair.flags()))
         heading, line = finished.stdout.splitlines()
-        self.assertTrue(heading.startswith("PID"), heading)
+        self.assertTrue(heading.startswith("REMOTE PID"), heading)
         self.assertEqual(line.split()[:2], [str(self.application.pid_inside), "orders"])
         self.assertIn(self.agent.remote, line)
         self.assertIn("orders.dll --seconds 600", line)
