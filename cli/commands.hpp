@@ -16,12 +16,17 @@ inline constexpr int kUsage = 2;    ///< Wrong usage or configuration.
 /// Each runs a command to its end and returns the exit code.
 int serve(const config::ServeSettings& settings);
 int connect(const config::ConnectSettings& settings);
+/// The same in a process that goes on by itself; returns once the runtimes are listed.
+int connect_detached(const config::ConnectSettings& settings);
 int run(const config::RunSettings& settings);
 int can_i(const config::CanISettings& settings);
 int dump(const config::DumpCommandSettings& settings);
 int ps(const config::PsSettings& settings);
 /// Takes the flags as they are: what doesn't resolve is what it reports.
 int check(const config::Flags& flags);
+
+/// Takes the agents as they were named.
+int disconnect(const config::Flags& flags);
 
 /// Prints "farport: …" to standard error, and returns `exit_code`.
 int report(const Error& error, int exit_code = kFailure);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "base/announcing_log.hpp"
 #include "cli/commands.hpp"
@@ -53,9 +54,7 @@ bool has_terminal() {
   return terminal.get() >= 0;
 }
 
-}  // namespace
-
-int connect(const config::ConnectSettings& settings) {
+int connect_here(const config::ConnectSettings& settings) {
   const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
   // The table shows what the log would say; only what has no place in it is logged.
   MirrorView view(kind);
@@ -65,18 +64,10 @@ int connect(const config::ConnectSettings& settings) {
       make_announcing_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
                           settings.log.format, std::move(make_way));
   if (!log) return report(log.error());
-  auto agents = agents_of(settings.remotes);
-  if (!agents) return report(agents.error(), kUsage);
+  auto wanted = mirror_settings(settings);
+  if (!wanted) return report(wanted.error(), kUsage);
   transport::Loop loop;
-  router::MirrorSettings mirror_settings{std::move(*agents), settings.socket_dir};
-  mirror_settings.session = session_options(settings.session);
-  for (const config::NamedSocket& socket : settings.sockets) {
-    mirror_settings.sockets.push_back({socket.name, socket.path});
-  }
-  for (const config::NamedSocket& tool : settings.tools) {
-    mirror_settings.tools.push_back({tool.name, tool.path});
-  }
-  router::Mirror mirror(loop, *log, std::move(mirror_settings));
+  router::Mirror mirror(loop, *log, std::move(*wanted));
   transport::Event stop(loop);
   const bool terminal = has_terminal();
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
@@ -97,6 +88,12 @@ int connect(const config::ConnectSettings& settings) {
   loop.run(mirror.leave());
   view.end();
   return shown ? kSuccess : report(shown.error());
+}
+
+}  // namespace
+
+int connect(const config::ConnectSettings& settings) {
+  return settings.detach ? connect_detached(settings) : connect_here(settings);
 }
 
 }  // namespace farport::cli

@@ -5,7 +5,9 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "base/escape.hpp"
 #include "base/file_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
@@ -167,7 +169,9 @@ int dump(const config::DumpCommandSettings& settings) {
     return kInterrupted;
   }
   if (!*path) return report(path->error());
-  std::printf("%s\n", (*path)->c_str());
+  // A path of the agent's is its word; one of ours is for scripts as it is.
+  const bool shown_to_a_person = settings.stay || ::isatty(STDOUT_FILENO) != 0;
+  std::printf("%s\n", shown_to_a_person ? escape(**path).c_str() : (*path)->c_str());
   return kSuccess;
 }
 

@@ -37,10 +37,19 @@ inline constexpr const char* kConnectExamples = R"(Examples:
   farport connect localhost:9000 --server-name orders  through kubectl port-forward
   farport connect 10.0.0.2:9000 --socket orders=/tmp/orders.sock
   farport connect 10.0.0.2:9000 --select 'orders*' --json
+  farport connect orders.example:9000 --detach         returns once they are listed; farport disconnect ends it
   farport connect 10.0.0.2:9000 --to /tmp/t.sock       beside dotnet-trace collect --diagnostic-port /tmp/t.sock
 Then, in another terminal:
   dotnet-trace ps
   dotnet-trace collect -p PID)";
+
+inline constexpr const char* kDisconnectAbout =
+    "Ends mirrors that farport connect --detach has started, and says which are running when no agent is "
+    "named.";
+inline constexpr const char* kDisconnectExamples = R"(Examples:
+  farport disconnect                      what is running
+  farport disconnect orders.example:9000
+  farport disconnect --all)";
 
 inline constexpr const char* kRunAbout =
     "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port "

@@ -25,6 +25,8 @@ int dispatch(CommandLine line) {
       return run_with(config::resolve_serve(line.flags), serve);
     case Command::connect:
       return run_with(config::resolve_connect(line.flags), connect);
+    case Command::disconnect:
+      return disconnect(line.flags);
     case Command::run:
       return run_with(config::resolve_run(line.flags), run);
     case Command::ps:

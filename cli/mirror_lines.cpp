@@ -1,6 +1,8 @@
 #include "cli/mirror_lines.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "cli/table.hpp"
@@ -20,15 +22,29 @@ std::string state_of(const router::MirrorRow& row) {
   return row.dump ? "dumping" : std::string(to_string(row.runtime.state));
 }
 
+/// What the agents' hosts are called: by their own names, if these tell them apart, else by their addresses.
+std::map<std::string, std::string> hosts_of(const std::vector<router::MirrorRow>& rows) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::string> addresses;
+  std::set<std::string> distinct;
+  for (const router::MirrorRow& row : rows) {
+    names[row.agent] = row.runtime.host;
+    addresses[row.agent] = row.agent;
+  }
+  for (const auto& [agent, name] : names) distinct.insert(name);
+  return distinct.size() == names.size() && !distinct.contains("") ? names : addresses;
+}
+
 Lines table_of(const MirrorState& state, std::size_t width) {
   const bool several = state.links.size() > 1;
+  const std::map<std::string, std::string> hosts = hosts_of(state.rows);
   std::vector<Column> columns{{"LOCAL PID", 9}, {"NAME", 8, 12}, {"REMOTE PID", 5}};
   if (several) columns.push_back({"HOST", 7, 14});
   columns.insert(columns.end(), {{"STATE", 6}, {"CONNS", 3}, {"VERSION", 2}, {"COMMAND LINE", 4, 20}});
   std::vector<TableRow> rows;
   for (const router::MirrorRow& row : state.rows) {
     TableRow cells{std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid)};
-    if (several) cells.push_back(row.agent);
+    if (several) cells.push_back(hosts.at(row.agent));
     cells.insert(cells.end(),
                  {state_of(row), std::to_string(row.active), row.runtime.version, row.runtime.command_line});
     rows.push_back(std::move(cells));
@@ -71,7 +87,7 @@ void limit(Lines& lines, std::size_t room) {
 
 void sort_rows(std::vector<router::MirrorRow>& rows) {
   const auto key = [](const router::MirrorRow& row) {
-    return std::tie(row.agent, row.runtime.name, row.runtime.pid, row.runtime.id);
+    return std::tie(row.runtime.host, row.agent, row.runtime.name, row.runtime.pid, row.runtime.id);
   };
   std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }

@@ -26,10 +26,8 @@ json object_of(const router::MirrorRow& row) {
   return object;
 }
 
-void print_event(const char* kind, const std::string& object) {
-  // Flushed line by line: a script waits for each.
-  std::printf("{\"event\":\"%s\",\"runtime\":%s}\n", kind, object.c_str());
-  std::fflush(stdout);
+std::string event_line(const char* kind, const std::string& object) {
+  return fmt::format("{{\"event\":\"{}\",\"runtime\":{}}}\n", kind, object);
 }
 
 }  // namespace
@@ -44,7 +42,10 @@ MirrorView::MirrorView(ViewKind kind) : kind_(kind) {
 
 void MirrorView::show(const router::Mirror& mirror) {
   if (kind_ == ViewKind::table) draw_table(mirror);
-  if (kind_ == ViewKind::json) print_changes(mirror);
+  if (kind_ != ViewKind::json) return;
+  std::fputs(changes(mirror).c_str(), stdout);
+  // A script waits for each.
+  std::fflush(stdout);
 }
 
 bool MirrorView::is_behind() const {
@@ -83,22 +84,24 @@ std::vector<std::string> MirrorView::dump_notes(const std::vector<router::Mirror
   return notes;
 }
 
-void MirrorView::print_changes(const router::Mirror& mirror) {
+std::string MirrorView::changes(const router::Mirror& mirror) {
+  std::string lines;
   std::map<std::string, std::string> now;
   for (const router::MirrorRow& row : mirror.rows())
     now[row.agent + " " + row.runtime.id] = object_of(row).dump();
   for (const auto& [key, object] : last_json_) {
-    if (!now.contains(key)) print_event("removed", object);
+    if (!now.contains(key)) lines += event_line("removed", object);
   }
   for (const auto& [key, object] : now) {
     const auto before = last_json_.find(key);
     if (before == last_json_.end()) {
-      print_event("added", object);
+      lines += event_line("added", object);
     } else if (before->second != object) {
-      print_event("changed", object);
+      lines += event_line("changed", object);
     }
   }
   last_json_ = std::move(now);
+  return lines;
 }
 
 void MirrorView::end() {

@@ -26,6 +26,8 @@ class MirrorView {
   /// Shows how the mirror is now: the table is drawn in place, as long as this process is in the terminal's
   /// foreground; as JSON, one line for each runtime that is new, has changed or is gone since the last time.
   void show(const router::Mirror& mirror);
+  /// JSON as above, as text.
+  [[nodiscard]] std::string changes(const router::Mirror& mirror);
   /// Whether the table should be drawn though nothing has changed: the process has come back to the
   /// foreground, or the terminal would not take it before.
   [[nodiscard]] bool is_behind() const;
@@ -39,7 +41,6 @@ class MirrorView {
  private:
   void draw_table(const router::Mirror& mirror);
   [[nodiscard]] std::vector<std::string> dump_notes(const std::vector<router::MirrorRow>& rows);
-  void print_changes(const router::Mirror& mirror);
 
   ViewKind kind_;
   std::optional<LiveRegion> region_;              ///< Where there is a table.

@@ -175,6 +175,17 @@ void add_mirror_flags(CLI::App* command, config::Flags& flags) {
            "Mirror only these: name, pid, id or glob; may be repeated [FARPORT_SELECT]", "PATTERN");
 }
 
+void add_detach(CLI::App* command, config::Flags& flags) {
+  CLI::Option* detach = command->add_flag(
+      "--detach", flags.detach,
+      "Return once the runtimes are listed, and go on without a terminal until farport disconnect");
+  command
+      ->add_option("--log-file", flags.log_file,
+                   "Where it logs then; in a file of its own where none is given [FARPORT_LOG_FILE]")
+      ->type_name("FILE")
+      ->needs(detach);
+}
+
 void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about,
                      CertsIssueSettings& into) {
   CLI::App* command = certs->add_subcommand(name, about);
@@ -208,8 +219,14 @@ struct Parser {
     add_remotes(connect, line.flags)->required();
     add_mirror_flags(connect, line.flags);
     connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
+    add_detach(connect, line.flags);
     add_session_flags(connect, line.flags);
     add_common(connect, line.flags);
+
+    disconnect = add_command(app, "disconnect", "Ends detached mirrors, or says which are running",
+                             kDisconnectAbout, kDisconnectExamples);
+    disconnect->add_option("AGENT", line.flags.remotes, "An agent, as it was named to connect --detach");
+    disconnect->add_flag("--all", line.flags.all, "End all of them");
 
     run = add_command(app, "run", "Runs one tool with a private mirror", kRunAbout, kRunExamples);
     add_remotes(run, line.flags);
@@ -289,6 +306,7 @@ struct Parser {
   [[nodiscard]] Command chosen() const {
     if (serve->parsed()) return Command::serve;
     if (connect->parsed()) return Command::connect;
+    if (disconnect->parsed()) return Command::disconnect;
     if (run->parsed()) return Command::run;
     if (ps->parsed()) return Command::ps;
     if (dump->parsed()) return Command::dump;
@@ -321,6 +339,7 @@ struct Parser {
   CLI::App app{kAbout, "farport"};
   CLI::App* serve = nullptr;
   CLI::App* connect = nullptr;
+  CLI::App* disconnect = nullptr;
   CLI::App* run = nullptr;
   CLI::App* ps = nullptr;
   CLI::App* dump = nullptr;

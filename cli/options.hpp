@@ -8,7 +8,19 @@
 
 namespace farport::cli {
 
-enum class Command { serve, connect, run, ps, dump, can_i, certs_init, certs_server, certs_client, check };
+enum class Command {
+  serve,
+  connect,
+  disconnect,
+  run,
+  ps,
+  dump,
+  can_i,
+  certs_init,
+  certs_server,
+  certs_client,
+  check
+};
 
 struct CommandLine {
   Command command = Command::serve;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/session_options.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {
@@ -40,6 +41,18 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
 std::string name_of(const config::RemoteSettings& remote) {
   if (!remote.profile.empty() || remote.addresses.empty()) return remote.profile;
   return config::to_string(remote.addresses.front());
+}
+
+Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings) {
+  auto agents = agents_of(settings.remotes);
+  if (!agents) return tl::unexpected(agents.error());
+  router::MirrorSettings mirror{std::move(*agents), settings.socket_dir};
+  mirror.session = session_options(settings.session);
+  for (const config::NamedSocket& socket : settings.sockets) {
+    mirror.sockets.push_back({socket.name, socket.path});
+  }
+  for (const config::NamedSocket& tool : settings.tools) mirror.tools.push_back({tool.name, tool.path});
+  return mirror;
 }
 
 }  // namespace farport::cli

@@ -15,5 +15,7 @@ namespace farport::cli {
 
 /// What its user calls a remote: its profile, or HOST:PORT.
 [[nodiscard]] std::string name_of(const config::RemoteSettings& remote);
+/// What a mirror of the remotes does. Errors as above.
+[[nodiscard]] Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings);
 
 }  // namespace farport::cli

@@ -76,6 +76,7 @@ void take_environment(Flags& flags, const Environment& environment) {
   many(flags.socket, "FARPORT_SOCKET");
   many(flags.to, "FARPORT_TO");
   many(flags.select, "FARPORT_SELECT");
+  one(flags.log_file, "FARPORT_LOG_FILE");
 }
 
 }  // namespace farport::config

@@ -54,6 +54,8 @@ struct Flags {
   std::vector<std::string> to;
   std::vector<std::string> select;
   bool json = false;
+  bool detach = false;                  ///< Of `connect`.
+  std::optional<std::string> log_file;  ///< Of `connect --detach`.
 
   std::string command;                      ///< Of `can-i` and `check --as`: a command's name; empty: all.
   std::optional<std::string> as;            ///< Of `check`: an identity.
@@ -64,7 +66,7 @@ struct Flags {
   std::string dump_type = "heap";
   bool stay = false;
   bool force = false;  ///< Of `dump`: replace the file.
-  bool all = false;    ///< Of `can-i`: each command of the protocol.
+  bool all = false;    ///< Of `can-i`: each command of the protocol; of `disconnect`: each mirror.
 
   std::vector<std::string> tool;
 };

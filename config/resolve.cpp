@@ -257,6 +257,8 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   settings.sockets = resolver.many<NamedSocket>(flags.socket, parse_named_socket, {});
   settings.tools = resolver.many<NamedSocket>(flags.to, parse_tool_socket, {});
   settings.json = flags.json;
+  settings.detach = flags.detach;
+  if (flags.log_file) settings.log_file = absolute(*flags.log_file);
   settings.session = resolver.session();
   settings.log = resolver.log();
   settings.log_level_given = flags.log_level.has_value() || resolver.file().has_log_level;

@@ -104,6 +104,8 @@ struct ConnectSettings {
   std::vector<NamedSocket> sockets;
   std::vector<NamedSocket> tools;  ///< Sockets of tools that listen; without a name: for every runtime.
   bool json = false;
+  bool detach = false;   ///< Go on without a terminal, and return.
+  std::string log_file;  ///< Where to log then; empty: a file of its own.
   SessionSettings session;
   LogSettings log;
   bool log_level_given = false;  ///< By a flag, the environment or the file.

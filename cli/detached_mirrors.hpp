@@ -1,0 +1,68 @@
+// The mirrors of this user that run without a terminal (`farport connect --detach`): a file for each, in a
+// directory that is this user's alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace farport::cli {
+
+/// What a detached mirror says of itself.
+struct DetachedMirror {
+  std::vector<std::string> agents;  ///< As they were named: HOST:PORT or a profile.
+  std::string socket_dir;
+  std::string log;    ///< The path of its log.
+  std::string since;  ///< UTC, RFC 3339.
+};
+
+/// One as it is found. It runs as long as it holds the lock on its file; the kernel says who that is.
+struct FoundMirror {
+  std::string file;
+  DetachedMirror mirror;
+  pid_t pid = 0;  ///< 0: it has ended without taking its file away.
+};
+
+/// $XDG_RUNTIME_DIR/farport, else /run/user/UID/farport, else /tmp/farport-UID, made with mode 0700. Errors:
+/// it is somebody else's, a link, or others may use it.
+[[nodiscard]] Result<std::string> detached_directory();
+
+/// All that have a file, those that run and those that a crash left, in the order in which they were started.
+[[nodiscard]] Result<std::vector<FoundMirror>> find_detached_mirrors();
+
+/// Ends one that runs, and passes when it has taken everything with it; of one that a crash left the files
+/// are removed. Errors: it can't be reached, or has not ended in time.
+[[nodiscard]] Result<void> end_detached_mirror(const FoundMirror& found);
+
+/// This process's entry, which others find until it is destroyed.
+class DetachedEntry {
+ public:
+  /// Takes a name in the directory, and opens a log there where `mirror.log` is empty. It is not found by
+  /// others before publish().
+  static Result<std::unique_ptr<DetachedEntry>> make(DetachedMirror mirror);
+
+  DetachedEntry(DetachedMirror mirror, std::string file, transport::UniqueFd lock, transport::UniqueFd log,
+                bool own_log);
+  DetachedEntry(const DetachedEntry&) = delete;
+  DetachedEntry& operator=(const DetachedEntry&) = delete;
+  /// Removes the file, and the log where it is the entry's own.
+  ~DetachedEntry();
+
+  Result<void> publish();
+  [[nodiscard]] int log_fd() const { return log_.get(); }
+  [[nodiscard]] bool has_own_log() const { return own_log_; }
+
+ private:
+  DetachedMirror mirror_;
+  std::string file_;
+  transport::UniqueFd lock_;
+  transport::UniqueFd log_;
+  bool own_log_;
+};
+
+}  // namespace farport::cli
