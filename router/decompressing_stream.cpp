@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace farport::router {
 namespace {
@@ -51,20 +52,24 @@ Io DecompressingStream::take(std::span<std::byte> into) {
 Io DecompressingStream::read_header() {
   while (header_size_ < header_.size()) {
     const Io io = take(std::span(header_).subspan(header_size_));
+    // One kind of frame is shorter than a header: a skippable one with nothing in it (RFC 8878
+    // section 3.1.2).
+    if (io.status == IoStatus::end && header_size_ > 0) break;
     if (io.status != IoStatus::ok) return io;
     header_size_ += io.bytes;
   }
-  header_size_ = 0;
-  if (const auto size = raw_frame::size_of(header_)) {
+  const std::size_t got = std::exchange(header_size_, 0);
+  const auto size = got == header_.size() ? raw_frame::size_of(header_) : std::nullopt;
+  if (size) {
     raw_left_ = *size;
     if (raw_left_ > 0) state_ = State::raw;
     return {IoStatus::ok, 0};
   }
   state_ = State::frame;
   if (!decompressor_) decompressor_.emplace();
-  input_.insert(input_.begin(), header_.begin(), header_.end());
-  input_.erase(input_.begin() + static_cast<std::ptrdiff_t>(header_.size()),
-               input_.end() - static_cast<std::ptrdiff_t>(unread_.size()));
+  const auto begin = static_cast<std::ptrdiff_t>(got);
+  input_.insert(input_.begin(), header_.begin(), header_.begin() + begin);
+  input_.erase(input_.begin() + begin, input_.end() - static_cast<std::ptrdiff_t>(unread_.size()));
   unread_ = input_;
   return {IoStatus::ok, 0};
 }

@@ -293,6 +293,7 @@ FRAMES = {
     "encoded_text": bytes((ENCODE, 200, 255)) + b"one event after the other " * 40,
     "fails": bytes((READ_FAILS, 30, 3)) + raw_frame(b"some bytes") * 3,
     "skippable": bytes((AS_IT_IS, 30, 3)) + b"\x50\x2a\x4d\x18\x04\0\0\0more" + RLE_FRAME,
+    "skippable_end": bytes((AS_IT_IS, 30, 3)) + RLE_FRAME + b"\x50\x2a\x4d\x18\0\0\0\0",
     "bad_end": bytes((AS_IT_IS, 30, 3)) + raw_frame(b"some bytes")[:-1],
     "bad_window": bytes((AS_IT_IS, 30, 3)) + b"\x28\xb5\x2f\xfd\x00\xa8\x0b\0\0x",
     "bad_magic": bytes((AS_IT_IS, 30, 3)) + b"some bytes",

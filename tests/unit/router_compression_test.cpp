@@ -116,6 +116,22 @@ TEST_CASE("a body that is cut off or no zstd is an error") {
   CHECK(last == IoStatus::failed);
 }
 
+TEST_CASE("a frame that is to be skipped is, also an empty one at the end") {
+  const std::string empty("\x50\x2a\x4d\x18\0\0\0\0", 8);
+  const std::string skipped = std::string("\x5f\x2a\x4d\x18\x04\0\0\0", 8) + "more";
+  const std::string text = prose(1000);
+  const std::string wire = carry(text, Compression::always).wire;
+  Loop loop;
+  std::string read;
+  IoStatus last = IoStatus::ok;
+  loop.run(decode(loop, empty + wire + skipped + empty, read, last));
+  CHECK(read == text);
+  CHECK(last == IoStatus::end);
+  read.clear();
+  loop.run(decode(loop, wire + empty.substr(0, 7), read, last));
+  CHECK(last == IoStatus::failed);
+}
+
 TEST_CASE("only a network that is waited for is worth compressing for") {
   CompressionChoice choice(Compression::automatic);
   auto now = Clock::time_point{} + 1h;
