@@ -12,7 +12,12 @@
 #endif
 
 #ifdef FARPORT_COUNTS_HEAP
-#include <sanitizer/allocator_interface.h>
+// Of sanitizer/allocator_interface.h, which GCC's package has not.
+extern "C" {
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
+                                              void (*on_free)(const volatile void*));
+std::size_t __sanitizer_get_allocated_size(const volatile void* memory);
+}
 #endif
 
 namespace farport::fuzz {
