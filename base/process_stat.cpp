@@ -16,6 +16,8 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
   ProcessStat stat;
+  const std::size_t name_start = text.find('(') + 1;
+  stat.name = text.substr(name_start, name_end - name_start);
   fields >> stat.state;
   std::string skipped;
   for (int field = 4; field < 22; ++field) fields >> skipped;

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <sys/types.h>
 
 namespace farport {
 
 struct ProcessStat {
+  /// Field 2: of what the process runs, 15 bytes at the most; the process may change it.
+  std::string name;
   /// Field 3: 'R', 'S', 'T' …
   char state = '?';
   /// Field 22: clock ticks after boot. With the pid it means one process alone.

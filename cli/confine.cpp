@@ -84,8 +84,22 @@ Result<void> check_readable(const std::string& file, const confinement::User& us
       "group of that user's and chmod 0640");
 }
 
+/// Whether a path goes through another process's root or working directory.
+bool leads_through_process(const std::string& path) {
+  const std::string plain = fs::path(path).lexically_normal().string();
+  return plain.starts_with("/proc/") &&
+         (plain.find("/root") != std::string::npos || plain.find("/cwd") != std::string::npos);
+}
+
 /// Why Landlock can't be in force with these settings; empty where it can.
 std::string against_landlock(const config::ServeSettings& settings) {
+  std::vector<std::string> places = settings.search;
+  for (const config::NamedSocket& named : settings.runtimes) places.push_back(named.path);
+  for (const std::string& place : places) {
+    if (!leads_through_process(place)) continue;
+    return "it looks for runtimes at " + place +
+           ", and Landlock forbids what /proc/PID/root leads to; share the directory as a volume instead";
+  }
   if (::geteuid() != 0 || !settings.dump.directory.empty()) return {};
   return "as root it reaches dumps in other mount namespaces through /proc/PID/root, which Landlock forbids; "
          "name their place with [dump] directory, or run as another user";

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
+#include "ipc/commands.hpp"
+#include "router/discovery.hpp"
 
 namespace farport::router {
 namespace {
@@ -73,17 +75,26 @@ json limits_of(const LimitSettings& limits) {
           {"session_lifetime_seconds", seconds(limits.session_lifetime)}};
 }
 
+/// Sockets and processes of a host tell of more than a caller's own runtimes.
+Disclosure disclosure_for(const auth::Access& access) {
+  const bool operates = access.may_everywhere(ipc::name_of(ipc::kGenerateCoreDump3)) ||
+                        access.may_everywhere(ipc::name_of(ipc::kProcessEnvironment));
+  return operates ? Disclosure::all : Disclosure::counts;
+}
+
 }  // namespace
 
 std::string agent_json(const AgentServices& services, const Caller& caller) {
   const auto up = std::chrono::steady_clock::now() - services.started;
-  const json answer = {{"version", kVersion},
-                       {"host", services.registry.host()},
-                       {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
-                       {"identity", auth::describe(*caller.identity)},
-                       {"grants", grants_of(*caller.access)},
-                       {"roles", roles_of(services.policy)},
-                       {"limits", limits_of(services.limits.settings())}};
+  const json answer = {
+      {"version", kVersion},
+      {"host", services.registry.host()},
+      {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
+      {"identity", auth::describe(*caller.identity)},
+      {"grants", grants_of(*caller.access)},
+      {"roles", roles_of(services.policy)},
+      {"limits", limits_of(services.limits.settings())},
+      {"discovery", json::parse(to_json(services.discovery.findings(), disclosure_for(*caller.access)))}};
   return text_of(answer);
 }
 

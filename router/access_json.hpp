@@ -9,7 +9,9 @@
 
 namespace farport::router {
 
-/// GET /v1/agent: version, host name, uptime, who the caller is, its grants, all roles, limits.
+/// GET /v1/agent: version, host name, uptime, who the caller is, its grants, all roles, limits,
+/// and what discovery has found and cannot use: names of it for those alone who may take dumps or read
+/// environments of every runtime.
 [[nodiscard]] std::string agent_json(const AgentServices& services, const Caller& caller);
 
 /// GET /v1/access, the part about one command: for each of the runtimes (or for none in particular, where

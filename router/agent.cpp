@@ -80,6 +80,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
                 log_,
                 policy_,
                 registry_,
+                discovery_,
                 suspended_,
                 buffers_,
                 *audit_,

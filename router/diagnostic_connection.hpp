@@ -23,12 +23,15 @@
 
 namespace farport::router {
 
+class Discovery;
+
 /// What all connections to an agent share.
 struct AgentServices {
   transport::Loop& loop;
   Log log;
   const auth::Policy& policy;
   Registry& registry;
+  const Discovery& discovery;
   SuspendedRuntimes& suspended;
   transport::BufferPool& buffers;
   Audit& audit;

@@ -30,6 +30,11 @@ std::string user(uid_t id) {
   return "user " + std::to_string(id);
 }
 
+DiscoveryIssue issue_of(const Error& error) {
+  if (error.code == ECONNREFUSED) return DiscoveryIssue::stale_socket;
+  return error.code == EPERM ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
+}
+
 }  // namespace
 
 Task<Result<std::unique_ptr<FdStream>>> connect_port(transport::Loop& loop, std::string path) {
@@ -42,9 +47,10 @@ Task<Result<std::unique_ptr<FdStream>>> connect_port(transport::Loop& loop, std:
   const auto peer = transport::peer_credentials(**connection);
   if (!peer) co_return tl::unexpected(peer.error());
   if (peer->uid != file->owner) {
-    co_return fail("use the socket", path,
-                   "a process of " + user(peer->uid) + " listens on a file of " + user(file->owner),
-                   "find out who made it");
+    co_return tl::unexpected(
+        Error{"use the socket", path,
+              "a process of " + user(peer->uid) + " listens on a file of " + user(file->owner),
+              "find out who made it", EPERM});
   }
   co_return connection;
 }
@@ -80,7 +86,7 @@ Task<void> DiagnosticPort::follow() {
     Result<Contact> contact = co_await make_contact();
     if (!contact) {
       const bool early = failures < kFirstTries.size();
-      if (!early) report(contact.error());
+      if (!early) report(issue_of(contact.error()), contact.error());
       co_await transport::sleep(loop_, early ? kFirstTries[failures] : retry_);
       ++failures;
       continue;
@@ -90,12 +96,14 @@ Task<void> DiagnosticPort::follow() {
     {
       const auto entry = registry_.add(runtime, *this, !name_.empty());
       if (!entry) {
-        report(entry.error());
+        report(DiscoveryIssue::other, entry.error());
         co_await transport::sleep(loop_, retry_);
         continue;
       }
       log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
       listed_ = true;
+      was_listed_ = true;
+      problem_.reset();
       co_await until_ended(std::move(*contact));
     }
     listed_ = false;
@@ -135,10 +143,16 @@ Task<void> DiagnosticPort::until_ended(Contact contact) {
   }
 }
 
-void DiagnosticPort::report(const Error& error) {
+void DiagnosticPort::report(DiscoveryIssue issue, const Error& error) {
   std::string message = error.message();
-  if (error.code == ECONNREFUSED) {
+  problem_ = problem_of(issue, owner_, error);
+  problem_->about = path_;
+  if (issue == DiscoveryIssue::stale_socket) {
     message = "the socket " + path_ + " is stale: its process has ended without removing it; remove the file";
+    problem_->why = "it is stale: its process has ended without removing it";
+    problem_->hint = "start the application, or remove the file";
+    // That the runtime has ended has been said, and .NET leaves its socket behind at SIGTERM.
+    if (was_listed_) return;
   }
   if (message == reported_) return;
   reported_ = message;

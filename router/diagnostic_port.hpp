@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <sys/types.h>
@@ -42,13 +43,15 @@ class DiagnosticPort final : public RuntimePort {
   [[nodiscard]] const std::string& path() const override { return path_; }
   /// Whether its runtime is in the registry.
   [[nodiscard]] bool listed() const { return listed_; }
+  /// Why not, once that is known.
+  [[nodiscard]] const std::optional<DiscoveryProblem>& problem() const { return problem_; }
 
  private:
   struct Contact;
   transport::Task<Result<Contact>> make_contact();
   transport::Task<void> until_ended(Contact contact);
   [[nodiscard]] OpenPort for_probing();
-  void report(const Error& error);
+  void report(DiscoveryIssue issue, const Error& error);
 
   transport::Loop& loop_;
   Registry& registry_;
@@ -60,6 +63,8 @@ class DiagnosticPort final : public RuntimePort {
   ReportPort report_;
   transport::Milliseconds retry_;
   bool listed_ = false;
+  bool was_listed_ = false;
+  std::optional<DiscoveryProblem> problem_;
   transport::PeerCredentials process_;
   std::string reported_;
 };

@@ -10,8 +10,9 @@
 
 #include "base/descriptors.hpp"
 #include "router/directory.hpp"
-#include "router/hidden_runtimes.hpp"
+#include "router/dotnet_processes.hpp"
 #include "router/metrics_text.hpp"
+#include "transport/detached_work.hpp"
 #include "transport/offload.hpp"
 #include "transport/timer.hpp"
 
@@ -102,13 +103,14 @@ Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, Discove
       shares_(user_shares(descriptor_limit(), ::geteuid())),
       slots_(loop, shares_),
       complaints_(loop, log_),
-      changed_(loop) {}
+      changed_(loop),
+      findings_(settings_.search) {}
 
 Discovery::~Discovery() = default;
 
 Task<void> Discovery::run() {
-  Task<void> telling = tell_of_hidden_runtimes(loop_, log_, settings_.rescan);
-  telling.start();
+  Task<void> watching = watch_processes();
+  watching.start();
   for (;;) {
     watch_directories();
     ScanResult result = co_await scan();
@@ -193,7 +195,12 @@ void Discovery::report(const ScanResult& result) {
     if (told != reported_.end()) present.insert(*told);
   };
   left_out_ = 0;
-  for (const ScanProblem& problem : result.problems) tell(problem.about, problem.user, problem.message);
+  std::vector<DiscoveryProblem> problems;
+  for (const ScanProblem& problem : result.problems) {
+    tell(problem.about, problem.user, problem.error.message());
+    problems.push_back(problem_of(problem.issue, problem.user, problem.error));
+  }
+  findings_.set_scan(std::move(problems));
   for (const auto& [user, count] : result.left_out) {
     left_out_ += count;
     const std::string name = "user " + std::to_string(user);
@@ -211,6 +218,46 @@ void Discovery::report_once(const std::string& about, uid_t user, const std::str
   if (last != reported_.end() && last->second == message) return;
   const bool told = complaints_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
   if (told) reported_[about] = message;
+}
+
+DiscoveryReport Discovery::findings() const {
+  DiscoveryReport all = findings_;
+  for (const auto& [path, followed] : followed_) {
+    if (const auto& problem = followed->port->problem()) all.set_socket(path, *problem);
+  }
+  return all;
+}
+
+Task<void> Discovery::watch_processes() {
+  struct Look {
+    DotnetProcesses processes;
+    DotnetProcesses::Served served;
+    std::vector<DiscoveryProblem> found;
+  };
+  const auto look = std::make_shared<Look>();
+  look->served.search = settings_.search;
+  for (;;) {
+    co_await transport::sleep(loop_, settings_.rescan);
+    look->served.listed = registry_.processes();
+    const std::function<void()> work = [look] { look->found = look->processes.look(look->served); };
+    const bool looked = co_await transport::run_detached(loop_, work);
+    if (!looked) continue;
+    tell_of_processes(look->found);
+    findings_.set_processes(look->found);
+  }
+}
+
+void Discovery::tell_of_processes(const std::vector<DiscoveryProblem>& problems) {
+  std::set<std::string> present;
+  for (const DiscoveryProblem& problem : problems) {
+    const std::string message = problem.message();
+    // Those of others' containers are no problem of a host's agent.
+    const bool expected = problem.issue == DiscoveryIssue::socket_elsewhere;
+    if (!told_.contains(message))
+      log_->log(expected ? spdlog::level::info : spdlog::level::warn, "{}", message);
+    present.insert(message);
+  }
+  told_ = std::move(present);
 }
 
 void Discovery::write_metrics(MetricsText& text) const {

@@ -3,11 +3,13 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "router/complaints.hpp"
 #include "router/diagnostic_port.hpp"
+#include "router/discovery_report.hpp"
 #include "router/socket_scan.hpp"
 #include "router/user_shares.hpp"
 
@@ -31,6 +33,9 @@ class Discovery {
   /// Keeps the registry up to date until it is cancelled.
   transport::Task<void> run();
 
+  /// What has been searched, and what was found there and is not listed.
+  [[nodiscard]] DiscoveryReport findings() const;
+
   /// Writes how many sockets are followed, and how many are not.
   void write_metrics(MetricsText& text) const;
 
@@ -40,6 +45,8 @@ class Discovery {
 
   transport::Task<ScanResult> scan();
   transport::Task<void> apply(ScanResult result);
+  transport::Task<void> watch_processes();
+  void tell_of_processes(const std::vector<DiscoveryProblem>& problems);
   void watch_directories();
   void follow(const FoundSocket& found);
   void report(const ScanResult& result);
@@ -56,6 +63,8 @@ class Discovery {
   std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;  ///< By path.
   std::map<std::string, std::string> reported_;                ///< The last complaint about each path.
+  DiscoveryReport findings_;                                   ///< But for what is followed.
+  std::set<std::string> told_;                                 ///< What has been said of processes.
   std::size_t left_out_ = 0;                                   ///< Sockets above their users' shares.
 };
 

@@ -100,7 +100,7 @@ std::string searched_line(const json& discovery) {
   if (text.empty()) return text;
   const auto user = discovery.find("user");
   const bool known = user != discovery.end() && user->is_number_unsigned();
-  return "the agent searches " + cut(text) +
+  return "it searches " + cut(text) +
          (known ? " as user " + std::to_string(user->get<std::uint64_t>()) : std::string());
 }
 
@@ -171,27 +171,28 @@ std::string to_json(const DiscoveryReport& report, Disclosure disclosure) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<std::vector<std::string>> explanation_from_json(std::string_view body) {
+Result<Explanation> explanation_from_json(std::string_view body) {
   const auto unreadable = [](std::string_view why) {
     return fail("read", "what the agent says of its search", why);
   };
   if (body.size() > kMaxBody) return unreadable("it is longer than 1 MiB");
   const json answer = json::parse(body, nullptr, false);
   if (!answer.is_object()) return unreadable("it is no JSON object");
-  std::vector<std::string> lines;
+  Explanation explanation;
   const auto discovery = answer.find("discovery");
-  if (discovery == answer.end() || !discovery->is_object()) return lines;
+  if (discovery == answer.end() || !discovery->is_object()) return explanation;
+  explanation.told = true;
   try {
-    if (const std::string line = searched_line(*discovery); !line.empty()) lines.push_back(line);
+    explanation.searched = searched_line(*discovery);
     for (const json& problem : discovery->value("problems", json::array())) {
-      if (lines.size() >= kMaxLines) break;
-      if (problem.is_object()) add_lines(lines, problem);
+      if (explanation.problems.size() >= kMaxLines) break;
+      if (problem.is_object()) add_lines(explanation.problems, problem);
     }
   } catch (const json::exception&) {
     return unreadable("it is not what docs/wire.md describes");
   }
-  std::erase(lines, std::string());
-  return lines;
+  std::erase(explanation.problems, std::string());
+  return explanation;
 }
 
 }  // namespace farport::router

@@ -80,9 +80,14 @@ enum class Disclosure : std::uint8_t {
 /// For GET /v1/agent (docs/wire.md). Bounded in size, however many problems there are.
 [[nodiscard]] std::string to_json(const DiscoveryReport& report, Disclosure disclosure);
 
-/// The lines that tell a person what an agent's answer to GET /v1/agent says about discovery: the searched
-/// directories, then a line for each problem. Empty where it says nothing, as older agents do. Errors: it is
-/// no such answer. The text comes from the agent, and is bounded, but not escaped.
-[[nodiscard]] Result<std::vector<std::string>> explanation_from_json(std::string_view body);
+/// What an agent tells of its search, in lines for a person. They are the agent's text: bounded, not escaped.
+struct Explanation {
+  bool told = false;                  ///< False: it says nothing of it, as agents before 0.2 do.
+  std::string searched;               ///< "it searches /tmp as user 0"; empty where the caller may not know.
+  std::vector<std::string> problems;  ///< One line each.
+};
+
+/// Reads the answer to GET /v1/agent. Errors: it is no such answer.
+[[nodiscard]] Result<Explanation> explanation_from_json(std::string_view body);
 
 }  // namespace farport::router

@@ -108,6 +108,14 @@ Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) 
   return runtimes[*chosen];
 }
 
+std::set<pid_t> Registry::processes() const {
+  std::set<pid_t> pids;
+  for (const auto& [id, listed] : listed_) {
+    for (const Entry* entry : listed.entries) pids.insert(entry->port_.process().pid);
+  }
+  return pids;
+}
+
 RuntimePort* Registry::port(std::string_view id) const {
   const auto place = listed_.find(id);
   return place == listed_.end() ? nullptr : &place->second.entries.front()->port_;

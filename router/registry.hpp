@@ -49,6 +49,8 @@ class Registry {
   [[nodiscard]] RuntimePtr find(std::string_view id) const;
   /// The runtime that a person means (see choose_runtime()), of those that count.
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
+  /// The processes of all listed runtimes, as far as they are visible here.
+  [[nodiscard]] std::set<pid_t> processes() const;
   /// A diagnostic port of the runtime; nullptr when it is gone.
   [[nodiscard]] RuntimePort* port(std::string_view id) const;
   /// All of its diagnostic ports.

@@ -1,6 +1,7 @@
 #include "router/runtime.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 
 #include <fnmatch.h>
@@ -96,7 +97,9 @@ Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<co
   }
   if (fitting.size() == 1) return last;
   const std::string_view on = wanted.empty() ? "a runtime" : wanted;
-  if (runtimes.empty()) return fail("choose", on, "the agent has no runtime", "look with: farport ps");
+  if (runtimes.empty()) {
+    return tl::unexpected(Error{"choose", std::string(on), "the agent has no runtime", {}, ESRCH});
+  }
   if (fitting.empty())
     return fail("choose", on, "there is no such runtime", "choose one of " + offers(runtimes, runtimes));
   return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit",

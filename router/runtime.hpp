@@ -47,7 +47,7 @@ using RuntimePtr = std::shared_ptr<const Runtime>;
 
 /// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
 /// one. Returns its index. Errors say what to write instead: for each runtime that is meant (for each one
-/// where none is) a text that names it and no other.
+/// where none is) a text that names it and no other; ESRCH where there is none to choose from.
 [[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
                                                  const std::vector<const Runtime*>& runtimes);
 

@@ -39,6 +39,19 @@ Result<SocketFile> classify(const std::string& path, const struct stat& status) 
   return SocketFile{status.st_dev, status.st_ino, status.st_uid};
 }
 
+DiscoveryIssue issue_of_directory(int error) {
+  if (error == ENOENT || error == ENOTDIR) return DiscoveryIssue::no_directory;
+  return error == EACCES ? DiscoveryIssue::closed_directory : DiscoveryIssue::other;
+}
+
+Error directory_error(const std::string& directory, int error) {
+  std::string hint;
+  if (error == ENOENT) hint = "is it mounted here, and at this path? name the right one with --search";
+  if (error == EACCES)
+    hint = "user " + std::to_string(::geteuid()) + " may not read it: run farport as a user who may";
+  return fail_errno("search the directory", directory, error, hint).value();
+}
+
 struct Candidate {
   std::string name;
   SocketFile file;
@@ -97,8 +110,8 @@ class Scanner {
   }
 
  private:
-  void complain(const std::string& about, uid_t of, const std::string& message) {
-    if (++problems_[of] <= kMaxProblems) result_.problems.push_back({about, of, message});
+  void complain(const std::string& about, uid_t of, DiscoveryIssue issue, const Error& error) {
+    if (++problems_[of] <= kMaxProblems) result_.problems.push_back({about, of, issue, error});
   }
 
   void look_at_named(const NamedPort& port) {
@@ -107,7 +120,7 @@ class Scanner {
     if (file) {
       result_.sockets.push_back({port.path, port.name, *file});
     } else if (file.error().code != ENOENT) {
-      complain(port.path, scan_.shares.self, file.error().message());
+      complain(port.path, scan_.shares.self, DiscoveryIssue::not_a_socket, file.error());
     }
   }
 
@@ -116,8 +129,7 @@ class Scanner {
     if (entries == nullptr) {
       const int error = errno;
       if (error == EMFILE || error == ENFILE || error == ENOMEM) result_.complete = false;
-      complain(directory, scan_.shares.self,
-               fail_errno("search the directory", directory, error).value().message());
+      complain(directory, scan_.shares.self, issue_of_directory(error), directory_error(directory, error));
       return;
     }
     Candidates candidates;
@@ -139,7 +151,8 @@ class Scanner {
     const Result<void> usable =
         file ? check_owner(path, file->owner) : Result<void>(tl::unexpected(file.error()));
     if (!usable) {
-      complain(path, status.st_uid, usable.error().message());
+      complain(path, status.st_uid, file ? DiscoveryIssue::foreign_socket : DiscoveryIssue::not_a_socket,
+               usable.error());
       return;
     }
     candidates.add({std::move(name), *file, scan_.listed.contains(path), status.st_ctim},

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.hpp"
+#include "router/discovery_report.hpp"
 #include "router/user_shares.hpp"
 
 namespace farport::router {
@@ -55,7 +56,8 @@ struct FoundSocket {
 struct ScanProblem {
   std::string about;  ///< The path.
   uid_t user = 0;     ///< Who made it.
-  std::string message;
+  DiscoveryIssue issue = DiscoveryIssue::other;
+  Error error;
 };
 
 struct ScanResult {
