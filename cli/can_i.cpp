@@ -8,6 +8,7 @@
 #include "cli/abilities.hpp"
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
+#include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
 #include "router/access_row.hpp"
@@ -88,6 +89,9 @@ int can_i(const config::CanISettings& settings) {
             as_commands ? as_table(*rows, "COMMAND") : as_table(abilities_of(*rows), "MAY I");
         std::fputs(text.c_str(), stdout);
       }
+      const bool none =
+          std::all_of(rows->begin(), rows->end(), [](const AccessRow& row) { return row.runtime.empty(); });
+      if (none) loop.run(print_explanation(loop, {agent}, Missing::everything, answer.address));
       all_allowed = all_allowed &&
                     std::all_of(rows->begin(), rows->end(), [](const AccessRow& r) { return r.allowed; });
     }

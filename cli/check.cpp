@@ -10,6 +10,7 @@
 
 #include "auth/policy.hpp"
 #include "auth/subject.hpp"
+#include "cli/check_live.hpp"
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
@@ -101,8 +102,7 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
   const Result<void> unprivileged = become_user(settings);
   if (!unprivileged) return report.add(Level::problem, unprivileged.error().message());
   if (!settings.confinement.user.empty()) report.add(Level::ok, "runs as user " + settings.confinement.user);
-  for (const config::Address& address : settings.listen)
-    report.add(Level::ok, "listens on " + to_string(address));
+  report.add(try_listening(settings));
   if (settings.insecure_loopback) {
     report.add(Level::warning, "listens on " + to_string(*settings.insecure_loopback) +
                                    " without TLS: every process of this host may use it");
@@ -118,14 +118,15 @@ void check_agent(Report& report, const config::ServeSettings& settings) {
     check_directory(report, "runtimes dial in at " + path + ": the directory",
                     std::filesystem::path(path).parent_path(), W_OK | X_OK);
   }
+  // Before the search, which has threads.
   check_confinement(report, settings);
+  report.add(try_searching(settings));
 }
 
 void check_mirror(Report& report, const config::ConnectSettings& settings) {
   for (const config::RemoteSettings& remote : settings.remotes) {
-    for (const config::Address& address : remote.addresses)
-      report.add(Level::ok, "dials " + to_string(address));
     report.add(auth::check_tls_files(files_of(remote.tls), auth::Side::client));
+    report.add(try_dialling(remote));
     if (remote.verify.empty()) continue;
     const Result<void> meant = auth::check_filter(remote.verify, "--verify-cn, -uri or -pin");
     if (!meant) report.add(Level::problem, meant.error().message());

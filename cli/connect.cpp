@@ -1,4 +1,5 @@
 // farport connect: the mirror.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -7,6 +8,7 @@
 
 #include "base/announcing_log.hpp"
 #include "cli/commands.hpp"
+#include "cli/explain.hpp"
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
 #include "cli/session_options.hpp"
@@ -24,8 +26,30 @@ constexpr transport::Milliseconds kRedrawPause{100};
 /// How often to look whether the table may be drawn again: no signal says that a job has come to the
 /// foreground.
 constexpr transport::Milliseconds kLookPause{300};
+/// How soon after the session has begun an agent has listed its runtimes.
+constexpr transport::Milliseconds kUntilListed{1500};
 
-Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Event& stop) {
+bool all_connected(const router::Mirror& mirror) {
+  const auto links = mirror.links();
+  return !links.empty() &&
+         std::all_of(links.begin(), links.end(), [](const auto& link) { return link.connected; });
+}
+
+/// Says once why agents that answer list nothing, at a level that is shown.
+Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredAgent> agents, Log log,
+                           spdlog::level::level_enum level) {
+  do {
+    co_await transport::sleep(mirror.loop(), kUntilListed);
+  } while (!all_connected(mirror));
+  if (!mirror.rows().empty()) co_return;
+  for (const router::MirroredAgent& agent : agents) {
+    const auto lines = co_await explain_search(mirror.loop(), agent, Missing::everything);
+    for (const std::string& line : lines) log->log(level, "{}", line);
+  }
+}
+
+Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Event& stop,
+                        Task<void> explain) {
   const Result<void> started = co_await mirror.start();
   if (!started) co_return started;
   // Whoever waits for the mirror's changes redraws; the end comes by cancelling that.
@@ -44,6 +68,8 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Eve
     }
   }(mirror, view);
   if (view.kind() == ViewKind::table) look.start();
+  Task<void> explaining = std::move(explain);
+  explaining.start();
   co_await stop.wait();
   co_return Result<void>{};
 }
@@ -67,6 +93,7 @@ int connect_here(const config::ConnectSettings& settings) {
   auto wanted = mirror_settings(settings);
   if (!wanted) return report(wanted.error(), kUsage);
   transport::Loop loop;
+  const std::vector<router::MirroredAgent> asked = wanted->agents;
   router::Mirror mirror(loop, *log, std::move(*wanted));
   transport::Event stop(loop);
   const bool terminal = has_terminal();
@@ -84,7 +111,9 @@ int connect_here(const config::ConnectSettings& settings) {
       mirror.changed().set();
     });
   }
-  const Result<void> shown = loop.run(show(mirror, view, stop));
+  // The table has no place for it, and of the log it shows errors alone.
+  const auto level = kind == ViewKind::table ? spdlog::level::err : spdlog::level::warn;
+  const Result<void> shown = loop.run(show(mirror, view, stop, explain_nothing(mirror, asked, *log, level)));
   loop.run(mirror.leave());
   view.end();
   return shown ? kSuccess : report(shown.error());

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -10,6 +11,7 @@
 #include "base/escape.hpp"
 #include "base/file_name.hpp"
 #include "cli/commands.hpp"
+#include "cli/explain.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/remotes.hpp"
 #include "cli/session_options.hpp"
@@ -168,7 +170,12 @@ int dump(const config::DumpCommandSettings& settings) {
     std::fputs("farport: the dump is cancelled, nothing of it is left\n", stderr);
     return kInterrupted;
   }
-  if (!*path) return report(path->error());
+  if (!*path) {
+    report(path->error());
+    if (path->error().code == ESRCH)
+      loop.run(print_explanation(loop, {agents->front()}, Missing::everything));
+    return kFailure;
+  }
   // A path of the agent's is its word; one of ours is for scripts as it is.
   const bool shown_to_a_person = settings.stay || ::isatty(STDOUT_FILENO) != 0;
   std::printf("%s\n", shown_to_a_person ? escape(**path).c_str() : (*path)->c_str());

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
 #include "router/runtime_json.hpp"
@@ -23,6 +24,7 @@ struct AgentRuntimes {
 struct Listing {
   std::vector<AgentRuntimes> agents;
   std::vector<Error> failures;
+  std::vector<std::string> explanations;  ///< Why lists are empty.
 };
 
 void add_lists(Listing& listing, const std::vector<router::AgentAnswer>& answers) {
@@ -42,7 +44,14 @@ transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::Mir
     const auto answers =
         co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
     if (!answers) listing.failures.push_back(answers.error());
-    if (answers) add_lists(listing, *answers);
+    if (!answers) continue;
+    const std::size_t before = listing.agents.size();
+    add_lists(listing, *answers);
+    for (std::size_t i = before; i < listing.agents.size(); ++i) {
+      if (!listing.agents[i].runtimes.empty()) continue;
+      const auto lines = co_await explain_search(loop, agent, Missing::everything, listing.agents[i].address);
+      listing.explanations.insert(listing.explanations.end(), lines.begin(), lines.end());
+    }
   }
   co_return listing;
 }
@@ -100,6 +109,7 @@ int ps(const config::PsSettings& settings) {
   if (listing.agents.empty() && !settings.json) return kFailure;
   const std::string text = settings.json ? as_json(listing) : as_table(listing);
   std::fputs(text.c_str(), stdout);
+  for (const std::string& line : listing.explanations) print(stderr, "farport: {}\n", line);
   return listing.failures.empty() ? kSuccess : kFailure;
 }
 

@@ -8,6 +8,7 @@
 #include "base/file_name.hpp"
 #include "base/notices.hpp"
 #include "cli/commands.hpp"
+#include "cli/explain.hpp"
 #include "cli/private_directory.hpp"
 #include "cli/remotes.hpp"
 #include "cli/session_options.hpp"
@@ -221,12 +222,17 @@ int run(const config::RunSettings& settings) {
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), (*directory)->path()};
   mirror_settings.session = session_options(settings.session);
+  const std::vector<router::MirroredAgent> asked = mirror_settings.agents;
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
   Run running{mirror, (*directory)->path()};
   const Result<int> code = loop.run(
       run_tool(loop, running, settings.log_level_given ? nullptr : *log, settings.tool, plan->targets));
+  const bool nothing_listed = mirror.rows().empty();
   loop.run(mirror.leave());
-  return code ? *code : fatal(code.error());
+  if (code) return *code;
+  const int failed = fatal(code.error());
+  if (nothing_listed) loop.run(print_explanation(loop, asked, Missing::everything));
+  return failed;
 }
 
 }  // namespace farport::cli

@@ -1,0 +1,57 @@
+#include "cli/explain.hpp"
+
+#include "cli/text.hpp"
+#include "router/discovery_report.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+using Lines = std::vector<std::string>;
+
+constexpr const char* kNothingWrong =
+    "  it knows of nothing that is wrong: does an application run there, and is there a grant for it? "
+    "farport "
+    "can-i says what your certificate may do";
+
+constexpr const char* kOldAgent = "  it is of a version that says no more; its log does";
+
+void add_lines(Lines& lines, const router::AgentAnswer& answer, Missing missing) {
+  const auto told = router::explanation_from_json(answer.body);
+  if (!told) {
+    lines.push_back(told.error().message());
+    return;
+  }
+  if (told->problems.empty() && missing == Missing::something) return;
+  lines.push_back(answer.address + (missing == Missing::everything
+                                        ? " lists no runtime that your certificate may see:"
+                                        : " has found more than it can list:"));
+  if (!told->searched.empty()) lines.push_back("  " + told->searched);
+  for (const std::string& problem : told->problems) lines.push_back("  " + problem);
+  if (!told->told) lines.emplace_back(kOldAgent);
+  if (told->told && told->problems.empty()) lines.emplace_back(kNothingWrong);
+}
+
+}  // namespace
+
+Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, Missing missing,
+                           std::string only) {
+  Lines lines;
+  const auto answers =
+      co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/agent");
+  if (!answers) co_return lines;
+  for (const router::AgentAnswer& answer : *answers) {
+    if (only.empty() || answer.address == only) add_lines(lines, answer, missing);
+  }
+  co_return lines;
+}
+
+Task<void> print_explanation(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
+                             Missing missing, std::string only) {
+  for (const router::MirroredAgent& agent : agents) {
+    const Lines lines = co_await explain_search(loop, agent, missing, only);
+    for (const std::string& line : lines) print(stderr, "farport: {}\n", line);
+  }
+}
+
+}  // namespace farport::cli
