@@ -1,9 +1,14 @@
 #include "base/log.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/null_sink.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -97,6 +102,37 @@ std::unique_ptr<spdlog::formatter> text_formatter() {
   return formatter;
 }
 
+/// %& in a pattern: the level as sd-daemon(3) has it, "<6>", which the journal takes away again.
+class JournalPriority : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    constexpr std::string_view kByLevel = "7764322";  // trace, debug, info, warn, error, critical, off
+    const auto level = static_cast<std::size_t>(message.level);
+    const char digit = kByLevel[std::min(level, kByLevel.size() - 1)];
+    const std::array<char, 3> text{'<', digit, '>'};
+    out.append(text.data(), text.data() + text.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JournalPriority>();
+  }
+};
+
+/// The journal has a time and a level of its own for each line.
+std::unique_ptr<spdlog::formatter> journal_formatter() {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<EscapedMessage>('*').add_flag<JournalPriority>('&');
+  formatter->set_pattern("%&%*");
+  return formatter;
+}
+
+/// Whether standard error leads to the journal: systemd.exec(5), JOURNAL_STREAM.
+bool is_journal() {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat status {};
+  if (stream == nullptr || ::fstat(STDERR_FILENO, &status) != 0) return false;
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) == stream;
+}
+
 std::unique_ptr<spdlog::formatter> json_formatter() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<JsonMessage>('*');
@@ -142,7 +178,9 @@ Result<Log> make_announcing_log(std::string_view level, std::string_view format,
   spdlog::sink_ptr sink = std::make_shared<StderrSink>(format == "text" && isatty(STDERR_FILENO) != 0);
   if (before_line) sink = std::make_shared<AnnouncingSink>(std::move(sink), std::move(before_line));
   auto log = std::make_shared<spdlog::logger>("farport", std::move(sink));
-  log->set_formatter(format == "json" ? json_formatter() : text_formatter());
+  log->set_formatter(format == "json" ? json_formatter()
+                     : is_journal()   ? journal_formatter()
+                                      : text_formatter());
   log->set_level(parsed);
   return log;
 }
