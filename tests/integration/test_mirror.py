@@ -208,8 +208,8 @@ class Mirrors(Case):
         script = self.lab.near.start(
             needs.program("script"), "--quiet", "--flush", "--command",
             " ".join([needs.farport(), "connect", self.agent.remote, "--socket-dir", self.directory,
-                      *self.lab.tools_pair.flags()]), "/dev/null")
-        script.wait_for_output("CONNECTIONS")
+                      *self.lab.tools_pair.flags()]), "/dev/null", environment={"TERM": "xterm"})
+        script.wait_for_output("REMOTE PID")
         script.wait_for_output("orders")
         self.assertIn(str(self.application.pid_inside), script.stdout())
         mirror = proc.children(script.pid)[0]
