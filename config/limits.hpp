@@ -18,7 +18,7 @@ struct LimitSettings {
   std::uint64_t handshakes = 0;  ///< 0: by the memory that there is, as is buffered_bytes.
   std::uint64_t connections_per_session = 1000;
   std::uint64_t connections_per_identity = 2000;
-  std::uint64_t requests_per_second = 2000;
+  std::uint64_t requests_per_second = 10'000;
   std::uint64_t head_size = 16ULL << 10;
   std::uint64_t message_size = 64ULL << 10;
   std::uint64_t buffered_bytes = 0;

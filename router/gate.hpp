@@ -26,6 +26,8 @@ struct Refusal {
   std::uint32_t hresult = 0;  ///< Of the IPC error that a tool gets.
   std::string why;
   int retry_after{};  ///< In seconds; 0: there is nothing to wait for.
+  /// The same to the millisecond, where nothing but time must pass; nothing was done then.
+  transport::Milliseconds retry_after_exactly{};
 };
 
 /// To a caller that has no grant at all.

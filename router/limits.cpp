@@ -34,6 +34,12 @@ bool TokenBucket::take(Clock::time_point now) {
   return true;
 }
 
+transport::Milliseconds TokenBucket::until_next(Clock::time_point now) const {
+  const double wait = (1 - tokens(now)) / rate_;
+  const auto whole = std::chrono::ceil<transport::Milliseconds>(std::chrono::duration<double>(wait));
+  return std::max(whole, transport::Milliseconds(1));
+}
+
 bool TokenBucket::full(Clock::time_point now) const {
   return tokens(now) >= rate_;
 }
@@ -72,11 +78,14 @@ Limits::Session::Session(Limits& limits, std::shared_ptr<Party> party)
     : limits_(limits), party_(std::move(party)), in_all_(limits.sessions_), of_identity_(party_->sessions) {}
 
 std::optional<Exceeded> Limits::Session::count_request() {
-  if (party_->requests.take(limits_.now_())) return std::nullopt;
-  if (!party_->refusals.take(limits_.now_())) party_->share->rest(kRest);
-  return exceeded("requests_per_second", "this identity asks more often than one may in a second",
-                  limits_.settings_.requests_per_second)
-      .value();
+  const Clock::time_point now = limits_.now_();
+  if (party_->requests.take(now)) return std::nullopt;
+  if (!party_->refusals.take(now)) party_->share->rest(kRest);
+  Exceeded over = exceeded("requests_per_second", "this identity asks more often than one may in a second",
+                           limits_.settings_.requests_per_second)
+                      .value();
+  over.wait = party_->requests.until_next(now);
+  return over;
 }
 
 tl::expected<Limits::Connection, Exceeded> Limits::Session::begin_connection() {
@@ -108,11 +117,11 @@ std::string key_of(const Caller& caller) {
 
 Refusal refusal_of(const Exceeded& exceeded) {
   const bool everybodys = exceeded.limit == "sessions";
-  const bool passes_soon = exceeded.limit == "requests_per_second";
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(exceeded.wait).count();
   return {everybodys ? http_status::kUnavailable : http_status::kTooManyRequests, ipc::hresult::kBusy,
           exceeded.message + ": limits." + std::string(exceeded.limit) +
               " in the agent's configuration; try again later",
-          passes_soon ? 1 : kRetryAfterS};
+          exceeded.wait.count() > 0 ? static_cast<int>(seconds) : kRetryAfterS, exceeded.wait};
 }
 
 }  // namespace farport::router

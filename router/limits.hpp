@@ -22,7 +22,7 @@ struct LimitSettings {
   std::size_t handshakes = 256;                 ///< Under way at once.
   std::size_t connections_per_session = 1000;   ///< Diagnostic connections and dumps.
   std::size_t connections_per_identity = 2000;  ///< Over all its sessions.
-  std::size_t requests_per_second = 2000;       ///< Of one identity; as many may come at once.
+  std::size_t requests_per_second = 10'000;     ///< Of one identity; as many may come at once.
   std::uint64_t head_bytes = 16ULL << 10;       ///< All header fields of a request together.
   std::uint64_t message_bytes = 64ULL << 10;    ///< The first message of a diagnostic connection.
   std::uint64_t buffered_bytes = 256ULL << 20;  ///< Not yet taken or acknowledged, over all sessions.
@@ -42,6 +42,8 @@ class TokenBucket {
 
   /// Takes a token; false where there is none.
   bool take(Clock::time_point now);
+  /// How long until there is a token; at least a millisecond.
+  [[nodiscard]] transport::Milliseconds until_next(Clock::time_point now) const;
   /// Whether nobody has taken any for so long that a new bucket would be the same.
   [[nodiscard]] bool full(Clock::time_point now) const;
 
@@ -55,8 +57,9 @@ class TokenBucket {
 
 /// A limit that was reached.
 struct Exceeded {
-  std::string_view limit;  ///< Its name in the configuration.
-  std::string message{};   ///< What was too much, for a person.
+  std::string_view limit;          ///< Its name in the configuration.
+  std::string message{};           ///< What was too much, for a person.
+  transport::Milliseconds wait{};  ///< After which it passes by itself; 0: it doesn't.
 };
 
 /// One of what is counted, for as long as it exists. May outlive the Limits.

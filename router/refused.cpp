@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "router/pace_fields.hpp"
 #include "router/runtime_json.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
@@ -27,6 +28,8 @@ transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size)
   transport::HeaderFields fields{{"content-type", "application/json"},
                                  {"content-length", std::to_string(size)}};
   if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
+  const auto exactly = refusal.retry_after_exactly.count();
+  if (exactly > 0) fields.emplace_back(pace_field::kRetryAfterMs, std::to_string(exactly));
   return fields;
 }
 

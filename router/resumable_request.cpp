@@ -14,12 +14,20 @@ using transport::Http2Stream;
 using transport::IoStatus;
 using transport::Task;
 
+namespace {
+
+/// Longer than a tool is worth keeping for a turn among others.
+constexpr transport::Milliseconds kLongestTurn{60'000};
+
+}  // namespace
+
 ResumableRequest::ResumableRequest(AgentDialler& dialler, std::string path, transport::HeaderFields fields)
     : dialler_(dialler),
       path_(std::move(path)),
       fields_(std::move(fields)),
       stream_(dialler.loop(), transport::ResumableStream::Side::asks),
       head_event_(dialler.loop()),
+      turn_(dialler.pace(), stream_.interrupted()),
       keeping_(keep()) {
   keeping_.start();
 }
@@ -37,6 +45,12 @@ Task<IoStatus> ResumableRequest::head_received() {
 
 Task<void> ResumableRequest::keep() {
   while (!stream_.over()) {
+    if (dialler_.session() != nullptr && !turn_.is_now()) {
+      limit_turn();
+      turn_.line_up();
+      while (!turn_.is_now() && !stream_.over()) co_await stream_.interrupted().wait();
+      continue;
+    }
     limit_waiting();
     const std::shared_ptr<AgentSession> session = dialler_.session();
     Try outcome = Try::lost;
@@ -44,6 +58,7 @@ Task<void> ResumableRequest::keep() {
     if (outcome == Try::carried) {
       carried_in_ = session;
       grace_.reset();
+      turn_limit_.reset();
       while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
     } else if (outcome == Try::lost && session == dialler_.session()) {
       co_await dialler_.session_changed().wait();
@@ -61,8 +76,26 @@ void ResumableRequest::limit_waiting() {
   });
 }
 
+void ResumableRequest::limit_turn() {
+  // The agent is there: it only has much to do for us.
+  grace_.reset();
+  if (turn_limit_) return;
+  turn_limit_.emplace(dialler_.loop(), kLongestTurn, [this] {
+    stream_.abort(Error{"use", dialler_.address(),
+                        "limits.requests_per_second of the agent left it no turn within a minute",
+                        "ask less often, or raise that limit", http_status::kTooManyRequests});
+    head_event_.set();
+  });
+}
+
+void ResumableRequest::refused(transport::Milliseconds pause) {
+  stream_.detach();
+  turn_.refused(pause);
+}
+
 Task<ResumableRequest::Try> ResumableRequest::ask(std::shared_ptr<AgentSession> session) {
   Try outcome = Try::unknown;
+  turn_.sent();
   if (begun_) {
     // A try whose answer was lost may have brought the agent a new token.
     const std::vector<std::string> candidates = tokens_;
@@ -90,6 +123,8 @@ Task<ResumableRequest::Try> ResumableRequest::begin(std::shared_ptr<AgentSession
   begun_ = true;
   begun_in_ = std::move(session);
   const Try outcome = co_await attach(std::move(carrier), true);
+  // Its token has not been looked at.
+  if (outcome == Try::refused) begun_ = false;
   co_return outcome;
 }
 
@@ -106,7 +141,7 @@ Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std:
   if (carrier == nullptr) co_return Try::lost;
   tokens_.insert(tokens_.begin(), next);
   const Try outcome = co_await attach(std::move(carrier), false);
-  if (outcome == Try::unknown) std::erase(tokens_, next);
+  if (outcome == Try::unknown || outcome == Try::refused) std::erase(tokens_, next);
   if (outcome == Try::carried) tokens_ = {std::move(next)};
   co_return outcome;
 }
@@ -120,6 +155,10 @@ Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream
     if (!carrier->lost()) stream_.abort(carrier->error());
     stream_.detach();
     co_return stream_.over() ? Try::over : Try::lost;
+  }
+  if (const auto pause = pause_told(carrier->head())) {
+    refused(*pause);
+    co_return Try::refused;
   }
   if (first || carrier->head().status == http_status::kOk) {
     if (!head_) head_ = carrier->take_head();

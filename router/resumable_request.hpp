@@ -32,7 +32,7 @@ class ResumableRequest {
 
  private:
   /// How a try to get the answer in a session ended.
-  enum class Try { carried, lost, unknown, over };
+  enum class Try { carried, lost, unknown, refused, over };
 
   transport::Task<void> keep();
   transport::Task<Try> ask(std::shared_ptr<AgentSession> session);
@@ -41,6 +41,8 @@ class ResumableRequest {
   transport::Task<Try> attach(std::shared_ptr<transport::Http2Stream> carrier, bool first);
   transport::Task<Try> judge(std::shared_ptr<transport::Http2Stream> carrier);
   void limit_waiting();
+  void limit_turn();
+  void refused(transport::Milliseconds pause);
   [[nodiscard]] Error broken(std::string why) const;
 
   AgentDialler& dialler_;
@@ -54,7 +56,9 @@ class ResumableRequest {
   std::shared_ptr<AgentSession> carried_in_;  ///< The last one in which it was answered.
   std::vector<std::string> tokens_;           ///< One of which the agent knows it by, the likeliest first.
   std::optional<transport::Deadline> grace_;
-  transport::Task<void> keeping_;  ///< Last: it uses the rest.
+  RequestPace::Turn turn_;
+  std::optional<transport::Deadline> turn_limit_;  ///< How long the agent's rate may keep it waiting.
+  transport::Task<void> keeping_;                  ///< Last: it uses the rest.
 };
 
 }  // namespace farport::router
