@@ -12,11 +12,13 @@ using transport::Io;
 using transport::IoStatus;
 
 constexpr std::size_t kInput = 16 * 1024;
+/// Steps that bring nothing before everybody else gets a turn: frames may be empty, as many as there are.
+constexpr int kStepsPerTurn = 64;
 
 }  // namespace
 
 Io DecompressingStream::try_read(std::span<std::byte> into) {
-  for (;;) {
+  for (int steps = 0; steps < kStepsPerTurn; ++steps) {
     Io io;
     if (state_ == State::header) {
       io = read_header();
@@ -28,10 +30,12 @@ Io DecompressingStream::try_read(std::span<std::byte> into) {
     }
     if (io.status != IoStatus::ok || io.bytes > 0) return io;
   }
+  gave_way_ = true;
+  return {IoStatus::would_block, 0};
 }
 
 void DecompressingStream::when_readable(transport::Wake* wake) {
-  if (wake != nullptr && (output_waits_ || !unread_.empty())) {
+  if (wake != nullptr && (output_waits_ || !unread_.empty() || std::exchange(gave_way_, false))) {
     lower_.when_readable(nullptr);
     wake->wake();
     return;

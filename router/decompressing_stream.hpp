@@ -41,6 +41,7 @@ class DecompressingStream final : public transport::Stream {
   std::optional<ZstdDecompressor> decompressor_;
   std::vector<std::byte> input_;       ///< What has come of frames that are compressed.
   std::span<const std::byte> unread_;  ///< Of input_.
+  bool gave_way_ = false;              ///< There is more to be read, in another turn.
   bool output_waits_ = false;          ///< The decompressor may have more without further input.
 };
 

@@ -5,6 +5,9 @@
 namespace farport::router {
 namespace {
 
+/// More than an answer about a dump has.
+constexpr std::size_t kValues = 100;
+
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -22,7 +25,7 @@ std::string to_json(const DumpProgress& progress) {
 
 Result<DumpProgress> dump_progress_from_json(std::string_view text) {
   try {
-    const json object = json::parse(text);
+    const json object = parse_bounded(text, kValues);
     DumpProgress progress;
     if (object.at("phase").get<std::string>() == "sending") progress.phase = DumpProgress::Phase::sending;
     progress.written = number_at<std::uint64_t>(object, "written");
@@ -41,7 +44,7 @@ std::string to_json(const DumpDirectory::Kept& kept) {
 
 Result<std::string> kept_dump_from_json(std::string_view text) {
   try {
-    return json::parse(text).at("path").get<std::string>();
+    return parse_bounded(text, kValues).at("path").get<std::string>();
   } catch (const std::exception& error) {
     return fail("read", "where the dump is", reason_of(error));
   }

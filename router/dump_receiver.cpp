@@ -20,6 +20,8 @@ using transport::Offload;
 using transport::Task;
 
 constexpr transport::Milliseconds kAskAgain{500};
+/// What an agent says of a dump's progress, and of where it is.
+constexpr std::size_t kMaxProgress = 64 * 1024;
 constexpr std::size_t kPieceSize = 512 * 1024;
 
 struct Piece {
@@ -84,7 +86,7 @@ Task<void> follow_writing(AgentDialler& dialler, std::string runtime_id, DumpPro
     const std::shared_ptr<AgentSession> session = dialler.session();
     const auto answer = session == nullptr ? nullptr : session->request("GET", path_of(runtime_id), false);
     if (answer == nullptr) continue;
-    const auto body = co_await read_answer(*answer);
+    const auto body = co_await read_answer(*answer, kMaxProgress);
     const auto read = body ? dump_progress_from_json(*body) : tl::unexpected(body.error());
     if (!read) continue;
     progress = *read;
@@ -151,7 +153,7 @@ Task<Result<std::string>> leave_dump(AgentDialler& dialler, std::string runtime_
   DumpProgress progress;
   const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
   if (!written) co_return tl::unexpected(written.error());
-  const auto body = co_await read_body(request->head(), request->stream());
+  const auto body = co_await read_body(request->head(), request->stream(), kMaxProgress);
   if (!body) co_return tl::unexpected(body.error());
   co_return kept_dump_from_json(*body);
 }

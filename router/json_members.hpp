@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "router/bounded_json.hpp"
 
 namespace farport::router {
 
@@ -21,9 +21,10 @@ inline constexpr std::size_t kShownReason = 200;
   return std::string(error.what()).substr(0, kShownReason);
 }
 
-/// Throws where `text` is no JSON array: a single object would be taken for a list of its members.
-[[nodiscard]] inline json array_in(std::string_view text) {
-  json array = json::parse(text);
+/// Throws where `text` is no JSON array of at most so many values: a single object would be taken for a list of
+/// its members.
+[[nodiscard]] inline json array_in(std::string_view text, std::size_t most) {
+  json array = parse_bounded(text, most);
   if (!array.is_array()) throw std::invalid_argument("it is no list");
   return array;
 }

@@ -1,5 +1,8 @@
 #include "router/runtime_json.hpp"
 
+#include <stdexcept>
+
+#include "ipc/guid.hpp"
 #include "router/json_members.hpp"
 
 namespace farport::router {
@@ -9,6 +12,14 @@ namespace {
 constexpr std::size_t kLongestError = 4096;
 /// A host name has 64 bytes on Linux, a full one 253.
 constexpr std::size_t kLongestHost = 255;
+/// What is kept of another's texts, in bytes. A command line becomes a placeholder's: execve(2) takes no more
+/// than 128 KiB.
+constexpr std::size_t kLongestCommandLine = 32 * 1024;
+constexpr std::size_t kLongestName = 1024;
+/// Values in a list of very many runtimes, and in one event.
+constexpr std::size_t kListValues = 300'000;
+constexpr std::size_t kEventValues = 1000;
+constexpr std::size_t kErrorValues = 100;
 
 json object_of(const Runtime& runtime) {
   return {{"id", runtime.id},           {"pid", runtime.pid},
@@ -24,22 +35,34 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// A text, cut where it is too long, but not in the middle of a character.
+std::string text_in(const json& object, const char* name, std::size_t longest = kLongestName) {
+  auto text = object.at(name).get<std::string>();
+  if (text.size() <= longest) return text;
+  const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
+  while (longest > 0 && continues(text[longest])) --longest;
+  text.resize(longest);
+  return text;
+}
+
 Runtime runtime_of(const json& object) {
   Runtime runtime;
-  runtime.id = object.at("id").get<std::string>();
+  runtime.id = text_in(object, "id");
+  // It becomes part of paths.
+  if (!ipc::Guid::parse(runtime.id)) throw std::invalid_argument("a runtime's id is no GUID");
   runtime.pid = number_at<std::uint64_t>(object, "pid");
-  runtime.name = object.at("name").get<std::string>();
-  runtime.command_line = object.at("command_line").get<std::string>();
-  runtime.os = object.at("os").get<std::string>();
-  runtime.architecture = object.at("architecture").get<std::string>();
-  runtime.version = object.at("version").get<std::string>();
+  runtime.name = text_in(object, "name");
+  runtime.command_line = text_in(object, "command_line", kLongestCommandLine);
+  runtime.os = text_in(object, "os");
+  runtime.architecture = text_in(object, "architecture");
+  runtime.version = text_in(object, "version");
   runtime.state =
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
   runtime.user = number_at<uid_t>(object, "user");
   // Older agents have none.
   runtime.host = object.value("host", std::string());
   if (runtime.host.size() > kLongestHost) runtime.host.clear();
-  runtime.since = object.at("since").get<std::string>();
+  runtime.since = text_in(object, "since");
   return runtime;
 }
 
@@ -72,7 +95,7 @@ std::string to_json_line(const RuntimeEvent& event) {
 Result<std::vector<Runtime>> runtimes_from_json(std::string_view text) {
   try {
     std::vector<Runtime> runtimes;
-    for (const json& object : array_in(text)) runtimes.push_back(runtime_of(object));
+    for (const json& object : array_in(text, kListValues)) runtimes.push_back(runtime_of(object));
     return runtimes;
   } catch (const std::exception& error) {
     return fail("read", "the agent's list of runtimes", reason_of(error));
@@ -81,7 +104,7 @@ Result<std::vector<Runtime>> runtimes_from_json(std::string_view text) {
 
 Result<RuntimeEvent> event_from_json(std::string_view line) {
   try {
-    const json object = json::parse(line);
+    const json object = parse_bounded(line, kEventValues);
     RuntimeEvent event;
     event.kind = kind_of(object.at("event").get<std::string>());
     if (event.kind != RuntimeEvent::Kind::listed) event.runtime = runtime_of(object.at("runtime"));
@@ -99,7 +122,12 @@ std::string error_json(std::string_view why, std::optional<std::uint32_t> hresul
 
 RefusedRequest error_from_json(std::string_view body) {
   RefusedRequest refused;
-  const json object = json::parse(body, nullptr, false);
+  json object;
+  try {
+    object = parse_bounded(body, kErrorValues);
+  } catch (const std::exception&) {
+    // Then it is shown as it is.
+  }
   if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) {
     refused.why = body.substr(0, kShownReason);
     return refused;

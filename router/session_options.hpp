@@ -11,11 +11,13 @@ struct SessionOptions {
   transport::Milliseconds ping_interval{5'000};  ///< 0: no PINGs.
   transport::Milliseconds ping_timeout{5'000};   ///< Silence for this long after a PING: it is broken.
   Compression compression = Compression::automatic;
+  transport::BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
 
   [[nodiscard]] transport::Http2Limits limits() const {
     transport::Http2Limits limits;
     limits.ping_interval = ping_interval;
     limits.ping_timeout = ping_timeout;
+    limits.budget = budget;
     return limits;
   }
 };
