@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/announcing_log.hpp"
+#include "base/descriptors.hpp"
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
 #include "cli/mirror_view.hpp"
@@ -92,6 +93,8 @@ int connect_here(const config::ConnectSettings& settings) {
   if (!log) return report(log.error());
   auto wanted = mirror_settings(settings);
   if (!wanted) return report(wanted.error(), kUsage);
+  // Two sockets for each runtime.
+  raise_descriptor_limit();
   transport::Loop loop;
   const std::vector<router::MirroredAgent> asked = wanted->agents;
   router::Mirror mirror(loop, *log, std::move(*wanted));

@@ -30,7 +30,7 @@ constexpr int kInterrupted = 130;
 
 /// The runtime that is meant, and the agent that has it.
 struct Target {
-  transport::Address address;
+  std::vector<transport::Address> addresses;
   router::Runtime runtime;
 };
 
@@ -46,19 +46,15 @@ Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent a
   const auto answers =
       co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
-  const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
-  if (!addresses) co_return tl::unexpected(addresses.error());
   std::vector<Target> targets;
   for (const router::AgentAnswer& answer : *answers) {
     const auto runtimes = router::runtimes_from_json(answer.body);
     if (!runtimes) co_return tl::unexpected(runtimes.error());
     for (const router::Runtime& runtime : *runtimes) {
-      // One agent may answer at several addresses.
+      // Two agents may share a runtime.
       const auto same = [&](const Target& target) { return target.runtime.id == runtime.id; };
       if (std::any_of(targets.begin(), targets.end(), same)) continue;
-      for (const transport::Address& address : *addresses) {
-        if (address.text() == answer.address) targets.push_back({address, runtime});
-      }
+      targets.push_back({answer.addresses, runtime});
     }
   }
   co_return choose(std::move(targets), wanted);
@@ -105,10 +101,8 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
 
 /// What is done in each session: asks which agent this is, so that the dump can be resumed there.
 Task<void> learn_instance(router::AgentSession& session) {
-  const auto answer = session.request("GET", "/v1/runtimes?watch=true", false);
-  if (answer == nullptr) co_return;
-  const transport::IoStatus head = co_await answer->head_received();
-  if (head == transport::IoStatus::ok) session.learn_instance(answer->head());
+  const auto answer = co_await session.ask("GET", "/v1/runtimes?watch=true");
+  if (answer) session.learn_instance((*answer)->head());
 }
 
 /// A dump under way: what carries it outlives the work, so that the agent can be told when it is cancelled.
@@ -127,8 +121,7 @@ Task<Result<std::string>> take(Taking& taking) {
   const router::AgentAddress& agent = taking.agent.address;
   const auto target = co_await find_runtime(taking.loop, taking.agent, taking.settings.runtime);
   if (!target) co_return tl::unexpected(target.error());
-  const std::string name = agent.server_name.empty() ? agent.host : agent.server_name;
-  const router::AgentDialler::Target at{target->address, name};
+  const router::AgentDialler::Target at{target->addresses, agent.verified_name()};
   taking.credentials.emplace(taking.loop, taking.log, taking.agent.credentials);
   taking.dialler.emplace(taking.loop, taking.log, at, *taking.credentials,
                          session_options(taking.settings.session));

@@ -41,10 +41,12 @@ AgentDialler::AgentDialler(transport::Loop& loop, Log log, Target target, Creden
     : loop_(loop),
       log_(std::move(log)),
       target_(std::move(target)),
-      address_text_(target_.address.text()),
+      address_text_(target_.addresses.front().text()),
       credentials_(credentials),
       options_(options),
+      pace_(loop),
       session_changed_(loop),
+      dial_now_(loop),
       sessions_over_(loop),
       sessions_(loop),
       telling_(loop) {}
@@ -59,17 +61,33 @@ Task<void> AgentDialler::run(Follow follow, OnEnd on_end) {
     on_end(why);
     // An agent that has answered is there: it is worth hurrying back.
     if (answered_) pause = kFirstPause;
-    co_await transport::sleep(loop_, jittered(pause));
+    co_await rest(jittered(pause));
     pause = std::min(pause * 2, kLongestPause);
   }
+}
+
+Task<void> AgentDialler::rest(Milliseconds pause) {
+  {
+    const transport::Deadline over(loop_, pause, [this] { dial_now_.set(); });
+    co_await dial_now_.wait();
+  }
+  while (target_.addresses.empty()) co_await dial_now_.wait();
+}
+
+void AgentDialler::set_addresses(std::vector<transport::Address> addresses) {
+  if (addresses == target_.addresses) return;
+  target_.addresses = std::move(addresses);
+  if (session_ == nullptr) dial_now_.set();
 }
 
 Task<Error> AgentDialler::hold_session(const Follow& follow) {
   transport::Http2Limits limits = options_.limits();
   limits.largest_window = kLargestWindow;
-  auto dialled = co_await AgentSession::dial(loop_, target_.address, target_.server_name,
+  if (options_.budget != nullptr) limits.account = options_.budget->account_of(address_text_);
+  auto dialled = co_await AgentSession::dial(loop_, target_.addresses, target_.server_name,
                                              credentials_.context(), limits);
   if (!dialled) co_return dialled.error();
+  address_text_ = (*dialled)->address();
   const auto held = std::make_shared<Held>(loop_, std::move(*dialled));
   struct Current {
     AgentDialler& dialler;
@@ -131,11 +149,9 @@ Task<void> AgentDialler::tell(std::vector<std::string> tokens) {
     const std::shared_ptr<AgentSession> used = session_;
     bool told = used != nullptr;
     for (const std::string& token : tokens) {
-      const auto answer =
-          used == nullptr ? nullptr : used->request("DELETE", "/v1/connections/" + token, false);
-      transport::IoStatus head = transport::IoStatus::failed;
-      if (answer != nullptr) head = co_await answer->head_received();
-      told = told && head == transport::IoStatus::ok;
+      if (used == nullptr) break;
+      const auto answer = co_await used->ask("DELETE", "/v1/connections/" + token);
+      told = told && answer.has_value();
     }
     if (told) co_return;
     if (used == session_) co_await session_changed_.wait();

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,9 +27,25 @@ struct MirrorChoice {
   std::string remote;              ///< What the agent's user calls it: a profile, or HOST:PORT.
 };
 
+class AgentLink;
+
+/// Who keeps the links, and knows which of them lead to the same agent.
+class LinkOwner {
+ public:
+  /// Asked in each session, before anything is mirrored: whether the link is the one for the agent that has
+  /// answered at `address`. Where not, the owner ends the link or gives it other addresses.
+  [[nodiscard]] virtual bool may_follow(AgentLink& link, const std::string& instance,
+                                        const transport::Address& address) = 0;
+  /// The link has listed its runtimes, or its session has ended or could not be had.
+  virtual void link_changed(AgentLink& link) = 0;
+
+ protected:
+  ~LinkOwner() = default;
+};
+
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, MirrorChoice choice, AgentDialler::Target target,
+  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice, AgentDialler::Target target,
             CredentialWatch& credentials);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
@@ -39,12 +56,20 @@ class AgentLink {
   /// Ends what runs, and the session in good order. run() must not go on.
   transport::Task<void> leave();
 
+  [[nodiscard]] AgentDialler& dialler() { return dialler_; }
+  [[nodiscard]] const std::vector<transport::Address>& addresses() const { return dialler_.addresses(); }
   [[nodiscard]] const std::string& address() const { return dialler_.address(); }
+  /// Which agent there was last; empty before there was one, and where it does not say so.
+  [[nodiscard]] const std::string& instance() const { return instance_; }
   [[nodiscard]] bool connected() const { return dialler_.session() != nullptr; }
   /// How often its session has broken so far.
   [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
   /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.
   [[nodiscard]] bool settled() const { return settled_; }
+  /// Whether they are listed now.
+  [[nodiscard]] bool listed() const { return settled_ && last_error_.empty(); }
+  /// Whether there is no session, and nothing that waits for one.
+  [[nodiscard]] bool given_up() const { return !connected() && (!grace_ || grace_over_); }
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
   [[nodiscard]] std::vector<const MirroredRuntime*> runtimes() const;
   /// nullptr where there is none of this id.
@@ -54,25 +79,35 @@ class AgentLink {
 
  private:
   void lost(const Error& why);
+  void forget_mirrored();
   transport::Task<void> follow(AgentSession& session);
+  transport::Task<void> read_list(AgentSession& session, transport::Http2Stream& answer);
   transport::Task<void> apply(RuntimeEvent event);
+  transport::Task<void> add(Runtime runtime);
   transport::Task<void> mirror(Runtime runtime);
-  transport::Task<void> mirror_again(std::string id);
-  transport::Task<void> retire(std::unique_ptr<MirroredRuntime> mirrored);
+  void mirror_again(const std::string& id);
+  void retire(std::unique_ptr<MirroredRuntime> mirrored);
   void remove(const std::string& id);
   void remove_unlisted();
   void settle(std::string error);
+  [[nodiscard]] bool has_room();
   [[nodiscard]] bool selected(const Runtime& runtime) const;
 
   MirrorServices& services_;
+  LinkOwner& owner_;
   MirrorChoice choice_;
   AgentDialler dialler_;
   std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.
+  bool grace_over_ = false;
+  std::string instance_;
   bool settled_ = false;
   std::uint64_t breaks_ = 0;
   std::string last_error_;
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
-  std::set<std::string> listed_;  ///< Ids told of in this session: the others are gone once it is complete.
+  std::map<std::string, Runtime> starting_;  ///< Those whose placeholder is being started, as they are now.
+  std::set<std::string>
+      listed_;         ///< Of these, told of in this session: the others are gone once it is complete.
+  bool full_ = false;  ///< Some are left out, which has been said.
   transport::TaskSet tasks_;
 };
 

@@ -26,6 +26,9 @@ class Answer {
 
   /// Sends a whole answer.
   transport::Task<void> whole(int status, std::string content_type, std::string body);
+  /// The same, with more fields in its head.
+  transport::Task<void> whole(int status, std::string content_type, std::string body,
+                              transport::HeaderFields more);
 };
 
 /// One that ends with its session.

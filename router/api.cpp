@@ -6,6 +6,7 @@
 #include "router/content_encoding.hpp"
 #include "router/http_status.hpp"
 #include "router/metrics_text.hpp"
+#include "router/pace_fields.hpp"
 #include "router/refused.hpp"
 #include "router/resumption.hpp"
 #include "router/resumption_fields.hpp"
@@ -31,11 +32,17 @@ void begin_bytes(Answer& answer, bool as_zstd) {
   answer.begin(http_status::kOk, std::move(fields), true);
 }
 
-/// The head of a list of runtimes also tells which agent this is.
-void begin_watch(Answer& answer, const std::string& instance) {
-  answer.begin(
-      http_status::kOk,
-      {{"content-type", "application/x-ndjson"}, {std::string(resumption_field::kInstance), instance}}, true);
+/// Which agent this is, for callers that reach it at several addresses.
+transport::HeaderFields instance_field(const AgentServices& services) {
+  return {{std::string(resumption_field::kInstance), services.resumption.instance()}};
+}
+
+/// The head of a list of runtimes also tells how often this agent may be asked.
+void begin_watch(Answer& answer, const AgentServices& services) {
+  transport::HeaderFields fields = instance_field(services);
+  fields.emplace_back("content-type", "application/x-ndjson");
+  fields.emplace_back(pace_field::kRate, std::to_string(services.limits.settings().requests_per_second));
+  answer.begin(http_status::kOk, std::move(fields), true);
 }
 
 /// A diagnostic connection that comes as a request.
@@ -188,7 +195,8 @@ Task<void> Api::array(Answer& answer, std::size_t parts, std::function<std::stri
     answer.count_kept(body.size());
   }
   body += ']';
-  co_await answer.whole(http_status::kOk, kJson, std::move(body));
+  transport::HeaderFields fields = instance_field(services_);
+  co_await answer.whole(http_status::kOk, kJson, std::move(body), std::move(fields));
 }
 
 Task<void> Api::text(Answer& answer, std::string type, std::function<std::string()> make) {
@@ -198,7 +206,8 @@ Task<void> Api::text(Answer& answer, std::string type, std::function<std::string
     const transport::Work work(*session_->share());
     body = make();
   }
-  co_await answer.whole(http_status::kOk, std::move(type), std::move(body));
+  transport::HeaderFields fields = instance_field(services_);
+  co_await answer.whole(http_status::kOk, std::move(type), std::move(body), std::move(fields));
 }
 
 Task<void> Api::watch(Answer& answer, Route) {
@@ -214,7 +223,7 @@ Task<void> Api::watch(Answer& answer, Route) {
     ~Counted() { --count; }
   } const counted(watches_);
   const auto watch = services_.registry.watch(visible());
-  begin_watch(answer, services_.resumption.instance());
+  begin_watch(answer, services_);
   Task<void> guard = [](transport::Stream& caller, Registry::Watch& events) -> Task<void> {
     co_await caller.gone();
     events.close();

@@ -21,8 +21,8 @@ inline constexpr std::size_t kShownReason = 200;
   return std::string(error.what()).substr(0, kShownReason);
 }
 
-/// Throws where `text` is no JSON array of at most so many values: a single object would be taken for a list of
-/// its members.
+/// Throws where `text` is no JSON array of at most so many values: a single object would be taken for a list
+/// of its members.
 [[nodiscard]] inline json array_in(std::string_view text, std::size_t most) {
   json array = parse_bounded(text, most);
   if (!array.is_array()) throw std::invalid_argument("it is no list");

@@ -9,11 +9,20 @@ using transport::Task;
 namespace {
 
 constexpr std::string_view kProgramsPrefix = "farport-programs-";
+/// What may have come for tools that have not taken it: one that has stopped reading keeps a window's worth.
+constexpr std::uint64_t kBuffered = 512ULL << 20;
 
 }  // namespace
 
 Mirror::Mirror(transport::Loop& loop, Log log, MirrorSettings settings)
-    : loop_(loop), log_(std::move(log)), settings_(std::move(settings)), changed_(loop), tasks_(loop) {}
+    : loop_(loop),
+      log_(std::move(log)),
+      settings_(std::move(settings)),
+      changed_(loop),
+      budget_(kBuffered),
+      tasks_(loop) {
+  settings_.session.budget = &budget_;
+}
 
 Task<Result<void>> Mirror::start() {
   if (!has_room_for_sockets(settings_.socket_directory)) {
@@ -34,19 +43,12 @@ Task<Result<void>> Mirror::start() {
   services_ = std::make_unique<MirrorServices>(
       MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); }});
   for (const MirroredAgent& agent : settings_.agents) {
-    // A name with many addresses means every address, as a headless service has them.
-    const auto addresses = co_await transport::resolve(loop_, agent.address.host, agent.address.port);
-    if (!addresses) co_return tl::unexpected(addresses.error());
-    const std::string name =
-        agent.address.server_name.empty() ? agent.address.host : agent.address.server_name;
     const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
-    for (const transport::Address& address : *addresses) {
-      links_.push_back(std::make_unique<AgentLink>(*services_, choice, AgentDialler::Target{address, name},
-                                                   watch_of(agent.credentials)));
-    }
+    agents_.push_back(
+        std::make_unique<NamedAgents>(*services_, choice, agent.address, watch_of(agent.credentials)));
   }
   for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
-  for (const auto& link : links_) tasks_.spawn(link->run());
+  for (const auto& agents : agents_) tasks_.spawn(agents->run());
   co_return Result<void>{};
 }
 
@@ -62,19 +64,21 @@ void Mirror::reload_certificates() {
 
 Task<Result<void>> Mirror::settled() {
   const auto all_settled = [this] {
-    return std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link->settled(); });
+    return std::all_of(agents_.begin(), agents_.end(), [](const auto& agents) { return agents->settled(); });
   };
   while (!all_settled() && !stopped_settling_) co_await changed_.wait();
-  for (const auto& link : links_) {
-    if (link->settled() && link->last_error().empty()) co_return Result<void>{};
+  std::string why = agents_.empty() ? "none is named" : "none has answered in time";
+  for (const auto& agents : agents_) {
+    const std::string error = agents->last_error();
+    if (error.empty() && agents->settled()) co_return Result<void>{};
+    if (agents == agents_.front() && !error.empty()) why = error;
   }
-  const std::string why = links_.empty() ? "none is named" : links_.front()->last_error();
-  co_return fail("reach", "any agent", why.empty() ? "none has answered in time" : why);
+  co_return fail("reach", "any agent", why);
 }
 
 Task<void> Mirror::leave() {
   tasks_.clear();
-  for (const auto& link : links_) tasks_.spawn(link->leave());
+  for (const auto& agents : agents_) tasks_.spawn(agents->leave());
   co_await tasks_.idle();
 }
 
@@ -85,11 +89,13 @@ void Mirror::stop_settling() {
 
 std::vector<MirrorRow> Mirror::rows() const {
   std::vector<MirrorRow> rows;
-  for (const auto& link : links_) {
-    for (const MirroredRuntime* mirrored : link->runtimes()) {
-      rows.push_back({mirrored->runtime(), link->address(), link->remote(), mirrored->local_pid(),
-                      mirrored->socket(), mirrored->active(), mirrored->dump(), link->connected(),
-                      link->breaks()});
+  for (const auto& agents : agents_) {
+    for (const AgentLink* link : agents->links()) {
+      for (const MirroredRuntime* mirrored : link->runtimes()) {
+        rows.push_back({mirrored->runtime(), link->address(), link->remote(), mirrored->local_pid(),
+                        mirrored->socket(), mirrored->active(), mirrored->dump(), link->connected(),
+                        link->breaks()});
+      }
     }
   }
   return rows;
@@ -97,7 +103,12 @@ std::vector<MirrorRow> Mirror::rows() const {
 
 std::vector<LinkRow> Mirror::links() const {
   std::vector<LinkRow> rows;
-  for (const auto& link : links_) rows.push_back({link->address(), link->connected(), link->last_error()});
+  for (const auto& agents : agents_) {
+    const auto links = agents->links();
+    for (const AgentLink* link : links)
+      rows.push_back({link->address(), link->connected(), link->last_error()});
+    if (links.empty()) rows.push_back({agents->name(), false, agents->last_error()});
+  }
   return rows;
 }
 
@@ -112,9 +123,11 @@ Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view remot
 }
 
 Result<void> Mirror::dial(const MirrorRow& row, const std::string& tool) {
-  for (const auto& link : links_) {
-    MirroredRuntime* const mirrored = link->address() == row.agent ? link->find(row.runtime.id) : nullptr;
-    if (mirrored != nullptr) return mirrored->dial(tool);
+  for (const auto& agents : agents_) {
+    for (const AgentLink* link : agents->links()) {
+      MirroredRuntime* const mirrored = link->address() == row.agent ? link->find(row.runtime.id) : nullptr;
+      if (mirrored != nullptr) return mirrored->dial(tool);
+    }
   }
   return fail("offer", row.runtime.name, "it has ended");
 }

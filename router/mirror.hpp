@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "router/agent_link.hpp"
+#include "router/named_agents.hpp"
 #include "router/owned_directory.hpp"
 
 namespace farport::router {
@@ -53,8 +53,8 @@ class Mirror {
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
-  /// Claims the socket directory, resolves the agents' names and starts following them. Errors name what
-  /// can't be used; an agent that doesn't answer is none: it is dialled until it does.
+  /// Claims the socket directory and starts following the agents. Errors name what can't be used; a name that
+  /// is not known and an agent that doesn't answer are none: they are tried until there is one.
   transport::Task<Result<void>> start();
   /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
   transport::Task<Result<void>> settled();
@@ -86,14 +86,15 @@ class Mirror {
   transport::Event changed_;
   bool stopped_settling_ = false;
   transport::BufferPool buffers_;
+  transport::BufferBudget budget_;
   std::unique_ptr<LocalFiles> files_;
   std::unique_ptr<OwnedDirectory> programs_;  ///< What placeholders execute.
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;
   std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>
       credentials_;  ///< By what was first.
-  std::vector<std::unique_ptr<AgentLink>> links_;
-  transport::TaskSet tasks_;  ///< Last: the links' tasks use all the rest.
+  std::vector<std::unique_ptr<NamedAgents>> agents_;
+  transport::TaskSet tasks_;  ///< Last: the agents' tasks use all the rest.
 };
 
 }  // namespace farport::router

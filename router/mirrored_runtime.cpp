@@ -55,11 +55,14 @@ MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, Agen
       runtime_(std::move(runtime)),
       dialler_(dialler),
       connections_(services.loop),
-      acceptors_(services.loop) {}
+      acceptors_(services.loop) {
+  ++services_.runtimes;
+}
 
 MirroredRuntime::~MirroredRuntime() {
   retire();
   connections_.clear();
+  --services_.runtimes;
 }
 
 void MirroredRuntime::retire() {

@@ -29,6 +29,7 @@ struct MirrorServices {
   SessionOptions session;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
   std::uint64_t cut_off = 0;        ///< Connections so far that ended before either of their ends ended them.
+  std::size_t runtimes = 0;         ///< Mirrored now, of all agents.
 };
 
 /// Whether sockets of runtimes can have their paths in `directory` (once `more` bytes are added to its name):

@@ -17,7 +17,6 @@ struct SessionOptions {
     transport::Http2Limits limits;
     limits.ping_interval = ping_interval;
     limits.ping_timeout = ping_timeout;
-    limits.budget = budget;
     return limits;
   }
 };

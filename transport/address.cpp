@@ -15,7 +15,12 @@ struct Lookup {
   Waiter waiter;
   int status = 0;
   addrinfo* found = nullptr;
+  bool called_back = false;
   bool abandoned = false;
+
+  ~Lookup() {
+    if (found != nullptr) uv_freeaddrinfo(found);
+  }
 };
 
 /// Owns a Lookup until its callback has run.
@@ -31,19 +36,18 @@ class LookupAwaiter {
   LookupAwaiter(const LookupAwaiter&) = delete;
   LookupAwaiter& operator=(const LookupAwaiter&) = delete;
   ~LookupAwaiter() {
-    if (done_ || started_ != 0) {
-      if (lookup_->found != nullptr) uv_freeaddrinfo(lookup_->found);
+    lookup_->waiter.unlink();
+    // libuv needs it no more: it has told of the end, though perhaps nobody has heard of it.
+    if (lookup_->called_back || started_ != 0) {
       delete lookup_;
       return;
     }
     lookup_->abandoned = true;
-    lookup_->waiter.unlink();
     uv_cancel(reinterpret_cast<uv_req_t*>(&lookup_->request));
   }
   [[nodiscard]] bool await_ready() const noexcept { return started_ != 0; }
   void await_suspend(std::coroutine_handle<> coroutine) { lookup_->waiter.coroutine = coroutine; }
   Lookup& await_resume() {
-    done_ = true;
     if (started_ != 0) lookup_->status = started_;
     return *lookup_;
   }
@@ -51,23 +55,31 @@ class LookupAwaiter {
  private:
   static void on_done(uv_getaddrinfo_t* request, int status, addrinfo* found) {
     auto* lookup = static_cast<Lookup*>(request->data);
+    lookup->found = found;
     if (lookup->abandoned) {
-      if (found != nullptr) uv_freeaddrinfo(found);
       delete lookup;
       return;
     }
+    lookup->called_back = true;
     lookup->status = status;
-    lookup->found = found;
     lookup->loop->make_ready(lookup->waiter);
   }
 
   Lookup* lookup_;
   int started_ = 0;
-  bool done_ = false;
 };
 
 bool same(const Address& address, const addrinfo& entry) {
   return address.size == entry.ai_addrlen && std::memcmp(&address.storage, entry.ai_addr, address.size) == 0;
+}
+
+/// The addresses that a literal stands for; nullptr where `host` is a name.
+addrinfo* parse_literal(const std::string& host, const std::string& service) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* literal = nullptr;
+  return ::getaddrinfo(host.c_str(), service.c_str(), &hints, &literal) == 0 ? literal : nullptr;
 }
 
 std::vector<Address> collect(const addrinfo* entry) {
@@ -109,14 +121,16 @@ bool Address::is_loopback() const {
   return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
 }
 
+bool is_literal(const std::string& host) {
+  addrinfo* literal = parse_literal(host, "0");
+  if (literal != nullptr) ::freeaddrinfo(literal);
+  return literal != nullptr;
+}
+
 Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port) {
   const std::string service = std::to_string(port);
   // A literal needs no resolver, and so no thread.
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* literal = nullptr;
-  if (::getaddrinfo(host.c_str(), service.c_str(), &hints, &literal) == 0) {
+  if (addrinfo* literal = parse_literal(host, service)) {
     std::vector<Address> addresses = collect(literal);
     ::freeaddrinfo(literal);
     co_return addresses;

@@ -1,6 +1,7 @@
 // Network addresses: parsing, resolving, showing.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,14 @@ struct Address {
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_loopback() const;
   [[nodiscard]] std::uint16_t port() const;
+
+  friend bool operator==(const Address& a, const Address& b) {
+    return a.size == b.size && std::memcmp(&a.storage, &b.storage, a.size) == 0;
+  }
 };
+
+/// Whether this is an address rather than a name, and so needs no resolver.
+[[nodiscard]] bool is_literal(const std::string& host);
 
 /// All addresses of a host name or a literal, in the resolver's order (RFC 6724), without duplicates.
 Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port);

@@ -49,7 +49,7 @@ void Http2Session::end_if_over() {
   // Closing first could cut off what the peer has not read yet, such as why.
   say_farewell();
   farewell_.emplace(loop_, kFarewell, [this] {
-    end(Error{"go on with", "the session", "it broke the rules of HTTP/2 or was ended", {}, 0}, false);
+    end(Error{"go on with", "the session", "one side has ended it (GOAWAY)", {}, 0}, false);
   });
 }
 

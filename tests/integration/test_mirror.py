@@ -10,6 +10,8 @@ from harness import needs, proc, wait
 from harness.agent import PORT
 from harness.case import Case, main
 from harness.certificates import AGENT_NAME
+from harness.host import as_user
+from harness.tools import QUIET
 
 FLEET_NAME = "fleet.test"
 
@@ -108,6 +110,24 @@ class Mirrors(Case):
         self.assertEqual(second.process.stop(), 0)
         self.assertIn(path, self.lab.near.sockets(self.directory))
         first.stop()
+
+    def test_two_users_with_a_directory_each_choose_by_name(self):
+        pair = self.lab.tools_pair
+        os.chmod(os.path.dirname(pair.cert), 0o755)
+        for path in (pair.cert, pair.key, pair.ca):
+            os.chmod(path, 0o644)
+        users = (1001, 1002)
+        directories = [self.lab.new_directory(self.lab.near, f"user-{user}") for user in users]
+        for user, directory in zip(users, directories):
+            os.chown(directory, user, user)
+            mirror = self.use(self.lab.mirror(self.agent.remote, directory=directory, user=user))
+            mirror.wait_for(self.application)
+        trace = os.path.join(directories[0], "orders.nettrace")
+        done = self.lab.near.run(
+            *as_user(users[0]), needs.dotnet_trace(), "collect", "-n", "orders", "--duration", "00:00:01", "-o", trace,
+            environment=QUIET | {"TMPDIR": directories[0], "HOME": directories[0]})
+        self.assert_ok(done)
+        os.unlink(trace)
 
     def test_runtimes_appear_and_vanish_as_they_do_there(self):
         mirror = self.mirror()

@@ -8,9 +8,10 @@ class FakeRuntime:
 
     def __init__(self, lab, *flags, pid=4711, directory=None):
         self.pid_inside = pid
-        self.socket = f"{directory or lab.far.tmp}/dotnet-diagnostic-{pid}-1-socket"
+        self.directory = directory or lab.far.tmp
+        self.socket = f"{self.directory}/dotnet-diagnostic-{pid}-1-socket"
         self.process = lab.far.start(needs.fake_runtime(), self.socket, "--pid", pid, *flags)
-        wait.until(lambda: self.socket in lab.far.sockets(directory), "the fake runtime listens")
+        wait.until(lambda: self.socket in lab.far.sockets(self.directory), "the fake runtime listens")
 
     def stop(self):
         """Ends it."""

@@ -26,6 +26,11 @@ def _network(path):
             _LIBC.setns(own.fileno(), CLONE_NEWNET)
 
 
+def as_user(user):
+    """What is put before a program so that it runs as another user, by number, in that user's group alone."""
+    return [needs.program("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+
 class Host:
     """One of the lab's two machines. `address` and `address6` are those of its interface."""
 
@@ -84,6 +89,21 @@ class Host:
         """Enters addresses under a name in this host's /etc/hosts. The file itself stays: it is mounted."""
         with open(self._hosts, "a", encoding="ascii") as file:
             file.writelines(f"{address} {name}\n" for address in addresses)
+
+    def move_name(self, name, *addresses):
+        """Has a name in this host's /etc/hosts mean these addresses instead of what it has meant; or nothing."""
+        lines = [line for line in self._hosts.read_text(encoding="ascii").splitlines() if line.split()[1:] != [name]]
+        lines += [f"{address} {name}" for address in addresses]
+        self._hosts.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+    def add_address(self, address):
+        """Gives the host's interface one more address."""
+        subprocess.run(["ip", "-netns", self.network, "address", "add", address, "dev", "cable",
+                        *(["nodad"] if ":" in address else [])], check=True)
+
+    def remove_address(self, address):
+        """Takes an address from the host's interface."""
+        subprocess.run(["ip", "-netns", self.network, "address", "delete", address, "dev", "cable"], check=True)
 
     def start(self, *arguments, **options):
         """Starts a program here, which ends with the lab at the latest."""

@@ -5,17 +5,21 @@ import os
 import signal
 
 from harness import needs, proc, wait
+from harness.host import as_user
 
 
 class Mirror:
-    """A mirror on the near host, of the agents given as HOST:PORT. `directory`: where it makes its sockets."""
+    """A mirror on the near host, of the agents given as HOST:PORT. `directory`: where it makes its sockets. `user`: whose
+    it is, by number; root's by default."""
 
-    def __init__(self, lab, *remotes, flags=(), pair=None, directory=None, **options):
+    def __init__(self, lab, *remotes, flags=(), pair=None, directory=None, user=None, **options):
         self.lab = lab
         self.directory = directory or lab.near.tmp
         arguments = [needs.farport(), "connect", *remotes, "--json", *(pair or lab.tools_pair).flags()]
         if directory:
             arguments += ["--socket-dir", directory]
+        if user is not None:
+            arguments = as_user(user) + arguments
         self.process = lab.near.start(*arguments, *flags, name="farport-connect", **options)
 
     def rows(self):
