@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import signal
 import time
 
 from harness import ipc, needs, proc, sockets, wait
@@ -82,8 +81,7 @@ class HostileAgents(Case):
                    "it says that there are too many", 300)
         self.assertLessEqual(len(mirror.placeholders()), 1025)
         self.assert_unharmed(mirror)
-        mirror.process.signal(signal.SIGTERM)
-        self.assertEqual(mirror.process.wait(120), 0)
+        self.assertEqual(mirror.process.stop(seconds=120.0), 0)
 
     def test_the_same_runtime_without_end(self):
         def watch(request):
