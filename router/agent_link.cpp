@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "ipc/guid.hpp"
 #include "router/http_status.hpp"
 #include "router/runtime_json.hpp"
 
@@ -103,6 +104,10 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
     const std::optional<std::string> line = co_await lines.next();
     if (!line) break;
     Result<RuntimeEvent> event = event_from_json(*line);
+    // It becomes part of paths.
+    if (event && event->kind != RuntimeEvent::Kind::listed && !ipc::Guid::parse(event->runtime.id)) {
+      event = fail("read", "an event of the agent", "the runtime's id is no GUID");
+    }
     if (!event) {
       session.abort(event.error());
       co_return;

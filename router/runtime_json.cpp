@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 
-#include "ipc/guid.hpp"
 #include "router/json_members.hpp"
 
 namespace farport::router {
@@ -48,8 +47,6 @@ std::string text_in(const json& object, const char* name, std::size_t longest = 
 Runtime runtime_of(const json& object) {
   Runtime runtime;
   runtime.id = text_in(object, "id");
-  // It becomes part of paths.
-  if (!ipc::Guid::parse(runtime.id)) throw std::invalid_argument("a runtime's id is no GUID");
   runtime.pid = number_at<std::uint64_t>(object, "pid");
   runtime.name = text_in(object, "name");
   runtime.command_line = text_in(object, "command_line", kLongestCommandLine);
