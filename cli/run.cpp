@@ -189,16 +189,19 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run& run, Log notices, std::ve
   if (!arguments) co_return tl::unexpected(arguments.error());
   // What is missing has been said: from here on, what changes.
   if (notices != nullptr) notices->set_level(spdlog::level::warn);
+  // Before the tool runs: a signal may come as soon as it does. The terminal sends Ctrl-C to both, and the
+  // tool decides what it means; others reach only us.
+  ToolProcess* running = nullptr;
+  const transport::SignalWatch terminal(loop, {SIGINT, SIGQUIT}, [](int) {});
+  const transport::SignalWatch others(loop, {SIGTERM, SIGHUP}, [&running](int number) {
+    if (running != nullptr) running->signal(number);
+  });
   auto process = ToolProcess::start(loop, std::move(*arguments), run.directory);
   if (!process) co_return tl::unexpected(process.error());
+  running = process->get();
   Task<void> following = follow(run);
   following.start();
-  ToolProcess& running = **process;
-  // The terminal sends Ctrl-C to both: the tool decides what it means. Others reach only us.
-  const transport::SignalWatch terminal(loop, {SIGINT, SIGQUIT}, [](int) {});
-  const transport::SignalWatch others(loop, {SIGTERM, SIGHUP},
-                                      [&running](int number) { running.signal(number); });
-  const int code = co_await running.wait();
+  const int code = co_await running->wait();
   // A tool may take what was cut off for whole.
   co_return code == 0 && run.mirror.cut_off() > 0 ? kOwnFailure : code;
 }

@@ -53,12 +53,17 @@ void AgentLink::lost(const Error& why) {
   if (!grace_ && !mirrored_.empty()) {
     grace_.emplace(services_.loop, services_.session.grace, [this] {
       grace_over_ = true;
-      if (!connected()) forget_mirrored();
+      if (!connected()) give_up_mirrored();
     });
   } else if (grace_over_) {
-    forget_mirrored();
+    give_up_mirrored();
   }
   settle(why.message());
+}
+
+void AgentLink::give_up_mirrored() {
+  for (const auto& [id, mirrored] : mirrored_) mirrored->note_lost_session();
+  forget_mirrored();
 }
 
 void AgentLink::forget_mirrored() {
@@ -75,6 +80,7 @@ Task<void> AgentLink::leave() {
 
 Task<void> AgentLink::follow(AgentSession& session) {
   listed_.clear();
+  unselected_ = 0;
   transport::Deadline limit(services_.loop, kListLimit, [&session] {
     session.abort(Error{"list the runtimes of", session.address(), "it does not answer", {}, ETIMEDOUT});
   });
@@ -134,8 +140,8 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
       remove_unlisted();
       services_.log->info("following {}: {} runtimes", address(), mirrored_.size());
       if (!last_error_.empty()) services_.log->warn("connected with {} again", address());
-      if (mirrored_.empty() && !listed_.empty()) {
-        services_.log->warn("--select fits none of the {} runtimes of {}", listed_.size(), address());
+      if (mirrored_.empty() && unselected_ > 0) {
+        services_.log->warn("--select fits none of the {} runtimes of {}", unselected_, address());
       }
       settle({});
       break;
@@ -151,7 +157,10 @@ Task<void> AgentLink::add(Runtime runtime) {
     known->second->update(std::move(runtime));
   } else if (starting != starting_.end()) {
     starting->second = std::move(runtime);
-  } else if (!selected(runtime) || !has_room()) {
+  } else if (!selected(runtime)) {
+    ++unselected_;
+    co_return;
+  } else if (!has_room()) {
     co_return;
   } else {
     listed_.insert(id);

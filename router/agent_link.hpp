@@ -80,6 +80,8 @@ class AgentLink {
  private:
   void lost(const Error& why);
   void forget_mirrored();
+  /// The same, saying what is cut off by it.
+  void give_up_mirrored();
   transport::Task<void> follow(AgentSession& session);
   transport::Task<void> read_list(AgentSession& session, transport::Http2Stream& answer);
   transport::Task<void> apply(RuntimeEvent event);
@@ -106,8 +108,9 @@ class AgentLink {
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
   std::map<std::string, Runtime> starting_;  ///< Those whose placeholder is being started, as they are now.
   std::set<std::string>
-      listed_;         ///< Of these, told of in this session: the others are gone once it is complete.
-  bool full_ = false;  ///< Some are left out, which has been said.
+      listed_;  ///< Of these, told of in this session: the others are gone once it is complete.
+  std::size_t unselected_ = 0;  ///< Told of in this session, and not to be mirrored.
+  bool full_ = false;           ///< Some are left out, which has been said.
   transport::TaskSet tasks_;
 };
 

@@ -35,6 +35,9 @@ constexpr int kRest = 10;
 /// The newest first: each knows more than the one before it.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
 
+constexpr char kOnlyFull[] =
+    "a suspended runtime writes only full dumps: take one of type full, or let it run first";
+
 std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{} MiB", bytes >> 20);
 }
@@ -200,10 +203,14 @@ Task<Result<void>> Dumps::Job::write() {
   co_return tl::unexpected(refused_by_runtime(*refused));
 }
 
+bool Dumps::Job::writes_full_dumps_only() const {
+  return runtime_.state == RuntimeState::suspended && request_.type != ipc::DumpType::full;
+}
+
 Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
   Error why{"take a dump of", runtime_.name, answer.message(), {}, static_cast<int>(answer.hresult)};
-  if (runtime_.state == RuntimeState::suspended && request_.type != ipc::DumpType::full) {
-    why.hint = "a suspended runtime writes only full dumps: take one of type full, or let it run first";
+  if (writes_full_dumps_only()) {
+    why.hint = kOnlyFull;
     return why;
   }
   // createdump's words for it.
@@ -311,6 +318,10 @@ void Dumps::Job::leave_writer() {
 Result<OpenDump> Dumps::Job::take() {
   auto dump = directory_->open_dump();
   directory_.reset();
+  // It answers that all is well, and has written nothing.
+  if (!dump && writes_full_dumps_only()) {
+    dump.error().hint = kOnlyFull;
+  }
   if (dump) progress_.total = dump->size;
   return dump;
 }

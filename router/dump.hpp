@@ -104,6 +104,8 @@ class Dumps::Job {
   using Answer = Result<ipc::Message>;
   transport::Task<Result<void>> prepare();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
+  /// Whether the dump that is wanted is one that the runtime can't write yet.
+  [[nodiscard]] bool writes_full_dumps_only() const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
   transport::Task<Answer> ask();
   transport::Task<Answer> ask_with(ipc::Command command);

@@ -190,6 +190,16 @@ Task<Result<void>> MirroredRuntime::join_runtime(transport::FdStream& tool, Firs
   co_return Result<void>{};
 }
 
+void MirroredRuntime::note_lost_session() {
+  if (active() == 0) return;
+  ++services_.cut_off;
+  services_.log->warn(
+      "what tools had under way on {} (pid {}) was cut off: the session with {} did not come back within "
+      "{:g} s",
+      runtime_.name, runtime_.pid, dialler_.address(),
+      std::chrono::duration<double>(services_.session.grace).count());
+}
+
 void MirroredRuntime::note_cut_off(ipc::Command command, const std::string& why) {
   ++services_.cut_off;
   services_.log->warn("{} on {} (pid {}) was cut off: {}; what the tool has got ends there",

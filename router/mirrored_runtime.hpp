@@ -68,6 +68,8 @@ class MirroredRuntime {
   /// Takes the placeholder and the sockets away. Connections that are open go on to their own end: what the
   /// runtime said last may still be on its way.
   void retire();
+  /// Says that the connections that are open are cut off, since the session did not come back in time.
+  void note_lost_session();
   /// Passes when no connection is open any more.
   transport::Task<void> idle() { return connections_.idle(); }
   /// Diagnostic connections that are open now.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 from harness import ipc, needs, wait
 from harness.api import Api
@@ -89,7 +90,7 @@ class CanI(Case):
         for word in ("trace (dotnet-trace)", "count (dotnet-counters)", "see stacks (dotnet-stack)",
                      "see the heap (dotnet-gcdump)"):
             self.assertRegex(found[word][0], r"every one +yes +observer \(grant 1\)$")
-        by_runtime = {line.split("  ")[1].split()[0]: line for line in found["dump (dotnet-dump, farport dump)"]}
+        by_runtime = {re.split(r" {2,}", line)[1].split()[0]: line for line in found["dump (dotnet-dump, farport dump)"]}
         self.assertRegex(by_runtime["billing"], r" yes +operator \(grant 2\)$")
         self.assertRegex(by_runtime["orders"], r" no +GenerateCoreDump3 ")
 
