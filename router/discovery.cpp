@@ -240,7 +240,7 @@ Task<void> Discovery::watch_processes() {
     co_await transport::sleep(loop_, settings_.rescan);
     look->served.listed = registry_.processes();
     const std::function<void()> work = [look] { look->found = look->processes.look(look->served); };
-    const bool looked = co_await transport::run_detached(loop_, work);
+    const Result<void> looked = co_await transport::run_detached(loop_, work);
     if (!looked) continue;
     tell_of_processes(look->found);
     findings_.set_processes(look->found);

@@ -97,7 +97,7 @@ Task<void> Dumps::clean(Runtime runtime) {
   const std::function<void()> remove = [work, user] {
     work->removed = remove_abandoned_dumps(work->shared, user);
   };
-  const bool done = co_await transport::run_detached(loop_, remove, kLookLimit);
+  const Result<void> done = co_await transport::run_detached(loop_, remove, kLookLimit);
   if (!done) co_return;
   for (const std::string& path : work->removed) {
     log_->info("removed a dump that an agent had left behind: {}", path);
@@ -116,8 +116,8 @@ Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials proc
   std::function<void()> look = [found, settings = settings_, process, socket, held = looks] {
     *found = find_shared_directory(settings, process, socket);
   };
-  const bool looked = co_await transport::run_detached(loop_, std::move(look), kLookLimit);
-  if (!looked) co_return fail("look at", on, "it takes too long, or there are no threads or files for it");
+  const Result<void> looked = co_await transport::run_detached(loop_, std::move(look), kLookLimit);
+  if (!looked) co_return fail("look at", on, looked.error().why);
   co_return std::move(*found);
 }
 
@@ -125,8 +125,8 @@ Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
   if (process <= 0) co_return false;
   const auto stopped = std::make_shared<bool>(false);
   const std::function<void()> stop = [stopped, process, path] { *stopped = stop_dump_writer(process, path); };
-  const bool done = co_await transport::run_detached(loop_, stop, kLookLimit);
-  co_return done&&* stopped;
+  const Result<void> done = co_await transport::run_detached(loop_, stop, kLookLimit);
+  co_return done.has_value() && *stopped;
 }
 
 /// Nobody looks after the runtime any more.

@@ -1,6 +1,7 @@
 #include "transport/detached_work.hpp"
 
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -14,21 +15,24 @@
 
 namespace farport::transport {
 
-Task<bool> run_detached(Loop& loop, std::function<void()> work, std::optional<Milliseconds> limit) {
+Task<Result<void>> run_detached(Loop& loop, std::function<void()> work, std::optional<Milliseconds> limit) {
   std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) co_return false;
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) co_return fail_errno("start", "a thread", errno);
   FdStream ended(loop, UniqueFd(ends[0]), "a thread");
   // Nothing is written: closing the thread's end is what the other end sees.
   auto thread_end = std::make_shared<UniqueFd>(ends[1]);
+  int no_thread = 0;
   try {
     std::thread([work = std::move(work), held = std::move(thread_end)] { work(); }).detach();
-  } catch (const std::system_error&) {
-    co_return false;
+  } catch (const std::system_error& error) {
+    no_thread = error.code().value();
   }
+  if (no_thread != 0) co_return fail_errno("start", "a thread", no_thread);
   std::optional<Deadline> deadline;
   if (limit) deadline.emplace(loop, *limit, [&ended] { ended.abort(Error{"wait", {}, "too long", {}, 0}); });
   co_await ended.readable();
-  co_return !deadline || !deadline->expired();
+  if (deadline && deadline->expired()) co_return fail("wait for", "a thread", "it takes too long");
+  co_return Result<void>{};
 }
 
 }  // namespace farport::transport

@@ -4,7 +4,7 @@ import json
 import ssl
 from typing import NamedTuple
 
-from harness import ipc, needs, sockets
+from harness import http2, ipc, needs, sockets
 from harness.agent import PORT
 from harness.certificates import AGENT_NAME
 
@@ -52,6 +52,18 @@ class Api:
         if version != "2":
             raise AssertionError(f"HTTP/{version}")
         return Answer(int(status), content_type, body)
+
+    def turned_away(self):
+        """Why the agent takes no request at all, as its GOAWAY says (RFC 9113 section 6.8)."""
+        client = http2.Client(self.lab, self.pair, self.port)
+        try:
+            last = client.frames_until(lambda f: f.kind == http2.GOAWAY)[-1]
+            # The last stream that was taken: none. The error code: REFUSED_STREAM.
+            if last is None or last.payload[:8] != b"\0\0\0\0\0\0\0\7" or not client.ends():
+                raise AssertionError(f"it is not turned away: {last}")
+            return last.payload[8:].decode()
+        finally:
+            client.close()
 
     def json(self, path):
         """What a GET answers."""
