@@ -44,6 +44,8 @@ Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredA
   } while (!all_connected(mirror));
   if (!mirror.rows().empty()) co_return;
   for (const router::MirroredAgent& agent : agents) {
+    // The link says what a selection leaves out.
+    if (!agent.select.empty()) continue;
     const auto lines = co_await explain_search(mirror.loop(), agent, Missing::everything);
     for (const std::string& line : lines) log->log(level, "{}", line);
   }
