@@ -106,7 +106,6 @@ void write_limits(MetricsText& text, const LimitSettings& limits) {
   limit("connections_per_session", limits.connections_per_session);
   limit("connections_per_identity", limits.connections_per_identity);
   limit("requests_per_second", limits.requests_per_second);
-  limit("handshakes", limits.handshakes);
   limit("buffered_bytes", limits.buffered_bytes);
 }
 

@@ -114,7 +114,7 @@ class Names(Case):
         self.assertEqual(listed.stdout.count(f"{runtime.pid_inside} "), 1, listed.described)
         allowed = self.assert_ok(self.lab.near.run(needs.farport(), "can-i", f"{NAME}:{self.port}",
                                                    *self.lab.tools_pair.flags()))
-        self.assertEqual(allowed.stdout.count("COMMAND"), 1, allowed.described)
+        self.assertEqual(allowed.stdout.count("MAY I"), 1, allowed.described)
 
     def test_addresses_where_nothing_answers_keep_nobody_waiting(self):
         runtime = self.runtime()
