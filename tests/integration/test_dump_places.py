@@ -219,7 +219,7 @@ class Hostile(Case):
         """Takes a dump of a runtime that answers in this mode."""
         fake = self.use(FakeRuntime(self.lab, "--dump", mode))
         self.agent.wait_for(fake)
-        done = self.lab.near.run(needs.farport(), "dump", self.agent.remote, "-o", self.target,
+        done = self.lab.near.run(needs.farport(), "dump", self.agent.remote, "-o", self.target, "--force",
                                  *self.lab.tools_pair.flags())
         fake.stop()
         self.agent.wait_for()

@@ -127,7 +127,12 @@ class Metrics(Case):
             self.lab.near.connect(self.lab.far.address, self.agent.port).close()
 
         self.assert_grows("farport_handshakes_failed_total", 'reason="protocol"', garbage)
-        self.assert_grows("farport_handshakes_failed_total", 'reason="closed"', nothing)
+        def half():
+            with self.lab.near.connect(self.lab.far.address, self.agent.port) as connection:
+                connection.sendall(b"\x16\x03\x01")
+
+        self.assert_grows("farport_handshakes_failed_total", 'reason="closed"', half)
+        self.assert_grows("farport_handshakes_failed_total", 'reason="probe"', nothing)
 
 
 if __name__ == "__main__":
