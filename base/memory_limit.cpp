@@ -17,7 +17,8 @@ struct Hierarchy {
 
 /// "/a/b", "/a", "": a group and those around it.
 std::string parent_of(const std::string& group) {
-  return group.substr(0, group.rfind('/'));
+  const std::size_t slash = group.rfind('/');
+  return slash == std::string::npos ? "" : group.substr(0, slash);
 }
 
 std::optional<std::uint64_t> read_limit(const std::string& path) {

@@ -55,10 +55,14 @@ Read decode_whole(std::span<const std::byte> input) {
   return read;
 }
 
+constexpr int kReadsPerTurn = 16;
+
 Task<Read> read_stream(Stream& stream, std::size_t piece) {
   Read read;
   std::vector<std::byte> part(piece);
-  for (;;) {
+  for (int reads = 1;; ++reads) {
+    // Without optimization, each read that need not wait takes more of the stack.
+    if (reads % kReadsPerTurn == 0) co_await farport::transport::next_turn(stream.loop());
     const Io io = co_await stream.read(part);
     require(io.status != IoStatus::ok || (io.bytes > 0 && io.bytes <= piece), "a read fits its buffer");
     if (io.status != IoStatus::ok) {
