@@ -11,7 +11,8 @@
 namespace farport {
 
 bool UnblockedWriter::takes_more(int fd) const {
-  if (full_ == When::wait) return true;
+  // poll(2) passes over what is no descriptor; the write says so.
+  if (full_ == When::wait || fd < 0) return true;
   // pipe(7): one that is ready takes PIPE_BUF bytes. Files always are, and so are broken descriptors, whose
   // write fails.
   pollfd ready{fd, POLLOUT, 0};

@@ -55,7 +55,7 @@ TEST_CASE("every version of CollectTracing goes both ways", "[ipc]") {
   for (const Layout& layout : streaming_layouts()) {
     INFO(describe(layout.command));
     const Bytes payload = hex(layout.payload);
-    check_truncated_at_every_byte(payload, decoder(layout.command));
+    check_truncated_at_every_byte(payload, decoder(layout.command), false);
     const CollectTracing session = CollectTracing::decode(layout.command, payload).value();
     CHECK(session.version == layout.command);
     CHECK(session.encode() == payload);
@@ -102,7 +102,7 @@ TEST_CASE("a user_events session is known as one", "[ipc]") {
   const Bytes payload = hex(user_events_payload());
   for (const Command command : {kCollectTracing5, kCollectTracing6}) {
     INFO(describe(command));
-    check_truncated_at_every_byte(payload, decoder(command));
+    check_truncated_at_every_byte(payload, decoder(command), false);
     const CollectTracing session = CollectTracing::decode(command, payload).value();
     CHECK(session.session_type == SessionType::user_events);
     REQUIRE(session.providers.size() == 2);

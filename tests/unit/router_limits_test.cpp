@@ -146,8 +146,8 @@ TEST_CASE("one handshake too many ends the oldest of whoever has most", "[router
   third.reset();
   CHECK(handshakes.count() == 2);
   // Where nobody has more than another, the oldest of all goes.
-  const Handshakes::Entry fifth(handshakes, "[fd00::1]:50000", end("fifth "));
-  const Handshakes::Entry sixth(handshakes, "[fd00::2]:50000", end("sixth "));
+  const Handshakes::Entry fifth(handshakes, "[fd00:0:0:1::1]:50000", end("fifth "));
+  const Handshakes::Entry sixth(handshakes, "[fd00:0:0:2::1]:50000", end("sixth "));
   CHECK(ended == "first second honest ");
 }
 
