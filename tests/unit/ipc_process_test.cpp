@@ -52,7 +52,7 @@ TEST_CASE("no other command answers with process information", "[ipc]") {
 
 TEST_CASE("SetEnvironmentVariable sets, empties or removes", "[ipc]") {
   const Bytes set = hex("02000000 4100 0000  02000000 3100 0000");
-  check_truncated_at_every_byte(set, SetEnvironmentVariable::decode);
+  check_truncated_at_every_byte(set, SetEnvironmentVariable::decode, false);
   CHECK(SetEnvironmentVariable::decode(set).value().name == "A");
   CHECK(SetEnvironmentVariable::decode(set).value().value == "1");
   CHECK(SetEnvironmentVariable{"A", "1"}.encode() == set);
@@ -68,7 +68,7 @@ TEST_CASE("SetEnvironmentVariable sets, empties or removes", "[ipc]") {
 
 TEST_CASE("EnablePerfMap has one of three types", "[ipc]") {
   const Bytes payload = hex("02000000");
-  check_truncated_at_every_byte(payload, EnablePerfMap::decode);
+  check_truncated_at_every_byte(payload, EnablePerfMap::decode, false);
   CHECK(EnablePerfMap::decode(payload).value().type == PerfMapType::jit_dump);
   CHECK(EnablePerfMap{PerfMapType::jit_dump}.encode() == payload);
   CHECK_FALSE(EnablePerfMap::decode(hex("00000000")).has_value());
@@ -77,7 +77,7 @@ TEST_CASE("EnablePerfMap has one of three types", "[ipc]") {
 
 TEST_CASE("ApplyStartupHook names an assembly", "[ipc]") {
   const Bytes payload = hex("03000000 2F00 6800 0000");
-  check_truncated_at_every_byte(payload, ApplyStartupHook::decode);
+  check_truncated_at_every_byte(payload, ApplyStartupHook::decode, false);
   CHECK(ApplyStartupHook::decode(payload).value().path == "/h");
   CHECK(ApplyStartupHook{"/h"}.encode() == payload);
 }
@@ -109,7 +109,7 @@ TEST_CASE("GenerateCoreDump has a path, a type and flags", "[ipc]") {
 
 TEST_CASE("AttachProfiler carries data for the profiler", "[ipc]") {
   const Bytes payload = hex("88130000" + kCookie + "03000000 2F00 7000 0000 03000000 010203");
-  check_truncated_at_every_byte(payload, AttachProfiler::decode);
+  check_truncated_at_every_byte(payload, AttachProfiler::decode, false);
   const AttachProfiler command = AttachProfiler::decode(payload).value();
   CHECK(command.timeout_ms == 5000);
   CHECK(command.profiler.to_string() == "123e4567-e89b-12d3-a456-426614174000");
@@ -120,7 +120,7 @@ TEST_CASE("AttachProfiler carries data for the profiler", "[ipc]") {
 
 TEST_CASE("StartupProfiler names a profiler", "[ipc]") {
   const Bytes payload = hex(kCookie + "03000000 2F00 7000 0000");
-  check_truncated_at_every_byte(payload, StartupProfiler::decode);
+  check_truncated_at_every_byte(payload, StartupProfiler::decode, false);
   const StartupProfiler command = StartupProfiler::decode(payload).value();
   CHECK(command.path == "/p");
   CHECK(command.encode() == payload);
