@@ -76,8 +76,10 @@ class LocalUsers(Case):
 
     def test_ten_thousand_sockets_that_nobody_listens_on(self):
         self.begin(hostile_user.stale, 10_000)
+        # The other tests' agent has had more sockets than it follows before, and may have said so.
+        second = self.use(self.lab.agent("--log-level", "warn", search=[self.search], port=9001))
         self.assert_serves()
-        self.assertEqual(self.agent.log().count("has more sockets than"), 1)
+        self.assertEqual(second.log().count("has more sockets than"), 1, second.log()[-3000:])
 
     def test_thousands_of_sockets_that_never_answer(self):
         self.begin(hostile_user.silent, 3_000)

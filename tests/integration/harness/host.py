@@ -67,7 +67,8 @@ class Host:
             return found if found and proc.command_line(found[0])[:1] == [b"sleep"] else None
 
         init = wait.until(ready, f"the host {self.name} has its first process")[0]
-        return init, ["nsenter", "--target", str(init), "--net", "--mount", "--pid", "--",
+        # In a directory that is theirs: what they write where they stand is gone with the lab.
+        return init, ["nsenter", "--target", str(init), "--net", "--mount", "--pid", f"--wd={self.directory}", "--",
                       *unprivileged.enter(self.user)]
 
     def enter_other_pids(self):
