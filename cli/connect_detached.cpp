@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/detach.hpp"
 #include "cli/detached_mirrors.hpp"
+#include "cli/explain.hpp"
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
@@ -58,11 +59,24 @@ Result<void> check_not_running(const config::ConnectSettings& settings) {
   return {};
 }
 
-/// What a detached mirror says when it has begun.
+/// Why the agents list nothing.
+Task<std::vector<std::string>> explain_nothing(transport::Loop& loop,
+                                               std::vector<router::MirroredAgent> agents) {
+  std::vector<std::string> all;
+  for (const router::MirroredAgent& agent : agents) {
+    // The link says what a selection leaves out.
+    if (!agent.select.empty()) continue;
+    const auto lines = co_await explain_search(loop, agent, Missing::everything);
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  co_return all;
+}
+
+/// What a detached mirror says when it has begun. `notes`: why it shows nothing.
 std::string first_words(const router::Mirror& mirror, const config::ConnectSettings& settings,
-                        std::size_t columns) {
+                        std::size_t columns, std::vector<std::string> notes) {
   if (settings.json) return MirrorView(ViewKind::json).changes(mirror);
-  MirrorState state{mirror.rows(), mirror.links()};
+  MirrorState state{mirror.rows(), mirror.links(), std::move(notes)};
   sort_rows(state.rows);
   std::string names;
   for (const std::string& name : names_of(settings.remotes)) names += " " + name;
@@ -74,6 +88,7 @@ std::string first_words(const router::Mirror& mirror, const config::ConnectSetti
 /// What a mirror goes on with when it has been detached.
 struct Going {
   const config::ConnectSettings& settings;
+  const std::vector<router::MirroredAgent>& agents;
   StartReport& report;
   DetachedEntry& entry;
   std::size_t columns;
@@ -89,8 +104,12 @@ Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::Event& 
   }
   const Result<void> published = going.entry.publish();
   if (!published) co_return published;
+  std::vector<std::string> notes;
+  if (mirror.rows().empty() && !going.settings.json)
+    notes = co_await explain_nothing(mirror.loop(), going.agents);
+  const std::string words = first_words(mirror, going.settings, going.columns, std::move(notes));
   // Who started it has been interrupted meanwhile, and doesn't want it.
-  if (!going.report.succeeded(first_words(mirror, going.settings, going.columns))) co_return Result<void>{};
+  if (!going.report.succeeded(words)) co_return Result<void>{};
   co_await stop.wait();
   co_return Result<void>{};
 }
@@ -114,6 +133,7 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
   auto wanted = mirror_settings(settings);
   if (!wanted) return report.failed(wanted.error(), kUsage);
   transport::Loop loop;
+  const std::vector<router::MirroredAgent> agents = wanted->agents;
   router::Mirror mirror(loop, *log, std::move(*wanted));
   transport::Event stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
@@ -121,7 +141,7 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
     mirror.stop_settling();
     stop.set();
   });
-  const Result<void> went = loop.run(go_on(mirror, Going{settings, report, **entry, columns}, stop));
+  const Result<void> went = loop.run(go_on(mirror, Going{settings, agents, report, **entry, columns}, stop));
   loop.run(mirror.leave());
   if (went) return kSuccess;
   (*log)->error("{}", went.error().message());

@@ -42,7 +42,9 @@ Result<Target> choose(std::vector<Target> targets, const std::string& wanted) {
   return std::move(targets[*chosen]);
 }
 
-Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted) {
+/// `missing`: what the agents list, should it not be there.
+Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted,
+                                  Missing& missing) {
   const auto answers =
       co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
@@ -57,6 +59,7 @@ Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent a
       targets.push_back({answer.addresses, runtime});
     }
   }
+  if (!targets.empty()) missing = Missing::something;
   co_return choose(std::move(targets), wanted);
 }
 
@@ -112,6 +115,7 @@ struct Taking {
   const router::MirroredAgent& agent;
   const config::DumpCommandSettings& settings;
   ProgressBar bar{};
+  Missing missing = Missing::everything;
   std::optional<router::CredentialWatch> credentials{};
   std::optional<router::AgentDialler> dialler{};
   Task<void> dialling{};
@@ -119,7 +123,8 @@ struct Taking {
 
 Task<Result<std::string>> take(Taking& taking) {
   const router::AgentAddress& agent = taking.agent.address;
-  const auto target = co_await find_runtime(taking.loop, taking.agent, taking.settings.runtime);
+  const auto target =
+      co_await find_runtime(taking.loop, taking.agent, taking.settings.runtime, taking.missing);
   if (!target) co_return tl::unexpected(target.error());
   const router::AgentDialler::Target at{target->addresses, agent.verified_name()};
   taking.credentials.emplace(taking.loop, taking.log, taking.agent.credentials);
@@ -166,7 +171,7 @@ int dump(const config::DumpCommandSettings& settings) {
   if (!*path) {
     report(path->error());
     if (path->error().code == ESRCH)
-      loop.run(print_explanation(loop, {agents->front()}, Missing::everything));
+      loop.run(print_explanation(loop, {agents->front()}, taking.missing));
     return kFailure;
   }
   // A path of the agent's is its word; one of ours is for scripts as it is.

@@ -230,11 +230,12 @@ int run(const config::RunSettings& settings) {
   Run running{mirror, (*directory)->path()};
   const Result<int> code = loop.run(
       run_tool(loop, running, settings.log_level_given ? nullptr : *log, settings.tool, plan->targets));
-  const bool nothing_listed = mirror.rows().empty();
+  const Missing missing = mirror.rows().empty() ? Missing::everything : Missing::something;
   loop.run(mirror.leave());
   if (code) return *code;
   const int failed = fatal(code.error());
-  if (nothing_listed) loop.run(print_explanation(loop, asked, Missing::everything));
+  if (missing == Missing::everything || code.error().code == ESRCH)
+    loop.run(print_explanation(loop, asked, missing));
   return failed;
 }
 

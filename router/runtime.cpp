@@ -100,8 +100,10 @@ Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<co
   if (runtimes.empty()) {
     return tl::unexpected(Error{"choose", std::string(on), "the agent has no runtime", {}, ESRCH});
   }
-  if (fitting.empty())
-    return fail("choose", on, "there is no such runtime", "choose one of " + offers(runtimes, runtimes));
+  if (fitting.empty()) {
+    return tl::unexpected(Error{"choose", std::string(on), "there is no such runtime",
+                                "choose one of " + offers(runtimes, runtimes), ESRCH});
+  }
   return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit",
               "choose one of " + offers(fitting, runtimes));
 }

@@ -184,6 +184,29 @@ class ToldWhy(Case):
         mirror = self.lab.near.start(needs.farport(), "connect", agent.remote, *self.lab.tools_pair.flags())
         self.addCleanup(mirror.stop)
         wait.until(lambda: reason in mirror.stderr(), mirror.output)
+        own = {"XDG_RUNTIME_DIR": self.lab.new_directory(self.lab.near, "run")}
+        os.chmod(own["XDG_RUNTIME_DIR"], 0o700)
+        sockets = self.lab.new_directory(self.lab.near, "sockets")
+        detached = self.lab.near.run(needs.farport(), "connect", agent.remote, "--detach", "--socket-dir", sockets,
+                                     *self.lab.tools_pair.flags(), environment=own)
+        self.assertIn(reason, self.assert_ok(detached).stdout)
+        self.assert_ok(self.lab.near.run(needs.farport(), "disconnect", "--all", environment=own))
+
+    def test_one_that_is_missing_beside_others(self):
+        listed, hidden = self.directory(), self.directory()
+        self.use(self.lab.orders(directory=listed))
+        elsewhere = self.use(self.lab.orders(directory=hidden))
+        agent = self.agent(search=[listed])
+        wait.until(agent.runtimes, agent.log)
+        reason = f"the .NET process {elsewhere.pid_inside}"
+        wait.until(lambda: reason in agent.log(), agent.log, 30)
+        for command in (("dump", f"{agent.remote}/billing"),
+                        ("run", agent.remote, "--", needs.dotnet_trace(), "collect", "-n", "billing")):
+            done = self.lab.near.run(needs.farport(), command[0], *self.lab.tools_pair.flags(), *command[1:], seconds=40)
+            self.assertNotEqual(done.code, 0, done.described)
+            self.assertIn("there is no such runtime; choose one of", done.stderr)
+            self.assertIn(f"{agent.remote} has found more than it can list:", done.stderr)
+            self.assertIn(reason, done.stderr)
 
     def test_a_list_that_is_not_empty_comes_without_a_word(self):
         application = self.use(self.lab.orders())
