@@ -11,8 +11,8 @@
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "router/access_row.hpp"
-#include "router/agent_session.hpp"
+#include "router/mirror/agent_session.hpp"
+#include "router/wire/access_row.hpp"
 
 namespace farport::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/remotes.hpp"
 #include "config/values.hpp"
-#include "router/discovery.hpp"
+#include "router/agent/runtimes/discovery.hpp"
 #include "transport/socket.hpp"
 #include "transport/timer.hpp"
 

@@ -16,8 +16,8 @@
 #include "cli/remotes.hpp"
 #include "cli/session_options.hpp"
 #include "cli/text.hpp"
-#include "router/dump_receiver.hpp"
-#include "router/runtime_json.hpp"
+#include "router/mirror/dump_receiver.hpp"
+#include "router/wire/runtime_json.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
 
@@ -170,8 +170,7 @@ int dump(const config::DumpCommandSettings& settings) {
   }
   if (!*path) {
     report(path->error());
-    if (path->error().code == ESRCH)
-      loop.run(print_explanation(loop, {agents->front()}, taking.missing));
+    if (path->error().code == ESRCH) loop.run(print_explanation(loop, {agents->front()}, taking.missing));
     return kFailure;
   }
   // A path of the agent's is its word; one of ours is for scripts as it is.

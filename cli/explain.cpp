@@ -1,7 +1,7 @@
 #include "cli/explain.hpp"
 
 #include "cli/text.hpp"
-#include "router/discovery_report.hpp"
+#include "router/wire/discovery_report.hpp"
 
 namespace farport::cli {
 namespace {

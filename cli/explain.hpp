@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror.hpp"
+#include "router/mirror/mirror.hpp"
 
 namespace farport::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/text.hpp"
-#include "router/mirror.hpp"
+#include "router/mirror/mirror.hpp"
 
 namespace farport::cli {
 

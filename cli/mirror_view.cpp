@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "router/dump_json.hpp"
-#include "router/runtime_json.hpp"
+#include "router/wire/dump_json.hpp"
+#include "router/wire/runtime_json.hpp"
 
 namespace farport::cli {
 namespace {

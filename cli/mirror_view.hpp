@@ -8,7 +8,7 @@
 #include "cli/live_region.hpp"
 #include "cli/mirror_lines.hpp"
 #include "cli/progress_bar.hpp"
-#include "router/mirror.hpp"
+#include "router/mirror/mirror.hpp"
 
 namespace farport::cli {
 

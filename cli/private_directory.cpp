@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "router/mirrored_runtime.hpp"
+#include "router/mirror/mirrored_runtime.hpp"
 
 namespace farport::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "router/owned_directory.hpp"
+#include "router/mirror/owned_directory.hpp"
 
 namespace farport::cli {
 

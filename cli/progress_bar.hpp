@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "router/dump.hpp"
+#include "router/agent/dumps/dump.hpp"
 
 namespace farport::cli {
 

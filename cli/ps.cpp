@@ -11,7 +11,7 @@
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "router/runtime_json.hpp"
+#include "router/wire/runtime_json.hpp"
 
 namespace farport::cli {
 namespace {

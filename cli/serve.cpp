@@ -11,7 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
 #include "cli/session_options.hpp"
-#include "router/agent.hpp"
+#include "router/agent/agent.hpp"
 #include "transport/signals.hpp"
 
 namespace farport::cli {

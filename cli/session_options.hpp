@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "router/session_options.hpp"
+#include "router/wire/session_options.hpp"
 
 namespace farport::cli {
 

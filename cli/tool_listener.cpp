@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/text.hpp"
-#include "router/tool_name.hpp"
+#include "router/wire/tool_name.hpp"
 
 namespace farport::cli {
 namespace {

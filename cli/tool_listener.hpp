@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "router/mirror.hpp"
+#include "router/mirror/mirror.hpp"
 
 namespace farport::cli {
 

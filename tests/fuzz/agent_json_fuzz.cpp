@@ -1,9 +1,9 @@
 // Fuzzes the JSON that a mirror reads from an agent. The first byte of an input says what it is meant to be.
 #include <string>
 
-#include "router/access_row.hpp"
-#include "router/dump_json.hpp"
-#include "router/runtime_json.hpp"
+#include "router/wire/access_row.hpp"
+#include "router/wire/dump_json.hpp"
+#include "router/wire/runtime_json.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 

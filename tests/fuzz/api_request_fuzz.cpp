@@ -2,9 +2,9 @@
 // accepts. An input is a line each for method, target and accept-encoding.
 #include <string>
 
-#include "router/content_encoding.hpp"
-#include "router/random_token.hpp"
-#include "router/route.hpp"
+#include "base/random_token.hpp"
+#include "router/agent/api/route.hpp"
+#include "router/wire/content_encoding.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::router;

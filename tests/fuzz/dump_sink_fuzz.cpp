@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "router/dump_sink.hpp"
+#include "router/mirror/dump_sink.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "router/local_files.hpp"
+#include "router/sockets/local_files.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport;

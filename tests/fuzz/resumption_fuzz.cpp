@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
-#include "router/http_status.hpp"
-#include "router/limits.hpp"
-#include "router/resumption.hpp"
-#include "router/resumption_fields.hpp"
+#include "router/agent/connections/resumption.hpp"
+#include "router/agent/gate/limits.hpp"
+#include "router/wire/http_status.hpp"
+#include "router/wire/resumption_fields.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/unit/streams.hpp"
 #include "transport/http2_session.hpp"

@@ -1,0 +1,120 @@
+// The agent: `farport serve`. Accepts sessions beside the runtimes and carries diagnostic connections to
+// them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "auth/policy.hpp"
+#include "router/agent/api/api.hpp"
+#include "router/agent/idle_watch.hpp"
+#include "router/agent/live_connections.hpp"
+#include "router/agent/runtimes/dial_in_port.hpp"
+#include "router/agent/runtimes/discovery.hpp"
+#include "router/certificates/credential_watch.hpp"
+#include "router/wire/session_options.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+#include "transport/tls_stream.hpp"
+
+namespace farport::router {
+
+struct AgentSettings {
+  std::string host_name;                   ///< What the runtimes' host is called.
+  std::vector<transport::Address> listen;  ///< TLS.
+  bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
+  std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
+  DiscoverySettings discovery;
+  DumpSettings dump;
+  std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
+  std::optional<transport::Milliseconds> resume_after;
+  LimitSettings limits;
+  SessionOptions session;
+  transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
+};
+
+class Agent {
+ public:
+  /// `credentials` may be null where only the insecure loopback listener is asked for.
+  Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
+        auth::Policy policy, std::unique_ptr<Audit> audit);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// Opens the listening sockets. Errors name the address or the path.
+  Result<void> listen();
+  /// Serves until stop() is called, and then for as long as it takes to end in good order.
+  transport::Task<void> run();
+  /// Once: takes nothing new, lets what runs go on for the drain limit, then has the rest stopped. Twice:
+  /// ends at once.
+  void stop();
+  /// For whoever rotates logs.
+  void reopen_audit();
+  /// Reads certificates, key, CAs and CRLs again.
+  void reload_certificates();
+  /// Null without TLS.
+  [[nodiscard]] const CredentialWatch* credentials() const { return credentials_.get(); }
+
+ private:
+  using Accepted = std::unique_ptr<transport::FdStream>;
+  using Handler = transport::Task<void> (Agent::*)(Accepted);
+
+  transport::Task<void> drain();
+  /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
+  transport::Task<bool> ended_within(transport::Milliseconds limit);
+  transport::Task<void> accept(transport::Listener& listener, Handler handler);
+  transport::Task<void> serve(Handler handler, Accepted connection);
+  transport::Task<void> serve_tls(Accepted connection);
+  transport::Task<void> serve_plain(Accepted connection);
+  transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+                                     std::unique_ptr<Limits::Session> share);
+  transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, const Caller& caller,
+                                      Refusal refusal);
+  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+                                      std::unique_ptr<Limits::Session> share);
+  transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
+                                  std::unique_ptr<Limits::Session> share, std::string wanted);
+  [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
+  void note_pause(const Error& why);
+  transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
+                                                                     const Caller& caller,
+                                                                     const Handshakes::Entry& entry);
+  void tell_of_distrust(const Caller& caller, const Error& why);
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
+                                                             const std::string& wanted) const;
+
+  transport::Loop& loop_;
+  Log log_;
+  AgentSettings settings_;
+  std::unique_ptr<CredentialWatch> credentials_;
+  auth::Policy policy_;
+  std::unique_ptr<Audit> audit_;
+  Registry registry_;
+  Discovery discovery_;
+  Dumps dumps_;
+  SuspendedRuntimes suspended_;
+  std::vector<std::unique_ptr<DialInPort>> dial_in_;
+  transport::BufferPool buffers_;
+  transport::BufferBudget budget_;
+  Resumption resumption_;
+  TracingSessions tracing_;
+  LiveConnections live_;
+  Limits limits_;
+  Metrics metrics_;
+  Handshakes handshakes_;
+  transport::RateLimitedLog warnings_;
+  AgentServices services_;
+  std::vector<std::unique_ptr<transport::Listener>> listeners_;
+  std::unique_ptr<transport::Listener> plain_listener_;
+  std::size_t open_connections_ = 0;
+  std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
+  int stops_ = 0;
+  transport::Event stopped_;
+  // Last: their tasks use all the rest.
+  transport::TaskSet tasks_;
+  transport::TaskSet accepting_;
+  transport::TaskSet serving_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,158 @@
+// The API's requests about dumps.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "router/agent/api/api.hpp"
+#include "router/agent/dumps/dump_sender.hpp"
+#include "router/wire/content_encoding.hpp"
+#include "router/wire/dump_json.hpp"
+#include "router/wire/http_status.hpp"
+#include "router/wire/runtime_json.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr const char* kJson = "application/json";
+
+tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
+  const auto bad = [](std::string why) {
+    return tl::unexpected(Refusal{http_status::kBadRequest, ipc::hresult::kInvalidArgument, std::move(why)});
+  };
+  DumpRequest request;
+  const std::string type = route.parameter("type");
+  if (!type.empty()) {
+    const auto known = ipc::dump_type_named(type);
+    if (!known) return bad("there is no type of dump " + type + ": it is mini, heap, triage or full");
+    request.type = *known;
+  }
+  const std::string flags = route.parameter("flags");
+  const auto [end, error] = std::from_chars(flags.data(), flags.data() + flags.size(), request.flags);
+  if (!flags.empty() && (error != std::errc() || end != flags.data() + flags.size())) {
+    return bad("flags must be a number");
+  }
+  return request;
+}
+
+/// The refusal that an error of a dump becomes: its HRESULT where the runtime gave one.
+Refusal refusal_of(const Error& error) {
+  const std::uint32_t hresult =
+      error.code < 0 ? static_cast<std::uint32_t>(error.code) : std::uint32_t{ipc::hresult::kFail};
+  return {error.code == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
+}
+
+/// The head of an answer that is a dump.
+void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool compress) {
+  const std::string bytes = std::to_string(size);
+  transport::HeaderFields fields{
+      {"content-type", "application/octet-stream"},
+      {"farport-dump-size", bytes},
+      {"content-disposition", fmt::format("attachment; filename=\"{}.dmp\"", runtime.pid)}};
+  if (compress) {
+    add_zstd(fields);
+  } else {
+    fields.emplace_back("content-length", bytes);
+  }
+  answer.begin(http_status::kOk, fields, true);
+}
+
+/// Stops the dump when whoever asked for it is gone.
+Task<void> stop_when_gone(transport::Stream& caller, Dumps::Job& job) {
+  co_await caller.gone();
+  job.stop(Error{"take a dump for", "a caller", "it is gone", {}, ECANCELED});
+}
+
+Task<Result<void>> write_for(transport::Stream& caller, Dumps::Job& job) {
+  Task<void> guard = stop_when_gone(caller, job);
+  guard.start();
+  const Result<void> written = co_await job.write();
+  co_return written;
+}
+
+std::string arguments_of(const DumpRequest& request, bool stay) {
+  return fmt::format(R"({{"type":"{}","flags":{},"stay":{}}})", ipc::name_of(request.type), request.flags,
+                     stay);
+}
+
+}  // namespace
+
+Task<void> Api::dump_progress(Answer& answer, Route route) {
+  const auto runtime = runtime_of(route);
+  if (!runtime) return refuse(answer, runtime.error());
+  // How large it is tells of the memory, and that there is one of whoever takes it.
+  Ruling ruling = rule_on_dump(caller_, **runtime);
+  if (!ruling.allowed) return refuse(answer, std::move(ruling.refusal));
+  const DumpProgress* progress = services_.dumps.progress((*runtime)->id);
+  if (progress == nullptr) {
+    return refuse(answer, {http_status::kNotFound, ipc::hresult::kFail,
+                           "no dump of " + (*runtime)->name + " is under way; POST takes one"});
+  }
+  return answer.whole(http_status::kOk, kJson, to_json(*progress));
+}
+
+Task<void> Api::dump(Answer& answer, Route route) {
+  const auto place = session_->begin_connection();
+  if (!place) {
+    co_await refuse(answer, place.error());
+    co_return;
+  }
+  AuditEntry entry{"dump", caller_};
+  entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
+  const auto runtime = runtime_of(route);
+  if (runtime) entry.runtime = *runtime;
+  std::optional<Refusal> refused;
+  std::optional<AuditAtEnd> audited(std::in_place, services_.audit, entry, AuditAtEnd::Clock::now());
+  if (!runtime) refused = runtime.error();
+  if (runtime) {
+    const Ruling ruling = rule_on_dump(caller_, **runtime);
+    entry.allowed = ruling.allowed;
+    entry.rule = ruling.rule;
+    entry.role = ruling.role;
+    if (!ruling.allowed) refused = ruling.refusal;
+  }
+  if (!refused) refused = co_await take_dump(answer, std::move(route), **runtime, entry);
+  if (refused) entry.outcome = refused->why;
+  audited.reset();
+  services_.metrics.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
+  if (refused) co_await refuse(answer, std::move(*refused));
+}
+
+Task<std::optional<Refusal>> Api::take_dump(Answer& answer, Route route, Runtime runtime, AuditEntry& entry) {
+  const auto wanted = request_of(route);
+  if (!wanted) co_return wanted.error();
+  const bool stay = route.parameter("stay") == "true";
+  entry.arguments = arguments_of(*wanted, stay);
+  const auto job = services_.dumps.start(runtime, *wanted);
+  if (!job) co_return refusal_of(job.error());
+  const Result<void> written = co_await write_for(answer.stream(), **job);
+  if (!written) co_return refusal_of(written.error());
+  if (stay) {
+    const auto kept = (*job)->keep();
+    if (!kept) co_return refusal_of(kept.error());
+    entry.outcome = "completed";
+    co_await answer.whole(http_status::kOk, kJson, to_json(*kept));
+    co_return std::nullopt;
+  }
+  auto dump = (*job)->take();
+  if (!dump) co_return refusal_of(dump.error());
+  DumpProgress& progress = (*job)->progress();
+  progress.phase = DumpProgress::Phase::sending;
+  const bool compress = wants_zstd(answer.request(), services_.compression);
+  begin_dump(answer, runtime, dump->size, compress);
+  std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
+    progress.sent = sent;
+    entry.to_tool = sent;
+  };
+  const Result<void> sent =
+      co_await send_dump(answer.stream(), std::move(*dump), compress, std::move(on_sent));
+  entry.outcome = sent ? "completed" : "broken off: " + sent.error().message();
+  if (!sent) answer.stream().abort(sent.error());
+  co_return std::nullopt;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,48 @@
+#include "router/agent/api/route.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::string_view kRuntime = "/v1/runtimes/";
+constexpr std::string_view kConnection = "/v1/connections/";
+
+/// Up to the next separator, which is taken away with it.
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t end = text.find(separator);
+  const std::string_view part = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return part;
+}
+
+}  // namespace
+
+std::string Route::parameter(std::string_view name) const {
+  const auto place = query.find(name);
+  return place == query.end() ? std::string() : place->second;
+}
+
+Route parse_route(std::string_view method, std::string_view target) {
+  Route route;
+  route.method = method;
+  std::string_view path = take_until(target, '?');
+  while (!target.empty()) {
+    std::string_view value = take_until(target, '&');
+    const std::string_view name = take_until(value, '=');
+    route.query.insert_or_assign(std::string(name), std::string(value));
+  }
+  if (path.starts_with(kConnection)) {
+    route.id = path.substr(kConnection.size());
+    route.path = std::string(kConnection) + "{token}";
+    return route;
+  }
+  if (!path.starts_with(kRuntime)) {
+    route.path = path;
+    return route;
+  }
+  path.remove_prefix(kRuntime.size());
+  route.id = take_until(path, '/');
+  route.path = std::string(kRuntime) + "{id}/" + std::string(path);
+  return route;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,335 @@
+#include "router/agent/dumps/dump.hpp"
+
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "ipc/error.hpp"
+#include "router/agent/dumps/dump_writer.hpp"
+#include "router/agent/gate/gate.hpp"
+#include "transport/detached_work.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr transport::Milliseconds kLook{200};
+/// How often, and how many times, a runtime is looked at whose writer has been killed.
+constexpr transport::Milliseconds kLookAtEnd{10};
+constexpr int kLooksAtEnd = 10;
+/// How many looks a runtime has for its answer once its writer has been killed.
+constexpr int kLooksForAnswer = 25;
+/// A process can make what is read of it take for ever.
+constexpr transport::Milliseconds kLookLimit{2000};
+constexpr long kMaxLooks = 4;
+/// Looking for what dead agents have left rests so many times as long as it took.
+constexpr int kRest = 10;
+
+/// The newest first: each knows more than the one before it.
+constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
+
+constexpr char kOnlyFull[] =
+    "a suspended runtime writes only full dumps: take one of type full, or let it run first";
+
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{} MiB", bytes >> 20);
+}
+
+}  // namespace
+
+std::string describe(const DumpProgress& progress) {
+  if (progress.phase == DumpProgress::Phase::sending) {
+    return fmt::format("sent {} of {}", progress.sent >> 20, mebibytes(progress.total));
+  }
+  const std::string written = fmt::format("written {}", progress.written >> 20);
+  return progress.estimate ? written + " of about " + mebibytes(*progress.estimate) : written + " MiB";
+}
+
+Result<std::unique_ptr<Dumps::Job>> Dumps::start(const Runtime& runtime, DumpRequest request) {
+  if (jobs_.contains(runtime.id)) {
+    return tl::unexpected(Error{"take a dump of", runtime.name, "another dump of it is under way",
+                                "wait until that one has ended", EBUSY});
+  }
+  const RuntimePort* port = registry_.port(runtime.id);
+  if (port == nullptr) return fail("take a dump of", runtime.name, "it has ended");
+  auto job = std::make_unique<Job>(*this, runtime, request);
+  return job;
+}
+
+const DumpProgress* Dumps::progress(std::string_view id) const {
+  const auto job = jobs_.find(id);
+  return job == jobs_.end() ? nullptr : &job->second->progress();
+}
+
+Task<void> Dumps::keep_clean() {
+  const auto watch = registry_.watch();
+  for (;;) {
+    const std::optional<RuntimeEvent> event = co_await watch->next();
+    if (!event) co_return;
+    if (event->kind != RuntimeEvent::Kind::added) continue;
+    const auto start = std::chrono::steady_clock::now();
+    co_await clean(event->runtime);
+    // There may be a thousand runtimes, and in their directories whatever others put there.
+    const auto took =
+        std::chrono::duration_cast<transport::Milliseconds>(std::chrono::steady_clock::now() - start);
+    co_await transport::sleep(loop_, took * kRest);
+  }
+}
+
+Task<void> Dumps::clean(Runtime runtime) {
+  const RuntimePort* port = registry_.port(runtime.id);
+  if (port == nullptr) co_return;
+  const uid_t user = port->process().uid;
+  auto shared = co_await find_shared(port->process(), port->path());
+  if (!shared) co_return;
+  struct Work {
+    SharedDirectory shared;
+    std::vector<std::string> removed;
+  };
+  const auto work = std::make_shared<Work>(Work{std::move(*shared), {}});
+  const std::function<void()> remove = [work, user] {
+    work->removed = remove_abandoned_dumps(work->shared, user);
+  };
+  const Result<void> done = co_await transport::run_detached(loop_, remove, kLookLimit);
+  if (!done) co_return;
+  for (const std::string& path : work->removed) {
+    log_->info("removed a dump that an agent had left behind: {}", path);
+  }
+}
+
+Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials process, std::string socket) {
+  std::erase_if(looks_, [](const auto& entry) { return entry.second.use_count() == 1; });
+  auto& looks = looks_[process.uid];
+  if (looks == nullptr) looks = std::make_shared<char>();
+  const std::string on = "process " + std::to_string(process.pid);
+  if (looks.use_count() > kMaxLooks) {
+    co_return fail("look at", on, "others of its user do not let themselves be looked at");
+  }
+  const auto found = std::make_shared<Result<SharedDirectory>>();
+  std::function<void()> look = [found, settings = settings_, process, socket, held = looks] {
+    *found = find_shared_directory(settings, process, socket);
+  };
+  const Result<void> looked = co_await transport::run_detached(loop_, std::move(look), kLookLimit);
+  if (!looked) co_return fail("look at", on, looked.error().why);
+  co_return std::move(*found);
+}
+
+Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
+  if (process <= 0) co_return false;
+  const auto stopped = std::make_shared<bool>(false);
+  const std::function<void()> stop = [stopped, process, path] { *stopped = stop_dump_writer(process, path); };
+  const Result<void> done = co_await transport::run_detached(loop_, stop, kLookLimit);
+  co_return done.has_value() && *stopped;
+}
+
+/// Nobody looks after the runtime any more.
+Task<void> Dumps::end(pid_t process, std::string path) {
+  std::ignore = co_await stop_writer(process, std::move(path));
+  for (int look = 0; look < kLooksAtEnd; ++look) {
+    co_await transport::sleep(loop_, kLookAtEnd);
+    wake_stopped(process);
+  }
+}
+
+Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
+    : dumps_(dumps), runtime_(std::move(runtime)), request_(request), look_(dumps.loop_) {
+  dumps_.jobs_.emplace(runtime_.id, this);
+}
+
+Dumps::Job::~Job() {
+  dumps_.jobs_.erase(runtime_.id);
+  // Only while it is being written; what has been taken or kept has no directory any more.
+  if (directory_ == nullptr || (asked_ == nullptr && !writer_killed_)) return;
+  std::string path = directory_->path_for_runtime();
+  directory_.reset();
+  dumps_.endings_.spawn(dumps_.end(process_, std::move(path)));
+}
+
+Task<Result<void>> Dumps::Job::prepare() {
+  const RuntimePort* port = dumps_.registry_.port(runtime_.id);
+  if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
+  const transport::PeerCredentials process = port->process();
+  auto shared = co_await dumps_.find_shared(process, port->path());
+  if (!shared) co_return tl::unexpected(shared.error());
+  if (stopped_) co_return tl::unexpected(*stopped_);
+  const std::string warning = warn_of_strangers(*shared);
+  if (!warning.empty()) dumps_.log_->warn("{}", warning);
+  auto directory = DumpDirectory::make(std::move(*shared), process.uid);
+  if (!directory) co_return tl::unexpected(directory.error());
+  directory_ = std::move(*directory);
+  process_ = process.pid;
+  progress_.estimate = estimate_dump(process_, request_.type);
+  co_return check_space(progress_.estimate.value_or(0));
+}
+
+Result<void> Dumps::Job::check_space(std::uint64_t more) const {
+  const std::uint64_t free = directory_->free_bytes();
+  const std::uint64_t keep = dumps_.settings_.keep_free_bytes;
+  if (free < keep || free - keep < more) {
+    return fail("take a dump of", runtime_.name,
+                "there is too little space in " + directory_->path_for_runtime() + ": " + mebibytes(free) +
+                    " are free, the dump may take " + mebibytes(more) + ", and " + mebibytes(keep) +
+                    " are to stay free",
+                "set [dump] directory to a larger file system");
+  }
+  const std::uint64_t most = dumps_.settings_.max_bytes;
+  if (std::max(more, progress_.written) > most) {
+    return fail("take a dump of", runtime_.name, "it would be larger than the limit of " + mebibytes(most),
+                "take a smaller --type, or raise [dump] max_size");
+  }
+  return {};
+}
+
+Task<Result<void>> Dumps::Job::write() {
+  const Result<void> prepared = co_await prepare();
+  if (!prepared) co_return prepared;
+  Task<void> watching = watch();
+  watching.start();
+  const Answer answer = co_await ask();
+  if (stopped_) co_await let_go();
+  if (stopped_) co_return tl::unexpected(*stopped_);
+  if (!answer) co_return tl::unexpected(answer.error());
+  progress_.written = directory_->written();
+  if (ipc::is_ok(*answer)) co_return Result<void>{};
+  const auto refused = ipc::decode_error(*answer);
+  if (!refused) co_return tl::unexpected(refused.error());
+  co_return tl::unexpected(refused_by_runtime(*refused));
+}
+
+bool Dumps::Job::writes_full_dumps_only() const {
+  return runtime_.state == RuntimeState::suspended && request_.type != ipc::DumpType::full;
+}
+
+Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
+  Error why{"take a dump of", runtime_.name, answer.message(), {}, static_cast<int>(answer.hresult)};
+  if (writes_full_dumps_only()) {
+    why.hint = kOnlyFull;
+    return why;
+  }
+  // createdump's words for it.
+  const auto says = [&](std::string_view words) { return answer.text.find(words) != std::string::npos; };
+  if (says("ptrace") || says("process_vm_readv") || says("Operation not permitted")) {
+    why.hint =
+        "the runtime's host keeps createdump from reading the process: kernel.yama.ptrace_scope must be 0 or "
+        "1, "
+        "and a container's seccomp profile must allow ptrace and process_vm_readv (or give it "
+        "CAP_SYS_PTRACE)";
+    return why;
+  }
+  if (says("No such file or directory")) {
+    why.hint = "does the runtime see " + directory_->described() +
+               "? set [dump] directory and runtime_directory to a place that it shares with the agent";
+  }
+  return why;
+}
+
+Task<Dumps::Job::Answer> Dumps::Job::ask() {
+  for (const ipc::Command command : kCommands) {
+    Answer answer = co_await ask_with(command);
+    if (!answer || stopped_) co_return answer;
+    const auto refused = ipc::decode_error(*answer);
+    if (!refused || refused->hresult != ipc::hresult::kUnknownCommand) co_return answer;
+  }
+  co_return fail("take a dump of", runtime_.name, "its runtime knows none of the commands for it");
+}
+
+Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
+  RuntimePort* port = dumps_.registry_.port(runtime_.id);
+  if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
+  const auto connection = co_await port->open();
+  if (!connection) co_return tl::unexpected(connection.error());
+  if (stopped_) co_return tl::unexpected(*stopped_);
+  ipc::GenerateCoreDump question;
+  question.path = directory_->path_for_runtime();
+  question.type = request_.type;
+  // The oldest command knows only one of the flags.
+  question.flags =
+      command == ipc::kGenerateCoreDump ? request_.flags & ipc::dump_flag::kLogging : request_.flags;
+  const auto message = ipc::encode_message(ipc::make_message(command, question.encode()));
+  if (!message) co_return tl::unexpected(message.error());
+  const IoStatus written = co_await (*connection)->write(*message);
+  if (written != IoStatus::ok) co_return tl::unexpected((*connection)->error());
+  asked_ = connection->get();
+  const auto answer = co_await read_first_message(**connection);
+  asked_ = nullptr;
+  if (!answer) {
+    co_return fail("take a dump of", runtime_.name, "the runtime has ended or broken off while writing it");
+  }
+  co_return ipc::decode_message(answer->bytes);
+}
+
+Task<void> Dumps::Job::watch() {
+  for (;;) {
+    {
+      const transport::Deadline next(dumps_.loop_, kLook, [this] { look_.set(); });
+      co_await look_.wait();
+    }
+    progress_.written = directory_->written();
+    const Result<void> enough = check_space(0);
+    if (!enough) stop(enough.error());
+    // The writer may not have been there yet the first time.
+    if (stopped_) co_await end_writing();
+    if (writer_killed_) wake_stopped(process_);
+  }
+}
+
+/// The runtime may answer just before it is stopped.
+Task<void> Dumps::Job::let_go() {
+  for (int look = 0; look < kLooksAtEnd; ++look) {
+    co_await transport::sleep(dumps_.loop_, kLookAtEnd);
+    wake_stopped(process_);
+  }
+}
+
+void Dumps::Job::stop(Error why) {
+  if (stopped_) return;
+  stopped_ = std::move(why);
+  look_.set();
+}
+
+Task<void> Dumps::Job::end_writing() {
+  ++looks_at_end_;
+  const bool killed = co_await dumps_.stop_writer(process_, directory_->path_for_runtime());
+  writer_killed_ = writer_killed_ || killed;
+  if (writer_killed_ && looks_at_end_ < kLooksForAnswer) co_return;
+  leave_writer();
+}
+
+/// Lets go of a writer that can't be stopped: the runtime itself, or a process that isn't visible here. One
+/// that has not begun, as where the runtime is frozen, finds no directory and fails by itself.
+void Dumps::Job::leave_writer() {
+  if (asked_ == nullptr) return;
+  if (directory_->written() > 0) {
+    dumps_.log_->warn(
+        "{} (pid {}) goes on writing a dump that was stopped: its writer can't be ended from here",
+        runtime_.name, runtime_.pid);
+    directory_->cut();
+  }
+  asked_->abort(*stopped_);
+}
+
+Result<OpenDump> Dumps::Job::take() {
+  auto dump = directory_->open_dump();
+  directory_.reset();
+  // It answers that all is well, and has written nothing.
+  if (!dump && writes_full_dumps_only()) {
+    dump.error().hint = kOnlyFull;
+  }
+  if (dump) progress_.total = dump->size;
+  return dump;
+}
+
+Result<DumpDirectory::Kept> Dumps::Job::keep() {
+  auto kept = directory_->keep_dump(runtime_.name + "-" + std::to_string(runtime_.pid));
+  directory_.reset();
+  return kept;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,130 @@
+// Dumps at the agent: having a runtime write one where the agent can read it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.hpp"
+#include "ipc/dump.hpp"
+#include "ipc/error.hpp"
+#include "ipc/message.hpp"
+#include "router/agent/dumps/dump_directory.hpp"
+#include "router/agent/runtimes/registry.hpp"
+#include "transport/event.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::router {
+
+struct DumpRequest {
+  ipc::DumpType type = ipc::DumpType::with_heap;
+  std::uint32_t flags = 0;  ///< ipc::dump_flag.
+};
+
+/// How far a dump is. Sizes in bytes.
+struct DumpProgress {
+  enum class Phase : std::uint8_t { writing, sending };
+  Phase phase = Phase::writing;
+  std::uint64_t written = 0;              ///< By the runtime.
+  std::optional<std::uint64_t> estimate;  ///< How much there will be; nothing where it can't be told.
+  std::uint64_t sent = 0;                 ///< Of the dump, before compression.
+  std::uint64_t total = 0;                ///< The dump's size, once it is written.
+};
+
+/// "written 120 of about 500 MiB", "sent 230 of 512 MiB".
+[[nodiscard]] std::string describe(const DumpProgress& progress);
+
+/// The dumps under way, one per runtime at a time.
+class Dumps {
+ public:
+  Dumps(transport::Loop& loop, Log log, Registry& registry, DumpSettings settings)
+      : loop_(loop),
+        log_(std::move(log)),
+        registry_(registry),
+        settings_(std::move(settings)),
+        endings_(loop) {}
+  Dumps(const Dumps&) = delete;
+  Dumps& operator=(const Dumps&) = delete;
+
+  /// A dump under way, which others can ask about while it lives.
+  class Job;
+  /// Starts one. Errors: the runtime is gone, or another dump of it is under way (`code` is EBUSY).
+  [[nodiscard]] Result<std::unique_ptr<Job>> start(const Runtime& runtime, DumpRequest request);
+
+  /// nullptr where none is under way.
+  [[nodiscard]] const DumpProgress* progress(std::string_view id) const;
+
+  /// Removes what dead agents left behind in the directories that runtimes share with this one, as runtimes
+  /// are listed. Never ends by itself.
+  transport::Task<void> keep_clean();
+  /// Passes when the runtimes go on whose dumps were broken off.
+  transport::Task<void> settled() { return endings_.idle(); }
+
+ private:
+  transport::Task<void> clean(Runtime runtime);
+  transport::Task<Result<SharedDirectory>> find_shared(transport::PeerCredentials process,
+                                                       std::string socket);
+  transport::Task<bool> stop_writer(pid_t process, std::string path);
+  transport::Task<void> end(pid_t process, std::string path);
+
+  transport::Loop& loop_;
+  Log log_;
+  Registry& registry_;
+  DumpSettings settings_;
+  std::map<std::string, Job*, std::less<>> jobs_;  ///< By the runtime's id.
+  /// Held by each look at a process of that user's: its use count tells how many of them have not ended yet.
+  std::map<uid_t, std::shared_ptr<void>> looks_;
+  transport::TaskSet endings_;
+};
+
+class Dumps::Job {
+ public:
+  Job(Dumps& dumps, Runtime runtime, DumpRequest request);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job();
+
+  /// Has the runtime write the dump and waits for it. Errors: what the runtime says (`code` is its HRESULT,
+  /// negative), too little space, a limit, or cancelled by stop(). Nothing of the dump is left then.
+  transport::Task<Result<void>> write();
+  /// Ends write() as soon as it can be: when the runtime has answered that its writer was stopped; where that
+  /// can't be done, at once, and it may go on writing what nobody will read.
+  void stop(Error why);
+
+  /// After write(): what to read, without a name in any file system any more.
+  [[nodiscard]] Result<OpenDump> take();
+  /// After write(): leaves it where the runtime can see it.
+  [[nodiscard]] Result<DumpDirectory::Kept> keep();
+
+  [[nodiscard]] DumpProgress& progress() { return progress_; }
+
+ private:
+  using Answer = Result<ipc::Message>;
+  transport::Task<Result<void>> prepare();
+  [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
+  /// Whether the dump that is wanted is one that the runtime can't write yet.
+  [[nodiscard]] bool writes_full_dumps_only() const;
+  [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
+  transport::Task<Answer> ask();
+  transport::Task<Answer> ask_with(ipc::Command command);
+  transport::Task<void> watch();
+  transport::Task<void> end_writing();
+  void leave_writer();
+  transport::Task<void> let_go();
+
+  Dumps& dumps_;
+  Runtime runtime_;
+  DumpRequest request_;
+  DumpProgress progress_;
+  pid_t process_ = 0;  ///< The runtime's, where it is visible here.
+  std::unique_ptr<DumpDirectory> directory_;
+  transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited.
+  std::optional<Error> stopped_;
+  bool writer_killed_ = false;
+  int looks_at_end_ = 0;  ///< Since the dump was stopped.
+  transport::Event look_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,273 @@
+#include "router/agent/dumps/dump_directory.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/directory.hpp"
+#include "base/limited_read.hpp"
+#include "base/random_token.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::UniqueFd;
+
+constexpr std::string_view kPrefix = ".farport-dump-";
+constexpr const char* kDump = "dump";
+/// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.
+constexpr std::size_t kLongestName = 100;
+/// Of a dump: a runtime writes one, and another for its log.
+constexpr std::size_t kMaxFiles = 64;
+constexpr std::size_t kMaxAbandoned = 1024;
+/// The longest variable that a program can be started with is half of it (execve(2)).
+constexpr std::size_t kMaxEnvironment = 256 * 1024;
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+/// Those whose names begin so. Others may have made any number of them.
+std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
+  std::vector<std::string> names;
+  // Opened anew, since fdopendir() keeps what it is given.
+  const int copy = ::openat(directory, ".", kOpenDirectory);
+  const OpenDirectory entries(copy < 0 ? nullptr : ::fdopendir(copy));
+  if (entries == nullptr) return names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(prefix) && names.size() < most) names.emplace_back(name);
+  }
+  return names;
+}
+
+/// Removes a private directory with what runtimes write in it. Anything else in it, and so the directory,
+/// stays: it was never ours.
+void remove_private(int parent, int directory, const std::string& name) {
+  for (const std::string& entry : entries_of(directory, kDump, kMaxFiles)) {
+    if (::unlinkat(directory, entry.c_str(), 0) != 0) ::unlinkat(directory, entry.c_str(), AT_REMOVEDIR);
+  }
+  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+/// Which namespace of a kind a process is in; empty where that can't be seen. `process` is /proc/PID.
+std::string namespace_of(int process, const char* kind) {
+  std::array<char, 64> text{};
+  const ssize_t size = ::readlinkat(process, kind, text.data(), text.size());
+  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+/// TMPDIR of a process, else /tmp; without the slash that it begins with.
+std::string temporary_directory_of(int process) {
+  const UniqueFd file(::openat(process, "environ", O_RDONLY | O_CLOEXEC));
+  const std::string environment =
+      '\0' + (file ? read_limited(file.get(), kMaxEnvironment).value_or("") : "") + '\0';
+  const std::string wanted = std::string(1, '\0') + "TMPDIR=/";
+  const std::size_t at = environment.find(wanted);
+  if (at == std::string::npos) return "tmp";
+  const std::size_t start = environment.find_first_not_of('/', at + wanted.size());
+  const std::string path = environment.substr(start, environment.find('\0', start) - start);
+  return path.empty() ? "." : path;
+}
+
+/// Opens a directory of another root, and never one outside of it. Not through links either: those of that
+/// root are made by others.
+UniqueFd open_beneath(int root, const std::string& path) {
+  open_how how{};
+  how.flags = kOpenDirectory;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+}
+
+/// Whether a process of that user and group may make something in the directory by itself.
+bool may_write(int directory, const transport::PeerCredentials& process) {
+  struct stat status {};
+  if (::fstat(directory, &status) != 0) return false;
+  if (process.uid == 0) return true;
+  if (status.st_uid == process.uid) return (status.st_mode & S_IWUSR) != 0;
+  if (status.st_gid == process.gid) return (status.st_mode & S_IWGRP) != 0;
+  return (status.st_mode & S_IWOTH) != 0;
+}
+
+std::optional<SharedDirectory> directory_in_root_of(const transport::PeerCredentials& process) {
+  if (process.pid <= 0) return std::nullopt;
+  const std::string path = "/proc/" + std::to_string(process.pid);
+  // What is reached through this is of this process, and of no later one with its pid.
+  const UniqueFd theirs(::open(path.c_str(), kOpenDirectory));
+  const UniqueFd own(::open("/proc/self", kOpenDirectory));
+  if (!theirs || !own) return std::nullopt;
+  const std::string mounts = namespace_of(theirs.get(), "ns/mnt");
+  if (mounts.empty() || mounts == namespace_of(own.get(), "ns/mnt")) return std::nullopt;
+  const UniqueFd root(::openat(theirs.get(), "root", kOpenDirectory));
+  // Looked at after the root was opened: a process can't come back from another user namespace. In one, any
+  // user may mount any directory that root alone may write to where this looks for a temporary one.
+  const std::string users = namespace_of(theirs.get(), "ns/user");
+  if (!root || users.empty() || users != namespace_of(own.get(), "ns/user")) return std::nullopt;
+  const std::string temporary = temporary_directory_of(theirs.get());
+  SharedDirectory shared;
+  shared.there = "/" + temporary;
+  shared.here = path + "/root" + shared.there;
+  shared.fd = open_beneath(root.get(), temporary);
+  if (!shared.fd || !may_write(shared.fd.get(), process)) return std::nullopt;
+  return shared;
+}
+
+/// Opens a private directory itself: nothing that is mounted over it, and no link in its place.
+UniqueFd open_private(int parent, const std::string& name) {
+  open_how how{};
+  how.flags = kOpenDirectory | O_NOFOLLOW;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how)));
+}
+
+}  // namespace
+
+Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
+                                              const transport::PeerCredentials& process,
+                                              const std::string& socket) {
+  SharedDirectory shared;
+  if (settings.directory.empty()) {
+    if (auto other = directory_in_root_of(process)) return std::move(*other);
+    shared.here = shared.there = directory_of(socket);
+  } else {
+    shared.here = settings.directory;
+    shared.there = settings.runtime_directory.empty() ? settings.directory : settings.runtime_directory;
+  }
+  shared.fd = UniqueFd(::open(shared.here.c_str(), kOpenDirectory));
+  if (!shared.fd) {
+    return fail_errno("use the dump directory", shared.here, errno,
+                      "set [dump] directory to one that the agent and the runtime share");
+  }
+  return shared;
+}
+
+Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
+  const std::string name = std::string(kPrefix) + random_token();
+  const std::string path = shared.here + "/" + name;
+  if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
+    return fail_errno("make a directory for the dump in", shared.here, errno,
+                      "set [dump] directory to one that the agent may write to");
+  }
+  UniqueFd fd = open_private(shared.fd.get(), name);
+  struct stat status {};
+  // Locked first: another agent that starts now may have taken it for a dead one's and removed it.
+  const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
+                    status.st_uid == ::geteuid() && (status.st_mode & 07777) == S_IRWXU &&
+                    status.st_nlink > 0;
+  if (!ours) return fail("make a directory for the dump in", path, "somebody else interferes with it");
+  auto directory = std::make_unique<DumpDirectory>(std::move(shared), name, std::move(fd), owner);
+  if (owner != ::geteuid() && ::fchown(directory->fd_.get(), owner, static_cast<gid_t>(-1)) != 0) {
+    return fail_errno("give the dump's directory to user " + std::to_string(owner), path, errno);
+  }
+  return directory;
+}
+
+DumpDirectory::DumpDirectory(SharedDirectory shared, std::string name, UniqueFd fd, uid_t owner)
+    : shared_(std::move(shared)), name_(std::move(name)), fd_(std::move(fd)), owner_(owner) {}
+
+DumpDirectory::~DumpDirectory() {
+  remove_private(shared_.fd.get(), fd_.get(), name_);
+}
+
+std::string DumpDirectory::path_for_runtime() const {
+  return shared_.there + "/" + name_ + "/" + kDump;
+}
+
+std::uint64_t DumpDirectory::written() const {
+  struct stat status {};
+  if (::fstatat(fd_.get(), kDump, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) return 0;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void DumpDirectory::cut() {
+  const UniqueFd file(::openat(fd_.get(), kDump, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  const bool theirs = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+                      status.st_uid == owner_ && status.st_nlink == 1;
+  if (theirs) std::ignore = ::ftruncate(file.get(), 0);
+}
+
+std::uint64_t DumpDirectory::free_bytes() const {
+  struct statvfs status {};
+  if (::fstatvfs(fd_.get(), &status) != 0) return 0;
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+Result<OpenDump> DumpDirectory::check_dump() const {
+  const std::string path = shared_.here + "/" + name_ + "/" + kDump;
+  OpenDump dump;
+  dump.fd = UniqueFd(::openat(fd_.get(), kDump, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!dump.fd) {
+    const int error = errno;
+    if (error == ELOOP) return fail("read the dump", path, "somebody has put a link in its place");
+    return fail_errno("read the dump", path, error, "does the runtime see " + described() + "?");
+  }
+  struct stat status {};
+  if (::fstat(dump.fd.get(), &status) != 0) return fail_errno("read the dump", path, errno);
+  if (!S_ISREG(status.st_mode) || status.st_uid != owner_ || status.st_nlink != 1) {
+    return fail("read the dump", path,
+                "it is not a file that user " + std::to_string(owner_) + " alone has made");
+  }
+  dump.size = static_cast<std::uint64_t>(status.st_size);
+  return dump;
+}
+
+Result<OpenDump> DumpDirectory::open_dump() {
+  auto dump = check_dump();
+  if (dump) ::unlinkat(fd_.get(), kDump, 0);
+  return dump;
+}
+
+Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
+  const auto dump = check_dump();
+  if (!dump) return tl::unexpected(dump.error());
+  // Its own characters only: the name comes from the runtime.
+  std::string safe;
+  for (const char c : name.substr(0, kLongestName)) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    safe += plain ? c : '_';
+  }
+  const std::string file = fmt::format("{}-{}-{}.dmp", safe, std::time(nullptr), random_token().substr(0, 8));
+  if (::renameat2(fd_.get(), kDump, shared_.fd.get(), file.c_str(), RENAME_NOREPLACE) != 0) {
+    return fail_errno("keep the dump in", shared_.here, errno);
+  }
+  return Kept{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
+}
+
+std::string warn_of_strangers(const SharedDirectory& shared) {
+  struct stat status {};
+  if (::fstat(shared.fd.get(), &status) != 0) return {};
+  const bool open_to_others = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;
+  if (!open_to_others || ::fchmod(shared.fd.get(), (status.st_mode & 07777) | S_ISVTX) == 0) return {};
+  return "others may write to " + shared.here +
+         ", and it has no sticky bit: they could have dumps written to files of theirs; chmod +t it, or set "
+         "[dump] "
+         "directory to one of the runtime's user";
+}
+
+std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner) {
+  std::vector<std::string> removed;
+  for (const std::string& name : entries_of(shared.fd.get(), kPrefix, kMaxAbandoned)) {
+    const UniqueFd fd = open_private(shared.fd.get(), name);
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0 || (status.st_mode & 07777) != S_IRWXU) continue;
+    if (status.st_uid != ::geteuid() && status.st_uid != owner) continue;
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    remove_private(shared.fd.get(), fd.get(), name);
+    removed.push_back(shared.here + "/" + name);
+  }
+  return removed;
+}
+
+}  // namespace farport::router

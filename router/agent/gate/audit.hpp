@@ -1,0 +1,94 @@
+// The audit log: one line of JSON for each diagnostic connection, dump, and refused handshake or session
+// (docs/security.md has the fields).
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/log.hpp"
+#include "base/unblocked_writer.hpp"
+#include "router/agent/gate/caller.hpp"
+#include "router/wire/runtime.hpp"
+#include "transport/loop.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace farport::router {
+
+/// What is said of one event. What doesn't apply stays empty.
+struct AuditEntry {
+  std::string_view event;  ///< "command", "dump", "handshake", "session".
+  const Caller& caller;
+  RuntimePtr runtime{};
+  std::string command{};    ///< The protocol's name.
+  std::string arguments{};  ///< A JSON object: what tells of the command, without any secret.
+  bool allowed = false;
+  std::string rule{};            ///< The grant that allowed it.
+  std::string role{};            ///< That grant's role.
+  std::string outcome{};         ///< "completed", or why it was refused or broken off.
+  std::uint64_t to_runtime = 0;  ///< Bytes.
+  std::uint64_t to_tool = 0;     ///< Bytes.
+  std::chrono::milliseconds took{0};
+};
+
+class Audit final : private transport::TurnEnd {
+ public:
+  /// `to`: "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
+  /// Errors: the file can't be used.
+  /// `full`: whether a reader that takes no more, of standard error or of a pipe, is waited for, or loses
+  /// lines.
+  static Result<std::unique_ptr<Audit>> open(transport::Loop& loop, Log log, std::string to,
+                                             UnblockedWriter::When full = UnblockedWriter::When::drop);
+
+  Audit(transport::Loop& loop, Log log, std::string to, UnblockedWriter::When full);
+  Audit(const Audit&) = delete;
+  Audit& operator=(const Audit&) = delete;
+  ~Audit();
+
+  /// Writes a line, at the latest at the end of the loop's turn. What can't be written is lost, and that is
+  /// logged: a full disk must not keep anybody from the diagnostics that would explain it.
+  void write(const AuditEntry& entry);
+  /// How many lines have been lost: nothing read them, or the disk was full.
+  [[nodiscard]] std::uint64_t lost() const { return writer_.lost(); }
+  /// Opens the file again under its name, after somebody has renamed it. Errors: the old one stays in use.
+  Result<void> reopen();
+
+ private:
+  void turn_end() override;
+  void flush();
+
+  transport::Loop& loop_;
+  Log log_;
+  std::string to_;
+  transport::UniqueFd file_;
+  UnblockedWriter writer_;
+  std::string pending_;  ///< Lines that wait for the end of the turn.
+  bool failing_ = false;
+};
+
+/// Writes an entry when it goes: also where the agent stops under what the entry tells of.
+class AuditAtEnd {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `since`: when what the entry tells of began. The entry must outlive this, and gets its outcome
+  /// meanwhile.
+  AuditAtEnd(Audit& audit, AuditEntry& entry, Clock::time_point since)
+      : audit_(audit), entry_(entry), since_(since) {
+    entry_.outcome = "the agent was stopped";
+  }
+  AuditAtEnd(const AuditAtEnd&) = delete;
+  AuditAtEnd& operator=(const AuditAtEnd&) = delete;
+  ~AuditAtEnd() {
+    entry_.took = std::chrono::round<std::chrono::milliseconds>(Clock::now() - since_);
+    audit_.write(entry_);
+  }
+
+ private:
+  Audit& audit_;
+  AuditEntry& entry_;
+  Clock::time_point since_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,115 @@
+#include "router/agent/gate/gate.hpp"
+
+#include <cerrno>
+
+#include "auth/role.hpp"
+#include "ipc/dump.hpp"
+#include "ipc/error.hpp"
+#include "ipc/event_pipe.hpp"
+#include "ipc/payload.hpp"
+#include "router/wire/http_status.hpp"
+
+namespace farport::router {
+
+using transport::Io;
+using transport::IoStatus;
+
+namespace {
+
+Ruling refuse(int status, std::uint32_t hresult, std::string why) {
+  Ruling ruling;
+  ruling.refusal = {status, hresult, std::move(why)};
+  return ruling;
+}
+
+Ruling ruling_of(const auth::Verdict& verdict, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
+  if (!verdict.allowed) return refuse(http_status::kForbidden, hresult, verdict.why);
+  return {true, verdict.rule, verdict.role, {}};
+}
+
+bool is_user_events(const FirstMessage& first) {
+  if (first.command() != ipc::kCollectTracing5 && first.command() != ipc::kCollectTracing6) return false;
+  // Read by itself, so that nothing wrong further on can hide it.
+  ipc::Reader payload(first.payload(), "the session type");
+  return payload.u32() == static_cast<std::uint32_t>(ipc::SessionType::user_events);
+}
+
+/// Of a session whose payload can be read.
+bool is_blocking(const FirstMessage& first) {
+  if (first.command() != ipc::kCollectTracing6) return false;
+  return ipc::CollectTracing::decode(first.command(), first.payload())->buffer_mode == ipc::BufferMode::block;
+}
+
+}  // namespace
+
+Refusal no_role(const Caller& caller) {
+  return {http_status::kForbidden, ipc::hresult::kAccessDenied, refusal(caller)};
+}
+
+Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage& first) {
+  const ipc::Command command = first.command();
+  if (is_user_events(first)) {
+    return refuse(http_status::kNotImplemented, ipc::hresult::kNotSupported,
+                  "user_events sessions need a file descriptor, which can't cross a network; use a streaming "
+                  "session");
+  }
+  const std::string_view name = ipc::name_of(command);
+  const auth::RuntimeTraits traits = traits_of(runtime);
+  const auth::Verdict verdict = caller.access->may(name.empty() ? auth::kUnknownCommand : name, traits);
+  if (verdict.allowed && ipc::is_core_dump(command)) {
+    return refuse(
+        http_status::kNotImplemented, ipc::hresult::kNotSupported,
+        "a dump would be written to a path of the runtime's own host; take it with farport connect, "
+        "farport dump, or POST /v1/runtimes/{id}/dump");
+  }
+  if (!verdict.allowed) return ruling_of(verdict);
+  const Result<void> readable = ipc::check_payload(command, first.payload());
+  if (!readable) {
+    return refuse(http_status::kBadRequest, ipc::hresult::kBadEncoding,
+                  std::string(name) + " can't be read: " + readable.error().why);
+  }
+  if (!is_blocking(first)) return ruling_of(verdict);
+  return ruling_of(caller.access->may(auth::kBlockingSession, traits), ipc::hresult::kUnknownCommand);
+}
+
+Ruling rule_on_dump(const Caller& caller, const Runtime& runtime) {
+  return ruling_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
+}
+
+transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream, std::uint64_t max_size) {
+  FirstMessage first;
+  first.bytes.resize(ipc::kHeaderSize);
+  const Io head = co_await stream.read_exactly(first.bytes);
+  if (head.status == IoStatus::failed) co_return tl::unexpected(stream.error());
+  if (head.status == IoStatus::end) {
+    co_return fail("read", "the first message",
+                   "the connection ended after " + std::to_string(head.bytes) + " of its 20 header bytes");
+  }
+  const auto header = ipc::decode_header(first.bytes);
+  if (!header) {
+    Error malformed = header.error();
+    malformed.code = EBADMSG;
+    co_return tl::unexpected(malformed);
+  }
+  if (header->size > max_size) {
+    const Error large{"read",
+                      "the first message",
+                      "it has " + std::to_string(header->size) +
+                          " bytes, and limits.message_size of the agent is " + std::to_string(max_size),
+                      {},
+                      EMSGSIZE};
+    co_return tl::unexpected(large);
+  }
+  first.header = *header;
+  first.bytes.resize(header->size);
+  const Io rest = co_await stream.read_exactly(std::span(first.bytes).subspan(ipc::kHeaderSize));
+  if (rest.status == IoStatus::failed) co_return tl::unexpected(stream.error());
+  if (rest.status == IoStatus::end) {
+    co_return fail("read", "the first message",
+                   "the connection ended after " + std::to_string(ipc::kHeaderSize + rest.bytes) +
+                       " of its " + std::to_string(header->size) + " bytes");
+  }
+  co_return first;
+}
+
+}  // namespace farport::router

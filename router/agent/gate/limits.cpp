@@ -1,0 +1,127 @@
+#include "router/agent/gate/limits.hpp"
+
+#include <algorithm>
+
+#include "ipc/error.hpp"
+#include "router/wire/http_status.hpp"
+
+namespace farport::router {
+namespace {
+
+/// When it is worth the while to ask again for what only ends when somebody ends it.
+constexpr int kRetryAfterS = 10;
+/// Of one identity's requests, in one turn of the loop: what the others have to wait behind it.
+constexpr std::chrono::milliseconds kTurnShare{2};
+/// An identity that has been refused as often as it may be in a second is not listened to for so long.
+constexpr transport::Milliseconds kRest{100};
+
+tl::unexpected<Exceeded> exceeded(std::string_view limit, const std::string& what, std::size_t value) {
+  return tl::unexpected(Exceeded{limit, what + " (" + std::to_string(value) + ")"});
+}
+
+}  // namespace
+
+double TokenBucket::tokens(Clock::time_point now) const {
+  const double since = std::chrono::duration<double>(now - filled_).count();
+  return std::min(rate_, tokens_ + since * rate_);
+}
+
+bool TokenBucket::take(Clock::time_point now) {
+  tokens_ = tokens(now);
+  filled_ = now;
+  if (tokens_ < 1) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+transport::Milliseconds TokenBucket::until_next(Clock::time_point now) const {
+  const double wait = (1 - tokens(now)) / rate_;
+  const auto whole = std::chrono::ceil<transport::Milliseconds>(std::chrono::duration<double>(wait));
+  return std::max(whole, transport::Milliseconds(1));
+}
+
+bool TokenBucket::full(Clock::time_point now) const {
+  return tokens(now) >= rate_;
+}
+
+Limits::Party::Party(transport::Loop& loop, std::size_t per_second, Clock::time_point now)
+    : requests(per_second, now),
+      refusals(per_second, now),
+      share(std::make_shared<transport::Share>(loop, kTurnShare)) {}
+
+Limits::Limits(transport::Loop& loop, LimitSettings settings, Now now)
+    : loop_(loop), settings_(settings), now_(now) {}
+
+tl::expected<std::unique_ptr<Limits::Session>, Exceeded> Limits::begin_session(const std::string& key) {
+  forget_idle_parties();
+  if (*sessions_ >= settings_.sessions) {
+    return exceeded("sessions", "the agent has as many sessions as it takes", settings_.sessions);
+  }
+  std::shared_ptr<Party>& party = parties_[key];
+  if (!party) party = std::make_shared<Party>(loop_, settings_.requests_per_second, now_());
+  if (*party->sessions >= settings_.sessions_per_identity) {
+    return exceeded("sessions_per_identity", "this identity has as many sessions as one may have",
+                    settings_.sessions_per_identity);
+  }
+  return std::make_unique<Session>(*this, party);
+}
+
+void Limits::forget_idle_parties() {
+  const Clock::time_point now = now_();
+  std::erase_if(parties_, [&](const auto& entry) {
+    const Party& party = *entry.second;
+    return *party.sessions == 0 && *party.connections == 0 && party.requests.full(now);
+  });
+}
+
+Limits::Session::Session(Limits& limits, std::shared_ptr<Party> party)
+    : limits_(limits), party_(std::move(party)), in_all_(limits.sessions_), of_identity_(party_->sessions) {}
+
+std::optional<Exceeded> Limits::Session::count_request() {
+  const Clock::time_point now = limits_.now_();
+  if (party_->requests.take(now)) return std::nullopt;
+  if (!party_->refusals.take(now)) party_->share->rest(kRest);
+  Exceeded over = exceeded("requests_per_second", "this identity asks more often than one may in a second",
+                           limits_.settings_.requests_per_second)
+                      .value();
+  over.wait = party_->requests.until_next(now);
+  return over;
+}
+
+tl::expected<Limits::Connection, Exceeded> Limits::Session::begin_connection() {
+  const LimitSettings& settings = limits_.settings_;
+  if (*connections_ >= settings.connections_per_session) {
+    return exceeded("connections_per_session",
+                    "this session has as many diagnostic connections as one may have",
+                    settings.connections_per_session);
+  }
+  if (*party_->connections >= settings.connections_per_identity) {
+    return exceeded("connections_per_identity",
+                    "this identity has as many diagnostic connections as one may have",
+                    settings.connections_per_identity);
+  }
+  return Connection{Slot(limits_.connections_), Slot(party_->connections), Slot(connections_)};
+}
+
+std::string key_of(const Caller& caller) {
+  if (!caller.identity) return {};
+  const auth::Identity& identity = *caller.identity;
+  // Names have no control characters, so a line each can't be taken for another's.
+  std::string key = identity.common_name.empty() ? "" : "cn " + identity.common_name;
+  for (const std::string& unit : identity.organizational_units) key += "\nou " + unit;
+  for (const std::string& uri : identity.uris) key += "\nuri " + uri;
+  for (const std::string& dns : identity.dns) key += "\ndns " + dns;
+  for (const std::string& ip : identity.ips) key += "\nip " + ip;
+  return key.empty() ? "serial " + identity.serial : key;
+}
+
+Refusal refusal_of(const Exceeded& exceeded) {
+  const bool everybodys = exceeded.limit == "sessions";
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(exceeded.wait).count();
+  return {everybodys ? http_status::kUnavailable : http_status::kTooManyRequests, ipc::hresult::kBusy,
+          exceeded.message + ": limits." + std::string(exceeded.limit) +
+              " in the agent's configuration; try again later",
+          exceeded.wait.count() > 0 ? static_cast<int>(seconds) : kRetryAfterS, exceeded.wait};
+}
+
+}  // namespace farport::router

@@ -1,0 +1,155 @@
+// Limits: how much of the agent one identity, one session and all together may use. Plain counting: whoever
+// is refused is told which limit it was, and nobody else notices.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "router/agent/gate/gate.hpp"
+#include "transport/loop.hpp"
+#include "transport/share.hpp"
+
+namespace farport::router {
+
+/// The values. Their names in the configuration are in docs/configuration.md, [limits].
+struct LimitSettings {
+  std::size_t sessions = 1000;  ///< Connections to the agent that have an identity, raw ones included.
+  std::size_t sessions_per_identity = 250;
+  std::size_t handshakes = 256;                 ///< Under way at once.
+  std::size_t connections_per_session = 1000;   ///< Diagnostic connections and dumps.
+  std::size_t connections_per_identity = 2000;  ///< Over all its sessions.
+  std::size_t requests_per_second = 10'000;     ///< Of one identity; as many may come at once.
+  std::uint64_t head_bytes = 16ULL << 10;       ///< All header fields of a request together.
+  std::uint64_t message_bytes = 64ULL << 10;    ///< The first message of a diagnostic connection.
+  std::uint64_t buffered_bytes = 256ULL << 20;  ///< Not yet taken or acknowledged, over all sessions.
+  transport::Milliseconds handshake{10'000};
+  transport::Milliseconds first_message{10'000};
+  transport::Milliseconds idle{300'000};        ///< Of a session without any request; 0: for ever.
+  transport::Milliseconds session_lifetime{0};  ///< 0: for ever.
+};
+
+/// So many tokens a second, and at most a second's worth at once.
+class TokenBucket {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  TokenBucket(std::size_t per_second, Clock::time_point now)
+      : rate_(static_cast<double>(per_second)), tokens_(rate_), filled_(now) {}
+
+  /// Takes a token; false where there is none.
+  bool take(Clock::time_point now);
+  /// How long until there is a token; at least a millisecond.
+  [[nodiscard]] transport::Milliseconds until_next(Clock::time_point now) const;
+  /// Whether nobody has taken any for so long that a new bucket would be the same.
+  [[nodiscard]] bool full(Clock::time_point now) const;
+
+ private:
+  [[nodiscard]] double tokens(Clock::time_point now) const;
+
+  double rate_;
+  double tokens_;
+  Clock::time_point filled_;
+};
+
+/// A limit that was reached.
+struct Exceeded {
+  std::string_view limit;          ///< Its name in the configuration.
+  std::string message{};           ///< What was too much, for a person.
+  transport::Milliseconds wait{};  ///< After which it passes by itself; 0: it doesn't.
+};
+
+/// One of what is counted, for as long as it exists. May outlive the Limits.
+class Slot {
+ public:
+  Slot() = default;
+  explicit Slot(std::shared_ptr<std::size_t> count) : count_(std::move(count)) { ++*count_; }
+  Slot(Slot&& other) noexcept = default;
+  Slot& operator=(Slot&& other) noexcept {
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() {
+    if (count_) --*count_;
+  }
+
+ private:
+  std::shared_ptr<std::size_t> count_;
+};
+
+class Limits {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
+
+  /// `now` is handed in so that tests have a clock of their own.
+  explicit Limits(transport::Loop& loop, LimitSettings settings, Now now = &Clock::now);
+  Limits(const Limits&) = delete;
+  Limits& operator=(const Limits&) = delete;
+
+  class Session;
+  /// A diagnostic connection's or a dump's place among the others.
+  struct Connection {
+    Slot in_all;
+    Slot of_identity;
+    Slot of_session;
+  };
+
+  /// A session's place, for whoever key_of() names.
+  tl::expected<std::unique_ptr<Session>, Exceeded> begin_session(const std::string& key);
+
+  [[nodiscard]] const LimitSettings& settings() const { return settings_; }
+  [[nodiscard]] std::size_t sessions() const { return *sessions_; }
+  [[nodiscard]] std::size_t connections() const { return *connections_; }
+
+ private:
+  /// What one identity uses. Shared with its sessions.
+  struct Party {
+    Party(transport::Loop& loop, std::size_t per_second, Clock::time_point now);
+    std::shared_ptr<std::size_t> sessions = std::make_shared<std::size_t>(0);
+    std::shared_ptr<std::size_t> connections = std::make_shared<std::size_t>(0);
+    TokenBucket requests;
+    TokenBucket refusals;  ///< What is refused costs something too.
+    std::shared_ptr<transport::Share> share;
+  };
+  void forget_idle_parties();
+
+  transport::Loop& loop_;
+  LimitSettings settings_;
+  Now now_;
+  std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
+  std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
+  std::map<std::string, std::shared_ptr<Party>> parties_;
+};
+
+/// One session's share. Must not outlive the Limits; the Connections that it has given may.
+class Limits::Session {
+ public:
+  Session(Limits& limits, std::shared_ptr<Party> party);
+
+  /// Counts a request; what it says is the limit that it broke.
+  [[nodiscard]] std::optional<Exceeded> count_request();
+  [[nodiscard]] tl::expected<Connection, Exceeded> begin_connection();
+  /// How long this identity may keep the loop busy.
+  [[nodiscard]] const std::shared_ptr<transport::Share>& share() const { return party_->share; }
+
+ private:
+  Limits& limits_;
+  std::shared_ptr<Party> party_;
+  Slot in_all_;
+  Slot of_identity_;
+  std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
+};
+
+/// Who shares limits: all sessions with the same names in their certificates, or without TLS all callers.
+[[nodiscard]] std::string key_of(const Caller& caller);
+
+/// What the caller is told: 429 where its own share is used up, 503 where everybody's is.
+[[nodiscard]] Refusal refusal_of(const Exceeded& exceeded);
+
+}  // namespace farport::router

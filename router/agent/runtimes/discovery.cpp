@@ -1,0 +1,271 @@
+#include "router/agent/runtimes/discovery.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/descriptors.hpp"
+#include "base/directory.hpp"
+#include "router/agent/metrics/metrics_text.hpp"
+#include "router/agent/runtimes/dotnet_processes.hpp"
+#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+/// A scan costs other threads time: there are at least so many times as long as it took between two.
+constexpr int kRest = 10;
+constexpr Milliseconds kLeastRest{20};
+/// Other users can make any number of events. From this one on the directory is left alone until the next
+/// scan.
+constexpr int kMaxEvents = 1000;
+/// Sockets that are begun with, or given up, in one turn of the loop.
+constexpr std::size_t kAtOnce = 64;
+/// Of one user's sockets.
+constexpr std::size_t kWarningsPerMinute = 30;
+
+std::string file_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Which directory has a path now: one that was made anew is another.
+std::pair<dev_t, ino_t> directory_at(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
+                                            : std::pair<dev_t, ino_t>();
+}
+
+}  // namespace
+
+/// inotify through libuv. Only files that may be diagnostic ports count: /tmp is a busy place.
+class Discovery::DirectoryWatch {
+ public:
+  DirectoryWatch(Discovery& owner, const std::string& directory, std::set<std::string> names)
+      : owner_(owner), names_(std::move(names)), directory_(directory_at(directory)) {
+    auto* handle = new uv_fs_event_t;
+    uv_fs_event_init(owner.loop_.uv(), handle);
+    handle->data = this;
+    handle_.reset(handle);
+    active_ = uv_fs_event_start(handle, on_event, directory.c_str(), 0) == 0;
+  }
+  /// Whether it tells of the directory that is there now.
+  [[nodiscard]] bool watches(const std::string& directory) const {
+    return active_ && directory_ == directory_at(directory);
+  }
+  /// After a scan.
+  void begin_again() { events_ = 0; }
+
+ private:
+  static void on_event(uv_fs_event_t* handle, const char* name, int, int status) {
+    auto* self = static_cast<DirectoryWatch*>(handle->data);
+    const bool too_many = ++self->events_ > kMaxEvents;
+    if (too_many) {
+      uv_fs_event_stop(handle);
+      self->active_ = false;
+    }
+    if (!too_many && status == 0 && name != nullptr && !is_default_port_name(name) &&
+        !self->names_.contains(name))
+      return;
+    self->owner_.changed_.set();
+  }
+
+  Discovery& owner_;
+  std::set<std::string> names_;
+  std::pair<dev_t, ino_t> directory_;
+  bool active_ = false;
+  int events_ = 0;
+  transport::OwnedHandle<uv_fs_event_t> handle_;
+};
+
+struct Discovery::Followed {
+  Followed(SocketFile socket, std::unique_ptr<DiagnosticPort> follows)
+      : file(socket), port(std::move(follows)), task(port->follow()) {}
+
+  SocketFile file;
+  std::unique_ptr<DiagnosticPort> port;
+  Task<void> task;
+};
+
+Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, DiscoverySettings settings)
+    : loop_(loop),
+      registry_(registry),
+      log_(std::move(log)),
+      settings_(std::move(settings)),
+      shares_(user_shares(descriptor_limit(), ::geteuid())),
+      slots_(loop, shares_),
+      warnings_(loop, log_),
+      changed_(loop),
+      findings_(settings_.search) {}
+
+Discovery::~Discovery() = default;
+
+Task<void> Discovery::run() {
+  Task<void> watching = watch_processes();
+  watching.start();
+  for (;;) {
+    watch_directories();
+    ScanResult result = co_await scan();
+    const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRest;
+    co_await apply(std::move(result));
+    co_await transport::sleep(loop_, std::max(rest, kLeastRest));
+    const transport::Deadline rescan(loop_, settings_.rescan, [this] { changed_.set(); });
+    co_await changed_.wait();
+  }
+}
+
+void Discovery::watch_directories() {
+  std::map<std::string, std::set<std::string>> wanted;
+  for (const std::string& directory : settings_.search) wanted[directory];
+  for (const NamedPort& port : settings_.named) wanted[directory_of(port.path)].insert(file_of(port.path));
+  for (const auto& [directory, names] : wanted) {
+    auto& watch = watches_[directory];
+    if (watch != nullptr && watch->watches(directory)) {
+      watch->begin_again();
+      continue;
+    }
+    // A directory that isn't there yet, or a file system that doesn't notify: the rescan sees to it.
+    watch = std::make_unique<DirectoryWatch>(*this, directory, names);
+  }
+}
+
+Task<ScanResult> Discovery::scan() {
+  struct Work {
+    SocketScan scan;
+    ScanResult result;
+  };
+  const auto work = std::make_shared<Work>();
+  work->scan = {settings_.search, settings_.named, shares_, {}};
+  for (const auto& [path, followed] : followed_) {
+    if (followed->port->listed()) work->scan.listed.insert(path);
+  }
+  transport::Offload offload(loop_, [work] { work->result = scan_sockets(work->scan); });
+  co_await offload.done();
+  co_return std::move(work->result);
+}
+
+Task<void> Discovery::apply(ScanResult result) {
+  report(result);
+  // We could not look: that says nothing about what is there.
+  if (!result.complete) co_return;
+  std::unordered_set<std::string> present;
+  for (const FoundSocket& each : result.sockets) present.insert(each.path);
+  std::size_t done = 0;
+  for (auto place = followed_.begin(); place != followed_.end();) {
+    if (present.contains(place->first)) {
+      ++place;
+      continue;
+    }
+    place = followed_.erase(place);
+    if (++done % kAtOnce == 0) co_await transport::next_turn(loop_);
+  }
+  for (const FoundSocket& each : result.sockets) {
+    const auto known = followed_.find(each.path);
+    if (known != followed_.end() && known->second->file == each.file) continue;
+    if (known != followed_.end()) followed_.erase(known);
+    follow(each);
+    if (++done % kAtOnce == 0) co_await transport::next_turn(loop_);
+  }
+}
+
+void Discovery::follow(const FoundSocket& found) {
+  ReportPort tell = [this](uid_t user, const std::string& message) {
+    warnings_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
+  };
+  auto port = std::make_unique<DiagnosticPort>(loop_, registry_, log_, found, slots_, std::move(tell),
+                                               settings_.rescan);
+  auto& followed = followed_[found.path];
+  followed = std::make_unique<Followed>(found.file, std::move(port));
+  followed->task.start();
+}
+
+void Discovery::report(const ScanResult& result) {
+  std::map<std::string, std::string> present;
+  const auto tell = [&](const std::string& about, uid_t user, const std::string& message) {
+    report_once(about, user, message);
+    const auto told = reported_.find(about);
+    if (told != reported_.end()) present.insert(*told);
+  };
+  left_out_ = 0;
+  std::vector<DiscoveryProblem> problems;
+  for (const ScanProblem& problem : result.problems) {
+    tell(problem.about, problem.user, problem.error.message());
+    problems.push_back(problem_of(problem.issue, problem.user, problem.error));
+  }
+  findings_.set_scan(std::move(problems));
+  for (const auto& [user, count] : result.left_out) {
+    left_out_ += count;
+    const std::string name = "user " + std::to_string(user);
+    tell("sockets of " + name, user,
+         name + " has more sockets than the " + std::to_string(shares_.of(user)) +
+             " that are followed of one user: the oldest are left out; remove those that are stale, or raise "
+             "the limit of open files (LimitNOFILE=)");
+  }
+  // What isn't wrong any more is forgotten, so that this stays as small as what is.
+  reported_ = std::move(present);
+}
+
+void Discovery::report_once(const std::string& about, uid_t user, const std::string& message) {
+  const auto last = reported_.find(about);
+  if (last != reported_.end() && last->second == message) return;
+  const bool told = warnings_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
+  if (told) reported_[about] = message;
+}
+
+DiscoveryReport Discovery::findings() const {
+  DiscoveryReport all = findings_;
+  for (const auto& [path, followed] : followed_) {
+    if (const auto& problem = followed->port->problem()) all.set_socket(path, *problem);
+  }
+  return all;
+}
+
+Task<void> Discovery::watch_processes() {
+  struct Look {
+    DotnetProcesses processes;
+    DotnetProcesses::Served served;
+    std::vector<DiscoveryProblem> found;
+  };
+  const auto look = std::make_shared<Look>();
+  look->served.search = settings_.search;
+  for (;;) {
+    co_await transport::sleep(loop_, settings_.rescan);
+    look->served.listed = registry_.processes();
+    const std::function<void()> work = [look] { look->found = look->processes.look(look->served); };
+    const Result<void> looked = co_await transport::run_detached(loop_, work);
+    if (!looked) continue;
+    tell_of_processes(look->found);
+    findings_.set_processes(look->found);
+  }
+}
+
+void Discovery::tell_of_processes(const std::vector<DiscoveryProblem>& problems) {
+  std::set<std::string> present;
+  for (const DiscoveryProblem& problem : problems) {
+    const std::string message = problem.message();
+    // Those of others' containers are no problem of a host's agent.
+    const bool expected = problem.issue == DiscoveryIssue::socket_elsewhere;
+    if (!told_.contains(message))
+      log_->log(expected ? spdlog::level::info : spdlog::level::warn, "{}", message);
+    present.insert(message);
+  }
+  told_ = std::move(present);
+}
+
+void Discovery::write_metrics(MetricsText& text) const {
+  text.family("farport_sockets_followed", "gauge", "Sockets that may be runtimes'.")
+      .sample(std::uint64_t{followed_.size()})
+      .family("farport_sockets_left_out", "gauge",
+              "Sockets that are not followed, since their users have more than their share.")
+      .sample(std::uint64_t{left_out_});
+}
+
+}  // namespace farport::router

@@ -1,0 +1,71 @@
+// Discovery: finds the diagnostic ports in the search directories, as they come and go.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "router/agent/runtimes/diagnostic_port.hpp"
+#include "router/agent/runtimes/socket_scan.hpp"
+#include "router/agent/runtimes/user_shares.hpp"
+#include "router/wire/discovery_report.hpp"
+#include "transport/rate_limited_log.hpp"
+
+namespace farport::router {
+
+class MetricsText;
+
+struct DiscoverySettings {
+  std::vector<std::string> search;  ///< Directories that hold dotnet-diagnostic-{pid}-{key}-socket files.
+  std::vector<NamedPort> named;     ///< Listen ports at paths of their own.
+  transport::Milliseconds rescan{5000};  ///< For file systems without notifications.
+};
+
+class Discovery {
+ public:
+  Discovery(transport::Loop& loop, Registry& registry, Log log, DiscoverySettings settings);
+  Discovery(const Discovery&) = delete;
+  Discovery& operator=(const Discovery&) = delete;
+  ~Discovery();
+
+  /// Keeps the registry up to date until it is cancelled.
+  transport::Task<void> run();
+
+  /// What has been searched, and what was found there and is not listed.
+  [[nodiscard]] DiscoveryReport findings() const;
+
+  /// Writes how many sockets are followed, and how many are not.
+  void write_metrics(MetricsText& text) const;
+
+ private:
+  class DirectoryWatch;
+  struct Followed;
+
+  transport::Task<ScanResult> scan();
+  transport::Task<void> apply(ScanResult result);
+  transport::Task<void> watch_processes();
+  void tell_of_processes(const std::vector<DiscoveryProblem>& problems);
+  void watch_directories();
+  void follow(const FoundSocket& found);
+  void report(const ScanResult& result);
+  void report_once(const std::string& about, uid_t user, const std::string& message);
+
+  transport::Loop& loop_;
+  Registry& registry_;
+  Log log_;
+  DiscoverySettings settings_;
+  UserShares shares_;
+  ProbeSlots slots_;
+  transport::RateLimitedLog warnings_;
+  transport::Event changed_;
+  std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;
+  std::map<std::string, std::unique_ptr<Followed>> followed_;  ///< By path.
+  std::map<std::string, std::string> reported_;                ///< The last complaint about each path.
+  DiscoveryReport findings_;                                   ///< But for what is followed.
+  std::set<std::string> told_;                                 ///< What has been said of processes.
+  std::size_t left_out_ = 0;                                   ///< Sockets above their users' shares.
+};
+
+}  // namespace farport::router

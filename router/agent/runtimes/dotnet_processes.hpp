@@ -1,0 +1,56 @@
+// .NET processes that are visible in /proc and whose diagnostic ports are not: so that an empty list has a
+// reason.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "router/wire/discovery_report.hpp"
+
+namespace farport::router {
+
+/// Finds the processes by the names that .NET gives its threads, and their sockets by /proc/PID/net/unix:
+/// these may be read of any process, by an agent without privileges and under Landlock, too. Processes choose
+/// what is read here, and may make it slow: a look blocks, and is for another thread than the loop's.
+class DotnetProcesses {
+ public:
+  /// What the agent serves already.
+  struct Served {
+    std::vector<std::string> search;  ///< Directories.
+    std::set<pid_t> listed;           ///< Processes whose runtimes are listed.
+  };
+  /// Why processes that are not served are not. A look takes a limited time; the next one goes on where it
+  /// ended, and until then what was found before stays. Processes that have just started are left out, and
+  /// of one user's only some are told.
+  [[nodiscard]] std::vector<DiscoveryProblem> look(const Served& served);
+
+ private:
+  using Process = std::pair<pid_t, std::uint64_t>;  ///< pid and start time.
+  struct Seen {
+    std::string name;  ///< Of the process: execve(2) changes it.
+    bool dotnet = false;
+    std::optional<DiscoveryProblem> problem;  ///< What was found out last, whether it is served now or not.
+    bool unserved = false;
+    uid_t user = 0;
+    std::uint64_t round = 0;
+  };
+  void look_at(pid_t pid, const Served& served);
+  [[nodiscard]] std::vector<DiscoveryProblem> unserved() const;
+
+  std::map<Process, Seen> seen_;
+  std::uint64_t round_ = 0;
+  pid_t next_ = 0;  ///< Where the next look begins.
+};
+
+/// The path under which a Unix socket called `name` is bound, by the text of /proc/PID/net/unix: in the mount
+/// namespace of whoever bound it. Empty where there is none.
+[[nodiscard]] std::string bound_path(std::string_view net_unix, std::string_view name);
+
+}  // namespace farport::router

@@ -1,0 +1,29 @@
+// Asking a runtime who it is.
+#pragma once
+
+#include <functional>
+
+#include "ipc/message.hpp"
+#include "router/agent/runtimes/runtime_port.hpp"
+#include "router/wire/runtime.hpp"
+
+namespace farport::router {
+
+/// Opens a connection to a runtime: each carries one command.
+using OpenPort = std::function<transport::Task<RuntimePort::Connection>()>;
+
+/// Sends one command and reads the answer, within kProbeLimit. What follows the answer is left in the
+/// connection. Errors: no answer in time, or nonsense.
+transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::Message command);
+
+/// Sends ProcessInfo3 and reads the answer; where the runtime doesn't know that, ProcessInfo2, then
+/// ProcessInfo. A whole command is sent at once, since half of one would block the runtime's diagnostics.
+/// The first goes to `first` if there is one. `where` names the runtime's socket in errors: what opening gave
+/// (`code` is the errno value), or a runtime that doesn't answer, or answers nonsense.
+transport::Task<Result<Runtime>> probe(OpenPort open, std::string where,
+                                       std::unique_ptr<transport::FdStream> first);
+
+/// How long a runtime may take to answer a probe.
+inline constexpr transport::Milliseconds kProbeLimit{5000};
+
+}  // namespace farport::router

@@ -1,0 +1,202 @@
+#include "router/agent/runtimes/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/process_stat.hpp"
+
+namespace farport::router {
+
+std::string_view to_string(RuntimeEvent::Kind kind) {
+  switch (kind) {
+    case RuntimeEvent::Kind::added:
+      return "added";
+    case RuntimeEvent::Kind::changed:
+      return "changed";
+    case RuntimeEvent::Kind::removed:
+      return "removed";
+    case RuntimeEvent::Kind::listed:
+      break;
+  }
+  return "listed";
+}
+
+namespace {
+
+bool same_process(const transport::PeerCredentials& a, const transport::PeerCredentials& b) {
+  return a.uid == b.uid && (a.pid == b.pid || a.pid == 0 || b.pid == 0);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
+  runtime.user = port.process().uid;
+  runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
+  runtime.host = host_;
+  const auto known = listed_.find(runtime.id);
+  if (known != listed_.end() &&
+      !same_process(known->second.entries.front()->port_.process(), port.process())) {
+    return fail("list the runtime at", port.path(),
+                "another process has its identity " + runtime.id + " already: " +
+                    known->second.runtime->name + " at " + known->second.entries.front()->port_.path(),
+                "find out which of the two is not what it says");
+  }
+  auto entry = std::make_unique<Entry>(*this, runtime.id, port);
+  if (known == listed_.end()) {
+    Listed& listed = listed_[runtime.id];
+    listed.entries.push_back(entry.get());
+    listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
+    tell(listed.runtime->id);
+    return entry;
+  }
+  known->second.entries.push_back(entry.get());
+  if (!named) runtime.name = known->second.runtime->name;
+  change(known->second, std::move(runtime));
+  return entry;
+}
+
+void Registry::update(Runtime runtime) {
+  const auto place = listed_.find(runtime.id);
+  if (place == listed_.end()) return;
+  runtime.name = place->second.runtime->name;
+  change(place->second, std::move(runtime));
+}
+
+void Registry::change(Listed& listed, Runtime runtime) {
+  runtime.user = listed.runtime->user;
+  runtime.kernel_pid = listed.runtime->kernel_pid;
+  runtime.host = host_;
+  runtime.since = listed.runtime->since;
+  if (runtime == *listed.runtime) return;
+  listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
+  tell(listed.runtime->id);
+}
+
+void Registry::remove(Entry& entry) {
+  const auto place = listed_.find(entry.id_);
+  if (place == listed_.end()) return;
+  std::erase(place->second.entries, &entry);
+  if (!place->second.entries.empty()) return;
+  const std::string id = place->first;
+  listed_.erase(place);
+  tell(id);
+}
+
+void Registry::tell(const std::string& id) {
+  for (Watch* watch : watches_) watch->note(id);
+}
+
+std::vector<Runtime> Registry::all(const Filter& filter) const {
+  std::vector<Runtime> runtimes;
+  for (const auto& [id, listed] : listed_) {
+    if (filter(*listed.runtime)) runtimes.push_back(*listed.runtime);
+  }
+  return runtimes;
+}
+
+RuntimePtr Registry::find(std::string_view id) const {
+  const auto place = listed_.find(id);
+  return place == listed_.end() ? nullptr : place->second.runtime;
+}
+
+Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) const {
+  const std::vector<Runtime> runtimes = all(filter);
+  std::vector<const Runtime*> among;
+  for (const Runtime& runtime : runtimes) among.push_back(&runtime);
+  const auto chosen = choose_runtime(wanted, among);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return runtimes[*chosen];
+}
+
+std::set<pid_t> Registry::processes() const {
+  std::set<pid_t> pids;
+  for (const auto& [id, listed] : listed_) {
+    for (const Entry* entry : listed.entries) pids.insert(entry->port_.process().pid);
+  }
+  return pids;
+}
+
+RuntimePort* Registry::port(std::string_view id) const {
+  const auto place = listed_.find(id);
+  return place == listed_.end() ? nullptr : &place->second.entries.front()->port_;
+}
+
+std::vector<RuntimePort*> Registry::ports(std::string_view id) const {
+  std::vector<RuntimePort*> ports;
+  const auto place = listed_.find(id);
+  if (place == listed_.end()) return ports;
+  for (const Entry* entry : place->second.entries) ports.push_back(&entry->port_);
+  return ports;
+}
+
+std::unique_ptr<Registry::Watch> Registry::watch(Filter filter) {
+  return std::make_unique<Watch>(*this, std::move(filter));
+}
+
+Registry::Watch::Watch(Registry& registry, Filter filter)
+    : registry_(registry), filter_(std::move(filter)), arrived_(registry.loop_) {
+  for (const auto& [id, listed] : registry.listed_) first_.insert(id);
+  registry.watches_.push_back(this);
+}
+
+Registry::Watch::~Watch() {
+  std::erase(registry_.watches_, this);
+}
+
+void Registry::Watch::note(const std::string& id) {
+  if (first_.contains(id)) return;
+  changed_.insert(id);
+  arrived_.set();
+}
+
+/// What there is to tell of a runtime, by what the reader knows of it.
+std::optional<RuntimeEvent> Registry::Watch::event_of(const std::string& id) {
+  RuntimePtr now = registry_.find(id);
+  if (now != nullptr && filter_ && !filter_(*now)) now = nullptr;
+  const auto known = told_.find(id);
+  if (now == nullptr) {
+    if (known == told_.end()) return std::nullopt;
+    RuntimeEvent gone{RuntimeEvent::Kind::removed, *known->second};
+    told_.erase(known);
+    return gone;
+  }
+  if (known != told_.end() && known->second == now) return std::nullopt;
+  const auto kind = known == told_.end() ? RuntimeEvent::Kind::added : RuntimeEvent::Kind::changed;
+  told_.insert_or_assign(id, now);
+  return RuntimeEvent{kind, *now};
+}
+
+std::optional<RuntimeEvent> Registry::Watch::pending_event() {
+  while (!first_.empty()) {
+    const auto id = first_.extract(first_.begin());
+    if (auto event = event_of(id.value())) return event;
+  }
+  if (!std::exchange(listed_, true)) return RuntimeEvent{RuntimeEvent::Kind::listed, {}};
+  while (!changed_.empty()) {
+    const auto id = changed_.extract(changed_.begin());
+    if (auto event = event_of(id.value())) return event;
+  }
+  return std::nullopt;
+}
+
+transport::Task<std::optional<RuntimeEvent>> Registry::Watch::next() {
+  while (!closed_) {
+    std::optional<RuntimeEvent> event = pending_event();
+    if (event) co_return event;
+    co_await arrived_.wait();
+  }
+  co_return std::nullopt;
+}
+
+std::size_t Registry::Watch::kept_bytes() const {
+  // A place in a set or a map: its node and an id of 36 characters.
+  constexpr std::size_t kPlace = 128;
+  return kPlace * (first_.size() + changed_.size() + told_.size());
+}
+
+void Registry::Watch::close() {
+  closed_ = true;
+  arrived_.set();
+}
+
+}  // namespace farport::router

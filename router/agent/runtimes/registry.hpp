@@ -1,0 +1,129 @@
+// The registry: the runtimes that an agent offers, and who wants to hear of changes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "router/agent/runtimes/runtime_port.hpp"
+#include "router/wire/runtime.hpp"
+#include "transport/event.hpp"
+
+namespace farport::router {
+
+struct RuntimeEvent {
+  /// `listed` stands after the last runtime that was there when watching began.
+  enum class Kind : std::uint8_t { added, changed, removed, listed };
+  Kind kind = Kind::added;
+  Runtime runtime;
+};
+
+/// "added", "changed", "removed" or "listed".
+[[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
+
+class Registry {
+ public:
+  /// `host`: the name of this host, which each runtime is listed with.
+  explicit Registry(transport::Loop& loop, std::string host = {}) : loop_(loop), host_(std::move(host)) {}
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  /// A place of the runtime where it can be reached: it is listed while it has one. Ends with the object.
+  class Entry;
+  /// Lists a runtime that is reached through `port`, which outlives the entry. A runtime may have several
+  /// ports (same id): it is listed once, under the name that was configured for one of them. Errors: another
+  /// process is listed with that id, which only somebody who pretends to be it can have.
+  [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, RuntimePort& port, bool named);
+
+  [[nodiscard]] const std::string& host() const { return host_; }
+
+  /// Which runtimes count.
+  using Filter = std::function<bool(const Runtime&)>;
+  [[nodiscard]] std::vector<Runtime> all(const Filter& filter) const;
+  /// nullptr where there is none.
+  [[nodiscard]] RuntimePtr find(std::string_view id) const;
+  /// The runtime that a person means (see choose_runtime()), of those that count.
+  [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
+  /// The processes of all listed runtimes, as far as they are visible here.
+  [[nodiscard]] std::set<pid_t> processes() const;
+  /// A diagnostic port of the runtime; nullptr when it is gone.
+  [[nodiscard]] RuntimePort* port(std::string_view id) const;
+  /// All of its diagnostic ports.
+  [[nodiscard]] std::vector<RuntimePort*> ports(std::string_view id) const;
+
+  /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
+  void update(Runtime runtime);
+
+  /// Tells of all runtimes now and of every change from now on, as far as `filter` lets them count.
+  class Watch;
+  [[nodiscard]] std::unique_ptr<Watch> watch(Filter filter = {});
+
+ private:
+  struct Listed {
+    RuntimePtr runtime;
+    std::vector<Entry*> entries;
+  };
+  void remove(Entry& entry);
+  void change(Listed& listed, Runtime runtime);
+  void tell(const std::string& id);
+
+  transport::Loop& loop_;
+  std::string host_;
+  std::map<std::string, Listed, std::less<>> listed_;
+  std::vector<Watch*> watches_;
+};
+
+class Registry::Entry {
+ public:
+  Entry(Registry& registry, std::string id, RuntimePort& port)
+      : registry_(registry), id_(std::move(id)), port_(port) {}
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() { registry_.remove(*this); }
+
+ private:
+  friend class Registry;
+  Registry& registry_;
+  std::string id_;
+  RuntimePort& port_;
+};
+
+/// Keeps no events: only which runtimes have changed since they were told of, so that a reader that is slow,
+/// or never comes, costs no more than a place for each runtime. Changes of one runtime between two reads are
+/// one change.
+class Registry::Watch {
+ public:
+  Watch(Registry& registry, Filter filter);
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  ~Watch();
+
+  /// The next event, as soon as there is one; nothing once the watch is closed.
+  transport::Task<std::optional<RuntimeEvent>> next();
+  /// Ends the wait for the next event.
+  void close();
+  /// How many bytes it keeps, more or less.
+  [[nodiscard]] std::size_t kept_bytes() const;
+
+ private:
+  friend class Registry;
+  void note(const std::string& id);
+  [[nodiscard]] std::optional<RuntimeEvent> event_of(const std::string& id);
+  [[nodiscard]] std::optional<RuntimeEvent> pending_event();
+
+  Registry& registry_;
+  Filter filter_;
+  std::set<std::string> first_;    ///< Runtimes that were there at the beginning and have not been told of.
+  std::set<std::string> changed_;  ///< Those that have changed since.
+  std::map<std::string, RuntimePtr, std::less<>> told_;  ///< What the reader knows.
+  bool listed_ = false;                                  ///< The reader has been told that it knows all.
+  bool closed_ = false;
+  transport::Event arrived_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,147 @@
+#include "router/agent/runtimes/suspended_runtimes.hpp"
+
+#include "ipc/error.hpp"
+#include "router/agent/runtimes/suspension.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+/// How often a suspended runtime is asked whether it runs: others may resume it, on ports that aren't ours.
+constexpr Milliseconds kLook{1000};
+/// The same once it has been resumed: its arguments are known a moment later.
+constexpr Milliseconds kEagerLook{100};
+/// A runtime that has still no arguments after so many eager looks has none.
+constexpr int kEagerLooks = 100;
+
+bool only_asks_who(ipc::Command command) {
+  return command == ipc::kProcessInfo || command == ipc::kProcessInfo2 || command == ipc::kProcessInfo3;
+}
+
+Task<RuntimePort::Connection> no_port(std::string id) {
+  co_return fail("reach", "the runtime " + id, "it has ended");
+}
+
+Task<void> send_resume(Task<RuntimePort::Connection> opening, Log log, std::string name) {
+  auto connection = co_await opening;
+  if (!connection) {
+    log->warn("{} could not be resumed on one of its ports: {}", name, connection.error().message());
+    co_return;
+  }
+  const auto answer = co_await ask(**connection, ipc::make_message(ipc::kResumeRuntime));
+  if (!answer) log->warn("{} could not be resumed on one of its ports: {}", name, answer.error().message());
+}
+
+}  // namespace
+
+struct SuspendedRuntimes::Attended {
+  Attended(transport::Loop& loop, Runtime suspended) : runtime(std::move(suspended)), nudge(loop) {}
+
+  Runtime runtime;
+  bool wanted = false;  ///< Somebody has sent a command: they will resume it when they are ready.
+  bool overdue = false;
+  int eager_looks = 0;  ///< Still to be made, after it has been resumed.
+  transport::Event nudge;
+  std::optional<transport::Deadline> patience;
+  Task<void> task;  ///< Last: it uses all the rest.
+};
+
+SuspendedRuntimes::SuspendedRuntimes(transport::Loop& loop, Registry& registry, Log log,
+                                     std::optional<Milliseconds> resume_after)
+    : loop_(loop), registry_(registry), log_(std::move(log)), resume_after_(resume_after), resuming_(loop) {}
+
+SuspendedRuntimes::~SuspendedRuntimes() = default;
+
+Task<void> SuspendedRuntimes::run() {
+  const auto watch = registry_.watch();
+  for (;;) {
+    const std::optional<RuntimeEvent> event = co_await watch->next();
+    if (!event) co_return;
+    const Runtime& runtime = event->runtime;
+    const bool gone = event->kind == RuntimeEvent::Kind::removed;
+    if (gone || runtime.state == RuntimeState::running) {
+      attended_.erase(runtime.id);
+    } else if (!attended_.contains(runtime.id)) {
+      begin(runtime);
+    }
+  }
+}
+
+void SuspendedRuntimes::begin(const Runtime& runtime) {
+  auto& attended = attended_[runtime.id];
+  attended = std::make_unique<Attended>(loop_, runtime);
+  if (resume_after_) {
+    attended->patience.emplace(loop_, *resume_after_, [&each = *attended] {
+      each.overdue = true;
+      each.nudge.set();
+    });
+  }
+  attended->task = attend(*attended);
+  attended->task.start();
+}
+
+void SuspendedRuntimes::command_sent(const std::string& runtime_id, const RuntimePort* used,
+                                     ipc::Command command) {
+  const auto place = attended_.find(runtime_id);
+  if (place != attended_.end() && !only_asks_who(command)) place->second->wanted = true;
+  if (command == ipc::kResumeRuntime) resume(runtime_id, used);
+}
+
+void SuspendedRuntimes::resume(const std::string& runtime_id, const RuntimePort* except) {
+  const RuntimePtr runtime = registry_.find(runtime_id);
+  if (runtime == nullptr) return;
+  for (RuntimePort* port : registry_.ports(runtime_id)) {
+    if (port != except) resuming_.spawn(send_resume(port->open(), log_, runtime->name));
+  }
+  const auto place = attended_.find(runtime_id);
+  if (place == attended_.end()) return;
+  place->second->eager_looks = kEagerLooks;
+  place->second->nudge.set();
+}
+
+Task<void> SuspendedRuntimes::attend(Attended& attended) {
+  bool runs = false;
+  while (!runs) {
+    {
+      const bool eager = attended.eager_looks > 0;
+      const transport::Deadline look(loop_, eager ? kEagerLook : kLook,
+                                     [&attended] { attended.nudge.set(); });
+      co_await attended.nudge.wait();
+    }
+    if (attended.overdue && !attended.wanted) {
+      attended.wanted = true;
+      log_->info("nobody came for {} (pid {}) within {} s: resumed it", attended.runtime.name,
+                 attended.runtime.pid, std::chrono::duration<double>(*resume_after_).count());
+      resume(attended.runtime.id, nullptr);
+    }
+    runs = co_await runs_now(attended);
+  }
+}
+
+Task<bool> SuspendedRuntimes::runs_now(Attended& attended) {
+  const std::string id = attended.runtime.id;
+  const OpenPort open = [this, id]() -> Task<RuntimePort::Connection> {
+    RuntimePort* port = registry_.port(id);
+    if (port != nullptr) return port->open();
+    return no_port(id);
+  };
+  const bool last_eager_look = attended.eager_looks == 1;
+  if (attended.eager_looks > 0) --attended.eager_looks;
+  Result<Runtime> now = co_await probe(open, attended.runtime.name, nullptr);
+  if (!now || now->id != id) co_return false;
+  bool runs = has_arguments(now->command_line);
+  if (!runs && last_eager_look) {
+    // It may still wait for ports that aren't ours.
+    const Result<int> ports = co_await count_suspending_ports(open, attended.runtime.name);
+    runs = ports && *ports <= static_cast<int>(registry_.ports(id).size());
+  }
+  if (!runs) co_return false;
+  log_->info("{} (pid {}) runs now", attended.runtime.name, attended.runtime.pid);
+  registry_.update(std::move(*now));
+  co_return true;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,48 @@
+// Looking after the runtimes that are suspended: noticing when they run, and letting them run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.hpp"
+#include "ipc/commands.hpp"
+#include "router/agent/runtimes/registry.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::router {
+
+class SuspendedRuntimes {
+ public:
+  /// `resume_after`: how long a suspended runtime waits for somebody before it is resumed; nothing: for ever.
+  SuspendedRuntimes(transport::Loop& loop, Registry& registry, Log log,
+                    std::optional<transport::Milliseconds> resume_after);
+  SuspendedRuntimes(const SuspendedRuntimes&) = delete;
+  SuspendedRuntimes& operator=(const SuspendedRuntimes&) = delete;
+  ~SuspendedRuntimes();
+
+  /// Follows the registry, and tells it of runtimes that no longer are suspended, until it is cancelled.
+  transport::Task<void> run();
+
+  /// To be told of each command that has been sent to a runtime through `used` (which may be gone by now).
+  /// ResumeRuntime is passed on to the runtime's other ports, since it waits for each port that suspends it:
+  /// for whoever sends it through farport there is only one.
+  void command_sent(const std::string& runtime_id, const RuntimePort* used, ipc::Command command);
+
+ private:
+  struct Attended;
+  transport::Task<void> attend(Attended& runtime);
+  transport::Task<bool> runs_now(Attended& runtime);
+  void resume(const std::string& runtime_id, const RuntimePort* except);
+  void begin(const Runtime& runtime);
+
+  transport::Loop& loop_;
+  Registry& registry_;
+  Log log_;
+  std::optional<transport::Milliseconds> resume_after_;
+  std::map<std::string, std::unique_ptr<Attended>> attended_;  ///< By id: those that are suspended.
+  transport::TaskSet resuming_;
+};
+
+}  // namespace farport::router

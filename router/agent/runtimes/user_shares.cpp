@@ -1,0 +1,83 @@
+#include "router/agent/runtimes/user_shares.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "transport/event.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+
+constexpr std::size_t kLeastTotal = 64;
+/// What there are descriptors for has to be looked at again and again, too.
+constexpr std::size_t kMostTotal = 8192;
+constexpr std::size_t kLeastOther = 16;
+constexpr std::size_t kMostOther = 1000;
+
+}  // namespace
+
+UserShares user_shares(std::size_t descriptors, uid_t self) {
+  const std::size_t total = std::clamp(descriptors / 2, kLeastTotal, kMostTotal);
+  return {self, std::clamp(total / 4, kLeastOther, kMostOther), total};
+}
+
+struct ProbeSlots::State {
+  State(transport::Loop& on, UserShares limits) : loop(on), shares(limits) {}
+
+  struct Taker : transport::ListNode {
+    explicit Taker(transport::Loop& loop) : served(loop) {}
+    Slot slot;
+    transport::Event served;
+  };
+  struct User {
+    std::size_t taken = 0;
+    transport::NodeList waiting;
+  };
+  struct Taken {
+    Taken(std::shared_ptr<State> of, uid_t by) : state(std::move(of)), user(by) {}
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+    ~Taken() { release(state, user); }
+    std::shared_ptr<State> state;
+    uid_t user;
+  };
+
+  static Slot make_slot(const std::shared_ptr<State>& state, uid_t user) {
+    ++state->users[user].taken;
+    return std::make_shared<Taken>(state, user);
+  }
+  static void release(const std::shared_ptr<State>& state, uid_t uid) {
+    const auto place = state->users.find(uid);
+    --place->second.taken;
+    if (auto* next = static_cast<Taker*>(place->second.waiting.pop())) {
+      next->slot = make_slot(state, uid);
+      next->served.set();
+    } else if (place->second.taken == 0) {
+      state->users.erase(place);
+    }
+  }
+
+  transport::Loop& loop;
+  UserShares shares;
+  std::map<uid_t, User> users;  ///< Those who have any now.
+};
+
+ProbeSlots::ProbeSlots(transport::Loop& loop, UserShares shares)
+    : state_(std::make_shared<State>(loop, shares)) {}
+
+ProbeSlots::~ProbeSlots() = default;
+
+Task<ProbeSlots::Slot> ProbeSlots::take(uid_t user) {
+  const std::shared_ptr<State> state = state_;
+  State::User& place = state->users[user];
+  if (place.taken < state->shares.questions(user)) co_return State::make_slot(state, user);
+  State::Taker taker(state->loop);
+  place.waiting.push(taker);
+  co_await taker.served.wait();
+  co_return std::move(taker.slot);
+}
+
+}  // namespace farport::router

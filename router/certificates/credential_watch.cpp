@@ -1,0 +1,130 @@
+#include "router/certificates/credential_watch.hpp"
+
+#include <utility>
+
+#include "auth/load.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+/// Events come in bursts, and many are about other files.
+constexpr Milliseconds kBurst{50};
+/// Files that have not changed for this long have been written to the end.
+constexpr Milliseconds kStill{150};
+/// Somebody who never stops writing doesn't keep us from reading.
+constexpr int kLooks = 20;
+/// How often broken files are read before they are said to be broken: a certificate is written before its
+/// key, or after it.
+constexpr int kTries = 8;
+constexpr Milliseconds kBetweenTries{250};
+/// Broken files may get better without being changed: a certificate may not be valid yet.
+constexpr std::uint64_t kTryAgainMs = 60'000;
+
+}  // namespace
+
+CredentialWatch::CredentialWatch(transport::Loop& loop, Log log, auth::TlsCredentialsPtr credentials,
+                                 Milliseconds rescan)
+    : loop_(loop),
+      log_(std::move(log)),
+      current_(std::move(credentials)),
+      rescan_(rescan),
+      changed_(loop),
+      files_(loop, [this] { changed_.set(); }),
+      peers_(loop, current_),
+      warnings_(log_),
+      tried_(current_->stamps()) {}
+
+Task<void> CredentialWatch::run() {
+  tell_of_gaps();
+  for (;;) {
+    // Before the files are looked at: what changes after that look is an event.
+    files_.follow(current_->paths());
+    if (due()) {
+      co_await take_over();
+      continue;
+    }
+    warnings_.look(*current_, std::time(nullptr));
+    peers_.end_expired(std::time(nullptr));
+    const transport::Deadline rescan(loop_, rescan_, [this] { changed_.set(); });
+    co_await changed_.wait();
+    if (!asked_) co_await transport::sleep(loop_, kBurst);
+  }
+}
+
+void CredentialWatch::reload() {
+  asked_ = true;
+  changed_.set();
+}
+
+bool CredentialWatch::due() {
+  if (asked_ || auth::stamps_of(current_->paths()) != tried_) return true;
+  return !complaint_.empty() && loop_.now_ms() >= try_again_at_;
+}
+
+Task<void> CredentialWatch::take_over() {
+  co_await wait_until_still();
+  auto loaded = co_await load();
+  if (!loaded) {
+    report(loaded.error());
+    co_return;
+  }
+  adopt(std::move(*loaded));
+  co_await peers_.trust(current_);
+}
+
+Task<void> CredentialWatch::wait_until_still() {
+  for (int looks = 0; looks < kLooks; ++looks) {
+    const auth::FileStamps before = auth::stamps_of(current_->paths());
+    co_await transport::sleep(loop_, kStill);
+    if (auth::stamps_of(current_->paths()) == before) co_return;
+  }
+}
+
+Task<Result<auth::TlsCredentialsPtr>> CredentialWatch::load() {
+  for (int tries = 1;; ++tries) {
+    tried_ = auth::stamps_of(current_->paths());
+    auto loaded = auth::TlsCredentials::load(current_->files(), current_->side());
+    if (loaded || tries == kTries) co_return loaded;
+    co_await transport::sleep(loop_, kBetweenTries);
+  }
+}
+
+void CredentialWatch::adopt(auth::TlsCredentialsPtr loaded) {
+  ++reloads_;
+  const auto before = std::exchange(current_, std::move(loaded));
+  log_->info("the certificates have been read again: {}", auth::what_is_new(*before, *current_));
+  tell_of_gaps();
+  asked_ = false;
+  complaint_.clear();
+  warnings_.forget();
+}
+
+void CredentialWatch::report(const Error& error) {
+  try_again_at_ = loop_.now_ms() + kTryAgainMs;
+  const std::string message = error.message();
+  const bool known = message == complaint_ && complained_of_ == tried_;
+  if (!std::exchange(asked_, false) && known) return;
+  ++failed_reloads_;
+  complaint_ = message;
+  complained_of_ = tried_;
+  log_->error("{}; what was read before stays in use", message);
+}
+
+void CredentialWatch::tell_of_gaps() {
+  const std::string& key = current_->files().key;
+  const std::string open_to_others = auth::key_permission_warning(key);
+  if (!open_to_others.empty()) log_->warn("the private key {}: {}; chmod 600 it", key, open_to_others);
+  for (const std::string& name : auth::authorities_without_crl(*current_)) {
+    log_->warn("{} holds no CRL of {}: the certificates that it has issued itself are refused",
+               current_->files().crl, name);
+  }
+}
+
+std::int64_t CredentialWatch::seconds_left() const {
+  return current_->lifetimes().front().until - std::time(nullptr);
+}
+
+}  // namespace farport::router

@@ -1,0 +1,281 @@
+#include "router/mirror/agent_link.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "ipc/guid.hpp"
+#include "router/wire/http_status.hpp"
+#include "router/wire/runtime_json.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+
+/// What a mirror starts placeholders for at most: of one agent, and of all. Each takes a process and two
+/// sockets.
+constexpr std::size_t kRuntimesOfAgent = 1024;
+constexpr std::size_t kRuntimesInAll = 4096;
+/// Events taken without waiting before everybody else gets a turn.
+constexpr int kEventsPerTurn = 16;
+/// How long an agent may take to begin its list.
+constexpr transport::Milliseconds kListLimit{20'000};
+
+std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<NamedSocket>& sockets) {
+  std::vector<std::string> paths;
+  for (const NamedSocket& socket : sockets) {
+    if (socket.name.empty() || names_runtime(socket.name, runtime)) paths.push_back(socket.path);
+  }
+  return paths;
+}
+
+}  // namespace
+
+AgentLink::AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
+                     AgentDialler::Target target, CredentialWatch& credentials)
+    : services_(services),
+      owner_(owner),
+      choice_(std::move(choice)),
+      dialler_(services.loop, services.log, std::move(target), credentials, services.session),
+      tasks_(services.loop) {}
+
+AgentLink::~AgentLink() = default;
+
+Task<void> AgentLink::run() {
+  AgentDialler::Follow in_session = [this](AgentSession& session) { return follow(session); };
+  AgentDialler::OnEnd on_end = [this](const Error& why) { lost(why); };
+  co_await dialler_.run(std::move(in_session), std::move(on_end));
+}
+
+void AgentLink::lost(const Error& why) {
+  if (last_error_ != why.message()) services_.log->warn("{}; dialling again", why.message());
+  if (listed()) ++breaks_;
+  if (!grace_ && !mirrored_.empty()) {
+    grace_.emplace(services_.loop, services_.session.grace, [this] {
+      grace_over_ = true;
+      if (!connected()) give_up_mirrored();
+    });
+  } else if (grace_over_) {
+    give_up_mirrored();
+  }
+  settle(why.message());
+}
+
+void AgentLink::give_up_mirrored() {
+  for (const auto& [id, mirrored] : mirrored_) mirrored->note_lost_session();
+  forget_mirrored();
+}
+
+void AgentLink::forget_mirrored() {
+  starting_.clear();
+  mirrored_.clear();
+  services_.on_change();
+}
+
+Task<void> AgentLink::leave() {
+  tasks_.clear();
+  forget_mirrored();
+  co_await dialler_.leave();
+}
+
+Task<void> AgentLink::follow(AgentSession& session) {
+  listed_.clear();
+  unselected_ = 0;
+  transport::Deadline limit(services_.loop, kListLimit, [&session] {
+    session.abort(Error{"list the runtimes of", session.address(), "it does not answer", {}, ETIMEDOUT});
+  });
+  const auto asked = co_await session.ask("GET", "/v1/runtimes?watch=true");
+  limit.cancel();
+  if (!asked) co_return;
+  transport::Http2Stream& answer = **asked;
+  if (answer.head().status != http_status::kOk) {
+    const auto refused = co_await read_answer(answer);
+    if (!refused) session.abort(Error{"use", address(), refused.error().why, {}, 0});
+    co_return;
+  }
+  session.learn_instance(answer.head());
+  if (!owner_.may_follow(*this, session.instance(), session.peer())) {
+    // A link that has never had an agent ends with its session.
+    if (!instance_.empty()) session.leave();
+    co_return;
+  }
+  dialler_.pace().learn(answer.head(), session.instance() != instance_);
+  instance_ = session.instance();
+  co_await read_list(session, answer);
+}
+
+Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& answer) {
+  AnswerLines lines(answer);
+  for (int events = 1;; ++events) {
+    const std::optional<std::string> line = co_await lines.next();
+    if (!line) break;
+    Result<RuntimeEvent> event = event_from_json(*line);
+    // It becomes part of paths.
+    if (event && event->kind != RuntimeEvent::Kind::listed && !ipc::Guid::parse(event->runtime.id)) {
+      event = fail("read", "an event of the agent", "the runtime's id is no GUID");
+    }
+    if (!event) {
+      session.abort(event.error());
+      co_return;
+    }
+    co_await apply(std::move(*event));
+    // Lines may come faster than they can be read, for ever.
+    if (events % kEventsPerTurn == 0) co_await transport::next_turn(services_.loop);
+  }
+  const Error ended{"follow the runtimes of", address(), "the agent ended its list", {}, 0};
+  session.abort(lines.broken() ? *lines.broken() : ended);
+}
+
+Task<void> AgentLink::apply(RuntimeEvent event) {
+  switch (event.kind) {
+    case RuntimeEvent::Kind::added:
+    case RuntimeEvent::Kind::changed:
+      co_await add(std::move(event.runtime));
+      break;
+    case RuntimeEvent::Kind::removed:
+      remove(event.runtime.id);
+      break;
+    case RuntimeEvent::Kind::listed:
+      // What went while the session was broken.
+      remove_unlisted();
+      services_.log->info("following {}: {} runtimes", address(), mirrored_.size());
+      if (!last_error_.empty()) services_.log->warn("connected with {} again", address());
+      if (mirrored_.empty() && unselected_ > 0) {
+        services_.log->warn("--select fits none of the {} runtimes of {}", unselected_, address());
+      }
+      settle({});
+      break;
+  }
+  services_.on_change();
+}
+
+Task<void> AgentLink::add(Runtime runtime) {
+  const std::string id = runtime.id;
+  const auto known = mirrored_.find(id);
+  const auto starting = starting_.find(id);
+  if (known != mirrored_.end()) {
+    known->second->update(std::move(runtime));
+  } else if (starting != starting_.end()) {
+    starting->second = std::move(runtime);
+  } else if (!selected(runtime)) {
+    ++unselected_;
+    co_return;
+  } else if (!has_room()) {
+    co_return;
+  } else {
+    listed_.insert(id);
+    co_await mirror(std::move(runtime));
+    co_return;
+  }
+  listed_.insert(id);
+}
+
+bool AgentLink::has_room() {
+  const bool of_agent = mirrored_.size() + starting_.size() < kRuntimesOfAgent;
+  if (of_agent && services_.runtimes < kRuntimesInAll) return true;
+  if (!full_) {
+    services_.log->error(
+        "{} has more runtimes than are mirrored ({} of one agent, {} in all), and some are left out; choose "
+        "those that matter with --select",
+        address(), kRuntimesOfAgent, kRuntimesInAll);
+  }
+  full_ = true;
+  return false;
+}
+
+Task<void> AgentLink::mirror(Runtime runtime) {
+  const std::string id = runtime.id;
+  const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address() + ")";
+  // What is told of it meanwhile is kept there, and that it has ended: it is there no more.
+  struct Starting {
+    std::map<std::string, Runtime>& all;
+    const std::string& id;
+    ~Starting() { all.erase(id); }
+  } const guard{starting_, id};
+  starting_[id] = runtime;
+  // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
+  std::function<void()> on_lost = [this, id] { mirror_again(id); };
+  MirroredRuntime::Places places;
+  places.sockets = paths_for(runtime, choice_.sockets);
+  places.tools = paths_for(runtime, choice_.tools);
+  auto mirrored =
+      co_await MirroredRuntime::start(services_, runtime, std::move(places), dialler_, std::move(on_lost));
+  if (!mirrored) {
+    services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
+    co_return;
+  }
+  const auto now = starting_.find(id);
+  if (now == starting_.end()) co_return;
+  (*mirrored)->update(now->second);
+  services_.log->info("{} is here as process {}: {}", what, (*mirrored)->local_pid(), (*mirrored)->socket());
+  mirrored_[id] = std::move(*mirrored);
+  services_.on_change();
+}
+
+void AgentLink::mirror_again(const std::string& id) {
+  const auto known = mirrored_.find(id);
+  if (known == mirrored_.end()) return;
+  Runtime runtime = known->second->runtime();
+  services_.log->warn("process {}, which stood for {}, was ended from outside: starting another",
+                      known->second->local_pid(), runtime.name);
+  retire(std::move(known->second));
+  mirrored_.erase(known);
+  tasks_.spawn(mirror(std::move(runtime)));
+}
+
+void AgentLink::remove(const std::string& id) {
+  listed_.erase(id);
+  starting_.erase(id);
+  const auto known = mirrored_.find(id);
+  if (known == mirrored_.end()) return;
+  services_.log->info("{} (pid {} on {}) has ended", known->second->runtime().name,
+                      known->second->runtime().pid, address());
+  retire(std::move(known->second));
+  mirrored_.erase(known);
+}
+
+void AgentLink::retire(std::unique_ptr<MirroredRuntime> mirrored) {
+  tasks_.spawn([](std::unique_ptr<MirroredRuntime> retired) -> Task<void> {
+    retired->retire();
+    co_await retired->idle();
+  }(std::move(mirrored)));
+}
+
+void AgentLink::remove_unlisted() {
+  std::vector<std::string> gone;
+  const auto unlisted = [&](const auto& entry) { return !listed_.contains(entry.first); };
+  for (const auto& entry : mirrored_) {
+    if (unlisted(entry)) gone.push_back(entry.first);
+  }
+  std::erase_if(starting_, unlisted);
+  for (const std::string& id : gone) remove(id);
+}
+
+void AgentLink::settle(std::string error) {
+  settled_ = true;
+  last_error_ = std::move(error);
+  if (last_error_.empty()) {
+    grace_.reset();
+    grace_over_ = false;
+  }
+  services_.on_change();
+  owner_.link_changed(*this);
+}
+
+bool AgentLink::selected(const Runtime& runtime) const {
+  const auto names = [&](const std::string& wanted) { return names_runtime(wanted, runtime); };
+  return choice_.select.empty() || std::any_of(choice_.select.begin(), choice_.select.end(), names);
+}
+
+MirroredRuntime* AgentLink::find(const std::string& id) const {
+  const auto known = mirrored_.find(id);
+  return known == mirrored_.end() ? nullptr : known->second.get();
+}
+
+std::vector<const MirroredRuntime*> AgentLink::runtimes() const {
+  std::vector<const MirroredRuntime*> all;
+  for (const auto& [id, runtime] : mirrored_) all.push_back(runtime.get());
+  return all;
+}
+
+}  // namespace farport::router

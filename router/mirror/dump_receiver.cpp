@@ -1,0 +1,161 @@
+#include "router/mirror/dump_receiver.hpp"
+
+#include <charconv>
+#include <vector>
+
+#include "router/mirror/dump_sink.hpp"
+#include "router/mirror/resumable_request.hpp"
+#include "router/wire/content_encoding.hpp"
+#include "router/wire/dump_json.hpp"
+#include "router/wire/http_status.hpp"
+#include "transport/offload.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Io;
+using transport::IoStatus;
+using transport::Offload;
+using transport::Task;
+
+constexpr transport::Milliseconds kAskAgain{500};
+/// What an agent says of a dump's progress, and of where it is.
+constexpr std::size_t kMaxProgress = 64 * 1024;
+constexpr std::size_t kPieceSize = 512 * 1024;
+
+struct Piece {
+  std::vector<std::byte> bytes = std::vector<std::byte>(kPieceSize);
+  std::size_t size = 0;
+};
+
+std::unique_ptr<Offload> begin_take(transport::Loop& loop, std::shared_ptr<DumpSink> sink,
+                                    std::shared_ptr<Piece> piece) {
+  return std::make_unique<Offload>(loop,
+                                   [sink, piece] { sink->take(std::span(piece->bytes).first(piece->size)); });
+}
+
+std::unique_ptr<Offload> begin_commit(transport::Loop& loop, std::shared_ptr<DumpSink> sink) {
+  return std::make_unique<Offload>(loop, [sink] { sink->commit(); });
+}
+
+/// Fills the piece with what is there, and at least a byte unless the stream is over.
+Task<IoStatus> read_piece(transport::Stream& from, std::shared_ptr<Piece> piece) {
+  piece->size = 0;
+  const Io first = co_await from.read(piece->bytes);
+  Io io = first;
+  while (io.status == IoStatus::ok) {
+    piece->size += io.bytes;
+    if (piece->size == piece->bytes.size()) break;
+    io = from.try_read(std::span(piece->bytes).subspan(piece->size));
+  }
+  co_return first.status;
+}
+
+Task<Result<void>> receive_body(transport::Stream& answer, std::shared_ptr<DumpSink> sink,
+                                DumpProgress& progress, const OnDumpProgress& on_progress) {
+  auto piece = std::make_shared<Piece>();
+  auto other = std::make_shared<Piece>();
+  std::unique_ptr<Offload> work;
+  for (;;) {
+    const IoStatus status = co_await read_piece(answer, piece);
+    if (work != nullptr) co_await work->done();
+    if (sink->failure()) co_return tl::unexpected(*sink->failure());
+    if (status == IoStatus::failed) co_return tl::unexpected(answer.error());
+    progress.sent = sink->size();
+    on_progress(progress);
+    if (status == IoStatus::end) co_return Result<void>{};
+    work = begin_take(answer.loop(), sink, piece);
+    std::swap(piece, other);
+  }
+}
+
+std::string path_of(const std::string& runtime_id) {
+  return "/v1/runtimes/" + runtime_id + "/dump";
+}
+
+std::string query_of(const DumpRequest& request) {
+  return "?type=" + std::string(ipc::name_of(request.type)) + "&flags=" + std::to_string(request.flags);
+}
+
+/// Asks how far the runtime is, until it is cancelled.
+Task<void> follow_writing(AgentDialler& dialler, std::string runtime_id, DumpProgress& progress,
+                          const OnDumpProgress& on_progress) {
+  for (;;) {
+    co_await transport::sleep(dialler.loop(), kAskAgain);
+    const std::shared_ptr<AgentSession> session = dialler.session();
+    const auto answer = session == nullptr ? nullptr : session->request("GET", path_of(runtime_id), false);
+    if (answer == nullptr) continue;
+    const auto body = co_await read_answer(*answer, kMaxProgress);
+    const auto read = body ? dump_progress_from_json(*body) : tl::unexpected(body.error());
+    if (!read) continue;
+    progress = *read;
+    on_progress(progress);
+  }
+}
+
+std::unique_ptr<ResumableRequest> post(AgentDialler& dialler, const std::string& target) {
+  return std::make_unique<ResumableRequest>(dialler, target, accepted_encodings(dialler.options()));
+}
+
+/// Waits for the answer's head, and tells of the dump's progress meanwhile.
+Task<Result<void>> until_written(AgentDialler& dialler, ResumableRequest& request, std::string runtime_id,
+                                 DumpProgress& progress, const OnDumpProgress& on_progress) {
+  Task<void> following = follow_writing(dialler, runtime_id, progress, on_progress);
+  following.start();
+  const IoStatus head = co_await request.head_received();
+  if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
+  if (request.head().status == http_status::kOk) co_return Result<void>{};
+  const auto refused = co_await read_body(request.head(), request.stream());
+  co_return tl::unexpected(refused.error());
+}
+
+Result<std::uint64_t> size_of(const transport::MessageHead& head) {
+  const std::string_view text = head.field("farport-dump-size");
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return fail("receive", "the dump", "the agent does not say how large it is");
+  }
+  return size;
+}
+
+}  // namespace
+
+Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runtime_id, DumpRequest wanted,
+                                         std::string path, OnDumpProgress on_progress) {
+  // Before anything is asked of the runtime: it would be for nothing.
+  auto file = DumpFile::create(path);
+  if (!file) co_return tl::unexpected(file.error());
+  const auto request = post(dialler, path_of(runtime_id) + query_of(wanted));
+  DumpProgress progress;
+  const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
+  if (!written) co_return tl::unexpected(written.error());
+  const auto size = size_of(request->head());
+  if (!size) co_return tl::unexpected(size.error());
+  const Result<void> fits = (*file)->check_space(*size);
+  if (!fits) co_return tl::unexpected(fits.error());
+  progress.phase = DumpProgress::Phase::sending;
+  progress.total = *size;
+  const bool compressed = is_zstd(request->head());
+  const auto sink = std::make_shared<DumpSink>(std::move(*file), *size, compressed);
+  const Result<void> received = co_await receive_body(request->stream(), sink, progress, on_progress);
+  if (!received) co_return tl::unexpected(received.error());
+  const auto committing = begin_commit(dialler.loop(), sink);
+  co_await committing->done();
+  if (sink->failure()) co_return tl::unexpected(*sink->failure());
+  co_return *size;
+}
+
+Task<Result<std::string>> leave_dump(AgentDialler& dialler, std::string runtime_id, DumpRequest wanted,
+                                     OnDumpProgress on_progress) {
+  const auto request = post(dialler, path_of(runtime_id) + query_of(wanted) + "&stay=true");
+  DumpProgress progress;
+  const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
+  if (!written) co_return tl::unexpected(written.error());
+  const auto body = co_await read_body(request->head(), request->stream(), kMaxProgress);
+  if (!body) co_return tl::unexpected(body.error());
+  co_return kept_dump_from_json(*body);
+}
+
+}  // namespace farport::router

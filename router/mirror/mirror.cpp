@@ -1,0 +1,135 @@
+#include "router/mirror/mirror.hpp"
+
+#include <algorithm>
+
+namespace farport::router {
+
+using transport::Task;
+
+namespace {
+
+constexpr std::string_view kProgramsPrefix = "farport-programs-";
+/// What may have come for tools that have not taken it: one that has stopped reading keeps a window's worth.
+constexpr std::uint64_t kBuffered = 512ULL << 20;
+
+}  // namespace
+
+Mirror::Mirror(transport::Loop& loop, Log log, MirrorSettings settings)
+    : loop_(loop),
+      log_(std::move(log)),
+      settings_(std::move(settings)),
+      changed_(loop),
+      budget_(kBuffered),
+      tasks_(loop) {
+  settings_.session.budget = &budget_;
+}
+
+Task<Result<void>> Mirror::start() {
+  if (!has_room_for_sockets(settings_.socket_directory)) {
+    co_return fail("make sockets in", settings_.socket_directory,
+                   "its path is too long: a socket's whole path has 107 bytes at most",
+                   "choose a shorter one with --socket-dir");
+  }
+  auto files = LocalFiles::claim(settings_.socket_directory, log_);
+  if (!files) co_return tl::unexpected(files.error());
+  files_ = std::move(*files);
+  // Without it, placeholders have no names of their own for tools to show.
+  auto programs = OwnedDirectory::make(settings_.socket_directory, kProgramsPrefix);
+  if (programs) programs_ = std::move(*programs);
+  if (!programs) log_->info("{}", programs.error().message());
+  auto image = PlaceholderImage::make(programs_ == nullptr ? std::string() : programs_->path());
+  if (!image) co_return tl::unexpected(image.error());
+  image_ = std::make_unique<PlaceholderImage>(std::move(*image));
+  services_ = std::make_unique<MirrorServices>(
+      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); }});
+  for (const MirroredAgent& agent : settings_.agents) {
+    const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
+    agents_.push_back(
+        std::make_unique<NamedAgents>(*services_, choice, agent.address, watch_of(agent.credentials)));
+  }
+  for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
+  for (const auto& agents : agents_) tasks_.spawn(agents->run());
+  co_return Result<void>{};
+}
+
+CredentialWatch& Mirror::watch_of(const auth::TlsCredentialsPtr& credentials) {
+  auto& watch = credentials_[credentials.get()];
+  if (watch == nullptr) watch = std::make_unique<CredentialWatch>(loop_, log_, credentials);
+  return *watch;
+}
+
+void Mirror::reload_certificates() {
+  for (const auto& [first, watch] : credentials_) watch->reload();
+}
+
+Task<Result<void>> Mirror::settled() {
+  const auto all_settled = [this] {
+    return std::all_of(agents_.begin(), agents_.end(), [](const auto& agents) { return agents->settled(); });
+  };
+  while (!all_settled() && !stopped_settling_) co_await changed_.wait();
+  std::string why = agents_.empty() ? "none is named" : "none has answered in time";
+  for (const auto& agents : agents_) {
+    const std::string error = agents->last_error();
+    if (error.empty() && agents->settled()) co_return Result<void>{};
+    if (agents == agents_.front() && !error.empty()) why = error;
+  }
+  co_return fail("reach", "any agent", why);
+}
+
+Task<void> Mirror::leave() {
+  tasks_.clear();
+  for (const auto& agents : agents_) tasks_.spawn(agents->leave());
+  co_await tasks_.idle();
+}
+
+void Mirror::stop_settling() {
+  stopped_settling_ = true;
+  changed_.set();
+}
+
+std::vector<MirrorRow> Mirror::rows() const {
+  std::vector<MirrorRow> rows;
+  for (const auto& agents : agents_) {
+    for (const AgentLink* link : agents->links()) {
+      for (const MirroredRuntime* mirrored : link->runtimes()) {
+        rows.push_back({mirrored->runtime(), link->address(), link->remote(), mirrored->local_pid(),
+                        mirrored->socket(), mirrored->active(), mirrored->dump(), link->connected(),
+                        link->breaks()});
+      }
+    }
+  }
+  return rows;
+}
+
+std::vector<LinkRow> Mirror::links() const {
+  std::vector<LinkRow> rows;
+  for (const auto& agents : agents_) {
+    const auto links = agents->links();
+    for (const AgentLink* link : links)
+      rows.push_back({link->address(), link->connected(), link->last_error()});
+    if (links.empty()) rows.push_back({agents->name(), false, agents->last_error()});
+  }
+  return rows;
+}
+
+Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view remote) const {
+  std::vector<MirrorRow> all = rows();
+  if (!remote.empty()) std::erase_if(all, [&](const MirrorRow& row) { return row.remote != remote; });
+  std::vector<const Runtime*> among;
+  for (const MirrorRow& row : all) among.push_back(&row.runtime);
+  const auto chosen = choose_runtime(wanted, among);
+  if (!chosen) return tl::unexpected(chosen.error());
+  return std::move(all[*chosen]);
+}
+
+Result<void> Mirror::dial(const MirrorRow& row, const std::string& tool) {
+  for (const auto& agents : agents_) {
+    for (const AgentLink* link : agents->links()) {
+      MirroredRuntime* const mirrored = link->address() == row.agent ? link->find(row.runtime.id) : nullptr;
+      if (mirrored != nullptr) return mirrored->dial(tool);
+    }
+  }
+  return fail("offer", row.runtime.name, "it has ended");
+}
+
+}  // namespace farport::router

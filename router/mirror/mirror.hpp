@@ -1,0 +1,100 @@
+// The mirror: `farport connect`. Makes the runtimes of one or several agents look local.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "router/mirror/named_agents.hpp"
+#include "router/mirror/owned_directory.hpp"
+
+namespace farport::router {
+
+/// An agent to mirror, with what its sessions need.
+struct MirroredAgent {
+  AgentAddress address;
+  auth::TlsCredentialsPtr credentials;  ///< Agents with the same ones share them.
+  std::vector<std::string> select;      ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  std::string remote{};                 ///< What its user calls it: a profile, or HOST:PORT.
+};
+
+struct MirrorSettings {
+  std::vector<MirroredAgent> agents;
+  std::string socket_directory;
+  std::vector<NamedSocket> sockets{};  ///< Where else runtimes are offered.
+  std::vector<NamedSocket> tools{};    ///< Tools that listen, which every runtime dials, or those of a name.
+  SessionOptions session{};
+};
+
+/// One row of what a mirror shows.
+struct MirrorRow {
+  Runtime runtime;
+  std::string agent;
+  std::string remote;  ///< What the agent's user calls it.
+  pid_t local_pid = 0;
+  std::string socket;
+  std::size_t active = 0;            ///< Open diagnostic connections.
+  std::optional<DumpProgress> dump;  ///< That a tool waits for.
+  bool connected = true;             ///< false while the session with the agent is being dialled again.
+  std::uint64_t breaks = 0;          ///< Of that session so far: some are too short to be seen.
+};
+
+/// The state of the link to one agent.
+struct LinkRow {
+  std::string agent;
+  bool connected = false;
+  std::string last_error;
+};
+
+class Mirror {
+ public:
+  Mirror(transport::Loop& loop, Log log, MirrorSettings settings);
+  Mirror(const Mirror&) = delete;
+  Mirror& operator=(const Mirror&) = delete;
+
+  /// Claims the socket directory and starts following the agents. Errors name what can't be used; a name that
+  /// is not known and an agent that doesn't answer are none: they are tried until there is one.
+  transport::Task<Result<void>> start();
+  /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
+  transport::Task<Result<void>> settled();
+  /// Ends the links in good order, so that no agent waits for this mirror to come back.
+  transport::Task<void> leave();
+  /// Ends the waiting of settled() with what there is by now.
+  void stop_settling();
+  /// Reads certificates, keys, CAs and CRLs again.
+  void reload_certificates();
+  [[nodiscard]] transport::Loop& loop() const { return loop_; }
+  /// Passes when something has changed since the last time. For one waiter.
+  [[nodiscard]] transport::Event& changed() { return changed_; }
+
+  [[nodiscard]] std::vector<MirrorRow> rows() const;
+  [[nodiscard]] std::vector<LinkRow> links() const;
+  /// The mirrored runtime that a person means (see choose_runtime()), of one remote or of all.
+  [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view remote = {}) const;
+  /// Has the runtime of that row dial a tool that listens at `tool`. Errors: it is not mirrored any more.
+  Result<void> dial(const MirrorRow& row, const std::string& tool);
+  /// Connections so far that were cut off: they ended before the tool or the runtime ended them.
+  [[nodiscard]] std::uint64_t cut_off() const { return services_ == nullptr ? 0 : services_->cut_off; }
+
+ private:
+  CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
+
+  transport::Loop& loop_;
+  Log log_;
+  MirrorSettings settings_;
+  transport::Event changed_;
+  bool stopped_settling_ = false;
+  transport::BufferPool buffers_;
+  transport::BufferBudget budget_;
+  std::unique_ptr<LocalFiles> files_;
+  std::unique_ptr<OwnedDirectory> programs_;  ///< What placeholders execute.
+  std::unique_ptr<PlaceholderImage> image_;
+  std::unique_ptr<MirrorServices> services_;
+  std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>
+      credentials_;  ///< By what was first.
+  std::vector<std::unique_ptr<NamedAgents>> agents_;
+  transport::TaskSet tasks_;  ///< Last: the agents' tasks use all the rest.
+};
+
+}  // namespace farport::router

@@ -1,0 +1,244 @@
+#include "router/mirror/named_agents.hpp"
+
+#include <algorithm>
+
+namespace farport::router {
+namespace {
+
+using transport::Address;
+using transport::Milliseconds;
+using transport::Task;
+
+/// How often a name is looked up, and at most.
+constexpr Milliseconds kLookAgain{3000};
+constexpr Milliseconds kLeastBetween{500};
+/// How long the other addresses may take once one agent has listed its runtimes.
+constexpr Milliseconds kOthers{1000};
+
+bool contains(const std::vector<Address>& all, const Address& address) {
+  return std::find(all.begin(), all.end(), address) != all.end();
+}
+
+std::vector<Address> without(const std::vector<Address>& all, const Address& address) {
+  std::vector<Address> others = all;
+  std::erase(others, address);
+  return others;
+}
+
+}  // namespace
+
+NamedAgents::NamedAgents(MirrorServices& services, MirrorChoice choice, AgentAddress name,
+                         CredentialWatch& credentials)
+    : services_(services),
+      choice_(std::move(choice)),
+      agent_(std::move(name)),
+      name_(agent_.text()),
+      credentials_(credentials),
+      pending_changed_(services.loop),
+      look_now_(services.loop),
+      tasks_(services.loop) {}
+
+NamedAgents::~NamedAgents() = default;
+
+Task<void> NamedAgents::run() {
+  tasks_.spawn(dial_pending());
+  const bool literal = transport::is_literal(agent_.host);
+  for (;;) {
+    if (!literal || !looked_up_) {
+      auto found = co_await transport::resolve(services_.loop, agent_.host, agent_.port);
+      if (found) take(transport::by_turns(*found));
+      if (!found) note_failure(found.error());
+    }
+    looked_up_ = true;
+    remove_gone();
+    services_.on_change();
+    co_await transport::sleep(services_.loop, kLeastBetween);
+    const transport::Deadline limit(services_.loop, kLookAgain - kLeastBetween, [this] { look_now_.set(); });
+    co_await look_now_.wait();
+  }
+}
+
+Task<void> NamedAgents::leave() {
+  tasks_.clear();
+  for (Kept& each : links_) {
+    each.running.reset();
+    tasks_.spawn(each.link->leave());
+  }
+  co_await tasks_.idle();
+}
+
+void NamedAgents::note_failure(const Error& why) {
+  // What has been found before stays: resolvers fail, too.
+  if (lookup_error_ != why.message()) services_.log->warn("{}; looking again", why.message());
+  lookup_error_ = why.message();
+}
+
+void NamedAgents::take(std::vector<Address> addresses) {
+  addresses_ = std::move(addresses);
+  lookup_error_.clear();
+  for (Kept& each : links_) {
+    std::vector<Address> still;
+    for (const Address& address : each.link->addresses()) {
+      if (contains(addresses_, address)) still.push_back(address);
+    }
+    each.named = !still.empty();
+    // Without any, the old ones: names may be wrong for a moment, and what runs there waits to be resumed.
+    if (each.named) each.link->dialler().set_addresses(std::move(still));
+  }
+  std::erase_if(pending_, [&](const Address& address) { return !contains(addresses_, address); });
+  for (const Address& address : addresses_) {
+    if (!claimed(address) && !contains(pending_, address)) pending_.push_back(address);
+  }
+  pending_changed_.set();
+}
+
+bool NamedAgents::claimed(const Address& address) const {
+  return std::any_of(links_.begin(), links_.end(), [&](const Kept& each) {
+    return !each.superseded && contains(each.link->addresses(), address);
+  });
+}
+
+Task<void> NamedAgents::dial_pending() {
+  for (;;) {
+    while (pending_.empty()) co_await pending_changed_.wait();
+    const Address address = pending_.front();
+    pending_.erase(pending_.begin());
+    if (claimed(address)) continue;
+    const std::size_t outcomes = outcomes_;
+    add_link(address);
+    if (is_fleet()) continue;
+    // It may be another way to the same agent: the first one has a head start (RFC 8305).
+    bool waited = false;
+    const transport::Deadline alone(services_.loop, transport::kAttemptDelay, [&] {
+      waited = true;
+      pending_changed_.set();
+    });
+    while (!waited && outcomes == outcomes_) co_await pending_changed_.wait();
+  }
+}
+
+void NamedAgents::add_link(const Address& address) {
+  AgentDialler::Target target;
+  target.addresses.push_back(address);
+  target.server_name = agent_.verified_name();
+  Kept& added = links_.emplace_back();
+  added.link = std::make_unique<AgentLink>(services_, *this, choice_, std::move(target), credentials_);
+  added.running = added.link->run();
+  added.running.start();
+}
+
+bool NamedAgents::is_fleet() const {
+  const std::string* first = nullptr;
+  for (const Kept& each : links_) {
+    const std::string& instance = each.link->instance();
+    if (instance.empty()) continue;
+    if (first != nullptr && *first != instance) return true;
+    first = &instance;
+  }
+  return false;
+}
+
+NamedAgents::Kept* NamedAgents::kept(const AgentLink& link) {
+  const auto found =
+      std::find_if(links_.begin(), links_.end(), [&](const Kept& each) { return each.link.get() == &link; });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+NamedAgents::Kept* NamedAgents::other_with(const AgentLink& link, const std::string& instance) {
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const Kept& each) {
+    return each.link.get() != &link && !each.superseded && each.link->instance() == instance;
+  });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+bool NamedAgents::may_follow(AgentLink& link, const std::string& instance, const Address& address) {
+  ++outcomes_;
+  pending_changed_.set();
+  Kept* own = kept(link);
+  if (instance.empty() || own == nullptr) return true;
+  const std::vector<Address>& all = link.addresses();
+  if (Kept* other = other_with(link, instance)) {
+    services_.log->info("{} is the agent at {}, too", address.text(), other->link->address());
+    std::vector<Address> more = other->link->addresses();
+    if (!contains(more, address)) more.push_back(address);
+    other->link->dialler().set_addresses(std::move(more));
+    own->superseded = link.instance().empty();
+    if (!own->superseded) link.dialler().set_addresses(without(all, address));
+    look_now_.set();
+    return false;
+  }
+  if (!link.instance().empty() && link.instance() != instance && all.size() > 1) {
+    // What led to one agent need not lead to one any more: the next look-up dials the others anew.
+    link.dialler().set_addresses({address});
+    look_now_.set();
+  }
+  return true;
+}
+
+void NamedAgents::link_changed(AgentLink& link) {
+  ++outcomes_;
+  pending_changed_.set();
+  if (link.listed()) {
+    if (!others_) others_.emplace(services_.loop, kOthers, [this] { services_.on_change(); });
+  } else if (!link.given_up()) {
+    // Where it was, there may be another one by now.
+    look_now_.set();
+  }
+}
+
+void NamedAgents::remove_gone() {
+  for (auto each = links_.begin(); each != links_.end();) {
+    const bool gone = each->superseded || (!each->named && each->link->given_up());
+    if (!gone) {
+      ++each;
+      continue;
+    }
+    if (!each->superseded) {
+      services_.log->info("{} does not lead to {} any more", name_, each->link->address());
+    }
+    each->running.reset();
+    tasks_.spawn(
+        [](std::unique_ptr<AgentLink> link) -> Task<void> { co_await link->leave(); }(std::move(each->link)));
+    each = links_.erase(each);
+  }
+}
+
+bool NamedAgents::settled() const {
+  if (!looked_up_) return false;
+  if (others_ && others_->expired()) return true;
+  return pending_.empty() && std::all_of(links_.begin(), links_.end(), [](const Kept& each) {
+           return each.superseded || each.link->settled();
+         });
+}
+
+std::string NamedAgents::last_error() const {
+  std::string error;
+  for (const Kept& each : links_) {
+    if (each.superseded) continue;
+    if (each.link->listed()) return {};
+    if (error.empty()) error = each.link->last_error();
+  }
+  return error.empty() ? lookup_error_ : error;
+}
+
+std::vector<const AgentLink*> NamedAgents::links() const {
+  const auto family = [](const AgentLink& link) {
+    const std::vector<Address>& all = link.addresses();
+    return all.empty() ? AF_UNSPEC : static_cast<int>(all.front().storage.ss_family);
+  };
+  std::vector<int> connected;
+  for (const Kept& each : links_) {
+    if (each.link->listed()) connected.push_back(family(*each.link));
+  }
+  std::vector<const AgentLink*> shown;
+  for (const Kept& each : links_) {
+    const bool of_connected_family =
+        std::find(connected.begin(), connected.end(), family(*each.link)) != connected.end();
+    const bool never = each.link->instance().empty() && !each.link->listed();
+    if (each.superseded || (never && !connected.empty() && !of_connected_family)) continue;
+    shown.push_back(each.link.get());
+  }
+  return shown;
+}
+
+}  // namespace farport::router

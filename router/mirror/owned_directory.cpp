@@ -1,0 +1,109 @@
+#include "router/mirror/owned_directory.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/directory.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::UniqueFd;
+
+constexpr char kMark[] = ".farport-owned";
+/// Other users may make any number of directories with such names in a shared /tmp.
+constexpr std::size_t kMostLookedAt = 1000;
+
+UniqueFd open_directory(const std::string& path) {
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool is_own(const UniqueFd& directory) {
+  struct stat status {};
+  return ::fstat(directory.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+         (status.st_mode & 0777) == 0700;
+}
+
+bool has_mark(const UniqueFd& directory) {
+  struct stat status {};
+  return ::fstatat(directory.get(), kMark, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == ::geteuid() && status.st_size == 0;
+}
+
+bool is_at(const UniqueFd& directory, const std::string& path) {
+  struct stat open {};
+  struct stat there {};
+  return ::fstat(directory.get(), &open) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         open.st_ino == there.st_ino && open.st_dev == there.st_dev;
+}
+
+/// Removes what is in the open directory, whatever its name leads to by now, and then that name.
+void remove(const UniqueFd& directory, const std::string& path) {
+  namespace fs = std::filesystem;
+  const std::string inside = "/proc/self/fd/" + std::to_string(directory.get());
+  std::error_code ignored;
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(inside, ignored)) {
+    if (entry.path().filename() != kMark) entries.push_back(entry.path());
+  }
+  for (const fs::path& entry : entries) fs::remove_all(entry, ignored);
+  // Last, so that what could not be removed is found again.
+  ::unlinkat(directory.get(), kMark, 0);
+  if (is_at(directory, path)) ::rmdir(path.c_str());
+}
+
+void remove_if_abandoned(const std::string& path) {
+  const UniqueFd directory = open_directory(path);
+  if (directory && is_own(directory) && has_mark(directory) &&
+      ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0) {
+    remove(directory, path);
+  }
+}
+
+void remove_abandoned(const std::string& base, std::string_view prefix) {
+  std::vector<std::string> candidates;
+  const OpenDirectory entries(::opendir(base.c_str()));
+  if (entries == nullptr) return;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(prefix)) continue;
+    candidates.push_back(base + "/" + std::string(name));
+    if (candidates.size() == kMostLookedAt) break;
+  }
+  for (const std::string& path : candidates) remove_if_abandoned(path);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OwnedDirectory>> OwnedDirectory::make(const std::string& base,
+                                                             std::string_view prefix) {
+  constexpr char kTried[] = "make the directory";
+  remove_abandoned(base, prefix);
+  std::string path = base + "/" + std::string(prefix) + "XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) return fail_errno(kTried, path, errno);
+  UniqueFd directory = open_directory(path);
+  // Locked before it is marked: what has a mark and no lock is abandoned.
+  if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) {
+    const auto failed = fail_errno(kTried, path, errno);
+    ::rmdir(path.c_str());
+    return failed;
+  }
+  auto owned = std::make_unique<OwnedDirectory>(std::move(path), std::move(directory));
+  const UniqueFd mark(
+      ::openat(owned->fd_.get(), kMark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!mark) return fail_errno(kTried, owned->path(), errno);
+  return owned;
+}
+
+OwnedDirectory::~OwnedDirectory() {
+  remove(fd_, path_);
+}
+
+}  // namespace farport::router

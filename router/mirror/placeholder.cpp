@@ -1,0 +1,132 @@
+#include "router/mirror/placeholder.hpp"
+
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/file_name.hpp"
+#include "base/process_stat.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Loop;
+using transport::Task;
+
+constexpr char kTried[] = "start a placeholder for";
+
+/// execve(2) takes pointers to characters that it does not change.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+Result<void> Placeholder::spawn(PlaceholderImage& image, const std::string& name,
+                                const std::vector<std::string>& argv, const std::string& socket_dir) {
+  program_ = image.named(file_name_for(name));
+  const std::vector<std::string> environment{"TMPDIR=" + socket_dir, "FARPORT_NAME=" + name};
+  std::vector<char*> arguments = pointers_to(argv);
+  std::vector<char*> variables = pointers_to(environment);
+
+  output_.reset(new uv_pipe_t{});
+  uv_pipe_init(loop_.uv(), output_.get(), 0);
+  output_->data = this;
+  std::array<uv_stdio_container_t, 3> stdio{};
+  stdio[1].flags = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_WRITABLE_PIPE);
+  stdio[1].data.stream = reinterpret_cast<uv_stream_t*>(output_.get());
+
+  uv_process_options_t options{};
+  options.file = program_.path().c_str();
+  options.args = arguments.data();
+  options.env = variables.data();
+  options.cwd = "/";                    // So as to hold no file system in use.
+  options.flags = UV_PROCESS_DETACHED;  // A session of its own: no terminal's signals.
+  options.stdio_count = stdio.size();
+  options.stdio = stdio.data();
+  options.exit_cb = [](uv_process_t* process, std::int64_t, int) {
+    auto* self = static_cast<Placeholder*>(process->data);
+    self->alive_ = false;
+    // Not told at once: libuv has reaped others too, and tells of them next, who may not be destroyed before.
+    self->loop_.at_turn_end(*self);
+  };
+
+  // uv_spawn() initialises the handle first of all, so that it is to be closed also where that fails.
+  process_.reset(new uv_process_t{});
+  process_->data = this;
+  const int failed = uv_spawn(loop_.uv(), process_.get(), &options);
+  if (failed != 0) return fail_errno(kTried, name, -failed);
+  pid_ = process_->pid;
+  alive_ = true;
+  return {};
+}
+
+void Placeholder::listen() {
+  // The one byte that it ever writes, or the end where it writes none.
+  uv_read_start(
+      reinterpret_cast<uv_stream_t*>(output_.get()),
+      [](uv_handle_t* handle, std::size_t, uv_buf_t* buffer) {
+        *buffer = uv_buf_init(&static_cast<Placeholder*>(handle->data)->said_byte_, 1);
+      },
+      [](uv_stream_t* stream, ssize_t size, const uv_buf_t*) {
+        if (size == 0) return;
+        uv_read_stop(stream);
+        auto* self = static_cast<Placeholder*>(stream->data);
+        self->ready_ = size > 0;
+        self->said_.set();
+      });
+}
+
+Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, PlaceholderImage& image,
+                                                              std::string name, std::vector<std::string> argv,
+                                                              std::string socket_dir,
+                                                              std::function<void()> on_exit) {
+  std::unique_ptr<Placeholder> placeholder(new Placeholder(loop));
+  const Result<void> spawned = placeholder->spawn(image, name, argv, socket_dir);
+  if (!spawned) co_return tl::unexpected<Error>(spawned.error());
+
+  placeholder->listen();
+  co_await placeholder->said_.wait();
+  placeholder->output_.reset();
+  const std::optional<ProcessStat> stat = process_stat(placeholder->pid_);
+  if (!placeholder->ready_ || !stat) {
+    co_return fail(kTried, name, "the process ended before it was ready");
+  }
+  placeholder->start_time_ = stat->start_time;
+  placeholder->on_exit_ = std::move(on_exit);
+  co_return placeholder;
+}
+
+Placeholder::~Placeholder() {
+  if (!alive_) return;
+  // Not reaped yet, so the pid is still this process's. Waiting here rather than in the loop, so that it is
+  // gone also where the loop never runs again.
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Placeholder::turn_end() {
+  // Moved out, since the callee may destroy this object.
+  const std::function<void()> on_exit = std::move(on_exit_);
+  if (on_exit) on_exit();
+}
+
+std::vector<std::string> split_command_line(std::string_view command_line) {
+  std::vector<std::string> arguments;
+  for (;;) {
+    const std::size_t space = command_line.find(' ');
+    arguments.emplace_back(command_line.substr(0, space));
+    if (space == std::string_view::npos) return arguments;
+    command_line.remove_prefix(space + 1);
+  }
+}
+
+}  // namespace farport::router

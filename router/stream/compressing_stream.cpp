@@ -1,0 +1,117 @@
+#include "router/stream/compressing_stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "router/stream/raw_frame.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Chunk;
+using transport::IoStatus;
+
+/// What one piece is made of at most: a buffer's space.
+constexpr std::size_t kMostPerPiece = transport::BufferPool::kSpace;
+static_assert(kMostPerPiece <= raw_frame::kMostBytes);
+/// 256 KiB: what both sides keep to compress with. More helps traces little.
+constexpr int kWindowLog = 18;
+
+}  // namespace
+
+CompressingStream::~CompressingStream() {
+  if (write_ != nullptr) lower_.cancel_write();
+}
+
+bool CompressingStream::begin_write(transport::WriteOperation& operation) {
+  if (operation.chunk.size == 0 && !operation.finish) return true;
+  write_ = &operation;
+  if (!write_pieces()) return false;
+  write_ = nullptr;
+  return true;
+}
+
+void CompressingStream::cancel_write() {
+  lower_.cancel_write();
+  write_ = nullptr;
+}
+
+void CompressingStream::complete() {
+  choice_.sent(sending_, begun_, CompressionChoice::Clock::now());
+  if (!write_pieces()) return;
+  std::exchange(write_, nullptr)->complete();
+}
+
+/// True when all is taken, or the lower stream has failed.
+bool CompressingStream::write_pieces() {
+  while (status == IoStatus::ok && (write_->chunk.size > 0 || (write_->finish && !WriteOperation::finish))) {
+    next_piece();
+    if (!lower_.begin_write(*this)) return false;
+  }
+  write_->status = status;
+  return true;
+}
+
+void CompressingStream::next_piece() {
+  begun_ = CompressionChoice::Clock::now();
+  holder = nullptr;
+  const std::size_t size = std::min(write_->chunk.size, kMostPerPiece);
+  WriteOperation::finish = write_->finish && size == write_->chunk.size;
+  if (size == 0 && !compressor_) {
+    chunk = Chunk{};
+  } else if (compressor_ || choice_.compress()) {
+    compress(size);
+  } else {
+    frame_as_it_is(size);
+  }
+  write_->chunk.advance(size);
+  sending_ = chunk.size;
+}
+
+void CompressingStream::frame_as_it_is(std::size_t size) {
+  choice_.plain(size);
+  const raw_frame::Header header = raw_frame::header(size);
+  if (write_->holder != nullptr && size == write_->chunk.size) {
+    // A buffer has room for it in front.
+    std::byte* const begin = write_->chunk.data - header.size();
+    std::memcpy(begin, header.data(), header.size());
+    chunk = Chunk{begin, header.size() + size, true};
+    holder = write_->holder;
+    return;
+  }
+  encoded_.resize(transport::kHeadroom + header.size() + size);
+  std::memcpy(payload(), header.data(), header.size());
+  std::memcpy(payload() + header.size(), write_->chunk.data, size);
+  send_encoded(header.size() + size);
+}
+
+/// Ends the frame where the next bytes go as they are.
+void CompressingStream::compress(std::size_t size) {
+  if (!compressor_) {
+    compressor_.emplace(choice_.level());
+    compressor_->limit_window(kWindowLog);
+  }
+  const bool goes_on = choice_.compress() && !WriteOperation::finish;
+  const auto then = goes_on ? ZstdCompressor::Then::flush : ZstdCompressor::Then::end;
+  std::span<const std::byte> in(write_->chunk.data, size);
+  encoded_.resize(transport::kHeadroom + ZSTD_compressBound(size));
+  std::size_t made = 0;
+  for (bool ended = false; !ended;) {
+    const auto step = compressor_->step(in, std::span(encoded_).subspan(transport::kHeadroom + made), then);
+    if (!step) return lower_.abort(step.error());
+    in = in.subspan(step->taken);
+    made += step->made;
+    ended = step->ended;
+    if (!ended) encoded_.resize(encoded_.size() + size / 2 + 1024);
+  }
+  if (!goes_on) compressor_.reset();
+  choice_.compressed(size, made);
+  send_encoded(made);
+}
+
+void CompressingStream::send_encoded(std::size_t size) {
+  chunk = Chunk{payload(), size, true};
+}
+
+}  // namespace farport::router

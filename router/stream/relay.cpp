@@ -1,0 +1,158 @@
+#include "router/stream/relay.hpp"
+
+#include <cerrno>
+
+#include "transport/event.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Io;
+using transport::IoStatus;
+using transport::Stream;
+using transport::Task;
+
+/// Chunks moved without waiting before everybody else gets a turn.
+constexpr int kChunksPerTurn = 4;
+/// How long what a vanished tool has sent may take to be delivered.
+constexpr transport::Milliseconds kLastDelivery{5000};
+/// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream
+/// that ends needs no reset.
+constexpr transport::Milliseconds kFarewell{100};
+
+/// One way: from a stream to the other.
+struct Direction {
+  Direction(Stream& sender, Stream& receiver, std::uint64_t& count)
+      : from(sender), to(receiver), bytes(count) {}
+
+  Stream& from;
+  Stream& to;
+  std::uint64_t& bytes;
+  bool finished = false;           ///< All that was sent is delivered, the end included.
+  bool from_gone = false;          ///< The sender can't receive anything any more.
+  const Stream* broken = nullptr;  ///< Whose error ended it early.
+
+  /// Whether the receiver takes nothing more.
+  [[nodiscard]] bool refused() const { return broken == &to; }
+};
+
+/// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
+/// `ended` tells of that.
+Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
+  Io io = from.try_read(space);
+  if (io.status != IoStatus::ok || io.bytes == space.size()) return io;
+  const Io more = from.try_read(space.subspan(io.bytes));
+  ended = more.status == IoStatus::end;
+  io.bytes += more.bytes;
+  return io;
+}
+
+Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
+  for (int chunks = 0; way.broken == nullptr;) {
+    Io io;
+    bool ended = false;
+    {
+      // Held only while there is something to carry.
+      transport::Buffer buffer = buffers.take();
+      io = fill(way.from, buffer.space(), ended);
+      ended |= io.status == IoStatus::end;
+      // One place for all writes: each takes room in the coroutine's frame.
+      if (ended || io.status == IoStatus::ok) {
+        const IoStatus written = co_await way.to.write(buffer, io.bytes, ended);
+        if (written != IoStatus::ok) way.broken = &way.to;
+      }
+      way.bytes += io.bytes;
+      way.finished = ended && (!way.refused() || io.bytes == 0);
+    }
+    if (way.refused() || way.finished) break;
+    if (io.status == IoStatus::would_block) {
+      chunks = 0;
+      co_await way.from.readable();
+    } else if (io.status == IoStatus::failed) {
+      way.broken = &way.from;
+    } else if (++chunks == kChunksPerTurn) {
+      chunks = 0;
+      co_await transport::next_turn(way.from.loop());
+    }
+  }
+  changed.set();
+}
+
+RelayOutcome outcome_of(const Direction& forth, const Direction& back) {
+  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, {}};
+  const Stream* broken = back.broken;
+  if (broken == nullptr && !back.finished) broken = forth.broken;
+  if (broken != nullptr) outcome.broken = broken->error();
+  return outcome;
+}
+
+/// Notes, while it lives, that a direction's sender is gone.
+class SenderWatch final : public transport::Wake {
+ public:
+  SenderWatch(Direction& way, transport::Event& changed) : way_(way), changed_(changed) {
+    way_.from.when_gone(this);
+  }
+  SenderWatch(const SenderWatch&) = delete;
+  SenderWatch& operator=(const SenderWatch&) = delete;
+  ~SenderWatch() { way_.from.when_gone(nullptr); }
+
+ private:
+  void wake() override {
+    way_.from_gone = true;
+    changed_.set();
+  }
+
+  Direction& way_;
+  transport::Event& changed_;
+};
+
+}  // namespace
+
+AbortWhenGone::AbortWhenGone(Stream& watched, Stream& stream) : watched_(watched), stream_(stream) {
+  watched_.when_gone(this);
+}
+
+AbortWhenGone::~AbortWhenGone() {
+  watched_.when_gone(nullptr);
+}
+
+void AbortWhenGone::turn_end() {
+  stream_.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
+}
+
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& buffers, RelayCounts* counts) {
+  transport::Event changed(tool.loop());
+  RelayCounts own;
+  RelayCounts& carried = counts == nullptr ? own : *counts;
+  Direction forth(tool, runtime, carried.to_runtime);
+  Direction back(runtime, tool, carried.to_tool);
+  Task<void> forth_pump = pump(forth, buffers, changed);
+  Task<void> back_pump = pump(back, buffers, changed);
+  // What the runtime has said already first: a write to one that is done and gone would lose it.
+  back_pump.start();
+  forth_pump.start();
+  const SenderWatch tool_watch(forth, changed);
+  const SenderWatch runtime_watch(back, changed);
+
+  std::optional<transport::Deadline> limit;
+  const auto over = [&] {
+    if (back.broken != nullptr || (limit && limit->expired())) return true;
+    // A runtime that takes nothing more may still have something to say.
+    if (forth.broken != nullptr && !forth.refused()) return true;
+    return back.finished && (forth.finished || forth.refused() || back.from_gone);
+  };
+  while (!over()) {
+    // Nobody reads what goes to a runtime that is gone; what it has sent takes as long as its tool does. A
+    // tool that is gone shows when something is written to it.
+    if (back.from_gone) forth_pump.reset();
+    if (forth.from_gone) {
+      const transport::Milliseconds left = forth.finished ? kFarewell : kLastDelivery;
+      if (!limit || forth.finished) limit.emplace(tool.loop(), left, [&changed] { changed.set(); });
+    }
+    co_await changed.wait();
+  }
+  co_return outcome_of(forth, back);
+}
+
+}  // namespace farport::router

@@ -1,0 +1,49 @@
+#include "router/wire/content_encoding.hpp"
+
+#include <algorithm>
+
+namespace farport::router {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+/// Up to the separator, without the space around it. Takes both away.
+std::string_view take_part(std::string_view& list, char separator) {
+  const std::size_t end = list.find(separator);
+  const std::string_view part = trimmed(list.substr(0, end));
+  list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+  return part;
+}
+
+/// Whether it is `word`, which is in lower case.
+bool is(std::string_view text, std::string_view word) {
+  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
+}
+
+/// "q=0", "q=0.000": not acceptable (RFC 9110 section 12.4.2).
+bool is_refusal(std::string_view parameter) {
+  const std::string_view name = take_part(parameter, '=');
+  return is(name, "q") && parameter.starts_with('0') &&
+         parameter.find_first_not_of("0.") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool accepts_zstd(std::string_view encodings) {
+  while (!encodings.empty()) {
+    std::string_view parameters = take_part(encodings, ',');
+    if (!is(take_part(parameters, ';'), "zstd")) continue;
+    bool refused = false;
+    while (!parameters.empty()) refused = is_refusal(take_part(parameters, ';')) || refused;
+    if (!refused) return true;
+  }
+  return false;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,198 @@
+#include "router/wire/discovery_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace farport::router {
+namespace {
+
+using nlohmann::json;
+
+/// Problems of one kind that are told one by one; of the rest there is the count.
+constexpr std::size_t kMaxDetails = 8;
+constexpr std::size_t kMaxSearched = 64;
+/// A path may have 4095 bytes, but one that is worth showing has fewer.
+constexpr std::size_t kMaxText = 512;
+/// What a reader takes of an answer.
+constexpr std::size_t kMaxLines = 100;
+constexpr std::size_t kMaxBody = std::size_t{1024} * 1024;
+
+struct IssueText {
+  DiscoveryIssue issue;
+  std::string_view name;
+  std::string_view one;
+  std::string_view many;
+};
+
+constexpr std::array kIssues{
+    IssueText{DiscoveryIssue::no_directory, "no_directory", "1 search directory is not there",
+              "search directories are not there"},
+    IssueText{DiscoveryIssue::closed_directory, "closed_directory", "1 search directory cannot be read",
+              "search directories cannot be read"},
+    IssueText{DiscoveryIssue::foreign_socket, "foreign_socket",
+              "1 socket belongs to another user than the agent's",
+              "sockets belong to other users than the agent's"},
+    IssueText{DiscoveryIssue::stale_socket, "stale_socket", "1 socket is stale: its process has ended",
+              "sockets are stale: their processes have ended"},
+    IssueText{DiscoveryIssue::not_a_socket, "not_a_socket",
+              "1 file is named like a runtime's socket and is none",
+              "files are named like runtimes' sockets and are none"},
+    IssueText{DiscoveryIssue::silent_runtime, "silent_runtime", "1 process listens and does not answer",
+              "processes listen and do not answer"},
+    IssueText{DiscoveryIssue::diagnostics_off, "diagnostics_off",
+              "1 .NET process has its diagnostics switched off",
+              ".NET processes have their diagnostics switched off"},
+    IssueText{DiscoveryIssue::socket_elsewhere, "socket_elsewhere",
+              "1 .NET process has its socket where the agent does not look",
+              ".NET processes have their sockets where the agent does not look"},
+    IssueText{DiscoveryIssue::other, "other", "1 socket cannot be used", "sockets cannot be used"},
+};
+
+const IssueText& text_of(DiscoveryIssue issue) {
+  const auto place = std::find_if(kIssues.begin(), kIssues.end(),
+                                  [&](const IssueText& text) { return text.issue == issue; });
+  return place == kIssues.end() ? kIssues.back() : *place;
+}
+
+std::string cut(std::string text) {
+  if (text.size() > kMaxText) text.resize(kMaxText);
+  return text;
+}
+
+json detail_of(const DiscoveryProblem& problem) {
+  return {{"about", cut(problem.about)},
+          {"user", problem.user},
+          {"why", cut(problem.why)},
+          {"hint", cut(problem.hint)}};
+}
+
+json searched_by(const DiscoveryReport& report) {
+  json directories = json::array();
+  for (const std::string& directory : report.searched()) {
+    if (directories.size() < kMaxSearched) directories.push_back(cut(directory));
+  }
+  return directories;
+}
+
+std::string text_at(const json& object, const char* name) {
+  const auto member = object.find(name);
+  return member != object.end() && member->is_string() ? cut(member->get<std::string>()) : std::string();
+}
+
+std::string line_of(const json& detail) {
+  DiscoveryProblem problem;
+  problem.about = text_at(detail, "about");
+  problem.why = text_at(detail, "why");
+  problem.hint = text_at(detail, "hint");
+  return problem.message();
+}
+
+std::string searched_line(const json& discovery) {
+  std::string text;
+  for (const json& directory : discovery.value("searched", json::array())) {
+    if (directory.is_string()) text += (text.empty() ? "" : ", ") + cut(directory.get<std::string>());
+  }
+  if (text.empty()) return text;
+  const auto user = discovery.find("user");
+  const bool known = user != discovery.end() && user->is_number_unsigned();
+  return "it searches " + cut(text) +
+         (known ? " as user " + std::to_string(user->get<std::uint64_t>()) : std::string());
+}
+
+void add_lines(std::vector<std::string>& lines, const json& problem) {
+  const json details = problem.value("details", json::array());
+  std::uint64_t told = 0;
+  for (const json& detail : details) {
+    if (lines.size() >= kMaxLines || told == kMaxDetails || !detail.is_object()) break;
+    lines.push_back(line_of(detail));
+    ++told;
+  }
+  const auto count = problem.find("count");
+  const std::uint64_t all =
+      count != problem.end() && count->is_number_unsigned() ? count->get<std::uint64_t>() : 0;
+  if (told == 0) {
+    lines.push_back(text_at(problem, "summary"));
+  } else if (all > told) {
+    lines.push_back("and " + std::to_string(all - told) + " more like this");
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(DiscoveryIssue issue) {
+  return text_of(issue).name;
+}
+
+std::string summary_of(DiscoveryIssue issue, std::uint64_t count) {
+  const IssueText& text = text_of(issue);
+  return count == 1 ? std::string(text.one) : std::to_string(count) + " " + std::string(text.many);
+}
+
+std::string DiscoveryProblem::message() const {
+  return about + ": " + why + (hint.empty() ? "" : "; " + hint);
+}
+
+DiscoveryProblem problem_of(DiscoveryIssue issue, uid_t user, const Error& error) {
+  return {issue, error.on, user, error.why, error.hint};
+}
+
+std::vector<DiscoveryProblem> DiscoveryReport::problems() const {
+  std::vector<DiscoveryProblem> all = scan_;
+  for (const auto& [path, problem] : sockets_) all.push_back(problem);
+  all.insert(all.end(), processes_.begin(), processes_.end());
+  return all;
+}
+
+std::string to_json(const DiscoveryReport& report, Disclosure disclosure) {
+  std::map<DiscoveryIssue, std::vector<DiscoveryProblem>> by_issue;
+  for (DiscoveryProblem& problem : report.problems()) by_issue[problem.issue].push_back(std::move(problem));
+  json problems = json::array();
+  for (const auto& [issue, all] : by_issue) {
+    json problem = {
+        {"kind", to_string(issue)}, {"count", all.size()}, {"summary", summary_of(issue, all.size())}};
+    if (disclosure == Disclosure::all) {
+      json details = json::array();
+      for (std::size_t i = 0; i < std::min(all.size(), kMaxDetails); ++i)
+        details.push_back(detail_of(all[i]));
+      problem["details"] = std::move(details);
+    }
+    problems.push_back(std::move(problem));
+  }
+  json object = {{"problems", std::move(problems)}};
+  if (disclosure == Disclosure::all) {
+    object["searched"] = searched_by(report);
+    object["user"] = ::geteuid();
+  }
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<Explanation> explanation_from_json(std::string_view body) {
+  const auto unreadable = [](std::string_view why) {
+    return fail("read", "what the agent says of its search", why);
+  };
+  if (body.size() > kMaxBody) return unreadable("it is longer than 1 MiB");
+  const json answer = json::parse(body, nullptr, false);
+  if (!answer.is_object()) return unreadable("it is no JSON object");
+  Explanation explanation;
+  const auto discovery = answer.find("discovery");
+  if (discovery == answer.end() || !discovery->is_object()) return explanation;
+  explanation.told = true;
+  try {
+    explanation.searched = searched_line(*discovery);
+    for (const json& problem : discovery->value("problems", json::array())) {
+      if (explanation.problems.size() >= kMaxLines) break;
+      if (problem.is_object()) add_lines(explanation.problems, problem);
+    }
+  } catch (const json::exception&) {
+    return unreadable("it is not what docs/wire.md describes");
+  }
+  std::erase(explanation.problems, std::string());
+  return explanation;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,53 @@
+#include "router/wire/dump_json.hpp"
+
+#include "router/wire/json_members.hpp"
+
+namespace farport::router {
+namespace {
+
+/// More than an answer about a dump has.
+constexpr std::size_t kValues = 100;
+
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string to_json(const DumpProgress& progress) {
+  json object = {{"phase", progress.phase == DumpProgress::Phase::writing ? "writing" : "sending"},
+                 {"written", progress.written},
+                 {"sent", progress.sent},
+                 {"total", progress.total}};
+  if (progress.estimate) object["estimate"] = *progress.estimate;
+  return text_of(object);
+}
+
+Result<DumpProgress> dump_progress_from_json(std::string_view text) {
+  try {
+    const json object = parse_bounded(text, kValues);
+    DumpProgress progress;
+    if (object.at("phase").get<std::string>() == "sending") progress.phase = DumpProgress::Phase::sending;
+    progress.written = number_at<std::uint64_t>(object, "written");
+    progress.sent = number_at<std::uint64_t>(object, "sent");
+    progress.total = number_at<std::uint64_t>(object, "total");
+    if (object.contains("estimate")) progress.estimate = number_at<std::uint64_t>(object, "estimate");
+    return progress;
+  } catch (const std::exception& error) {
+    return fail("read", "the dump's progress", reason_of(error));
+  }
+}
+
+std::string to_json(const DumpDirectory::Kept& kept) {
+  return text_of(json{{"path", kept.there}, {"agent_path", kept.here}, {"size", kept.size}});
+}
+
+Result<std::string> kept_dump_from_json(std::string_view text) {
+  try {
+    return parse_bounded(text, kValues).at("path").get<std::string>();
+  } catch (const std::exception& error) {
+    return fail("read", "where the dump is", reason_of(error));
+  }
+}
+
+}  // namespace farport::router

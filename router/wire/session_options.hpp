@@ -1,0 +1,24 @@
+// How both sides of a session tell that it is broken, what happens then, and how bytes are sent in it.
+#pragma once
+
+#include "router/stream/compression_choice.hpp"
+#include "transport/http2_session.hpp"
+
+namespace farport::router {
+
+struct SessionOptions {
+  transport::Milliseconds grace{30'000};  ///< How long diagnostic connections wait for the next session.
+  transport::Milliseconds ping_interval{5'000};  ///< 0: no PINGs.
+  transport::Milliseconds ping_timeout{5'000};   ///< Silence for this long after a PING: it is broken.
+  Compression compression = Compression::automatic;
+  transport::BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
+
+  [[nodiscard]] transport::Http2Limits limits() const {
+    transport::Http2Limits limits;
+    limits.ping_interval = ping_interval;
+    limits.ping_timeout = ping_timeout;
+    return limits;
+  }
+};
+
+}  // namespace farport::router

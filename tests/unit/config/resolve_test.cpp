@@ -1,0 +1,190 @@
+#include "config/resolve.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/auth/fixtures.hpp"
+
+using namespace farport::config;
+using farport::auth::test::TemporaryDirectory;
+
+namespace {
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
+Flags agent_flags() {
+  Flags flags;
+  flags.listen = {"127.0.0.1:9000"};
+  flags.tls_cert = "c";
+  flags.tls_key = "k";
+  flags.tls_ca = "a";
+  flags.allow_cn = {"alice"};
+  return flags;
+}
+
+std::string problems_of(const Flags& flags) {
+  const auto settings = resolve_serve(flags);
+  std::string all;
+  if (!settings) {
+    for (const std::string& problem : settings.error()) all += problem + "\n";
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("flags win over the environment, the environment over the file") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  flags.config = directory.file("agent.toml",
+                                "listen = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n"
+                                "[runtimes]\nsearch = \"/from-file\"\n[tls]\nca = \"/file-ca\"\n");
+  flags.tls_ca.reset();
+  take_environment(flags, environment({{"FARPORT_LISTEN", "127.0.0.1:2"},
+                                       {"FARPORT_LOG_LEVEL", "debug"},
+                                       {"FARPORT_SEARCH", "/one,/two"}}));
+  const auto settings = resolve_serve(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->listen == std::vector<Address>{{"127.0.0.1", 9000}});
+  CHECK(settings->log.level == "debug");
+  CHECK(settings->log.format == "json");
+  CHECK(settings->search == std::vector<std::string>{"/one", "/two"});
+  CHECK(settings->tls.ca == "/file-ca");
+  CHECK(settings->tls.cert == "c");
+  CHECK(settings->tls.crl.empty());
+}
+
+TEST_CASE("revocation lists come from the flag, the environment or the file") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  flags.config = directory.file("agent.toml", "[tls]\ncrl = \"/file-crl\"\n");
+  CHECK(resolve_serve(flags)->tls.crl == "/file-crl");
+  take_environment(flags, environment({{"FARPORT_TLS_CRL", "/variable-crl"}}));
+  CHECK(resolve_serve(flags)->tls.crl == "/variable-crl");
+  flags.tls_crl = "/flag-crl";
+  CHECK(resolve_serve(flags)->tls.crl == "/flag-crl");
+}
+
+TEST_CASE("a remote with a CA of its own has only its own revocation lists") {
+  const TemporaryDirectory directory;
+  Flags flags;
+  flags.config = directory.file("config.toml",
+                                "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\ncrl = \"/l\"\n"
+                                "[remotes.plain]\naddress = \"a:1\"\n"
+                                "[remotes.other]\naddress = \"b:1\"\ntls = { ca = \"/b\" }\n"
+                                "[remotes.both]\naddress = \"c:1\"\ntls = { ca = \"/b\", crl = \"/m\" }\n");
+  flags.remotes = {"plain", "other", "both"};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->remotes.size() == 3);
+  CHECK(settings->remotes[0].tls.crl == "/l");
+  CHECK(settings->remotes[1].tls.crl.empty());
+  CHECK(settings->remotes[2].tls.crl == "/m");
+}
+
+TEST_CASE("ports to dial come from the flags, the environment or the file, and nobody is resumed unasked") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  const auto plain = resolve_serve(flags);
+  REQUIRE(plain.has_value());
+  CHECK(plain->diagnostic_ports.empty());
+  CHECK_FALSE(plain->resume_after.has_value());
+
+  flags.config =
+      directory.file("agent.toml", "[runtimes]\ndiagnostic_port = \"/diag/a\"\nresume_after = \"1m\"\n");
+  const auto by_file = resolve_serve(flags);
+  REQUIRE(by_file.has_value());
+  CHECK(by_file->diagnostic_ports == std::vector<std::string>{"/diag/a"});
+  CHECK(by_file->resume_after == Milliseconds(60'000));
+  CHECK_FALSE(by_file->search.empty());
+
+  take_environment(flags, environment({{"FARPORT_DIAGNOSTIC_PORT", "/diag/b,/diag/../diag/c"},
+                                       {"FARPORT_RESUME_AFTER", "5s"}}));
+  const auto by_environment = resolve_serve(flags);
+  REQUIRE(by_environment.has_value());
+  CHECK(by_environment->diagnostic_ports == std::vector<std::string>{"/diag/b", "/diag/c"});
+  CHECK(by_environment->resume_after == Milliseconds(5000));
+
+  flags.resume_after = "soon";
+  flags.diagnostic_port = {""};
+  CHECK_THAT(problems_of(flags), Catch::Contains("500ms, 5s") && Catch::Contains("it is empty"));
+}
+
+TEST_CASE("rules by flags replace those of the file") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  flags.config = directory.file("agent.toml", "[allow]\nall = true\ncn = [\"bob\"]\n");
+  const auto settings = resolve_serve(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->policy.grants.size() == 1);
+  CHECK(settings->policy.grants[0].text == "allow-cn=alice");
+}
+
+TEST_CASE("an agent that could serve nobody refuses to start") {
+  Flags flags = agent_flags();
+  CHECK(problems_of(flags).empty());
+  flags.allow_cn.clear();
+  CHECK_THAT(problems_of(flags), Catch::Contains("nobody could connect"));
+  flags = agent_flags();
+  flags.listen.clear();
+  CHECK_THAT(problems_of(flags), Catch::Contains("nothing to listen on"));
+  flags.insecure_loopback = "127.0.0.1:9001";
+  CHECK(problems_of(flags).empty());
+  flags.insecure_loopback = "10.0.0.1:9001";
+  CHECK_THAT(problems_of(flags), Catch::Contains("is not a loopback address"));
+  flags = agent_flags();
+  flags.tls_key.reset();
+  CHECK_THAT(problems_of(flags), Catch::Contains("--tls-key") && Catch::Contains("FARPORT_TLS_KEY"));
+  flags = agent_flags();
+  flags.listen = {"9000"};
+  flags.runtime = {"orders"};
+  CHECK_THAT(problems_of(flags), Catch::Contains("the port is missing") && Catch::Contains("NAME=PATH"));
+}
+
+TEST_CASE("a remote is an address or a profile") {
+  const TemporaryDirectory directory;
+  Flags flags;
+  flags.config = directory.file("config.toml",
+                                "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n"
+                                "[remotes.prod-orders]\naddress = \"orders:9000\"\n"
+                                "server_name = \"orders\"\ntls = { ca = \"/own-ca\" }\n");
+  flags.remotes = {"prod-orders", "10.0.0.2:9000"};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->remotes.size() == 2);
+  CHECK(settings->remotes[0].addresses == std::vector<Address>{{"orders", 9000}});
+  CHECK(settings->remotes[0].server_name == "orders");
+  CHECK(settings->remotes[0].tls.ca == "/own-ca");
+  CHECK(settings->remotes[0].tls.cert == "/c");
+  CHECK(settings->remotes[1].tls.ca == "/a");
+
+  flags.remotes = {"prod-ordres"};
+  const auto wrong = resolve_connect(flags);
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK_THAT(wrong.error().front(), Catch::Contains("did you mean \"prod-orders\"?"));
+}
+
+TEST_CASE("run resolves remotes that are named in the tool's arguments") {
+  Flags flags;
+  flags.tls_cert = "c";
+  flags.tls_key = "k";
+  flags.tls_ca = "a";
+  flags.tool = {"dotnet-trace", "ps"};
+  const auto settings = resolve_run(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->remotes.empty());
+  CHECK_FALSE(settings->log_level_given);
+  const auto remote = settings->resolve_remote("orders:9000");
+  REQUIRE(remote.has_value());
+  CHECK(remote->tls.cert == "c");
+  CHECK_FALSE(settings->resolve_remote("orders").has_value());
+  flags.tool.clear();
+  CHECK_FALSE(resolve_run(flags).has_value());
+}

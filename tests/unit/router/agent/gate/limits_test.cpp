@@ -1,0 +1,171 @@
+#include "router/agent/gate/limits.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "router/agent/gate/handshakes.hpp"
+
+using namespace farport::router;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A clock that stands still until it is told to go on.
+TokenBucket::Clock::time_point& test_time() {
+  static TokenBucket::Clock::time_point now;
+  return now;
+}
+
+LimitSettings small_limits() {
+  LimitSettings limits;
+  limits.sessions = 3;
+  limits.sessions_per_identity = 2;
+  limits.connections_per_session = 2;
+  limits.connections_per_identity = 3;
+  limits.requests_per_second = 2;
+  return limits;
+}
+
+std::string limit_of(const std::optional<Exceeded>& exceeded) {
+  return exceeded ? std::string(exceeded->limit) : "none";
+}
+
+Caller caller_named(const std::string& common_name, std::vector<std::string> uris) {
+  Caller caller;
+  caller.identity.emplace().common_name = common_name;
+  caller.identity->uris = std::move(uris);
+  return caller;
+}
+
+}  // namespace
+
+TEST_CASE("a token bucket gives a second's worth at once, and then as many as come in", "[router]") {
+  const TokenBucket::Clock::time_point start;
+  TokenBucket bucket(10, start);
+  for (int i = 0; i < 10; ++i) CHECK(bucket.take(start));
+  CHECK_FALSE(bucket.take(start));
+  CHECK_FALSE(bucket.take(start + 99ms));
+  CHECK(bucket.take(start + 200ms));
+  CHECK_FALSE(bucket.full(start + 1s));
+  CHECK(bucket.full(start + 2s));
+  // What nobody takes doesn't pile up.
+  int taken = 0;
+  while (bucket.take(start + 1h)) ++taken;
+  CHECK(taken == 10);
+}
+
+TEST_CASE("one identity's sessions are counted, and all together", "[router]") {
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits());
+  auto first = limits.begin_session("alice");
+  auto second = limits.begin_session("alice");
+  REQUIRE(first);
+  REQUIRE(second);
+  const auto third = limits.begin_session("alice");
+  REQUIRE_FALSE(third);
+  CHECK(third.error().limit == "sessions_per_identity");
+  CHECK(refusal_of(third.error()).status == 429);
+  const auto other = limits.begin_session("bob");
+  REQUIRE(other);
+  CHECK(limits.sessions() == 3);
+  const auto full = limits.begin_session("carol");
+  REQUIRE_FALSE(full);
+  CHECK(full.error().limit == "sessions");
+  CHECK(refusal_of(full.error()).status == 503);
+  CHECK(refusal_of(full.error()).retry_after > 0);
+  CHECK(refusal_of(full.error()).why.find("limits.sessions in the agent's configuration") !=
+        std::string::npos);
+  second->reset();
+  CHECK(limits.begin_session("carol"));
+  CHECK(limits.sessions() == 2);
+}
+
+TEST_CASE("diagnostic connections are counted for their session and for their identity", "[router]") {
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits());
+  auto one = limits.begin_session("alice").value();
+  auto two = limits.begin_session("alice").value();
+  const auto other = limits.begin_session("bob").value();
+  auto first = one->begin_connection();
+  auto second = one->begin_connection();
+  REQUIRE(second);
+  const auto of_session = one->begin_connection();
+  REQUIRE_FALSE(of_session);
+  CHECK(of_session.error().limit == "connections_per_session");
+  const auto third = two->begin_connection();
+  REQUIRE(third);
+  const auto of_identity = two->begin_connection();
+  REQUIRE_FALSE(of_identity);
+  CHECK(of_identity.error().limit == "connections_per_identity");
+  CHECK(other->begin_connection());
+  CHECK(limits.connections() == 3);
+
+  // A connection may outlive its session.
+  one.reset();
+  CHECK(limits.connections() == 3);
+  first->of_identity = Slot();
+  CHECK(two->begin_connection());
+}
+
+TEST_CASE("requests are counted for their identity, also over sessions that follow each other", "[router]") {
+  test_time() = {};
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits(), [] { return test_time(); });
+  for (int i = 0; i < 2; ++i)
+    CHECK(limit_of(limits.begin_session("alice").value()->count_request()) == "none");
+  CHECK(limit_of(limits.begin_session("alice").value()->count_request()) == "requests_per_second");
+  CHECK(limit_of(limits.begin_session("bob").value()->count_request()) == "none");
+  test_time() += 500ms;
+  CHECK(limit_of(limits.begin_session("alice").value()->count_request()) == "none");
+}
+
+TEST_CASE("limits are shared by those whose certificates hold the same names", "[router]") {
+  CHECK(key_of(caller_named("alice", {})) == key_of(caller_named("alice", {})));
+  CHECK(key_of(caller_named("alice", {})) != key_of(caller_named("bob", {})));
+  CHECK(key_of(caller_named("alice", {"spiffe://a"})) != key_of(caller_named("alice", {"spiffe://b"})));
+  Caller nameless = caller_named("", {});
+  nameless.identity->serial = "5f";
+  CHECK(key_of(nameless) == "serial 5f");
+  CHECK(key_of(Caller{}).empty());
+}
+
+TEST_CASE("one handshake too many ends the oldest of whoever has most", "[router]") {
+  Handshakes handshakes(3);
+  std::string ended;
+  const auto end = [&ended](const char* name) { return [&ended, name] { ended += name; }; };
+  auto honest = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.1:50000", end("honest "));
+  auto first = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50001", end("first "));
+  auto second = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50002", end("second "));
+  CHECK(ended.empty());
+  auto third = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50003", end("third "));
+  CHECK(ended == "first ");
+  CHECK(first->ended());
+  CHECK(handshakes.count() == 3);
+  auto fourth = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50004", end("fourth "));
+  CHECK(ended == "first second ");
+  first.reset();
+  second.reset();
+  third.reset();
+  CHECK(handshakes.count() == 2);
+  // Where nobody has more than another, the oldest of all goes.
+  const Handshakes::Entry fifth(handshakes, "[fd00:0:0:1::1]:50000", end("fifth "));
+  const Handshakes::Entry sixth(handshakes, "[fd00:0:0:2::1]:50000", end("sixth "));
+  CHECK(ended == "first second honest ");
+}
+
+TEST_CASE("handshakes are counted by IPv4 host, and by IPv6 network of 64 bits", "[router]") {
+  CHECK(network_of("10.0.0.2:51000") == "10.0.0.2");
+  CHECK(network_of("[fd00:1:2:3:4:5:6:7]:51000") == "fd00:1:2:3::");
+  CHECK(network_of("[fd00:1:2:3::9]:51001") == "fd00:1:2:3::");
+  CHECK(network_of("[fe80::1%eth0]:51001") == "fe80::");
+}
+
+TEST_CASE("an identity that has been refused too often rests", "[router]") {
+  farport::transport::Loop loop;
+  Limits limits(loop, small_limits(), [] { return test_time(); });
+  const auto session = limits.begin_session("alice");
+  REQUIRE(session);
+  for (int i = 0; i < 4; ++i) std::ignore = (*session)->count_request();
+  CHECK_FALSE((*session)->share()->used_up());
+  CHECK(limit_of((*session)->count_request()) == "requests_per_second");
+  CHECK((*session)->share()->used_up());
+}

@@ -1,0 +1,77 @@
+#include "router/agent/runtimes/registry.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace farport;
+using namespace farport::router;
+
+namespace {
+
+class Port final : public RuntimePort {
+ public:
+  transport::Task<Connection> open() override { co_return fail("open", "it", "this is a test"); }
+  [[nodiscard]] transport::PeerCredentials process() const override { return {7, 0, 0}; }
+  [[nodiscard]] const std::string& path() const override { return path_; }
+
+ private:
+  std::string path_ = "/tmp/port";
+};
+
+Runtime runtime(const std::string& id, const std::string& name) {
+  Runtime runtime;
+  runtime.id = id;
+  runtime.name = name;
+  return runtime;
+}
+
+std::string told(transport::Loop& loop, Registry::Watch& watch) {
+  const auto event = loop.run(watch.next());
+  return event ? std::string(to_string(event->kind)) + " " + event->runtime.name : "closed";
+}
+
+}  // namespace
+
+TEST_CASE("a watch tells of what is there, then of changes", "[router]") {
+  transport::Loop loop;
+  Registry registry(loop);
+  Port port;
+  auto first = registry.add(runtime("1", "one"), port, true);
+  const auto watch = registry.watch();
+  CHECK(told(loop, *watch) == "added one");
+  CHECK(told(loop, *watch) == "listed ");
+  auto second = registry.add(runtime("2", "two"), port, true);
+  CHECK(told(loop, *watch) == "added two");
+  second->reset();
+  CHECK(told(loop, *watch) == "removed two");
+}
+
+TEST_CASE("a watch that nobody reads keeps no events, and tells of the present state in the end",
+          "[router]") {
+  transport::Loop loop;
+  Registry registry(loop);
+  Port port;
+  const auto watch = registry.watch();
+  CHECK(told(loop, *watch) == "listed ");
+  for (int i = 0; i < 1000; ++i) {
+    const auto gone = registry.add(runtime("1", "one"), port, true);
+  }
+  CHECK(watch->kept_bytes() < 1000);
+  const auto stays = registry.add(runtime("2", "two"), port, true);
+  CHECK(told(loop, *watch) == "added two");
+  watch->close();
+  CHECK(told(loop, *watch) == "closed");
+}
+
+TEST_CASE("a watch tells only of what its filter lets count", "[router]") {
+  transport::Loop loop;
+  Registry registry(loop);
+  Port port;
+  auto hidden = registry.add(runtime("1", "one"), port, true);
+  auto seen = registry.add(runtime("2", "two"), port, true);
+  const auto watch = registry.watch([](const Runtime& each) { return each.name == "two"; });
+  CHECK(told(loop, *watch) == "added two");
+  CHECK(told(loop, *watch) == "listed ");
+  hidden->reset();
+  seen->reset();
+  CHECK(told(loop, *watch) == "removed two");
+}

@@ -1,0 +1,235 @@
+#include "router/mirror/placeholder.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <sstream>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+using farport::Result;
+using farport::router::Placeholder;
+using farport::router::PlaceholderImage;
+using farport::router::split_command_line;
+using farport::transport::Loop;
+using farport::transport::Task;
+
+namespace {
+
+using Started = Result<std::unique_ptr<Placeholder>>;
+
+/// Argument lists, as /proc shows them: each with a zero after it.
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text + '\0';
+  return all;
+}
+
+std::string proc_file(pid_t pid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Proportional set size, in KiB.
+int pss_kib(pid_t pid) {
+  std::istringstream text(proc_file(pid, "smaps_rollup"));
+  for (std::string word; text >> word;) {
+    if (word == "Pss:") {
+      int kib = -1;
+      text >> kib;
+      return kib;
+    }
+  }
+  return -1;
+}
+
+bool process_exists(pid_t pid) {
+  return ::kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+struct Fixture {
+  Loop loop;
+  PlaceholderImage image = PlaceholderImage::make().value();
+  const std::vector<std::string> argv{"/app/orders", "--url", "http://[::]:80"};
+
+  std::unique_ptr<Placeholder> start(std::function<void()> on_exit = [] {}) {
+    Started started = loop.run(Placeholder::start(loop, image, "orders", argv, "/tmp", std::move(on_exit)));
+    if (!started) FAIL(started.error().message());
+    return std::move(*started);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a placeholder looks like the runtime that it stands for", "[placeholder]") {
+  const std::unique_ptr<Placeholder> placeholder = start();
+  const pid_t pid = placeholder->pid();
+
+  CHECK(proc_file(pid, "cmdline") == joined(argv));
+  CHECK(proc_file(pid, "comm") == "orders\n");
+  CHECK(proc_file(pid, "environ") == joined({"TMPDIR=/tmp", "FARPORT_NAME=orders"}));
+  CHECK(std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/cwd") == "/");
+  CHECK(::getsid(pid) == pid);
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "a placeholder's program is called after the remote one, where files can be executed",
+                 "[placeholder]") {
+  char directory[] = "/tmp/farport-test-XXXXXX";
+  REQUIRE(::mkdtemp(directory) != nullptr);
+  {
+    PlaceholderImage files = PlaceholderImage::make(directory).value();
+    const auto start_named = [&](const std::string& name) {
+      Started started = loop.run(Placeholder::start(loop, files, name, argv, "/tmp", [] {}));
+      if (!started) FAIL(started.error().message());
+      return std::move(*started);
+    };
+    const auto program_of = [](const Placeholder& placeholder) {
+      return std::filesystem::read_symlink("/proc/" + std::to_string(placeholder.pid()) + "/exe");
+    };
+    const auto first = start_named("orders");
+    const auto second = start_named("orders");
+    const auto hostile = start_named("../../etc/passwd\n\x1b[2J" + std::string(300, 'x'));
+    CHECK(program_of(*first).filename() == "orders");
+    CHECK(program_of(*second).filename() == "orders");
+    CHECK(program_of(*first) != program_of(*second));
+    CHECK(program_of(*hostile).string().starts_with(directory));
+    CHECK(program_of(*hostile).filename().string().starts_with("_._.._etc_passwd__"));
+    CHECK(program_of(*hostile).filename().string().size() == 64);
+  }
+  // Only the program itself is left, which goes with the directory.
+  CHECK(std::distance(std::filesystem::directory_iterator(directory), {}) == 1);
+  std::filesystem::remove_all(directory);
+  const auto unnamed = loop.run(Placeholder::start(loop, image, "orders", argv, "/tmp", [] {}));
+  REQUIRE(unnamed.has_value());
+}
+
+TEST_CASE_METHOD(Fixture, "a placeholder's key is its start time", "[placeholder]") {
+  const std::unique_ptr<Placeholder> placeholder = start();
+  std::istringstream stat(proc_file(placeholder->pid(), "stat"));
+  std::string field;
+  for (int i = 0; i < 22; ++i) stat >> field;
+  CHECK(std::to_string(placeholder->start_time()) == field);
+}
+
+TEST_CASE_METHOD(Fixture, "a name with spaces and parentheses spoils nothing", "[placeholder]") {
+  Started started = loop.run(Placeholder::start(loop, image, "a) 1 2 (b 3 4 56", {""}, "/tmp", [] {}));
+  REQUIRE(started.has_value());
+  CHECK(proc_file((*started)->pid(), "comm") == "a) 1 2 (b 3 4 5\n");
+  CHECK(proc_file((*started)->pid(), "cmdline") == joined({""}));
+  const std::unique_ptr<Placeholder> other = start();
+  CHECK((*started)->start_time() > 0);
+  CHECK((*started)->start_time() <= other->start_time());
+}
+
+TEST_CASE_METHOD(Fixture, "a placeholder costs less than 300 KiB", "[placeholder]") {
+  const std::unique_ptr<Placeholder> placeholder = start();
+  const int pss = pss_kib(placeholder->pid());
+  CHECK(pss >= 0);
+  CHECK(pss < 300);
+}
+
+TEST_CASE_METHOD(Fixture, "a placeholder leaves the terminal's signals to the mirror", "[placeholder]") {
+  const std::unique_ptr<Placeholder> placeholder = start([] { FAIL("it has ended"); });
+  ::kill(placeholder->pid(), SIGINT);
+  ::kill(placeholder->pid(), SIGHUP);
+  loop.run([](Loop& on) -> Task<void> {
+    co_await farport::transport::sleep(on, farport::transport::Milliseconds(50));
+  }(loop));
+  CHECK(process_exists(placeholder->pid()));
+}
+
+TEST_CASE_METHOD(Fixture, "destroying a placeholder leaves no process and no zombie", "[placeholder]") {
+  bool told = false;
+  std::unique_ptr<Placeholder> placeholder = start([&] { told = true; });
+  const pid_t pid = placeholder->pid();
+  REQUIRE(process_exists(pid));
+  placeholder.reset();
+  CHECK_FALSE(process_exists(pid));
+  CHECK(::waitpid(pid, nullptr, WNOHANG) == -1);
+  CHECK_FALSE(told);
+}
+
+TEST_CASE_METHOD(Fixture, "a placeholder that is killed says so, once, and may be destroyed then",
+                 "[placeholder]") {
+  farport::transport::Event ended(loop);
+  int told = 0;
+  std::unique_ptr<Placeholder> first;
+  std::unique_ptr<Placeholder> second;
+  const auto destroy_both = [&] {
+    ++told;
+    first.reset();
+    second.reset();
+    ended.set();
+  };
+  first = start(destroy_both);
+  second = start(destroy_both);
+  const std::vector<pid_t> pids{first->pid(), second->pid()};
+  for (const pid_t pid : pids) ::kill(pid, SIGKILL);
+  loop.run([](farport::transport::Event& event) -> Task<void> { co_await event.wait(); }(ended));
+  CHECK(told == 1);
+  for (const pid_t pid : pids) CHECK_FALSE(process_exists(pid));
+}
+
+TEST_CASE_METHOD(Fixture, "cancelling the start of a placeholder ends it", "[placeholder]") {
+  farport::transport::TaskSet tasks(loop);
+  tasks.spawn([](Fixture& fixture) -> Task<void> {
+    const auto started =
+        co_await Placeholder::start(fixture.loop, fixture.image, "orders", fixture.argv, "/tmp", [] {});
+    if (!started) FAIL("it was not cancelled");
+  }(*this));
+  tasks.clear();
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
+}
+
+TEST_CASE_METHOD(Fixture, "a placeholder dies with the mirror", "[placeholder]") {
+  int pids[2] = {-1, -1};
+  REQUIRE(::pipe(pids) == 0);
+  const pid_t mirror = ::fork();
+  if (mirror == 0) {
+    Loop own_loop;
+    const auto started = own_loop.run(Placeholder::start(own_loop, image, "orders", argv, "/tmp", [] {}));
+    const pid_t pid = started ? (*started)->pid() : -1;
+    if (::write(pids[1], &pid, sizeof pid) != sizeof pid) ::_exit(1);
+    ::raise(SIGKILL);
+  }
+  pid_t pid = -1;
+  REQUIRE(::read(pids[0], &pid, sizeof pid) == sizeof pid);
+  REQUIRE(pid > 0);
+  REQUIRE(::waitpid(mirror, nullptr, 0) == mirror);
+  // Reaped by whoever adopts it, soon; until then a zombie, which has no command line any more.
+  for (int i = 0; i < 100 && !proc_file(pid, "cmdline").empty(); ++i) ::usleep(10'000);
+  CHECK(proc_file(pid, "cmdline").empty());
+  ::close(pids[0]);
+  ::close(pids[1]);
+}
+
+TEST_CASE_METHOD(Fixture, "a command line that is too long is an error", "[placeholder][not-in-valgrind]") {
+  constexpr std::size_t kMoreThanAnArgument = 1 << 20;
+  const std::vector<std::string> too_long{std::string(kMoreThanAnArgument, 'x')};
+  const Started started = loop.run(Placeholder::start(loop, image, "orders", too_long, "/tmp", [] {}));
+  REQUIRE_FALSE(started.has_value());
+  CHECK(started.error().code == E2BIG);
+}
+
+TEST_CASE("a command line is split so that joining it gives the same text", "[placeholder]") {
+  for (const std::string text :
+       {"dotnet app.dll", "dotnet  'a b'   c", " leading", "trailing ", "", " ", "one"}) {
+    const std::vector<std::string> arguments = split_command_line(text);
+    REQUIRE_FALSE(arguments.empty());
+    const std::string again =
+        std::accumulate(std::next(arguments.begin()), arguments.end(), arguments.front(),
+                        [](const std::string& left, const std::string& right) { return left + ' ' + right; });
+    CHECK(again == text);
+  }
+}

@@ -1,0 +1,63 @@
+// What a mirror makes of JSON that no agent of ours writes.
+#include <catch2/catch.hpp>
+
+#include "router/wire/access_row.hpp"
+#include "router/wire/dump_json.hpp"
+#include "router/wire/runtime_json.hpp"
+
+using namespace farport::router;
+
+namespace {
+
+Runtime orders() {
+  Runtime runtime;
+  runtime.id = "id";
+  runtime.pid = 4711;
+  runtime.name = "orders";
+  runtime.user = 1000;
+  return runtime;
+}
+
+std::string with(const std::string& member, const std::string& value) {
+  std::string text = to_json(orders());
+  const std::size_t at = text.find("\"" + member + "\":") + member.size() + 3;
+  return text.replace(at, text.find_first_of(",}", at) - at, value);
+}
+
+std::string why_not(const std::string& text) {
+  const auto runtimes = runtimes_from_json(text);
+  return runtimes ? std::string() : runtimes.error().why;
+}
+
+}  // namespace
+
+TEST_CASE("a number that doesn't fit is an error, not another number") {
+  CHECK(why_not("[" + with("pid", "4711") + "]").empty());
+  for (const auto* pid : {"-1", "1.5", "true", "\"1\"", "1e300", "18446744073709551616"}) {
+    CAPTURE(pid);
+    CHECK_THAT(why_not("[" + with("pid", pid) + "]"), Catch::Contains("\"pid\" is no whole number"));
+  }
+  // As root's it would look otherwise.
+  CHECK_THAT(why_not("[" + with("user", "4294967296") + "]"), Catch::Contains("\"user\""));
+  CHECK_FALSE(dump_progress_from_json(R"({"phase":"writing","written":-1,"sent":0,"total":0})"));
+  CHECK_FALSE(access_from_json(R"([{"command":"x","allowed":true,"runtime":{"name":"orders","pid":-1}}])")
+                  .has_value());
+  CHECK_FALSE(error_from_json(R"({"error":"why","hresult":4294967296})").hresult);
+}
+
+TEST_CASE("what is no list is an error") {
+  for (const std::string& text :
+       {std::string("null"), std::string("{}"), "{\"x\":" + to_json(orders()) + "}"}) {
+    CAPTURE(text);
+    CHECK_THAT(why_not(text), Catch::Contains("it is no list"));
+    CHECK_FALSE(access_from_json(text).has_value());
+  }
+}
+
+TEST_CASE("an error says why at a length that can be shown") {
+  const std::string much(1'000'000, 'x');
+  CHECK(why_not("[\"" + much).size() < 1000);
+  CHECK(event_from_json("{\"event\":\"" + much + "\"}").error().why.size() < 1000);
+  CHECK(error_from_json(much).why.size() < 1000);
+  CHECK(error_from_json("{\"error\":\"" + much + "\"}").why.size() < 5000);
+}

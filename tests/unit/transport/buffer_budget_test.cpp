@@ -1,0 +1,105 @@
+#include "transport/buffer_budget.hpp"
+
+#include <memory>
+
+#include <catch2/catch.hpp>
+
+using farport::transport::BufferBudget;
+
+namespace {
+
+/// Something that keeps bytes, as a stream does.
+class Keeper {
+ public:
+  explicit Keeper(BufferBudget::Account& account)
+      : holding_(std::make_unique<BufferBudget::Holding>(account, [this] { holding_.reset(); })) {}
+
+  void keep(std::uint64_t bytes) { holding_->update(bytes); }
+  [[nodiscard]] bool has_given_up() const { return holding_ == nullptr; }
+
+ private:
+  std::unique_ptr<BufferBudget::Holding> holding_;
+};
+
+}  // namespace
+
+TEST_CASE("beyond the budget, the largest of the session that keeps most goes", "[transport]") {
+  BufferBudget budget(100);
+  BufferBudget::Account greedy(budget);
+  BufferBudget::Account modest(budget);
+  Keeper small(greedy);
+  Keeper large(greedy);
+  Keeper other(modest);
+  small.keep(35);
+  large.keep(36);
+  // The largest of all, but not in the session that keeps most.
+  other.keep(29);
+  CHECK(budget.bytes() == 100);
+  CHECK(budget.given_up() == 0);
+  other.keep(40);
+  CHECK(large.has_given_up());
+  CHECK_FALSE(small.has_given_up());
+  CHECK_FALSE(other.has_given_up());
+  CHECK(budget.bytes() == 75);
+  CHECK(budget.given_up() == 1);
+}
+
+TEST_CASE("whoever goes beyond the budget may be the one that goes", "[transport]") {
+  BufferBudget budget(100);
+  BufferBudget::Account account(budget);
+  Keeper keeper(account);
+  keeper.keep(60);
+  keeper.keep(20);
+  keeper.keep(101);
+  CHECK(keeper.has_given_up());
+  CHECK(budget.bytes() == 0);
+}
+
+TEST_CASE("what is gone is kept no more", "[transport]") {
+  BufferBudget budget(100);
+  BufferBudget::Account account(budget);
+  {
+    Keeper keeper(account);
+    keeper.keep(60);
+    CHECK(budget.bytes() == 60);
+  }
+  CHECK(budget.bytes() == 0);
+}
+
+TEST_CASE("as many go as it takes", "[transport]") {
+  BufferBudget budget(100);
+  BufferBudget::Account greedy(budget);
+  BufferBudget::Account modest(budget);
+  Keeper first(greedy);
+  Keeper second(greedy);
+  Keeper other(modest);
+  first.keep(40);
+  second.keep(50);
+  other.keep(60);
+  // The 50 are not enough; then the one who keeps 60 keeps most.
+  CHECK(second.has_given_up());
+  CHECK(budget.bytes() == 100);
+  other.keep(90);
+  CHECK(other.has_given_up());
+  CHECK_FALSE(first.has_given_up());
+}
+
+TEST_CASE("while half of a budget is free, one may keep that; then its even part", "[transport]") {
+  BufferBudget budget(1000);
+  const auto alice = budget.account_of("alice");
+  const auto bob = budget.account_of("bob");
+  BufferBudget::Holding first(*alice, [] {});
+  BufferBudget::Holding second(*alice, [] {});
+  BufferBudget::Holding third(*bob, [] {});
+  CHECK(first.even_part() == 500);
+  first.update(501);
+  CHECK(first.even_part() == 125);
+  CHECK(third.even_part() == 250);
+}
+
+TEST_CASE("an owner has one account for as long as it is used", "[transport]") {
+  BufferBudget budget(1000);
+  const auto account = budget.account_of("alice");
+  CHECK(budget.account_of("alice") == account);
+  CHECK(budget.account_of("bob") != account);
+}

@@ -1,0 +1,265 @@
+#include <catch2/catch.hpp>
+
+#include "tests/unit/streams.hpp"
+#include "transport/http2_session.hpp"
+
+using namespace farport;
+using namespace farport::test;
+using namespace std::chrono_literals;
+using transport::HeaderFields;
+using transport::Http2Session;
+using transport::Http2Stream;
+
+namespace {
+
+using Handler = std::function<Task<void>(std::unique_ptr<Http2Stream>)>;
+
+/// A client's and a server's session, joined by a socket pair.
+struct Sessions {
+  Sessions(Loop& on, Handler handler, transport::Http2Limits limits = {}) : loop(on), tasks(on) {
+    auto [left, right] = make_pair(loop);
+    client = std::make_unique<Http2Session>(std::move(left), Http2Session::Role::client, limits);
+    server = std::make_unique<Http2Session>(
+        std::move(right), Http2Session::Role::server, limits,
+        [this, handler](std::unique_ptr<Http2Stream> request) { tasks.spawn(handler(std::move(request))); });
+    tasks.spawn(carry(*client));
+    tasks.spawn(carry(*server));
+  }
+  static Task<void> carry(Http2Session& session) { std::ignore = co_await session.run(); }
+
+  std::unique_ptr<Http2Stream> get(std::string_view path) {
+    return client->request("GET", path, "agent", {}, false);
+  }
+  std::unique_ptr<Http2Stream> post(std::string_view path) {
+    return client->request("POST", path, "agent", {}, true);
+  }
+
+  Loop& loop;
+  std::unique_ptr<Http2Session> client;
+  std::unique_ptr<Http2Session> server;
+  transport::TaskSet tasks;
+};
+
+Task<void> hello(std::unique_ptr<Http2Stream> request) {
+  const std::string text = request->head().method + " " + request->head().path;
+  co_await request->respond(200, "text/plain", text);
+}
+
+Task<void> echo(std::unique_ptr<Http2Stream> request) {
+  request->respond(200, {}, true);
+  std::vector<std::byte> buffer(transport::kHeadroom + 60'000);
+  for (;;) {
+    const Io io = co_await request->read(std::span(buffer).subspan(transport::kHeadroom));
+    if (io.status != IoStatus::ok) break;
+    const transport::Chunk chunk{buffer.data() + transport::kHeadroom, io.bytes, true};
+    const IoStatus written = co_await request->write(chunk);
+    if (written != IoStatus::ok) co_return;
+  }
+  std::ignore = co_await request->finish();
+}
+
+}  // namespace
+
+TEST_CASE("a request is answered with a head and a body") {
+  Loop loop;
+  Sessions sessions(loop, hello);
+  auto scenario = [&]() -> Task<void> {
+    const auto answer = sessions.get("/v1/agent");
+    const IoStatus head = co_await answer->head_received();
+    CHECK(head == IoStatus::ok);
+    CHECK(answer->head().status == 200);
+    CHECK(answer->head().field("content-type") == "text/plain");
+    const std::string body = co_await read_all(*answer);
+    CHECK(body == "GET /v1/agent");
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("both directions of a stream carry bytes at once, in order") {
+  Loop loop;
+  Sessions sessions(loop, echo);
+  const std::string sent = pattern(5'000'000);
+  auto scenario = [&]() -> Task<void> {
+    const auto stream = sessions.post("/echo");
+    transport::TaskSet tasks(loop);
+    tasks.spawn([](Stream& to, std::string text) -> Task<void> {
+      const IoStatus status = co_await write_all(to, std::move(text), true);
+      CHECK(status == IoStatus::ok);
+    }(*stream, sent));
+    const std::string got = co_await read_all(*stream);
+    CHECK((got == sent));
+    co_await tasks.idle();
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("a stalled stream holds up no other") {
+  Loop loop;
+  Sessions sessions(loop, echo);
+  auto scenario = [&]() -> Task<void> {
+    const auto stalled = sessions.post("/echo");
+    transport::TaskSet tasks(loop);
+    tasks.spawn([](Stream& to) -> Task<void> {
+      std::ignore = co_await write_all(to, pattern(20'000'000), true);
+    }(*stalled));
+    co_await transport::sleep(loop, 50ms);
+    const auto quick = sessions.post("/echo");
+    const IoStatus sent = co_await write_all(*quick, "ping", true);
+    CHECK(sent == IoStatus::ok);
+    const std::string got = co_await read_all(*quick);
+    CHECK(got == "ping");
+    tasks.clear();
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("many streams share a session") {
+  Loop loop;
+  Sessions sessions(loop, echo);
+  int right = 0;
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    for (int i = 0; i < 200; ++i) {
+      tasks.spawn([](Sessions& all, int number, int& count) -> Task<void> {
+        const auto stream = all.post("/echo");
+        const std::string text = pattern(static_cast<std::size_t>(number) * 977 + 1);
+        transport::TaskSet writing(all.loop);
+        writing.spawn([](Stream& to, std::string bytes) -> Task<void> {
+          std::ignore = co_await write_all(to, std::move(bytes), true);
+        }(*stream, text));
+        const std::string got = co_await read_all(*stream);
+        count += got == text ? 1 : 0;
+        co_await writing.idle();
+      }(sessions, i, right));
+    }
+    co_await tasks.idle();
+  };
+  loop.run(scenario());
+  CHECK(right == 200);
+}
+
+TEST_CASE("a stream that its user drops is reset, and the other side learns that it is gone") {
+  Loop loop;
+  bool gone = false;
+  Sessions sessions(loop, [&](std::unique_ptr<Http2Stream> request) -> Task<void> {
+    request->respond(200, {}, true);
+    co_await request->gone();
+    gone = true;
+    IoStatus last = IoStatus::ok;
+    const std::string rest = co_await read_all(*request, &last);
+    CHECK(last == IoStatus::failed);
+  });
+  auto scenario = [&]() -> Task<void> {
+    auto stream = sessions.post("/watch");
+    const IoStatus head = co_await stream->head_received();
+    CHECK(head == IoStatus::ok);
+    stream.reset();
+    for (int i = 0; i < 100 && !gone; ++i) co_await transport::sleep(loop, 5ms);
+    // Dropped before it was even sent: nothing happens.
+    sessions.post("/never").reset();
+    const auto next = sessions.get("/next");
+    const IoStatus alive = co_await next->head_received();
+    CHECK(alive == IoStatus::ok);
+  };
+  loop.run(scenario());
+  CHECK(gone);
+}
+
+TEST_CASE("what came before a reset can still be read") {
+  Loop loop;
+  std::string got;
+  bool done = false;
+  Sessions sessions(loop, [&](std::unique_ptr<Http2Stream> request) -> Task<void> {
+    co_await request->gone();
+    got = co_await read_all(*request);
+    done = true;
+  });
+  auto scenario = [&]() -> Task<void> {
+    {
+      const auto stream = sessions.post("/stop");
+      const IoStatus sent = co_await write_all(*stream, "stop tracing", true);
+      CHECK(sent == IoStatus::ok);
+    }
+    for (int i = 0; i < 100 && !done; ++i) co_await transport::sleep(loop, 5ms);
+  };
+  loop.run(scenario());
+  CHECK(got == "stop tracing");
+}
+
+TEST_CASE("streams fail when their session is broken off") {
+  Loop loop;
+  Sessions sessions(loop, echo);
+  auto scenario = [&]() -> Task<void> {
+    const auto stream = sessions.post("/echo");
+    sessions.client->abort(Error{"keep", "the session", "the test broke it", {}, 0});
+    IoStatus last = IoStatus::ok;
+    const std::string nothing = co_await read_all(*stream, &last);
+    CHECK(last == IoStatus::failed);
+    CHECK(stream->error().why == "the test broke it");
+    const IoStatus written = co_await write_all(*stream, "late", false);
+    CHECK(written == IoStatus::failed);
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("garbage instead of HTTP/2 ends the session with a reason") {
+  Loop loop;
+  auto [left, right] = make_pair(loop);
+  Http2Session server(std::move(right), Http2Session::Role::server, {}, [](std::unique_ptr<Http2Stream>) {});
+  Result<void> ended;
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    tasks.spawn([](Http2Session& session, Result<void>& result) -> Task<void> {
+      result = co_await session.run();
+    }(server, ended));
+    std::ignore = co_await write_all(*left, pattern(50'000), false);
+    co_await tasks.idle();
+  };
+  loop.run(scenario());
+  REQUIRE_FALSE(ended.has_value());
+  CHECK_FALSE(ended.error().why.empty());
+}
+
+TEST_CASE("a head that is too large is told to be, and the session goes on") {
+  Loop loop;
+  Sessions sessions(loop, [](std::unique_ptr<Http2Stream> request) -> Task<void> {
+    const int status = request->head().too_large ? 431 : 200;
+    co_await request->respond(status, "text/plain", "");
+  });
+  auto scenario = [&]() -> Task<void> {
+    const auto large = sessions.client->request("GET", "/" + std::string(20'000, 'x'), "agent", {}, false);
+    const IoStatus head = co_await large->head_received();
+    CHECK(head == IoStatus::ok);
+    CHECK(large->head().status == 431);
+    const auto next = sessions.get("/next");
+    const IoStatus alive = co_await next->head_received();
+    CHECK(alive == IoStatus::ok);
+    CHECK(next->head().status == 200);
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("an answer whose status is of no class fails, rather than to be waited for") {
+  Loop loop;
+  auto [left, right] = make_pair(loop);
+  Http2Session client(std::move(left), Http2Session::Role::client, {});
+  // Empty SETTINGS, and HEADERS that end stream 1, with the one field ":status: 099" (RFC 7541
+  // section 6.2.2).
+  const std::string peer(
+      "\0\0\0\x4\0\0\0\0\0\0\0\xd\x1\x5\0\0\0\x1\0\x7:status\x3"
+      "099",
+      31);
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    tasks.spawn(Sessions::carry(client));
+    const HeaderFields none;
+    const auto answer = client.request("GET", "/v1/agent", "agent", none, false);
+    std::ignore = co_await read_some(*right, 1);
+    const IoStatus sent = co_await write_all(*right, peer, false);
+    CHECK(sent == IoStatus::ok);
+    const IoStatus head = co_await answer->head_received();
+    CHECK(head == IoStatus::failed);
+    tasks.clear();
+  };
+  loop.run(scenario());
+}

@@ -1,0 +1,203 @@
+#include <catch2/catch.hpp>
+
+#include "tests/unit/streams.hpp"
+#include "transport/http2_session.hpp"
+#include "transport/resumable_stream.hpp"
+
+using namespace farport;
+using namespace farport::test;
+using namespace std::chrono_literals;
+using transport::Http2Session;
+using transport::Http2Stream;
+using transport::ResumableStream;
+
+namespace {
+
+std::uint64_t number(std::string_view text) {
+  return std::stoull(std::string(text));
+}
+
+/// Two ends of one resumable stream, and the sessions that carry it, one after the other.
+struct Ends {
+  explicit Ends(Loop& on)
+      : loop(on), asking(on, ResumableStream::Side::asks), answering(on, ResumableStream::Side::answers) {}
+
+  /// Opens a session, and a request in it that goes on with the stream.
+  void connect() {
+    pair = std::make_unique<Pair>(loop,
+                                  [this](std::unique_ptr<Http2Stream> request) { take(std::move(request)); });
+    const transport::HeaderFields fields{{"received", std::to_string(asking.received())},
+                                         {"from", std::to_string(asking.acknowledged())}};
+    std::shared_ptr<Http2Stream> request = pair->client->request("POST", "/", "agent", fields, true);
+    REQUIRE(asking.resume(std::move(request), asking.acknowledged(), 0));
+    asking.accept_answer();
+  }
+  /// What the side that answers does with such a request.
+  void take(std::unique_ptr<Http2Stream> request) {
+    answering.detach();
+    const std::uint64_t received = number(request->head().field("received"));
+    const std::uint64_t skip = answering.received() - number(request->head().field("from"));
+    request->respond(200, {}, true);
+    REQUIRE(answering.resume(std::move(request), received, skip));
+  }
+  /// Breaks the connection as a network does: both sides only see that it is broken.
+  void cut() {
+    pair->client->lower().abort(Error{"use", "the network", "it broke", {}, ECONNRESET});
+    pair->server->lower().abort(Error{"use", "the network", "it broke", {}, ECONNRESET});
+  }
+  Task<void> break_and_resume() {
+    cut();
+    while (!asking.waits() && !asking.over()) co_await asking.interrupted().wait();
+    if (!asking.over()) connect();
+  }
+
+  struct Pair {
+    Pair(Loop& loop, Http2Session::RequestHandler handler) : tasks(loop) {
+      auto [left, right] = make_pair(loop);
+      client = std::make_unique<Http2Session>(std::move(left), Http2Session::Role::client, limits());
+      server = std::make_unique<Http2Session>(std::move(right), Http2Session::Role::server, limits(),
+                                              std::move(handler));
+      tasks.spawn(carry(*client));
+      tasks.spawn(carry(*server));
+    }
+    static transport::Http2Limits limits() {
+      transport::Http2Limits limits;
+      limits.window = 100'000;
+      return limits;
+    }
+    static Task<void> carry(Http2Session& session) { std::ignore = co_await session.run(); }
+
+    std::unique_ptr<Http2Session> client;
+    std::unique_ptr<Http2Session> server;
+    transport::TaskSet tasks;
+  };
+
+  Loop& loop;
+  transport::BufferPool buffers;
+  ResumableStream asking;
+  ResumableStream answering;
+  std::unique_ptr<Pair> pair;
+};
+
+Task<void> send(transport::BufferPool& buffers, Stream& to, std::string text) {
+  const IoStatus status = co_await write_in_buffers(buffers, to, std::move(text));
+  CHECK(status == IoStatus::ok);
+}
+
+Task<void> receive(Stream& from, std::string& into, bool& done) {
+  into = co_await read_all(from);
+  done = true;
+}
+
+}  // namespace
+
+TEST_CASE("a resumable stream carries bytes like any other") {
+  Loop loop;
+  Ends ends(loop);
+  const std::string text = pattern(1'000'000);
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    std::string forth;
+    std::string back;
+    bool forth_done = false;
+    bool back_done = false;
+    ends.connect();
+    tasks.spawn(send(ends.buffers, ends.asking, text));
+    tasks.spawn(send(ends.buffers, ends.answering, text));
+    tasks.spawn(receive(ends.answering, forth, forth_done));
+    tasks.spawn(receive(ends.asking, back, back_done));
+    co_await tasks.idle();
+    CHECK((forth == text));
+    CHECK((back == text));
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("no byte is lost or doubled, however often the connection breaks") {
+  Loop loop;
+  Ends ends(loop);
+  const std::string text = pattern(10'000'000);
+  const std::string request = text.substr(0, 3'000'000);
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    std::string forth;
+    std::string back;
+    bool forth_done = false;
+    bool back_done = false;
+    ends.connect();
+    tasks.spawn(send(ends.buffers, ends.asking, request));
+    tasks.spawn(send(ends.buffers, ends.answering, text));
+    tasks.spawn(receive(ends.answering, forth, forth_done));
+    tasks.spawn(receive(ends.asking, back, back_done));
+    int breaks = 0;
+    for (int turns = 1; !back_done; turns = turns * 5 % 23) {
+      for (int turn = 0; turn < turns; ++turn) co_await transport::next_turn(loop);
+      co_await ends.break_and_resume();
+      ++breaks;
+    }
+    co_await tasks.idle();
+    CHECK(breaks > 50);
+    CHECK((forth == request));
+    CHECK((back == text));
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("an answer that wants no more of its request ends it, also after a break") {
+  Loop loop;
+  Ends ends(loop);
+  const std::string text = pattern(1'000'000);
+  const bool broken = GENERATE(false, true);
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    std::string back;
+    bool back_done = false;
+    ends.connect();
+    const IoStatus asked =
+        co_await ends.asking.write(std::as_bytes(std::span("a request that does not end")));
+    CHECK(asked == IoStatus::ok);
+    ends.answering.stop_reading();
+    tasks.spawn(send(ends.buffers, ends.answering, text));
+    tasks.spawn(receive(ends.asking, back, back_done));
+    if (broken) {
+      for (int turn = 0; turn < 10; ++turn) co_await transport::next_turn(loop);
+      co_await ends.break_and_resume();
+    }
+    co_await ends.asking.gone();
+    co_await ends.answering.gone();
+    co_await tasks.idle();
+    CHECK((back == text));
+    CHECK_FALSE(ends.answering.waits());
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("what may have to be sent again is counted, and given up where it is too much") {
+  Loop loop;
+  const std::uint64_t limit = GENERATE(50'000, 1'000'000);
+  transport::BufferBudget budget(limit);
+  Ends ends(loop);
+  const std::string text = pattern(1'000'000);
+  const bool fits = limit > text.size() / 2;
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    std::string back;
+    bool back_done = false;
+    ends.answering.count_in([&] { return std::make_shared<transport::BufferBudget::Account>(budget); });
+    ends.connect();
+    tasks.spawn([](Ends& all, const std::string& sent, bool all_is_taken) -> Task<void> {
+      const IoStatus status = co_await write_in_buffers(all.buffers, all.answering, sent);
+      CHECK((status == IoStatus::ok) == all_is_taken);
+    }(ends, text, fits));
+    for (int turn = 0; turn < 200; ++turn) co_await transport::next_turn(loop);
+    CHECK(ends.answering.over() != fits);
+    CHECK((budget.bytes() > 64'000) == fits);
+    CHECK(budget.given_up() == (fits ? 0 : 1));
+    tasks.spawn(receive(ends.asking, back, back_done));
+    co_await tasks.idle();
+    CHECK((back == text) == fits);
+    for (int turn = 0; turn < 20; ++turn) co_await transport::next_turn(loop);
+    CHECK(budget.bytes() < 100'000);
+  };
+  loop.run(scenario());
+}
