@@ -44,7 +44,8 @@ internal sealed class Worker(Options options)
         while (!stop.IsCancellationRequested && clock.Elapsed.TotalSeconds < options.Seconds)
         {
             var due = (long)(clock.Elapsed.TotalSeconds * options.Rate);
-            for (; sequence < due; sequence++)
+            // A machine that is too slow for the rate falls behind: it still has to be told to stop.
+            for (; sequence < due && !stop.IsCancellationRequested; sequence++)
             {
                 PriceNext(sequence);
             }

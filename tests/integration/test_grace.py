@@ -172,8 +172,13 @@ class Restart(EndingsOf):
     """Even within the grace period an agent that is another one can't go on with anything."""
 
     def restart_agent(self, end):
+        mirrors = (self.direct, self.proxied)
+        before = [len(mirror.states()) for mirror in mirrors]
         end()
         type(self).agent = self.start_agent()
+        # What a mirror sends before it has noticed is for the agent that is gone.
+        for mirror, states in zip(mirrors, before):
+            mirror.wait_until_back(states)
 
     def test_an_agent_that_is_killed_and_started_again(self):
         exchange = self.exchange(self.direct)

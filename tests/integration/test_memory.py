@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from harness import needs, proc, wait
+from harness import proc, wait
 from harness.case import Case, main
 from harness.fake import FakeRuntime
 from harness.memory_group import MemoryGroup
