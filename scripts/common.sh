@@ -1,5 +1,7 @@
 # What the scripts share. Sourced, not run; expects `set -euo pipefail`.
 # shellcheck shell=bash
+# What is set here is used there.
+# shellcheck disable=SC2034
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
@@ -59,7 +61,7 @@ build_preset() {
   [[ $# -gt 0 ]] && shift
   say "building ${targets[*]:-everything} (preset $preset)"
   (
-    cd "$root"
+    cd "$root" || exit
     cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@" >/dev/null
     cmake --build --preset "$preset" ${targets[0]:+--target "${targets[@]}"}
   )
