@@ -1,6 +1,5 @@
 # One interface target carries warnings, hardening and sanitizers to every target of the project.
 add_library(farport_options INTERFACE)
-target_include_directories(farport_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(farport_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
   -Wformat=2 -Wimplicit-fallthrough -fstack-protector-strong -fstack-clash-protection -fcf-protection)

@@ -83,6 +83,14 @@ class Resolver {
   }
 
   void require_tls(const TlsFiles& tls, const std::string& what_for) {
+    if (tls.cert.empty() && tls.key.empty() && tls.ca.empty()) {
+      problem(
+          "no certificates for " + what_for +
+          ": give --tls-cert, --tls-key and --tls-ca, or set FARPORT_TLS_CERT, FARPORT_TLS_KEY and "
+          "FARPORT_TLS_CA, or tls.cert, tls.key and tls.ca in the configuration file (farport certs makes "
+          "certificates)");
+      return;
+    }
     const auto require = [&](const std::string& value, const std::string& name, const std::string& variable) {
       if (!value.empty()) return;
       problem("no TLS " + name + " for " + what_for + ": give --tls-" + name + " FILE, " + variable +

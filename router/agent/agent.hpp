@@ -8,6 +8,7 @@
 
 #include "auth/policy.hpp"
 #include "router/agent/api/api.hpp"
+#include "router/agent/gate/handshakes.hpp"
 #include "router/agent/idle_watch.hpp"
 #include "router/agent/live_connections.hpp"
 #include "router/agent/runtimes/dial_in_port.hpp"
@@ -76,13 +77,20 @@ class Agent {
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
   [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
+  [[nodiscard]] transport::Http2Limits strangers_limits(const Caller& caller);
   void note_pause(const Error& why);
   transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
                                                                      const Caller& caller,
                                                                      const Handshakes::Entry& entry);
-  void tell_of_distrust(const Caller& caller, const Error& why);
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
                                                              const std::string& wanted) const;
+  /// What the API says of the agent (agent_report.cpp).
+  [[nodiscard]] std::string describe(const Caller& caller) const;
+  [[nodiscard]] std::string metrics_text() const;
+  void write_process(MetricsText& text) const;
+  void write_sessions(MetricsText& text) const;
+  void write_diagnostics(MetricsText& text) const;
+  void write_resumption(MetricsText& text) const;
 
   transport::Loop& loop_;
   Log log_;
@@ -95,16 +103,21 @@ class Agent {
   Dumps dumps_;
   SuspendedRuntimes suspended_;
   std::vector<std::unique_ptr<DialInPort>> dial_in_;
-  transport::BufferPool buffers_;
   transport::BufferBudget budget_;
-  Resumption resumption_;
   TracingSessions tracing_;
   LiveConnections live_;
   Limits limits_;
   Metrics metrics_;
   Handshakes handshakes_;
   transport::RateLimitedLog warnings_;
-  AgentServices services_;
+  RefusalLog refusals_;
+  Admission admission_;
+  DiagnosticConnections connections_;
+  Resumption resumption_;
+  ApiParts api_;
+  std::shared_ptr<transport::Share>
+      strangers_;  ///< What all peers that have no session may take of the loop.
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
   std::size_t open_connections_ = 0;

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "ipc/guid.hpp"
+#include "router/mirror/answers.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime_json.hpp"
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "router/mirror/answers.hpp"
 #include "router/wire/resumption_fields.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"

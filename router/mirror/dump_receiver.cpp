@@ -3,10 +3,11 @@
 #include <charconv>
 #include <vector>
 
+#include "router/mirror/answers.hpp"
 #include "router/mirror/dump_sink.hpp"
 #include "router/mirror/resumable_request.hpp"
 #include "router/wire/content_encoding.hpp"
-#include "router/wire/dump_json.hpp"
+#include "router/wire/dump.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/offload.hpp"
 #include "transport/timer.hpp"

@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
-#include "router/agent/dumps/dump.hpp"
 #include "router/mirror/agent_dialler.hpp"
 #include "router/mirror/dump_file.hpp"
+#include "router/wire/dump.hpp"
 
 namespace farport::router {
 

@@ -7,30 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/log.hpp"
-#include "router/agent/dumps/dump.hpp"
-#include "router/agent/gate/gate.hpp"
-#include "router/mirror/agent_dialler.hpp"
-#include "router/mirror/placeholder.hpp"
-#include "router/sockets/local_files.hpp"
-#include "transport/buffer_pool.hpp"
+#include "router/mirror/runtime_connections.hpp"
 #include "transport/socket.hpp"
-#include "transport/task_set.hpp"
 
 namespace farport::router {
-
-/// What all mirrored runtimes of a mirror share.
-struct MirrorServices {
-  transport::Loop& loop;
-  Log log;
-  LocalFiles& files;
-  transport::BufferPool& buffers;
-  PlaceholderImage& image;
-  SessionOptions session;
-  std::function<void()> on_change;  ///< Something that a person would want to see is different now.
-  std::uint64_t cut_off = 0;        ///< Connections so far that ended before either of their ends ended them.
-  std::size_t runtimes = 0;         ///< Mirrored now, of all agents.
-};
 
 /// Whether sockets of runtimes can have their paths in `directory` (once `more` bytes are added to its name):
 /// Linux takes 107 bytes.
@@ -69,24 +49,17 @@ class MirroredRuntime {
   /// runtime said last may still be on its way.
   void retire();
   /// Says that the connections that are open are cut off, since the session did not come back in time.
-  void note_lost_session();
+  void note_lost_session() { connections_.note_lost_session(); }
   /// Passes when no connection is open any more.
   transport::Task<void> idle() { return connections_.idle(); }
   /// Diagnostic connections that are open now.
   [[nodiscard]] std::size_t active() const { return connections_.size(); }
   /// How far the dump is that a tool is waiting for; nothing where none is.
-  [[nodiscard]] const std::optional<DumpProgress>& dump() const { return dump_; }
+  [[nodiscard]] const std::optional<DumpProgress>& dump() const { return connections_.dump(); }
 
  private:
   Result<void> open_socket(std::string path);
   transport::Task<void> accept(transport::Listener& listener);
-  transport::Task<void> carry(std::unique_ptr<transport::FdStream> tool);
-  transport::Task<Result<void>> join(transport::FdStream& tool, std::optional<FirstMessage>& first);
-  transport::Task<Result<void>> join_runtime(transport::FdStream& tool, FirstMessage first);
-  transport::Task<Result<void>> answer_dump(transport::FdStream& tool, FirstMessage first);
-  transport::Task<void> refuse(transport::Stream& tool, Error why, ipc::Command command);
-  void show_dump(const DumpProgress& progress);
-  void note_cut_off(ipc::Command command, const std::string& why);
 
   MirrorServices& services_;
   Runtime runtime_;
@@ -94,10 +67,7 @@ class MirroredRuntime {
   std::unique_ptr<Placeholder> placeholder_;
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
-  std::optional<DumpProgress> dump_;
-  std::uint64_t stops_ = 0;           ///< StopTracing commands so far.
-  std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was logged last.
-  transport::TaskSet connections_;
+  RuntimeConnections connections_;
   transport::TaskSet acceptors_;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/random_token.hpp"
+#include "router/mirror/answers.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/resumption_fields.hpp"
 

@@ -4,13 +4,9 @@
 #include <chrono>
 #include <cstddef>
 
-namespace farport::router {
+#include "router/wire/session_options.hpp"
 
-enum class Compression {
-  automatic,  ///< While the network is the bottleneck, and it helps.
-  always,
-  never,
-};
+namespace farport::router {
 
 /// Judges by what has been sent: how long it had to wait, and how much smaller it got.
 class CompressionChoice {

@@ -117,4 +117,18 @@ std::string utc_now() {
   return text;
 }
 
+std::string_view to_string(RuntimeEvent::Kind kind) {
+  switch (kind) {
+    case RuntimeEvent::Kind::added:
+      return "added";
+    case RuntimeEvent::Kind::changed:
+      return "changed";
+    case RuntimeEvent::Kind::removed:
+      return "removed";
+    case RuntimeEvent::Kind::listed:
+      break;
+  }
+  return "listed";
+}
+
 }  // namespace farport::router

@@ -54,4 +54,15 @@ using RuntimePtr = std::shared_ptr<const Runtime>;
 /// The time now as RFC 3339 in UTC, to the second.
 [[nodiscard]] std::string utc_now();
 
+/// What has happened to a runtime, as an agent tells it.
+struct RuntimeEvent {
+  /// `listed` stands after the last runtime that was there when watching began.
+  enum class Kind : std::uint8_t { added, changed, removed, listed };
+  Kind kind = Kind::added;
+  Runtime runtime;
+};
+
+/// "added", "changed", "removed" or "listed".
+[[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
+
 }  // namespace farport::router

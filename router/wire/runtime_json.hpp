@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "router/agent/runtimes/registry.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::router {
 

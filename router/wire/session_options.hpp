@@ -1,10 +1,16 @@
 // How both sides of a session tell that it is broken, what happens then, and how bytes are sent in it.
 #pragma once
 
-#include "router/stream/compression_choice.hpp"
 #include "transport/http2_session.hpp"
 
 namespace farport::router {
+
+/// Whether what a runtime says is compressed on its way.
+enum class Compression {
+  automatic,  ///< While the network is the bottleneck, and it helps.
+  always,
+  never,
+};
 
 struct SessionOptions {
   transport::Milliseconds grace{30'000};  ///< How long diagnostic connections wait for the next session.

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "router/wire/access_row.hpp"
-#include "router/wire/dump_json.hpp"
+#include "router/wire/dump.hpp"
 #include "router/wire/runtime_json.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
@@ -55,7 +55,7 @@ void read_progress(const std::string& text) {
 void read_kept(const std::string& text) {
   check_reason(kept_dump_from_json(text));
   check_round_trip(text, kept_dump_from_json, [](const std::string& path) {
-    return to_json(DumpDirectory::Kept{"/proc/1/root" + path, path, 0});
+    return to_json(KeptDump{"/proc/1/root" + path, path, 0});
   });
 }
 

@@ -7,6 +7,7 @@
 #include "router/wire/content_encoding.hpp"
 #include "tests/fuzz/target.hpp"
 
+using namespace farport;
 using namespace farport::router;
 using farport::fuzz::require;
 

@@ -279,7 +279,7 @@ AS_IT_IS, ENCODE, READ_FAILS = 0, 1, 2
 
 
 def raw_frame(content):
-    """Of one block that is not compressed, as router/raw_frame.hpp has it."""
+    """Of one block that is not compressed, as router/stream/raw_frame.hpp has it."""
     return b"\x28\xb5\x2f\xfd\x00\x38" + (len(content) << 3 | 1).to_bytes(3, "little") + content
 
 

@@ -5,7 +5,7 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NAMED = re.compile(r"`(\w+\.(?:py|cpp)): ([^`]+)`")
+NAMED = re.compile(r"`([\w/]+\.(?:py|cpp)): ([^`]+)`")
 
 
 class Promises(unittest.TestCase):

@@ -1,18 +1,13 @@
-// What the API says of the agent itself and of what a caller may do (docs/wire.md).
+// What the API says of what a caller may do (docs/wire.md).
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "router/agent/connections/diagnostic_connection.hpp"
+#include "router/agent/gate/caller.hpp"
 
 namespace farport::router {
-
-/// GET /v1/agent: version, host name, uptime, who the caller is, its grants, all roles, limits,
-/// and what discovery has found and cannot use: names of it for those alone who may take dumps or read
-/// environments of every runtime.
-[[nodiscard]] std::string agent_json(const AgentServices& services, const Caller& caller);
 
 /// GET /v1/access, the part about one command: for each of the runtimes (or for none in particular, where
 /// there is none) whether the caller may, by which grant, or why not. JSON objects with commas between them.

@@ -1,49 +1,16 @@
 #include "router/agent/api/api.hpp"
 
-#include <algorithm>
-
-#include "router/agent/api/access_json.hpp"
-#include "router/agent/api/route.hpp"
-#include "router/agent/connections/refused.hpp"
-#include "router/agent/connections/resumption.hpp"
+#include "router/agent/api/bodies.hpp"
+#include "router/agent/connections/http_errors.hpp"
 #include "router/agent/metrics/metrics_text.hpp"
 #include "router/wire/content_encoding.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/pace_fields.hpp"
-#include "router/wire/resumption_fields.hpp"
-#include "router/wire/runtime_json.hpp"
 
 namespace farport::router {
 namespace {
 
 using transport::Http2Stream;
-using transport::IoStatus;
 using transport::Task;
-
-constexpr const char* kJson = "application/json";
-/// That one session may have at once: a mirror has one.
-constexpr std::size_t kMostWatches = 4;
-
-/// The head of an answer whose body follows bit by bit.
-void begin_bytes(Answer& answer, bool as_zstd) {
-  transport::HeaderFields fields;
-  fields.emplace_back("content-type", "application/octet-stream");
-  if (as_zstd) add_zstd(fields);
-  answer.begin(http_status::kOk, std::move(fields), true);
-}
-
-/// Which agent this is, for callers that reach it at several addresses.
-transport::HeaderFields instance_field(const AgentServices& services) {
-  return {{std::string(resumption_field::kInstance), services.resumption.instance()}};
-}
-
-/// The head of a list of runtimes also tells how often this agent may be asked.
-void begin_watch(Answer& answer, const AgentServices& services) {
-  transport::HeaderFields fields = instance_field(services);
-  fields.emplace_back("content-type", "application/x-ndjson");
-  fields.emplace_back(pace_field::kRate, std::to_string(services.limits.settings().requests_per_second));
-  answer.begin(http_status::kOk, std::move(fields), true);
-}
 
 /// A diagnostic connection that comes as a request.
 class RequestEnd final : public ToolEnd {
@@ -53,7 +20,12 @@ class RequestEnd final : public ToolEnd {
   [[nodiscard]] bool wants_zstd(Compression mode) const override {
     return router::wants_zstd(answer_.request(), mode);
   }
-  void accept(bool as_zstd) override { begin_bytes(answer_, as_zstd); }
+  void accept(bool as_zstd) override {
+    transport::HeaderFields fields;
+    fields.emplace_back("content-type", "application/octet-stream");
+    if (as_zstd) add_zstd(fields);
+    answer_.begin(http_status::kOk, std::move(fields), true);
+  }
   Task<void> refuse(Refusal refusal) override { return answer_refused(answer_, std::move(refusal)); }
 
  private:
@@ -105,173 +77,123 @@ tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
-  ++services_.metrics.requests;
-  const auto exceeded = session_->count_request();
+  ++parts_.metrics.requests;
+  const auto exceeded = session_.share->count_request();
   Route route = parse_route(request->head().method, request->head().path);
   const auto known = handler_of(route);
-  PlainAnswer answer(*request);
+  PlainAnswer plain(*request);
   if (exceeded) {
-    co_await refuse(answer, *exceeded);
+    co_await refuse(plain, *exceeded);
   } else if (request->head().too_large) {
-    services_.metrics.refused.add("head_size");
-    co_await refuse(answer, head_too_large(services_.limits.settings().head_bytes));
+    parts_.metrics.refused.add("head_size");
+    co_await refuse(plain, head_too_large(parts_.head_bytes));
   } else if (!known) {
-    co_await refuse(answer, known.error());
+    co_await refuse(plain, known.error());
   } else if (known->handler == nullptr) {
     co_await resume(std::move(request), std::move(route));
   } else if (known->resumable && Resumption::wanted(request->head())) {
     co_await outlive(std::move(request), known->handler, std::move(route));
   } else {
-    co_await (this->*known->handler)(answer, std::move(route));
+    co_await answer(plain, known->handler, std::move(route));
   }
+}
+
+Task<void> Api::answer(Answer& answer, Handler handler, Route route) {
+  std::optional<Refusal> refused = co_await (this->*handler)(answer, std::move(route));
+  if (refused) co_await refuse(answer, std::move(*refused));
 }
 
 Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, Route route) {
   PlainAnswer plain(*request);
-  auto answer = services_.resumption.begin(request, caller_);
-  if (!answer) {
-    co_await refuse(plain, answer.error());
+  auto resumable = parts_.resumption.begin(request, session_.caller);
+  if (!resumable) {
+    co_await refuse(plain, resumable.error());
     co_return;
   }
-  Task<void> work = (this->*handler)(**answer, std::move(route));
-  services_.resumption.spawn(
+  Task<void> work = answer(**resumable, handler, std::move(route));
+  parts_.resumption.spawn(
       [](std::shared_ptr<Api>, std::unique_ptr<ResumableAnswer> answered, Task<void> handled) -> Task<void> {
         // Not a parameter's, since those go in any order: the answer outlives what is done for it.
         Task<void> answering = std::move(handled);
         co_await answering;
         co_await answered->delivered();
-      }(shared_from_this(), std::move(*answer), std::move(work)));
+      }(shared_from_this(), std::move(*resumable), std::move(work)));
 }
 
 Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
   PlainAnswer plain(*request);
-  auto refused = services_.resumption.resume(request, route.id, caller_);
+  auto refused = parts_.resumption.resume(request, route.id, session_.caller);
   if (refused) co_await refuse(plain, std::move(*refused));
 }
 
-Task<void> Api::forget(Answer& answer, Route route) {
-  const bool ended = services_.resumption.end(route.id, caller_);
-  if (ended) return answer.whole(http_status::kOk, kJson, "{}");
-  return refuse(answer, bad_request(http_status::kNotFound, "there is no such connection"));
+Handled Api::forget(Answer& answer, Route route) {
+  const bool ended = parts_.resumption.end(route.id, session_.caller);
+  if (!ended) co_return bad_request(http_status::kNotFound, "there is no such connection");
+  co_await answer.whole(http_status::kOk, kJson, "{}");
+  co_return std::nullopt;
 }
 
 Task<void> Api::refuse(Answer& answer, Refusal refusal) {
-  note_refused(services_, caller_, answer.request().method + " " + answer.request().path, refusal.why);
+  const std::string what = answer.request().method + " " + answer.request().path;
+  parts_.refusals.refused(session_.caller, what, refusal.why);
   return answer_refused(answer, std::move(refusal));
 }
 
 Task<void> Api::refuse(Answer& answer, const Exceeded& exceeded) {
-  return answer_refused(answer, note_exceeded(services_, caller_, exceeded));
+  return answer_refused(answer, parts_.refusals.limit_reached(session_.caller, exceeded));
 }
 
-Registry::Filter Api::visible() const {
-  return [this](const Runtime& runtime) { return caller_.sees(runtime); };
+Handled Api::list(Answer& answer, Route route) {
+  return parts_.runtimes.list(answer, std::move(route), session_);
 }
 
-tl::expected<RuntimePtr, Refusal> Api::runtime_of(const Route& route) const {
-  RuntimePtr known = services_.registry.find(route.id);
-  // One that the caller may not see is not there.
-  if (known != nullptr && caller_.sees(*known)) return known;
-  return tl::unexpected(bad_request(http_status::kNotFound,
-                                    "there is no runtime " + route.id + "; GET /v1/runtimes lists them"));
+Handled Api::access(Answer& answer, Route route) {
+  return parts_.runtimes.access(answer, std::move(route), session_);
 }
 
-Task<void> Api::list(Answer& answer, Route route) {
-  if (route.parameter("watch") == "true") return watch(answer, std::move(route));
-  std::vector<Runtime> runtimes = services_.registry.all(visible());
-  const std::size_t count = runtimes.size();
-  return array(answer, count, [all = std::move(runtimes)](std::size_t i) { return to_json(all[i]); });
+Handled Api::about_agent(Answer& answer, Route) {
+  std::function<std::string()> make = [this] { return parts_.describe_agent(session_.caller); };
+  co_await send_text(answer, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
+                     std::move(make));
+  co_return std::nullopt;
 }
 
-Task<void> Api::array(Answer& answer, std::size_t parts, std::function<std::string(std::size_t)> part) {
-  std::string body = "[";
-  for (std::size_t i = 0; i < parts; ++i) {
-    // There may be a thousand, and many who ask for them at once.
-    co_await session_->share()->turn();
-    const transport::Work work(*session_->share());
-    const std::string items = part(i);
-    if (body.size() > 1 && !items.empty()) body += ',';
-    body += items;
-    answer.count_kept(body.size());
-  }
-  body += ']';
-  transport::HeaderFields fields = instance_field(services_);
-  co_await answer.whole(http_status::kOk, kJson, std::move(body), std::move(fields));
+Handled Api::metrics(Answer& answer, Route) {
+  co_await send_text(answer, *session_.share->share(), parts_.runtimes.instance_field(), kMetricsContentType,
+                     parts_.metrics_text);
+  co_return std::nullopt;
 }
 
-Task<void> Api::text(Answer& answer, std::string type, std::function<std::string()> make) {
-  co_await session_->share()->turn();
-  std::string body;
-  {
-    const transport::Work work(*session_->share());
-    body = make();
-  }
-  transport::HeaderFields fields = instance_field(services_);
-  co_await answer.whole(http_status::kOk, std::move(type), std::move(body), std::move(fields));
-}
-
-Task<void> Api::watch(Answer& answer, Route) {
-  if (watches_ >= kMostWatches) {
-    Refusal many{http_status::kTooManyRequests, ipc::hresult::kBusy,
-                 "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
-    co_await refuse(answer, std::move(many));
-    co_return;
-  }
-  struct Counted {
-    std::size_t& count;
-    explicit Counted(std::size_t& all) : count(all) { ++count; }
-    ~Counted() { --count; }
-  } const counted(watches_);
-  const auto watch = services_.registry.watch(visible());
-  begin_watch(answer, services_);
-  Task<void> guard = [](transport::Stream& caller, Registry::Watch& events) -> Task<void> {
-    co_await caller.gone();
-    events.close();
-  }(answer.stream(), *watch);
-  guard.start();
-  for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
-    const std::optional<RuntimeEvent> event = co_await watch->next();
-    if (!event) co_return;
-    answer.count_kept(watch->kept_bytes());
-    const std::string line = to_json_line(*event);
-    written = co_await answer.stream().write(std::as_bytes(std::span(line)));
-  }
-}
-
-Task<void> Api::about_agent(Answer& answer, Route) {
-  return text(answer, kJson, [this] { return agent_json(services_, caller_); });
-}
-
-Task<void> Api::metrics(Answer& answer, Route) {
-  return text(answer, kMetricsContentType, [this] { return metrics_text(services_); });
-}
-
-Task<void> Api::access(Answer& answer, Route route) {
-  const std::string command = route.parameter("command");
-  const auto known = auth::all_permissions();
-  if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
-    return refuse(answer, bad_request(http_status::kBadRequest, "there is no command " + command));
-  }
-  return array(answer, known.size(),
-               [this, command, known, runtimes = services_.registry.all(visible())](std::size_t i) {
-                 const bool wanted = command.empty() || command == known[i];
-                 return wanted ? access_rows(caller_, runtimes, known[i]) : std::string();
-               });
-}
-
-Task<void> Api::connection(Answer& answer, Route route) {
+Handled Api::connection(Answer& answer, Route route) {
   // The route is needed no more: there may be very many connections.
-  return carry_connection(answer, runtime_of(route));
+  return carry_connection(answer, parts_.runtimes.find(route, session_.caller));
 }
 
-Task<void> Api::carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime) {
-  const auto place = session_->begin_connection();
+Handled Api::carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime) {
+  const auto place = session_.share->begin_connection();
   if (!place) {
     co_await refuse(answer, place.error());
-    co_return;
+    co_return std::nullopt;
   }
   RequestEnd tool(answer);
-  co_await carry_diagnostic_connection(services_, caller_, std::move(runtime), tool);
+  co_await parts_.connections.carry(session_.caller, std::move(runtime), tool);
+  co_return std::nullopt;
+}
+
+Handled Api::dump(Answer& answer, Route route) {
+  const auto place = session_.share->begin_connection();
+  if (!place) {
+    co_await refuse(answer, place.error());
+    co_return std::nullopt;
+  }
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  std::optional<Refusal> refused =
+      co_await parts_.dumps.take(answer, std::move(route), session_.caller, std::move(runtime));
+  co_return refused;
+}
+
+Handled Api::dump_progress(Answer& answer, Route route) {
+  return parts_.dumps.progress(answer, session_.caller, parts_.runtimes.find(route, session_.caller));
 }
 
 }  // namespace farport::router

@@ -1,7 +1,7 @@
 // Raw mode (docs/wire.md): a connection to the agent that is one diagnostic connection by itself.
 #pragma once
 
-#include "router/agent/connections/diagnostic_connection.hpp"
+#include "router/agent/gate/tool_end.hpp"
 
 namespace farport::router {
 

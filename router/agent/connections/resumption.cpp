@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/random_token.hpp"
-#include "router/agent/gate/limits.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/resumption_fields.hpp"
 

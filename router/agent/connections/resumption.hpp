@@ -10,8 +10,8 @@
 
 #include "base/log.hpp"
 #include "router/agent/connections/answer.hpp"
-#include "router/agent/gate/caller.hpp"
-#include "router/agent/gate/gate.hpp"
+#include "router/agent/gate/limits.hpp"
+#include "router/wire/refusal.hpp"
 #include "transport/resumable_stream.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"

@@ -10,7 +10,7 @@
 
 #include "ipc/error.hpp"
 #include "router/agent/dumps/dump_writer.hpp"
-#include "router/agent/gate/gate.hpp"
+#include "router/stream/first_message.hpp"
 #include "transport/detached_work.hpp"
 #include "transport/timer.hpp"
 
@@ -38,19 +38,7 @@ constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2,
 constexpr char kOnlyFull[] =
     "a suspended runtime writes only full dumps: take one of type full, or let it run first";
 
-std::string mebibytes(std::uint64_t bytes) {
-  return fmt::format("{} MiB", bytes >> 20);
-}
-
 }  // namespace
-
-std::string describe(const DumpProgress& progress) {
-  if (progress.phase == DumpProgress::Phase::sending) {
-    return fmt::format("sent {} of {}", progress.sent >> 20, mebibytes(progress.total));
-  }
-  const std::string written = fmt::format("written {}", progress.written >> 20);
-  return progress.estimate ? written + " of about " + mebibytes(*progress.estimate) : written + " MiB";
-}
 
 Result<std::unique_ptr<Dumps::Job>> Dumps::start(const Runtime& runtime, DumpRequest request) {
   if (jobs_.contains(runtime.id)) {
@@ -326,7 +314,7 @@ Result<OpenDump> Dumps::Job::take() {
   return dump;
 }
 
-Result<DumpDirectory::Kept> Dumps::Job::keep() {
+Result<KeptDump> Dumps::Job::keep() {
   auto kept = directory_->keep_dump(runtime_.name + "-" + std::to_string(runtime_.pid));
   directory_.reset();
   return kept;

@@ -8,33 +8,13 @@
 #include <string>
 
 #include "base/log.hpp"
-#include "ipc/dump.hpp"
 #include "ipc/error.hpp"
-#include "ipc/message.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "transport/event.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
-
-struct DumpRequest {
-  ipc::DumpType type = ipc::DumpType::with_heap;
-  std::uint32_t flags = 0;  ///< ipc::dump_flag.
-};
-
-/// How far a dump is. Sizes in bytes.
-struct DumpProgress {
-  enum class Phase : std::uint8_t { writing, sending };
-  Phase phase = Phase::writing;
-  std::uint64_t written = 0;              ///< By the runtime.
-  std::optional<std::uint64_t> estimate;  ///< How much there will be; nothing where it can't be told.
-  std::uint64_t sent = 0;                 ///< Of the dump, before compression.
-  std::uint64_t total = 0;                ///< The dump's size, once it is written.
-};
-
-/// "written 120 of about 500 MiB", "sent 230 of 512 MiB".
-[[nodiscard]] std::string describe(const DumpProgress& progress);
 
 /// The dumps under way, one per runtime at a time.
 class Dumps {
@@ -96,7 +76,7 @@ class Dumps::Job {
   /// After write(): what to read, without a name in any file system any more.
   [[nodiscard]] Result<OpenDump> take();
   /// After write(): leaves it where the runtime can see it.
-  [[nodiscard]] Result<DumpDirectory::Kept> keep();
+  [[nodiscard]] Result<KeptDump> keep();
 
   [[nodiscard]] DumpProgress& progress() { return progress_; }
 

@@ -228,7 +228,7 @@ Result<OpenDump> DumpDirectory::open_dump() {
   return dump;
 }
 
-Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
+Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
   const auto dump = check_dump();
   if (!dump) return tl::unexpected(dump.error());
   // Its own characters only: the name comes from the runtime.
@@ -242,7 +242,7 @@ Result<DumpDirectory::Kept> DumpDirectory::keep_dump(const std::string& name) {
   if (::renameat2(fd_.get(), kDump, shared_.fd.get(), file.c_str(), RENAME_NOREPLACE) != 0) {
     return fail_errno("keep the dump in", shared_.here, errno);
   }
-  return Kept{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
+  return KeptDump{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
 }
 
 std::string warn_of_strangers(const SharedDirectory& shared) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "router/wire/dump.hpp"
 #include "transport/socket.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -67,12 +68,7 @@ class DumpDirectory {
   /// alone can have written: a link, another user's, no file.
   [[nodiscard]] Result<OpenDump> open_dump();
   /// Gives the dump a name of its own in the shared directory, where it stays: "NAME-….dmp".
-  struct Kept {
-    std::string here;
-    std::string there;
-    std::uint64_t size = 0;
-  };
-  [[nodiscard]] Result<Kept> keep_dump(const std::string& name);
+  [[nodiscard]] Result<KeptDump> keep_dump(const std::string& name);
 
  private:
   [[nodiscard]] Result<OpenDump> check_dump() const;

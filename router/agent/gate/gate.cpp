@@ -1,7 +1,5 @@
 #include "router/agent/gate/gate.hpp"
 
-#include <cerrno>
-
 #include "auth/role.hpp"
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
@@ -10,9 +8,6 @@
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
-
-using transport::Io;
-using transport::IoStatus;
 
 namespace {
 
@@ -74,42 +69,6 @@ Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage&
 
 Ruling rule_on_dump(const Caller& caller, const Runtime& runtime) {
   return ruling_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
-}
-
-transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream, std::uint64_t max_size) {
-  FirstMessage first;
-  first.bytes.resize(ipc::kHeaderSize);
-  const Io head = co_await stream.read_exactly(first.bytes);
-  if (head.status == IoStatus::failed) co_return tl::unexpected(stream.error());
-  if (head.status == IoStatus::end) {
-    co_return fail("read", "the first message",
-                   "the connection ended after " + std::to_string(head.bytes) + " of its 20 header bytes");
-  }
-  const auto header = ipc::decode_header(first.bytes);
-  if (!header) {
-    Error malformed = header.error();
-    malformed.code = EBADMSG;
-    co_return tl::unexpected(malformed);
-  }
-  if (header->size > max_size) {
-    const Error large{"read",
-                      "the first message",
-                      "it has " + std::to_string(header->size) +
-                          " bytes, and limits.message_size of the agent is " + std::to_string(max_size),
-                      {},
-                      EMSGSIZE};
-    co_return tl::unexpected(large);
-  }
-  first.header = *header;
-  first.bytes.resize(header->size);
-  const Io rest = co_await stream.read_exactly(std::span(first.bytes).subspan(ipc::kHeaderSize));
-  if (rest.status == IoStatus::failed) co_return tl::unexpected(stream.error());
-  if (rest.status == IoStatus::end) {
-    co_return fail("read", "the first message",
-                   "the connection ended after " + std::to_string(ipc::kHeaderSize + rest.bytes) +
-                       " of its " + std::to_string(header->size) + " bytes");
-  }
-  co_return first;
 }
 
 }  // namespace farport::router

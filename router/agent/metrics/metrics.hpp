@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -12,8 +11,6 @@
 #include "router/stream/relay.hpp"
 
 namespace farport::router {
-
-class MetricsText;
 
 /// A counter for each value of a label. Values must come from a small set, never from a peer.
 class LabelledCounter {
@@ -65,8 +62,6 @@ struct Metrics {
   LabelledCounter commands_refused;   ///< The same; "unknown" where it has none.
   LabelledCounter dumps;              ///< By outcome.
   Traffic traffic;
-  /// Whoever has figures of his own adds a function that writes them, as whole families.
-  std::vector<std::function<void(MetricsText&)>> sources;
 };
 
 }  // namespace farport::router

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "router/agent/connections/diagnostic_connection.hpp"
+#include "router/agent/metrics/metrics.hpp"
 
 namespace farport::router {
 
@@ -34,8 +34,5 @@ class MetricsText {
   std::string name_;
   std::string text_;
 };
-
-/// All metrics of an agent: without identities, addresses or runtimes' names.
-[[nodiscard]] std::string metrics_text(const AgentServices& services);
 
 }  // namespace farport::router

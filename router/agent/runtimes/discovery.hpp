@@ -9,8 +9,6 @@
 
 #include "router/agent/runtimes/diagnostic_port.hpp"
 #include "router/agent/runtimes/socket_scan.hpp"
-#include "router/agent/runtimes/user_shares.hpp"
-#include "router/wire/discovery_report.hpp"
 #include "transport/rate_limited_log.hpp"
 
 namespace farport::router {

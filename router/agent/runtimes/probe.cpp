@@ -4,7 +4,7 @@
 
 #include "ipc/error.hpp"
 #include "ipc/process_info.hpp"
-#include "router/agent/gate/gate.hpp"
+#include "router/stream/first_message.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

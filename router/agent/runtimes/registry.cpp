@@ -7,20 +7,6 @@
 
 namespace farport::router {
 
-std::string_view to_string(RuntimeEvent::Kind kind) {
-  switch (kind) {
-    case RuntimeEvent::Kind::added:
-      return "added";
-    case RuntimeEvent::Kind::changed:
-      return "changed";
-    case RuntimeEvent::Kind::removed:
-      return "removed";
-    case RuntimeEvent::Kind::listed:
-      break;
-  }
-  return "listed";
-}
-
 namespace {
 
 bool same_process(const transport::PeerCredentials& a, const transport::PeerCredentials& b) {

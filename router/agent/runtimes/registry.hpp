@@ -16,16 +16,6 @@
 
 namespace farport::router {
 
-struct RuntimeEvent {
-  /// `listed` stands after the last runtime that was there when watching began.
-  enum class Kind : std::uint8_t { added, changed, removed, listed };
-  Kind kind = Kind::added;
-  Runtime runtime;
-};
-
-/// "added", "changed", "removed" or "listed".
-[[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
-
 class Registry {
  public:
   /// `host`: the name of this host, which each runtime is listed with.

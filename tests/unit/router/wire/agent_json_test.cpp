@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "router/wire/access_row.hpp"
-#include "router/wire/dump_json.hpp"
+#include "router/wire/dump.hpp"
 #include "router/wire/runtime_json.hpp"
 
 using namespace farport::router;

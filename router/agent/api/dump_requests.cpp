@@ -1,24 +1,22 @@
-// The API's requests about dumps.
+#include "router/agent/api/dump_requests.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 
 #include <fmt/format.h>
 
-#include "router/agent/api/api.hpp"
+#include "router/agent/api/bodies.hpp"
 #include "router/agent/dumps/dump_sender.hpp"
+#include "router/agent/gate/gate.hpp"
 #include "router/wire/content_encoding.hpp"
-#include "router/wire/dump_json.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/runtime_json.hpp"
 
 namespace farport::router {
 namespace {
 
 using transport::IoStatus;
 using transport::Task;
-
-constexpr const char* kJson = "application/json";
 
 tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
   const auto bad = [](std::string why) {
@@ -81,53 +79,50 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 
 }  // namespace
 
-Task<void> Api::dump_progress(Answer& answer, Route route) {
-  const auto runtime = runtime_of(route);
-  if (!runtime) return refuse(answer, runtime.error());
-  // How large it is tells of the memory, and that there is one of whoever takes it.
-  Ruling ruling = rule_on_dump(caller_, **runtime);
-  if (!ruling.allowed) return refuse(answer, std::move(ruling.refusal));
-  const DumpProgress* progress = services_.dumps.progress((*runtime)->id);
+Handled DumpRequests::progress(Answer& answer, const Caller& caller,
+                               tl::expected<RuntimePtr, Refusal> runtime) {
+  if (!runtime) co_return runtime.error();
+  // How large it is tells of the memory, and that somebody takes one.
+  const Ruling ruling = rule_on_dump(caller, **runtime);
+  if (!ruling.allowed) co_return ruling.refusal;
+  const DumpProgress* progress = dumps_.progress((*runtime)->id);
   if (progress == nullptr) {
-    return refuse(answer, {http_status::kNotFound, ipc::hresult::kFail,
-                           "no dump of " + (*runtime)->name + " is under way; POST takes one"});
+    const Refusal none{http_status::kNotFound, ipc::hresult::kFail,
+                       "no dump of " + (*runtime)->name + " is under way; POST takes one"};
+    co_return none;
   }
-  return answer.whole(http_status::kOk, kJson, to_json(*progress));
+  co_await answer.whole(http_status::kOk, kJson, to_json(*progress));
+  co_return std::nullopt;
 }
 
-Task<void> Api::dump(Answer& answer, Route route) {
-  const auto place = session_->begin_connection();
-  if (!place) {
-    co_await refuse(answer, place.error());
-    co_return;
-  }
-  AuditEntry entry{"dump", caller_};
+Handled DumpRequests::take(Answer& answer, Route route, const Caller& caller,
+                           tl::expected<RuntimePtr, Refusal> runtime) {
+  AuditEntry entry{"dump", caller};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
-  const auto runtime = runtime_of(route);
   if (runtime) entry.runtime = *runtime;
   std::optional<Refusal> refused;
-  std::optional<AuditAtEnd> audited(std::in_place, services_.audit, entry, AuditAtEnd::Clock::now());
+  std::optional<AuditAtEnd> audited(std::in_place, audit_, entry, AuditAtEnd::Clock::now());
   if (!runtime) refused = runtime.error();
   if (runtime) {
-    const Ruling ruling = rule_on_dump(caller_, **runtime);
+    const Ruling ruling = rule_on_dump(caller, **runtime);
     entry.allowed = ruling.allowed;
     entry.rule = ruling.rule;
     entry.role = ruling.role;
     if (!ruling.allowed) refused = ruling.refusal;
   }
-  if (!refused) refused = co_await take_dump(answer, std::move(route), **runtime, entry);
+  if (!refused) refused = co_await write(answer, std::move(route), **runtime, entry);
   if (refused) entry.outcome = refused->why;
   audited.reset();
-  services_.metrics.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
-  if (refused) co_await refuse(answer, std::move(*refused));
+  metrics_.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
+  co_return refused;
 }
 
-Task<std::optional<Refusal>> Api::take_dump(Answer& answer, Route route, Runtime runtime, AuditEntry& entry) {
+Handled DumpRequests::write(Answer& answer, Route route, Runtime runtime, AuditEntry& entry) {
   const auto wanted = request_of(route);
   if (!wanted) co_return wanted.error();
   const bool stay = route.parameter("stay") == "true";
   entry.arguments = arguments_of(*wanted, stay);
-  const auto job = services_.dumps.start(runtime, *wanted);
+  const auto job = dumps_.start(runtime, *wanted);
   if (!job) co_return refusal_of(job.error());
   const Result<void> written = co_await write_for(answer.stream(), **job);
   if (!written) co_return refusal_of(written.error());
@@ -142,7 +137,7 @@ Task<std::optional<Refusal>> Api::take_dump(Answer& answer, Route route, Runtime
   if (!dump) co_return refusal_of(dump.error());
   DumpProgress& progress = (*job)->progress();
   progress.phase = DumpProgress::Phase::sending;
-  const bool compress = wants_zstd(answer.request(), services_.compression);
+  const bool compress = wants_zstd(answer.request(), compression_);
   begin_dump(answer, runtime, dump->size, compress);
   std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
     progress.sent = sent;

@@ -1,4 +1,6 @@
-#include "router/wire/dump_json.hpp"
+#include "router/wire/dump.hpp"
+
+#include <fmt/format.h>
 
 #include "router/wire/json_members.hpp"
 
@@ -13,6 +15,18 @@ std::string text_of(const json& value) {
 }
 
 }  // namespace
+
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{} MiB", bytes >> 20);
+}
+
+std::string describe(const DumpProgress& progress) {
+  if (progress.phase == DumpProgress::Phase::sending) {
+    return fmt::format("sent {} of {}", progress.sent >> 20, mebibytes(progress.total));
+  }
+  const std::string written = fmt::format("written {}", progress.written >> 20);
+  return progress.estimate ? written + " of about " + mebibytes(*progress.estimate) : written + " MiB";
+}
 
 std::string to_json(const DumpProgress& progress) {
   json object = {{"phase", progress.phase == DumpProgress::Phase::writing ? "writing" : "sending"},
@@ -38,7 +52,7 @@ Result<DumpProgress> dump_progress_from_json(std::string_view text) {
   }
 }
 
-std::string to_json(const DumpDirectory::Kept& kept) {
+std::string to_json(const KeptDump& kept) {
   return text_of(json{{"path", kept.there}, {"agent_path", kept.here}, {"size", kept.size}});
 }
 

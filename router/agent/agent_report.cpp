@@ -1,0 +1,192 @@
+// What the agent says of itself: GET /v1/agent and GET /v1/metrics (docs/wire.md).
+#include <nlohmann/json.hpp>
+
+#include "base/descriptors.hpp"
+#include "base/process_usage.hpp"
+#include "base/version.hpp"
+#include "ipc/commands.hpp"
+#include "router/agent/agent.hpp"
+#include "router/agent/credential_metrics.hpp"
+
+namespace farport::router {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kCounter = "counter";
+constexpr const char* kGauge = "gauge";
+
+json object_of(const auth::RuntimeFilter& filter) {
+  if (filter.empty()) return "all";
+  json object = json::object();
+  if (!filter.name.empty()) object["name"] = filter.name;
+  if (!filter.command_line.empty()) object["command_line"] = filter.command_line;
+  if (!filter.pid.empty()) object["pid"] = filter.pid;
+  if (!filter.user.empty()) object["user"] = filter.user;
+  return object;
+}
+
+json grants_of(const auth::Access& access) {
+  json grants = json::array();
+  for (const auth::Grant* grant : access.grants()) {
+    grants.push_back(
+        {{"rule", grant->text}, {"role", grant->role}, {"runtimes", object_of(grant->runtimes)}});
+  }
+  return grants;
+}
+
+json roles_of(const auth::Policy& policy) {
+  json roles = json::object();
+  for (const auth::Role& role : policy.roles()) roles[role.name] = role.permissions;
+  return roles;
+}
+
+double seconds(transport::Milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+json limits_of(const LimitSettings& limits) {
+  return {{"sessions", limits.sessions},
+          {"sessions_per_identity", limits.sessions_per_identity},
+          {"handshakes", limits.handshakes},
+          {"connections_per_session", limits.connections_per_session},
+          {"connections_per_identity", limits.connections_per_identity},
+          {"requests_per_second", limits.requests_per_second},
+          {"head_size", limits.head_bytes},
+          {"message_size", limits.message_bytes},
+          {"buffered_bytes", limits.buffered_bytes},
+          {"handshake_seconds", seconds(limits.handshake)},
+          {"first_message_seconds", seconds(limits.first_message)},
+          {"idle_seconds", seconds(limits.idle)},
+          {"session_lifetime_seconds", seconds(limits.session_lifetime)}};
+}
+
+/// Sockets and processes of a host tell of more than a caller's own runtimes.
+Disclosure disclosure_for(const auth::Access& access) {
+  const bool operates = access.may_everywhere(ipc::name_of(ipc::kGenerateCoreDump3)) ||
+                        access.may_everywhere(ipc::name_of(ipc::kProcessEnvironment));
+  return operates ? Disclosure::all : Disclosure::counts;
+}
+
+void write_limits(MetricsText& text, const LimitSettings& limits) {
+  const auto limit = [&](std::string_view name, std::uint64_t value) {
+    text.sample(value, MetricsText::label("limit", name));
+  };
+  text.family("farport_limit", kGauge, "The limits in force, by their names in the configuration.");
+  limit("sessions", limits.sessions);
+  limit("sessions_per_identity", limits.sessions_per_identity);
+  limit("handshakes", limits.handshakes);
+  limit("connections_per_session", limits.connections_per_session);
+  limit("connections_per_identity", limits.connections_per_identity);
+  limit("requests_per_second", limits.requests_per_second);
+  limit("buffered_bytes", limits.buffered_bytes);
+}
+
+}  // namespace
+
+std::string Agent::describe(const Caller& caller) const {
+  const auto up = std::chrono::steady_clock::now() - started_;
+  const json answer = {
+      {"version", kVersion},
+      {"host", registry_.host()},
+      {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
+      {"identity", auth::describe(*caller.identity)},
+      {"grants", grants_of(*caller.access)},
+      {"roles", roles_of(policy_)},
+      {"limits", limits_of(settings_.limits)},
+      {"discovery", json::parse(to_json(discovery_.findings(), disclosure_for(*caller.access)))}};
+  return answer.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void Agent::write_process(MetricsText& text) const {
+  const ProcessUsage usage = process_usage();
+  const double up = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  text.family("farport_build_info", kGauge, "Which farport this is; always 1.")
+      .sample(std::uint64_t{1}, MetricsText::label("version", kVersion))
+      .family("farport_uptime_seconds", kGauge, "How long the agent has been running.")
+      .sample(up)
+      .family("process_cpu_seconds_total", kCounter, "CPU time used, user and system.")
+      .sample(usage.cpu_seconds)
+      .family("process_resident_memory_bytes", kGauge, "Resident memory.")
+      .sample(usage.resident_bytes)
+      .family("process_open_fds", kGauge, "Open file descriptors.")
+      .sample(std::uint64_t{open_descriptors()})
+      .family("process_max_fds", kGauge, "Most file descriptors that may be open.")
+      .sample(std::uint64_t{descriptor_limit()});
+}
+
+void Agent::write_sessions(MetricsText& text) const {
+  text.family("farport_sessions", kGauge, "Sessions and raw connections that are open.")
+      .sample(std::uint64_t{limits_.sessions()})
+      .family("farport_sessions_total", kCounter, "Sessions and raw connections so far.")
+      .sample(metrics_.sessions)
+      .family("farport_handshakes", kGauge, "TLS handshakes under way.")
+      .sample(std::uint64_t{handshakes_.count()})
+      .family("farport_handshakes_failed_total", kCounter, "TLS handshakes that failed.")
+      .samples("reason", metrics_.handshakes_failed)
+      .family("farport_requests_total", kCounter, "Requests over HTTP/2.")
+      .sample(metrics_.requests)
+      .family("farport_refused_total", kCounter,
+              "What was refused or ended for a limit, or for want of a role.")
+      .samples("reason", metrics_.refused)
+      .sample(budget_.given_up(), MetricsText::label("reason", "buffered_bytes"))
+      .family("farport_accept_pauses_total", kCounter, "Pauses of accepting for want of file descriptors.")
+      .sample(metrics_.accept_pauses)
+      .family("farport_buffered_bytes", kGauge,
+              "Bytes that are kept because of peers: sessions, requests, answers, what nobody has taken yet.")
+      .sample(budget_.bytes())
+      .family("farport_lines_lost_total", kCounter,
+              "Lines of the log and of the audit that nothing took in time.")
+      .sample(lost_lines(log_), MetricsText::label("what", "log"))
+      .sample(audit_->lost(), MetricsText::label("what", "audit"));
+}
+
+void Agent::write_diagnostics(MetricsText& text) const {
+  const RelayCounts bytes = metrics_.traffic.total();
+  text.family("farport_diagnostic_connections", kGauge, "Diagnostic connections and dumps that are open.")
+      .sample(std::uint64_t{limits_.connections()})
+      .family("farport_commands_total", kCounter, "Commands, and what the gate said to them.")
+      .samples("command", metrics_.commands_allowed, MetricsText::label("decision", "allowed"))
+      .samples("command", metrics_.commands_refused, MetricsText::label("decision", "refused"))
+      .family("farport_bytes_total", kCounter, "Bytes that diagnostic connections have carried.")
+      .sample(bytes.to_runtime, MetricsText::label("direction", "to_runtime"))
+      .sample(bytes.to_tool, MetricsText::label("direction", "to_tool"))
+      .family("farport_dumps_total", kCounter, "Dumps that callers asked for, by how they ended.")
+      .samples("outcome", metrics_.dumps);
+  std::uint64_t suspended = 0;
+  std::uint64_t running = 0;
+  for (const Runtime& runtime : registry_.all([](const Runtime&) { return true; })) {
+    ++(runtime.state == RuntimeState::suspended ? suspended : running);
+  }
+  text.family("farport_runtimes", kGauge, "Runtimes that the agent offers.")
+      .sample(running, MetricsText::label("state", "running"))
+      .sample(suspended, MetricsText::label("state", "suspended"));
+}
+
+void Agent::write_resumption(MetricsText& text) const {
+  text.family("farport_connections_waiting", kGauge, "Diagnostic connections that wait for their mirror.")
+      .sample(std::uint64_t{resumption_.waiting()})
+      .family("farport_connections_resumed_total", kCounter,
+              "Diagnostic connections that another session took over.")
+      .sample(resumption_.resumed())
+      .family("farport_connections_given_up_total", kCounter,
+              "Diagnostic connections whose mirror did not come back in time.")
+      .sample(resumption_.given_up())
+      .family("farport_tracing_sessions_abandoned_total", kCounter,
+              "Runtimes' sessions that were stopped since nobody read them any more.")
+      .sample(tracing_.abandoned());
+}
+
+std::string Agent::metrics_text() const {
+  MetricsText text;
+  write_process(text);
+  write_sessions(text);
+  write_diagnostics(text);
+  write_resumption(text);
+  write_limits(text, settings_.limits);
+  discovery_.write_metrics(text);
+  if (credentials_ != nullptr) write_metrics(text, *credentials_);
+  return text.take();
+}
+
+}  // namespace farport::router

@@ -1,0 +1,249 @@
+// The agent's sessions: handshakes, what is refused after them, HTTP/2 and raw connections.
+#include <array>
+#include <cerrno>
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "auth/tls_context.hpp"
+#include "router/agent/agent.hpp"
+#include "router/agent/connections/http_errors.hpp"
+#include "router/agent/connections/raw_end.hpp"
+#include "router/wire/http_status.hpp"
+
+namespace farport::router {
+
+using transport::Task;
+using transport::TlsStream;
+
+namespace {
+
+/// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
+/// through in order to be refused: a client that may open no more streams just waits.
+constexpr std::uint32_t kOtherStreams = 64;
+
+/// Answers a request, and says meanwhile that its session is in use.
+Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
+  const IdleWatch::Use use(idle);
+  co_await api.handle(std::move(request));
+}
+
+/// Which no name in SNI may be (RFC 6066 section 3), but some clients send what they dial all the same.
+bool is_ip_address(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+}
+
+/// Whether a socket that is readable has come to its end, or failed, before it has said a byte.
+bool says_nothing(const transport::FdStream& socket) {
+  std::byte first{};
+  return ::recv(socket.fd(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
+constexpr const char* kTooSlow = "it did not finish the handshake in time";
+constexpr const char* kTooManyHandshakes = "the agent has as many handshakes under way as it takes";
+
+}  // namespace
+
+Task<void> Agent::serve_tls(Accepted connection) {
+  Caller caller;
+  caller.address = connection->name();
+  transport::FdStream& socket = *connection;
+  std::function<void()> make_room = [&socket] {
+    socket.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
+  };
+  std::optional<Handshakes::Entry> handshake(std::in_place, handshakes_, caller.address,
+                                             std::move(make_room));
+  auto tls = co_await shake_hands(std::move(connection), caller, *handshake);
+  if (tls == nullptr) co_return;
+  caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
+  caller.access = policy_.access_of(*caller.identity);
+  auto share = limits_.begin_session(key_of(caller));
+  // Those who are refused still count as handshakes, so that there are never many of them.
+  if (!share) {
+    co_await refuse_caller(std::move(tls), caller, refusals_.limit_reached(caller, share.error()));
+  } else if (caller.access->none()) {
+    ++metrics_.sessions;
+    co_await refuse_caller(std::move(tls), caller, refusals_.no_role(caller));
+  } else {
+    handshake.reset();
+    co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
+  }
+}
+
+/// The connection once both sides have agreed on TLS; nullptr where they have not, which has been noted.
+Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const Caller& caller,
+                                                    const Handshakes::Entry& entry) {
+  transport::FdStream& socket = *connection;
+  const transport::Deadline limit(loop_, settings_.limits.handshake, [&socket] {
+    socket.abort(Error{"agree on TLS with", "the peer", kTooSlow, {}, 0});
+  });
+  // A peer that says nothing costs no more than its socket.
+  co_await socket.readable();
+  const bool silent = says_nothing(socket);
+  std::unique_ptr<TlsStream> tls;
+  if (!silent) {
+    tls =
+        std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
+    const Result<void> agreed = co_await tls->handshake(strangers_.get());
+    if (agreed) co_return tls;
+  }
+  if (entry.ended()) {
+    const Exceeded exceeded{"handshakes", kTooManyHandshakes};
+    std::ignore = refusals_.limit_reached(caller, exceeded);
+  } else if (limit.expired()) {
+    metrics_.refused.add("handshake_timeout");
+    refusals_.handshake_failed(caller, kTooSlow, "timeout");
+  } else if (silent) {
+    // A probe, as load balancers and orchestrators make them: nothing is wrong.
+    metrics_.handshakes_failed.add("probe");
+    log_->debug("{} connected and closed again", caller.address);
+  } else {
+    refusals_.handshake_failed(caller, auth::describe_handshake_failure(tls->ssl(), tls->openssl_error()),
+                               auth::kind_of_handshake_failure(tls->openssl_error()));
+  }
+  co_return nullptr;
+}
+
+Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
+                               std::unique_ptr<Limits::Session> share) {
+  ++metrics_.sessions;
+  TlsStream& stream = *tls;
+  std::optional<transport::Deadline> life;
+  if (settings_.limits.session_lifetime.count() > 0) {
+    std::function<void()> end = [this, &stream, &caller] {
+      const Exceeded exceeded{"session_lifetime", "it has lasted as long as one may"};
+      refusals_.ended(caller, exceeded);
+      stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
+    };
+    life.emplace(loop_, settings_.limits.session_lifetime, std::move(end));
+  }
+  if (stream.alpn() == "h2") {
+    co_await serve_session(std::move(tls), caller, std::move(share));
+  } else {
+    const char* name = SSL_get_servername(stream.ssl(), TLSEXT_NAMETYPE_host_name);
+    std::string wanted = name == nullptr ? std::string() : std::string(name);
+    std::function<void(const Error&)> end = [&stream](const Error& why) { stream.abort(why); };
+    const VerifiedPeer peer(credentials_->peers(), stream.ssl(), std::move(end));
+    co_await serve_raw(stream, caller, std::move(share), std::move(wanted));
+    if (peer.ended()) refusals_.distrusted(caller, *peer.ended());
+  }
+}
+
+Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
+  if (tls->alpn() == "h2" && caller.access->none()) {
+    co_await turn_away(std::move(tls), strangers_limits(caller), std::move(refusal.why));
+  } else if (tls->alpn() == "h2") {
+    co_await refuse_session(std::move(tls), strangers_limits(caller), std::move(refusal));
+  } else {
+    RawEnd tool(*tls);
+    co_await tool.refuse(std::move(refusal));
+    co_await linger(*tls);
+  }
+}
+
+transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::Session& share) {
+  transport::Http2Limits limits = settings_.session.limits();
+  limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
+  limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
+  limits.account = budget_.account_of(key_of(caller));
+  limits.share = share.share();
+  return limits;
+}
+
+/// Of those that are refused once the handshake has ended.
+transport::Http2Limits Agent::strangers_limits(const Caller& caller) {
+  transport::Http2Limits limits;
+  limits.account = budget_.account_of(key_of(caller));
+  limits.share = strangers_;
+  return limits;
+}
+
+Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
+                                std::unique_ptr<Limits::Session> share) {
+  log_->info("session of {}", caller);
+  SSL* ssl = tls->ssl();
+  const transport::Http2Limits limits = http2_limits(caller, *share);
+  const auto api = std::make_shared<Api>(api_, std::move(share), caller);
+  transport::Http2Session* used = nullptr;
+  IdleWatch idle(loop_, settings_.limits.idle, [&] {
+    // Answers that outlive their session use it too.
+    if (used->busy()) return false;
+    const Exceeded exceeded{"idle_timeout", "nobody uses it"};
+    refusals_.ended(caller, exceeded);
+    used->leave();
+    return true;
+  });
+  transport::TaskSet requests(loop_);
+  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, limits,
+                                  [&](std::unique_ptr<transport::Http2Stream> request) {
+                                    requests.spawn(answer(*api, idle, std::move(request)));
+                                  });
+  used = &session;
+  std::function<void(const Error&)> end = [&session](const Error& why) { end_distrusted(session, why); };
+  const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
+  std::function<void()> drain = [&session] { session.drain(); };
+  std::function<void()> stop = [&session] {
+    session.abort(Error{"go on with", "the session", "the agent is being stopped", {}, ECANCELED});
+  };
+  const LiveConnection live(live_, std::move(drain), std::move(stop));
+  const Result<void> ended = co_await session.run();
+  if (peer.ended()) {
+    refusals_.distrusted(caller, *peer.ended());
+  } else {
+    log_->info("session of {} ended: {}", caller, ended.error().why);
+  }
+  // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
+  co_await requests.idle();
+}
+
+Task<void> Agent::serve_plain(Accepted connection) {
+  Caller caller;
+  caller.address = connection->name();
+  caller.access = policy_.loopback_access();
+  auto share = limits_.begin_session(key_of(caller));
+  if (!share) {
+    RawEnd tool(*connection);
+    co_await tool.refuse(refusals_.limit_reached(caller, share.error()));
+    co_return;
+  }
+  ++metrics_.sessions;
+  co_await serve_raw(*connection, std::move(caller), std::move(*share), {});
+}
+
+tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
+  if (caller.access->none()) {
+    return tl::unexpected(no_role(caller));
+  }
+  const Registry::Filter visible = [&](const Runtime& runtime) { return caller.sees(runtime); };
+  Result<Runtime> chosen = registry_.choose(wanted, visible);
+  // A client sends the name or address under which it reaches the agent: that asks for the only runtime. Any
+  // other name is a runtime's, also when that runtime has ended: its commands must not reach another one.
+  const bool is_agents =
+      credentials_ != nullptr && (is_ip_address(wanted) || credentials_->current().has_name(wanted));
+  if (!chosen && is_agents) chosen = registry_.choose({}, visible);
+  if (chosen) return std::make_shared<const Runtime>(std::move(*chosen));
+  return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
+}
+
+Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::unique_ptr<Limits::Session> share,
+                            std::string wanted) {
+  RawEnd tool(stream);
+  std::function<void()> end = [&stream] {
+    stream.abort(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
+  };
+  const LiveConnection live(live_, {}, std::move(end));
+  auto exceeded = share->count_request();
+  auto place = share->begin_connection();
+  if (!exceeded && !place) exceeded = place.error();
+  if (exceeded) {
+    co_await tool.refuse(refusals_.limit_reached(caller, *exceeded));
+  } else {
+    tl::expected<RuntimePtr, Refusal> runtime = choose_raw(caller, wanted);
+    co_await connections_.carry(caller, std::move(runtime), tool);
+  }
+  co_await linger(stream);
+}
+
+}  // namespace farport::router

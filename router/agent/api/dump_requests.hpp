@@ -1,0 +1,31 @@
+// The API's requests about dumps.
+#pragma once
+
+#include "router/agent/api/caller_session.hpp"
+#include "router/agent/dumps/dump.hpp"
+#include "router/agent/gate/audit.hpp"
+#include "router/agent/metrics/metrics.hpp"
+#include "router/wire/session_options.hpp"
+
+namespace farport::router {
+
+class DumpRequests {
+ public:
+  DumpRequests(Dumps& dumps, Audit& audit, Metrics& metrics, Compression compression)
+      : dumps_(dumps), audit_(audit), metrics_(metrics), compression_(compression) {}
+
+  /// POST /v1/runtimes/{id}/dump. `runtime`: the one that is meant, or why there is none.
+  Handled take(Answer& answer, Route route, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+  /// GET /v1/runtimes/{id}/dump
+  Handled progress(Answer& answer, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+
+ private:
+  Handled write(Answer& answer, Route route, Runtime runtime, AuditEntry& entry);
+
+  Dumps& dumps_;
+  Audit& audit_;
+  Metrics& metrics_;
+  Compression compression_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,35 @@
+// The API's requests about runtimes: which there are, what becomes of them, and what the caller may do with
+// them.
+#pragma once
+
+#include "router/agent/api/caller_session.hpp"
+
+namespace farport::router {
+
+class RuntimeRequests {
+ public:
+  /// `instance`: which agent this is, for callers that reach it at several addresses.
+  RuntimeRequests(Registry& registry, std::string instance, std::size_t requests_per_second)
+      : registry_(registry), instance_(std::move(instance)), requests_per_second_(requests_per_second) {}
+
+  /// The one that a request names. Refused: there is none that the caller sees.
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
+
+  /// GET /v1/runtimes: once, or with watch=true for as long as the caller reads.
+  Handled list(Answer& answer, Route route, CallerSession& session);
+  /// GET /v1/access
+  Handled access(Answer& answer, Route route, CallerSession& session);
+
+  /// What stands in the head of each answer about the agent.
+  [[nodiscard]] transport::HeaderFields instance_field() const;
+
+ private:
+  Handled watch(Answer& answer, CallerSession& session);
+  void begin_watch(Answer& answer) const;
+
+  Registry& registry_;
+  std::string instance_;
+  std::size_t requests_per_second_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,91 @@
+#include "router/agent/gate/admission.hpp"
+
+#include <cerrno>
+
+#include "router/agent/gate/command_arguments.hpp"
+#include "router/wire/http_status.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+
+/// The command as a label of metrics: the protocol's name, since numbers could be anything.
+std::string_view label_of(ipc::Command command) {
+  const std::string_view name = ipc::name_of(command);
+  return name.empty() ? "unknown" : name;
+}
+
+}  // namespace
+
+/// Past the limit the stream is left as it is, so that it can still be answered: `code` is then ETIMEDOUT.
+Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
+  std::optional<Result<FirstMessage>> first;
+  transport::Event read(stream.loop());
+  Task<void> reading = [](transport::Stream& from, std::uint64_t max_size,
+                          std::optional<Result<FirstMessage>>& into, transport::Event& done) -> Task<void> {
+    into = co_await read_first_message(from, max_size);
+    done.set();
+  }(stream, limits_.message_bytes, first, read);
+  reading.start();
+  // Mostly it came together with the connection.
+  if (!first) {
+    const transport::Deadline limit(stream.loop(), limits_.first_message, [&] { read.set(); });
+    co_await read.wait();
+  }
+  if (first) co_return std::move(*first);
+  const Error late{"read", "the first message", "it did not come whole in time", {}, ETIMEDOUT};
+  co_return tl::unexpected(late);
+}
+
+Refusal Admission::refusal_of(const Error& unreadable) {
+  if (unreadable.code == ETIMEDOUT) {
+    metrics_.refused.add("first_message_timeout");
+    return {http_status::kRequestTimeout, ipc::hresult::kFail, unreadable.message()};
+  }
+  if (unreadable.code == EMSGSIZE) {
+    metrics_.refused.add("message_size");
+    return {http_status::kContentTooLarge, ipc::hresult::kInvalidArgument, unreadable.message()};
+  }
+  const bool malformed = unreadable.code == EBADMSG;
+  return {http_status::kBadRequest, malformed ? ipc::hresult::kBadEncoding : ipc::hresult::kFail,
+          unreadable.message()};
+}
+
+Task<void> Admission::refuse(AuditEntry& entry, ToolEnd& tool, Refusal refusal) {
+  std::string what = entry.command.empty() ? "a connection" : entry.command;
+  if (entry.runtime != nullptr) what += " on " + entry.runtime->name;
+  refusals_.refused(entry.caller, what, refusal.why);
+  entry.outcome = refusal.why;
+  audit_.write(entry);
+  co_await tool.refuse(std::move(refusal));
+}
+
+Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEnd& tool, const Refusal* unknown) {
+  if (unknown != nullptr) {
+    co_await refuse(entry, tool, *unknown);
+    co_return std::nullopt;
+  }
+  auto first = co_await read_in_time(tool.stream());
+  if (!first) {
+    co_await refuse(entry, tool, refusal_of(first.error()));
+    co_return std::nullopt;
+  }
+  entry.command = ipc::describe(first->command());
+  entry.arguments = telling_arguments(first->command(), first->payload());
+  Ruling ruling = rule_on(entry.caller, *entry.runtime, *first);
+  if (!ruling.allowed) {
+    metrics_.commands_refused.add(label_of(first->command()));
+    if (first->command() == ipc::kGenerateCoreDump3) tool.allow_text();
+    co_await refuse(entry, tool, std::move(ruling.refusal));
+    co_return std::nullopt;
+  }
+  metrics_.commands_allowed.add(label_of(first->command()));
+  entry.allowed = true;
+  entry.rule = std::move(ruling.rule);
+  entry.role = std::move(ruling.role);
+  co_return std::move(*first);
+}
+
+}  // namespace farport::router

@@ -1,0 +1,33 @@
+// Admission: the first message of a diagnostic connection is read, judged, and let pass or refused.
+#pragma once
+
+#include "router/agent/gate/refusal_log.hpp"
+#include "router/agent/gate/tool_end.hpp"
+
+namespace farport::router {
+
+class Admission {
+ public:
+  Admission(const LimitSettings& limits, RefusalLog& refusals, Audit& audit, Metrics& metrics)
+      : limits_(limits), refusals_(refusals), audit_(audit), metrics_(metrics) {}
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+
+  /// The first message, if there is a runtime for it (entry.runtime), it comes in time, can be read and may
+  /// pass; nothing otherwise: the tool has been told then. `unknown`: why there is no runtime; nullptr where
+  /// there is one. Fills in what the audit says of the command, and writes the entry where it is refused.
+  transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEnd& tool,
+                                                     const Refusal* unknown);
+
+ private:
+  transport::Task<Result<FirstMessage>> read_in_time(transport::Stream& stream);
+  [[nodiscard]] Refusal refusal_of(const Error& unreadable);
+  transport::Task<void> refuse(AuditEntry& entry, ToolEnd& tool, Refusal refusal);
+
+  const LimitSettings& limits_;
+  RefusalLog& refusals_;
+  Audit& audit_;
+  Metrics& metrics_;
+};
+
+}  // namespace farport::router

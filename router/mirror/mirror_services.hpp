@@ -1,0 +1,26 @@
+// What all mirrored runtimes of a mirror share.
+#pragma once
+
+#include <functional>
+
+#include "base/log.hpp"
+#include "router/mirror/placeholder.hpp"
+#include "router/sockets/local_files.hpp"
+#include "router/wire/session_options.hpp"
+#include "transport/buffer_pool.hpp"
+
+namespace farport::router {
+
+struct MirrorServices {
+  transport::Loop& loop;
+  Log log;
+  LocalFiles& files;
+  transport::BufferPool& buffers;
+  PlaceholderImage& image;
+  SessionOptions session;
+  std::function<void()> on_change;  ///< Something that a person would want to see is different now.
+  std::uint64_t cut_off = 0;        ///< Connections so far that ended before either of their ends ended them.
+  std::size_t runtimes = 0;         ///< Mirrored now, of all agents.
+};
+
+}  // namespace farport::router

@@ -1,0 +1,51 @@
+// The diagnostic connections of one mirrored runtime: what tools ask is carried to the agent.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "router/mirror/mirror_services.hpp"
+#include "router/mirror/tool_dump.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::router {
+
+class RuntimeConnections {
+ public:
+  /// `runtime` must stay as long; what it says may change.
+  RuntimeConnections(MirrorServices& services, const Runtime& runtime, AgentDialler& dialler)
+      : services_(services), runtime_(runtime), dialler_(dialler), tasks_(services.loop) {}
+  RuntimeConnections(const RuntimeConnections&) = delete;
+  RuntimeConnections& operator=(const RuntimeConnections&) = delete;
+
+  /// Carries a tool's connection to its end.
+  void begin(std::unique_ptr<transport::FdStream> tool) { tasks_.spawn(carry(std::move(tool))); }
+  /// How many there are.
+  [[nodiscard]] std::size_t size() const { return tasks_.size(); }
+  /// Passes when there is none any more.
+  transport::Task<void> idle() { return tasks_.idle(); }
+  void clear() { tasks_.clear(); }
+  /// Says that those that are open are cut off, since the session did not come back in time.
+  void note_lost_session();
+  /// How far the dump is that a tool is waiting for; nothing where none is.
+  [[nodiscard]] const std::optional<DumpProgress>& dump() const { return dump_; }
+
+ private:
+  transport::Task<void> carry(std::unique_ptr<transport::FdStream> tool);
+  transport::Task<Result<void>> join(transport::FdStream& tool, std::optional<FirstMessage>& first);
+  transport::Task<Result<void>> join_runtime(transport::FdStream& tool, FirstMessage first);
+  transport::Task<Result<void>> take_dump(transport::FdStream& tool, FirstMessage first);
+  transport::Task<void> refuse(transport::Stream& tool, Error why, ipc::Command command);
+  void show_dump(const DumpProgress& progress);
+  void note_cut_off(ipc::Command command, const std::string& why);
+
+  MirrorServices& services_;
+  const Runtime& runtime_;
+  AgentDialler& dialler_;
+  std::optional<DumpProgress> dump_;
+  std::uint64_t stops_ = 0;           ///< StopTracing commands so far.
+  std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was logged last.
+  transport::TaskSet tasks_;
+};
+
+}  // namespace farport::router
