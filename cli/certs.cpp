@@ -35,22 +35,28 @@ std::string end_of(const auth::Issued& issued) {
   return auth::time_text(X509_get0_notAfter(issued.certificate.get()));
 }
 
+std::string file_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 void print_next_for_agent(const CertsIssueSettings& settings, const auth::PairPaths& paths) {
   const std::string ca = auth::pair_paths(settings.directory, "ca").cert;
   print(stdout,
-        "\nNext: on the agent's host, with {0}, {1} and {2}:\n"
-        "  farport serve --listen 0.0.0.0:9000 --tls-cert {0} --tls-key {1} --tls-ca {2} --allow-cn CLIENT\n"
-        "where CLIENT is the name of a client certificate:\n"
+        "\nNext: copy {0}, {1} and {2} to the agent's host, and there\n"
+        "  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \\\n"
+        "      --tls-cert {4} --tls-key {5} --tls-ca {6}\n"
+        "where alice is the name of a client certificate:\n"
         "  farport certs client {3} --name alice\n",
-        paths.cert, paths.key, ca, settings.directory);
+        paths.cert, paths.key, ca, settings.directory, file_of(paths.cert), file_of(paths.key), file_of(ca));
 }
 
 void print_next_for_mirror(const CertsIssueSettings& settings, const auth::PairPaths& paths) {
   const std::string ca = auth::pair_paths(settings.directory, "ca").cert;
   print(stdout,
         "\nNext: on the tools' host, with {0}, {1} and {2}:\n"
-        "  farport connect HOST:9000 --tls-cert {0} --tls-key {1} --tls-ca {2}\n"
-        "The agent must allow it: farport serve … --allow-cn '{3}'\n",
+        "  farport connect HOST:9000 \\\n"
+        "      --tls-cert {0} --tls-key {1} --tls-ca {2}\n"
+        "The agent must allow it: farport serve … --allow-cn '{3}=operator'\n",
         paths.cert, paths.key, ca, settings.name);
   for (const auto& uri : settings.uris)
     print(stdout, "                     or: farport serve … --allow-uri '{}'\n", uri);

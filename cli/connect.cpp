@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/announcing_log.hpp"
@@ -13,9 +13,9 @@
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
 #include "cli/session_options.hpp"
+#include "cli/terminal_watch.hpp"
 #include "transport/signals.hpp"
 #include "transport/timer.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::cli {
 namespace {
@@ -36,18 +36,22 @@ bool all_connected(const router::Mirror& mirror) {
          std::all_of(links.begin(), links.end(), [](const auto& link) { return link.connected; });
 }
 
-/// Says once why agents that answer list nothing, at a level that is shown.
+/// Says why agents that answer list nothing, once each time that it comes to that, at a level that is shown.
 Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredAgent> agents, Log log,
                            spdlog::level::level_enum level) {
-  do {
+  for (bool explained = false;;) {
     co_await transport::sleep(mirror.loop(), kUntilListed);
-  } while (!all_connected(mirror));
-  if (!mirror.rows().empty()) co_return;
-  for (const router::MirroredAgent& agent : agents) {
-    // The link says what a selection leaves out.
-    if (!agent.select.empty()) continue;
-    const auto lines = co_await explain_search(mirror.loop(), agent, Missing::everything);
-    for (const std::string& line : lines) log->log(level, "{}", line);
+    const bool nothing = all_connected(mirror) && mirror.rows().empty();
+    if (!nothing || std::exchange(explained, true)) {
+      explained = nothing;
+      continue;
+    }
+    for (const router::MirroredAgent& agent : agents) {
+      // The link says what a selection leaves out.
+      if (!agent.select.empty()) continue;
+      const auto lines = co_await explain_search(mirror.loop(), agent, Missing::everything);
+      for (const std::string& line : lines) log->log(level, "{}", line);
+    }
   }
 }
 
@@ -77,12 +81,6 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Eve
   co_return Result<void>{};
 }
 
-/// Whether a terminal controls this process: SIGHUP then means that it has gone.
-bool has_terminal() {
-  const transport::UniqueFd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  return terminal.get() >= 0;
-}
-
 int connect_here(const config::ConnectSettings& settings) {
   const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
   // The table shows what the log would say; only what has no place in it is logged.
@@ -101,10 +99,11 @@ int connect_here(const config::ConnectSettings& settings) {
   const std::vector<router::MirroredAgent> asked = wanted->agents;
   router::Mirror mirror(loop, *log, std::move(*wanted));
   transport::Event stop(loop);
-  const bool terminal = has_terminal();
+  TerminalWatch terminal(loop, [&stop] { stop.set(); });
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
-    if (number == SIGHUP && !terminal) {
+    if (number == SIGHUP) {
       mirror.reload_certificates();
+      terminal.hung_up();
     } else {
       stop.set();
     }

@@ -30,7 +30,7 @@ int list(const std::vector<FoundMirror>& all) {
                     found.mirror.socket_dir, found.mirror.log});
   }
   const std::vector<Column> columns{
-      {"AGENTS", 9, 12}, {"STATE", 8}, {"SINCE", 5}, {"SOCKETS IN", 1}, {"LOG", 7, 12}};
+      {"AGENTS", 9, 12}, {"STATE", 8}, {"SINCE", 5}, {"SOCKETS IN", 1}, {"LOG", 10}};
   std::fputs(join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns)).c_str(), stdout);
   return kSuccess;
 }

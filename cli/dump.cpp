@@ -20,6 +20,7 @@
 #include "router/wire/runtime_json.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
@@ -27,6 +28,8 @@ namespace {
 using transport::Task;
 
 constexpr int kInterrupted = 130;
+/// An agent that refuses has said so by then: nothing stands still.
+constexpr transport::Milliseconds kUntilRefused{200};
 
 /// The runtime that is meant, and the agent that has it.
 struct Target {
@@ -75,17 +78,21 @@ std::string default_path(const router::Runtime& runtime) {
 
 /// Whoever restarts it meanwhile, as liveness probes do, gets no dump.
 void say_that_it_stops(const router::Runtime& runtime) {
-  print(stderr,
-        "farport: {} (pid {}) stands still while it writes the dump: liveness probes may restart it\n",
-        runtime.name, runtime.pid);
+  print_message(
+      fmt::format("{} (pid {}) stands still while it writes the dump: liveness probes may restart it",
+                  runtime.name, runtime.pid));
 }
 
 Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runtime runtime,
                                     config::DumpCommandSettings settings, ProgressBar& bar) {
   const router::DumpRequest request{*ipc::dump_type_named(settings.type), 0};
   router::OnDumpProgress on_progress = [&bar](const router::DumpProgress& progress) { bar.show(progress); };
+  std::optional<transport::Deadline> announcement;
+  const auto begin = [&] {
+    announcement.emplace(dialler.loop(), kUntilRefused, [&runtime] { say_that_it_stops(runtime); });
+  };
   if (settings.stay) {
-    say_that_it_stops(runtime);
+    begin();
     auto left = co_await router::leave_dump(dialler, runtime.id, request, std::move(on_progress));
     co_return left;
   }
@@ -96,7 +103,7 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
   if (!settings.force && std::filesystem::is_regular_file(path, error)) {
     co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
-  say_that_it_stops(runtime);
+  begin();
   const auto size = co_await router::receive_dump(dialler, runtime.id, request, path, std::move(on_progress));
   if (!size) co_return tl::unexpected(size.error());
   co_return path;

@@ -50,7 +50,7 @@ Task<void> print_explanation(transport::Loop& loop, std::vector<router::Mirrored
                              Missing missing, std::string only) {
   for (const router::MirroredAgent& agent : agents) {
     const Lines lines = co_await explain_search(loop, agent, missing, only);
-    for (const std::string& line : lines) print(stderr, "farport: {}\n", line);
+    for (const std::string& line : lines) print_message(line);
   }
 }
 

@@ -8,24 +8,35 @@ inline constexpr const char* kAbout =
     "stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.";
 
 inline constexpr const char* kExamples = R"(Examples:
-  Certificates, once:            farport certs init certs
-                                 farport certs server certs --name agent --dns orders.example
-                                 farport certs client certs --name alice
-  Beside the application:        farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
-  Beside the tools:              farport connect orders.example:9000 --tls-cert alice.crt --tls-key alice.key --tls-ca ca.crt
-                                 dotnet-trace ps
-  Both in one, for one tool:     farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
+  Certificates, once, on your own machine:
+    farport certs init certs
+    farport certs server certs --name agent --dns orders.example
+    farport certs client certs --name alice
+  Beside the application, with agent.crt, agent.key and ca.crt of these:
+    farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \
+        --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
+  Beside the tools, with alice.crt, alice.key and ca.crt:
+    farport connect --detach orders.example:9000 \
+        --tls-cert alice.crt --tls-key alice.key --tls-ca ca.crt
+    dotnet-trace ps
+    farport disconnect --all
+  Both in one, for one tool:
+    farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
 
-Certificates for connect, run and ps may stand in FARPORT_TLS_CERT, FARPORT_TLS_KEY and FARPORT_TLS_CA, or in
-~/.config/farport/config.toml. "farport COMMAND --help" says more.)";
+Certificates may also stand in FARPORT_TLS_CERT, FARPORT_TLS_KEY and
+FARPORT_TLS_CA, or in ~/.config/farport/config.toml.
+"farport COMMAND --help" says more.)";
 
 inline constexpr const char* kServeAbout =
     "The agent: runs beside .NET runtimes (a sidecar, a host daemon), finds their diagnostic sockets and\n"
     "offers them over mutual TLS. Run it as the same user as the runtimes, or as root.";
 inline constexpr const char* kServeExamples = R"(Examples:
-  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
-  farport serve --listen [::]:9000 --search /tmp --search /run/app --allow-uri 'spiffe://acme.example/ns/*/sa/oncall' …
-  farport serve --diagnostic-port /diag/farport.sock …   for runtimes with DOTNET_DiagnosticPorts=/diag/farport.sock
+  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \
+      --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
+  farport serve --listen [::]:9000 --search /tmp --search /run/app \
+      --allow-uri 'spiffe://acme.example/ns/*/sa/oncall' …
+  farport serve --diagnostic-port /diag/farport.sock …
+      (for runtimes with DOTNET_DiagnosticPorts=/diag/farport.sock)
   farport serve --config /etc/farport/agent.toml)";
 
 inline constexpr const char* kConnectAbout =
@@ -33,12 +44,13 @@ inline constexpr const char* kConnectAbout =
     "addresses means all of them.";
 inline constexpr const char* kConnectExamples = R"(Examples:
   farport connect orders.example:9000
-  farport connect prod-orders                          a profile of ~/.config/farport/config.toml
-  farport connect localhost:9000 --server-name orders  through kubectl port-forward
+  farport connect orders.example:9000 --detach     (until farport disconnect)
+  farport connect prod-orders                      (a profile of the file)
+  farport connect localhost:9000 --server-name orders      (a port-forward)
   farport connect 10.0.0.2:9000 --socket orders=/tmp/orders.sock
   farport connect 10.0.0.2:9000 --select 'orders*' --json
-  farport connect orders.example:9000 --detach         returns once they are listed; farport disconnect ends it
-  farport connect 10.0.0.2:9000 --to /tmp/t.sock       beside dotnet-trace collect --diagnostic-port /tmp/t.sock
+  farport connect 10.0.0.2:9000 --to /tmp/t.sock
+      (for dotnet-trace collect --diagnostic-port /tmp/t.sock)
 Then, in another terminal:
   dotnet-trace ps
   dotnet-trace collect -p PID)";
@@ -61,8 +73,10 @@ inline constexpr const char* kRunAbout =
     "was cut off.";
 inline constexpr const char* kRunExamples = R"(Examples:
   farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
-  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000/orders --duration 00:00:30
-  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000,listen   (the next that starts)
+  farport run -- dotnet-trace collect --duration 00:00:30 \
+      --diagnostic-port orders.example:9000/orders
+  farport run -- dotnet-trace collect \
+      --diagnostic-port orders.example:9000,listen     (the next that starts)
   farport run orders.example:9000 -- dotnet-counters monitor -n orders
   farport run prod-orders -- dotnet-stack report -p 1)";
 
@@ -88,7 +102,7 @@ inline constexpr const char* kCanIAbout =
     "it isn't.";
 inline constexpr const char* kCanIExamples = R"(Examples:
   farport can-i orders.example:9000
-  farport can-i prod-orders --all                      each command of the protocol
+  farport can-i prod-orders --all            (each command of the protocol)
   farport can-i prod-orders GenerateCoreDump3)";
 
 inline constexpr const char* kCertsAbout =
@@ -96,7 +110,8 @@ inline constexpr const char* kCertsAbout =
 inline constexpr const char* kCertsExamples = R"(Examples:
   farport certs init certs
   farport certs server certs --name agent --dns orders.example --ip 10.0.0.2
-  farport certs client certs --name alice --uri spiffe://acme.example/ns/prod/sa/oncall)";
+  farport certs client certs --name alice \
+      --uri spiffe://acme.example/ns/prod/sa/oncall)";
 
 inline constexpr const char* kCheckAbout =
     "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
@@ -107,7 +122,9 @@ inline constexpr const char* kCheckAbout =
 inline constexpr const char* kCheckExamples = R"(Examples:
   farport check --config /etc/farport/agent.toml
   farport check prod-orders
-  farport check --config /etc/farport/agent.toml --as CN=alice --command GenerateCoreDump3
-  farport check --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt --listen 0.0.0.0:9000 --allow-cn alice=operator)";
+  farport check --config /etc/farport/agent.toml --as CN=alice \
+      --command GenerateCoreDump3
+  farport check --listen 0.0.0.0:9000 --allow-cn alice=operator \
+      --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt)";
 
 }  // namespace farport::cli

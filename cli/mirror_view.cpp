@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "router/wire/dump_json.hpp"
+#include "router/wire/dump.hpp"
 #include "router/wire/runtime_json.hpp"
 
 namespace farport::cli {

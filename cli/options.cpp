@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include <nghttp2/nghttp2ver.h>
 #include <openssl/crypto.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include <CLI/CLI.hpp>
@@ -33,6 +35,25 @@ class HelpText : public CLI::Formatter {
     return default_value == std::string::npos ? name : name.erase(default_value, 2);
   }
 };
+
+/// The help with options and words wrapped. Command lines stay whole: they are there to be copied.
+std::string fitted_help(std::string_view text, std::size_t width) {
+  constexpr std::string_view kBetween = "  ";
+  std::string all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const bool is_command = begin > 0 && (line.substr(begin).starts_with("farport ") || line.ends_with('\\'));
+    // Where what is said of an option begins.
+    const std::size_t gap = line.find(kBetween, begin);
+    const std::size_t said = gap == std::string_view::npos ? begin : line.find_first_not_of(' ', gap);
+    const std::size_t indent = said == std::string_view::npos ? begin : said;
+    for (const std::string& part : wrap(line, is_command ? 0 : width, indent)) all += part + "\n";
+  }
+  return all;
+}
 
 /// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
 CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
@@ -388,7 +409,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   try {
     parser.app.parse(words);
   } catch (const CLI::Success& done) {
-    parser.app.exit(done);
+    std::ostringstream text;
+    parser.app.exit(done, text, text);
+    std::fputs(fitted_help(text.str(), terminal_size(STDOUT_FILENO).columns).c_str(), stdout);
     throw CommandLineDone{kSuccess};
   } catch (const CLI::ParseError& error) {
     fail_usage(parser, error, as_given);

@@ -109,7 +109,7 @@ int ps(const config::PsSettings& settings) {
   if (listing.agents.empty() && !settings.json) return kFailure;
   const std::string text = settings.json ? as_json(listing) : as_table(listing);
   std::fputs(text.c_str(), stdout);
-  for (const std::string& line : listing.explanations) print(stderr, "farport: {}\n", line);
+  for (const std::string& line : listing.explanations) print_message(line);
   return listing.failures.empty() ? kSuccess : kFailure;
 }
 

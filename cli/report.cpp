@@ -6,12 +6,12 @@
 namespace farport::cli {
 
 int report(const Error& error, int exit_code) {
-  print(stderr, "farport: {}\n", error.message());
+  print_message(error.message());
   return exit_code;
 }
 
 int report(const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) print(stderr, "farport: {}\n", problem);
+  for (const std::string& problem : problems) print_message(problem);
   return kUsage;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
 #include "cli/session_options.hpp"
+#include "cli/terminal_watch.hpp"
 #include "router/agent/agent.hpp"
 #include "transport/signals.hpp"
 
@@ -138,7 +139,12 @@ int serve(const config::ServeSettings& settings) {
     (*log)->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     agent.stop();
   });
+  TerminalWatch terminal(loop, [&] {
+    (*log)->info("the terminal has gone: stopping");
+    agent.stop();
+  });
   const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) {
+    terminal.hung_up();
     agent.reopen_audit();
     agent.reload_certificates();
   });

@@ -22,8 +22,9 @@ struct Column {
 [[nodiscard]] std::vector<std::string> table_lines(const std::vector<Column>& columns,
                                                    const std::vector<TableRow>& rows, std::size_t width);
 
-/// Lays out `rows` (the first one is the heading). Lines longer than `width` columns are cut off with an
-/// ellipsis; 0 leaves them whole. What the cells hold is escaped.
+/// Lays out `rows` (the first one is the heading). What has no room in the last column goes on below, as far
+/// as `width` columns reach; other lines that are longer are cut off with an ellipsis. 0 leaves them whole.
+/// What the cells hold is escaped.
 [[nodiscard]] std::string format_table(const std::vector<TableRow>& rows, std::size_t width);
 
 /// Lines as one text, each with its newline.

@@ -22,6 +22,10 @@ namespace farport::cli {
 /// those after it begin with `indent` spaces. 0 leaves it whole.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
+/// Text of several lines, each of them wrapped: what goes on in another line begins two columns further right
+/// than its line. A width of 0 leaves it whole.
+[[nodiscard]] std::string wrap_lines(std::string_view text, std::size_t width);
+
 /// A terminal's size in characters.
 struct TerminalSize {
   std::size_t columns = 0;
@@ -45,5 +49,9 @@ template <typename... Args>
 void print(std::FILE* to, std::string_view format, const Args&... args) {
   fmt::print(to, fmt::runtime(format), harmless(args)...);
 }
+
+/// The same for a message on standard error, which begins with the program's name: wrapped where that is a
+/// terminal.
+void print_message(const std::string& text);
 
 }  // namespace farport::cli

@@ -50,8 +50,8 @@ constexpr std::array kAllowed{
     "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage",
     "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname"};
 
-/// The requests of ioctl(2) that libuv and the log make.
-constexpr std::array<scmp_datum_t, 5> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ};
+/// The requests of ioctl(2) that libuv and the log make, and who asks whether the terminal is still there.
+constexpr std::array<scmp_datum_t, 6> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGSID, TIOCGWINSZ};
 
 /// Adds rules to a filter, and remembers the first that could not be added.
 class Rules {

@@ -103,11 +103,10 @@ Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& addre
   if (share) set_option(fd.get(), SOL_SOCKET, SO_REUSEPORT, 1);
   if (family == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (::bind(fd.get(), address.get(), address.size) != 0 || ::listen(fd.get(), kBacklog) != 0) {
-    return fail_errno(
-        "listen on", address.text(), errno,
-        errno == EADDRINUSE
-            ? "another process has this port: choose another one, or give both --reuse-port to hand it over"
-            : "");
+    return fail_errno("listen on", address.text(), errno,
+                      errno == EADDRINUSE ? "another process has this port (another farport serve?): choose "
+                                            "another one, or give both --reuse-port to hand it over"
+                                          : "");
   }
   Address bound;
   bound.size = sizeof bound.storage;

@@ -1,6 +1,7 @@
 #include "transport/tls_stream.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -182,6 +183,10 @@ bool TlsStream::begin_write(WriteOperation& operation) {
 }
 
 bool TlsStream::push(WriteOperation& operation) {
+  if (!failed_ && operation.chunk.size > 0 && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) {
+    // No failure of TLS: whoever asks why the connection has ended has been told before.
+    abort(Error{"write to", "the TLS peer", "this side has ended the connection", {}, EPIPE});
+  }
   while (!failed_ && operation.chunk.size > 0) {
     if (overflow_->pending()) return false;
     ERR_clear_error();

@@ -94,7 +94,7 @@ class Dumps(Case):
         self.assert_nothing_left()
 
     def test_farport_dump_says_that_the_application_stands_still(self):
-        done = self.assert_ok(self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), "--type", "mini"))
+        done = self.assert_ok(self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), "--type", "full"))
         self.assertIn("orders (pid", done.stderr)
         self.assertIn("stands still while it writes the dump", done.stderr)
 

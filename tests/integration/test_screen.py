@@ -1,8 +1,10 @@
 """What `farport connect` and `ps` show in a terminal."""
 
+import os
+import signal
 import time
 
-from harness import hostile, needs, wait
+from harness import hostile, needs, proc, wait
 from harness.agent import PORT
 from harness.case import Case, main
 from harness.fake import FakeRuntime
@@ -233,6 +235,40 @@ class Screens(Case):
         opened.close()
         wait.until(lambda: not self.lab.near.processes(), "it has ended")
         self.assertEqual(self.lab.near.sockets(), [])
+
+    def test_an_agent_ends_with_its_terminal_and_reads_its_files_again_for_a_sighup(self):
+        opened = Terminal(self.lab.far, needs.farport(), "serve", "--listen", f"{self.lab.far.address}:{PORT + 7}",
+                          "--search", self.lab.far.tmp, "--allow-cn", "tools", "--audit", "off",
+                          *self.lab.agent_pair.flags())
+        opened.wait_for_text("listening on")
+        agent = next(pid for pid in self.lab.far.processes() if str(PORT + 7).encode() in
+                     b" ".join(proc.command_line(pid)))
+        os.kill(agent, signal.SIGHUP)
+        opened.wait_for_text("opened again")
+        wait.stays(lambda: proc.is_alive(agent), "it goes on", 0.5)
+        opened.close()
+        wait.until(lambda: not proc.is_alive(agent), "it ends with its terminal")
+
+    def test_help_and_messages_break_no_word(self):
+        for command in (("serve",), ("connect",), ("run",), ("ps",), ("dump",), ("can-i",), ("check",)):
+            words = []
+            for columns in (80, 400):
+                opened = self.terminal(needs.farport(), *command, "--help", columns=columns)
+                self.assertEqual(opened.wait(), 0)
+                words.append(" ".join(opened.everything()).split())
+            self.assertEqual(*words)
+        refused = self.terminal(needs.farport(), "ps", f"{self.lab.far.address}:{PORT + 9}")
+        self.assertEqual(refused.wait(), 1)
+        self.assertIn("Connection refused; nothing listens there: is farport serve running?", " ".join(refused.shown().split()))
+        self.assertIn("\n  ", refused.shown())
+
+    def test_can_i_shows_the_whole_reason(self):
+        observer = self.lab.authority.client("watcher")
+        agent = self.use(self.lab.agent("--allow-cn", "watcher", port=PORT + 6))
+        opened = self.terminal(needs.farport(), "can-i", agent.remote, environment=observer.environment())
+        self.assertEqual(opened.wait(), 0)
+        reason = " ".join(opened.shown().replace("dump (dotnet-dump, farport dump)", "").split())
+        self.assertRegex(reason, "takes the .*role .*operator .*or .*admin; .*CN=watcher .*has .*only .*observer")
 
     def test_ps_in_a_terminal_is_sorted_and_fits(self):
         for columns in (60, 80):
