@@ -24,7 +24,7 @@ class TracingSession;
 class TracingSessions {
  public:
   TracingSessions(transport::Loop& loop, Log log, Registry& registry)
-      : loop_(loop), log_(std::move(log)), registry_(registry), stopping_(loop) {}
+      : log_(std::move(log)), registry_(registry), stopping_(loop) {}
   TracingSessions(const TracingSessions&) = delete;
   TracingSessions& operator=(const TracingSessions&) = delete;
 
@@ -35,7 +35,6 @@ class TracingSessions {
 
  private:
   friend class TracingSession;
-  transport::Loop& loop_;
   Log log_;
   Registry& registry_;
   transport::NodeList running_;
