@@ -7,6 +7,7 @@
 #include "router/mirror/answers.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime_names.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,111 +1,11 @@
 #include "router/wire/runtime.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <ctime>
 
-#include <fnmatch.h>
-
-#include "router/wire/tool_name.hpp"
-
 namespace farport::router {
-namespace {
-
-bool has_wildcard(std::string_view text) {
-  return text.find_first_of("*?[") != std::string_view::npos;
-}
-
-bool glob(const std::string& pattern, const std::string& text) {
-  return fnmatch(pattern.c_str(), text.c_str(), FNM_CASEFOLD) == 0;
-}
-
-/// More choices than these are no help.
-constexpr std::size_t kOffered = 20;
-
-/// Whether `wanted`, which says nothing of a host, names this runtime.
-bool names_on_its_host(const std::string& wanted, const Runtime& runtime) {
-  // Without wildcards this is a comparison without regard to case.
-  if (has_wildcard(wanted)) {
-    return glob(wanted, runtime.name) || glob(wanted, tool_name(runtime)) ||
-           glob(wanted, runtime.command_line.substr(0, runtime.command_line.find(' ')));
-  }
-  return wanted == std::to_string(runtime.pid) || glob(wanted, runtime.id) || glob(wanted, runtime.name) ||
-         glob(wanted, tool_name(runtime)) || glob(wanted, program_name(runtime));
-}
-
-/// Whether a person can type it as it is shown.
-bool is_typable(std::string_view text) {
-  return !text.empty() && !has_wildcard(text) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != 0x7F; });
-}
-
-bool names_only(const std::string& text, const Runtime& runtime,
-                const std::vector<const Runtime*>& runtimes) {
-  return is_typable(text) && std::none_of(runtimes.begin(), runtimes.end(), [&](const Runtime* other) {
-           return other != &runtime && names_runtime(text, *other);
-         });
-}
-
-/// What to write for the runtime, and in brackets what else is known of it.
-std::string offer(const Runtime& runtime, const std::vector<const Runtime*>& runtimes) {
-  const std::string pid = std::to_string(runtime.pid);
-  const std::string at = "@" + runtime.host;
-  const std::string on = runtime.host.empty() ? std::string() : " on " + runtime.host;
-  if (names_only(runtime.name, runtime, runtimes)) return runtime.name + " (pid " + pid + on + ")";
-  if (!on.empty() && names_only(runtime.name + at, runtime, runtimes))
-    return runtime.name + at + " (pid " + pid + ")";
-  if (names_only(pid, runtime, runtimes)) return pid + " (" + runtime.name + on + ")";
-  if (!on.empty() && names_only(pid + at, runtime, runtimes)) return pid + at + " (" + runtime.name + ")";
-  return runtime.id + " (" + runtime.name + ", pid " + pid + on + ")";
-}
-
-std::string offers(const std::vector<const Runtime*>& offered, const std::vector<const Runtime*>& runtimes) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(offered.size(), kOffered); ++i) {
-    text += (i == 0 ? "" : ", ") + offer(*offered[i], runtimes);
-  }
-  const std::size_t more = offered.size() - std::min(offered.size(), kOffered);
-  return more == 0 ? text : text + ", or one of " + std::to_string(more) + " more (farport ps lists them)";
-}
-
-}  // namespace
 
 std::string_view to_string(RuntimeState state) {
   return state == RuntimeState::suspended ? "suspended" : "running";
-}
-
-bool names_runtime(std::string_view wanted, const Runtime& runtime) {
-  if (names_on_its_host(std::string(wanted), runtime)) return true;
-  // Names and hosts may have an @ of their own.
-  for (std::size_t at = wanted.find('@'); at != std::string_view::npos; at = wanted.find('@', at + 1)) {
-    const std::string host(wanted.substr(at + 1));
-    if (at > 0 && !host.empty() && glob(host, runtime.host) &&
-        names_on_its_host(std::string(wanted.substr(0, at)), runtime)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<const Runtime*>& runtimes) {
-  std::vector<const Runtime*> fitting;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < runtimes.size(); ++i) {
-    if (!wanted.empty() && !names_runtime(wanted, *runtimes[i])) continue;
-    fitting.push_back(runtimes[i]);
-    last = i;
-  }
-  if (fitting.size() == 1) return last;
-  const std::string_view on = wanted.empty() ? "a runtime" : wanted;
-  if (runtimes.empty()) {
-    return tl::unexpected(Error{"choose", std::string(on), "the agent has no runtime", {}, ESRCH});
-  }
-  if (fitting.empty()) {
-    return tl::unexpected(Error{"choose", std::string(on), "there is no such runtime",
-                                "choose one of " + offers(runtimes, runtimes), ESRCH});
-  }
-  return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit",
-              "choose one of " + offers(fitting, runtimes));
 }
 
 std::string utc_now() {

@@ -5,11 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <sys/types.h>
-
-#include "base/error.hpp"
 
 namespace farport::router {
 
@@ -39,17 +36,6 @@ struct Runtime {
 
 /// A runtime as it was listed at some moment, shared by whoever has to do with it.
 using RuntimePtr = std::shared_ptr<const Runtime>;
-
-/// Whether `wanted` names this runtime: its id, its pid, its name or what stock tools call it, here and on
-/// its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone or followed by @HOST. `*`
-/// and `?` are wildcards for the host, the name and the command line's first word.
-[[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
-
-/// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
-/// one. Returns its index. Errors say what to write instead: for each runtime that is meant (for each one
-/// where none is) a text that names it and no other; ESRCH where there is none to choose from.
-[[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
-                                                 const std::vector<const Runtime*>& runtimes);
 
 /// The time now as RFC 3339 in UTC, to the second.
 [[nodiscard]] std::string utc_now();

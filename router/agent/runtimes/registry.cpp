@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/process_stat.hpp"
+#include "router/wire/runtime_names.hpp"
 
 namespace farport::router {
 
