@@ -10,9 +10,4 @@ void return_large_memory();
 /// Gives back free heap.
 void return_free_memory();
 
-/// Gives back what starting up, or work that is done, needed: free heap, and pages of program text and
-/// constants, which the kernel maps again when they are used again. Starting touches most of the libraries'
-/// code once; serving needs little of it.
-void release_idle_memory();
-
 }  // namespace farport

@@ -1,6 +1,8 @@
 // What coroutines can wait for: a flag, and a change.
 #pragma once
 
+#include <cassert>
+
 #include "transport/loop.hpp"
 
 namespace farport::transport {
@@ -27,6 +29,7 @@ class Event {
     }
     [[nodiscard]] bool await_ready() const noexcept { return event_.set_; }
     void await_suspend(std::coroutine_handle<> coroutine) {
+      assert(event_.waiter_ == nullptr && "an Event has one waiter; a Condition any number");
       waiter_.coroutine = coroutine;
       event_.waiter_ = &waiter_;
     }

@@ -16,6 +16,7 @@ constexpr transport::Milliseconds kUntilRest{2000};
 constexpr transport::Milliseconds kStopLimit{4000};
 /// Of the loop, in one of its turns: for the handshakes of all peers, and for those who are refused.
 constexpr std::chrono::milliseconds kStrangersShare{1};
+
 }  // namespace
 
 Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
@@ -88,7 +89,7 @@ Task<void> Agent::run() {
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   // Once, whoever has connected by then: starting took much that is not needed again.
-  const transport::Deadline settled(loop_, kUntilRest, release_idle_memory);
+  const transport::Deadline settled(loop_, kUntilRest, return_free_memory);
   co_await stopped_.wait();
   co_await drain();
   serving_.clear();
@@ -151,14 +152,9 @@ Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
 }
 
 Task<void> Agent::serve(Handler handler, Accepted connection) {
-  ++open_connections_;
   co_await (this->*handler)(std::move(connection));
-  --open_connections_;
   if (rest_ && !rest_->expired()) co_return;
-  rest_.emplace(loop_, kUntilRest, [this] {
-    // While others go on, only what they have left unused.
-    open_connections_ == 0 ? release_idle_memory() : return_free_memory();
-  });
+  rest_.emplace(loop_, kUntilRest, return_free_memory);
 }
 
 void Agent::note_pause(const Error& why) {

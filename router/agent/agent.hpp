@@ -113,14 +113,13 @@ class Agent {
   RefusalLog refusals_;
   Admission admission_;
   DiagnosticConnections connections_;
-  Resumption resumption_;
+  Resumption resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
   std::shared_ptr<transport::Share>
       strangers_;  ///< What all peers that have no session may take of the loop.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
-  std::size_t open_connections_ = 0;
   std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;
