@@ -11,7 +11,6 @@
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "router/mirror/agent_session.hpp"
 #include "router/wire/access_row.hpp"
 
 namespace farport::cli {

@@ -59,7 +59,7 @@ void print_next_for_mirror(const CertsIssueSettings& settings, const auth::PairP
         "The agent must allow it: farport serve … --allow-cn '{3}=operator'\n",
         paths.cert, paths.key, ca, settings.name);
   for (const auto& uri : settings.uris)
-    print(stdout, "                     or: farport serve … --allow-uri '{}'\n", uri);
+    print(stdout, "                     or: farport serve … --allow-uri '{}=operator'\n", uri);
 }
 
 int issue(const CertsIssueSettings& settings, auth::Side side) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <utility>
 
 #include <unistd.h>
 
@@ -28,30 +27,21 @@ constexpr transport::Milliseconds kRedrawPause{100};
 /// foreground.
 constexpr transport::Milliseconds kLookPause{300};
 /// How soon after the session has begun an agent has listed its runtimes.
-constexpr transport::Milliseconds kUntilListed{1500};
-
-bool all_connected(const router::Mirror& mirror) {
-  const auto links = mirror.links();
-  return !links.empty() &&
-         std::all_of(links.begin(), links.end(), [](const auto& link) { return link.connected; });
-}
+constexpr transport::Milliseconds kUntilListed{1000};
 
 /// Says why agents that answer list nothing, once each time that it comes to that, at a level that is shown.
 Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredAgent> agents, Log log,
                            spdlog::level::level_enum level) {
+  int looks = 0;  // Since there was something.
   for (bool explained = false;;) {
     co_await transport::sleep(mirror.loop(), kUntilListed);
-    const bool nothing = all_connected(mirror) && mirror.rows().empty();
-    if (!nothing || std::exchange(explained, true)) {
-      explained = nothing;
-      continue;
-    }
-    for (const router::MirroredAgent& agent : agents) {
-      // The link says what a selection leaves out.
-      if (!agent.select.empty()) continue;
-      const auto lines = co_await explain_search(mirror.loop(), agent, Missing::everything);
-      for (const std::string& line : lines) log->log(level, "{}", line);
-    }
+    looks = mirror.lists_nothing() ? looks + 1 : 0;
+    if (mirror.mirrored() > 0) explained = false;
+    // An application that is just being restarted needs no explanation.
+    if (explained || looks < 2) continue;
+    explained = true;
+    const auto lines = co_await explain_empty(mirror.loop(), agents);
+    for (const std::string& line : lines) log->log(level, "{}", line);
   }
 }
 

@@ -59,19 +59,6 @@ Result<void> check_not_running(const config::ConnectSettings& settings) {
   return {};
 }
 
-/// Why the agents list nothing.
-Task<std::vector<std::string>> explain_nothing(transport::Loop& loop,
-                                               std::vector<router::MirroredAgent> agents) {
-  std::vector<std::string> all;
-  for (const router::MirroredAgent& agent : agents) {
-    // The link says what a selection leaves out.
-    if (!agent.select.empty()) continue;
-    const auto lines = co_await explain_search(loop, agent, Missing::everything);
-    all.insert(all.end(), lines.begin(), lines.end());
-  }
-  co_return all;
-}
-
 /// What a detached mirror says when it has begun. `notes`: why it shows nothing.
 std::string first_words(const router::Mirror& mirror, const config::ConnectSettings& settings,
                         std::size_t columns, std::vector<std::string> notes) {
@@ -105,8 +92,8 @@ Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::Event& 
   const Result<void> published = going.entry.publish();
   if (!published) co_return published;
   std::vector<std::string> notes;
-  if (mirror.rows().empty() && !going.settings.json)
-    notes = co_await explain_nothing(mirror.loop(), going.agents);
+  if (mirror.lists_nothing() && !going.settings.json)
+    notes = co_await explain_empty(mirror.loop(), going.agents);
   const std::string words = first_words(mirror, going.settings, going.columns, std::move(notes));
   // Who started it has been interrupted meanwhile, and doesn't want it.
   if (!going.report.succeeded(words)) co_return Result<void>{};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,9 +19,9 @@
 #include "cli/text.hpp"
 #include "router/mirror/dump_receiver.hpp"
 #include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime_names.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
-#include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
@@ -28,8 +29,6 @@ namespace {
 using transport::Task;
 
 constexpr int kInterrupted = 130;
-/// An agent that refuses has said so by then: nothing stands still.
-constexpr transport::Milliseconds kUntilRefused{200};
 
 /// The runtime that is meant, and the agent that has it.
 struct Target {
@@ -86,13 +85,17 @@ void say_that_it_stops(const router::Runtime& runtime) {
 Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runtime runtime,
                                     config::DumpCommandSettings settings, ProgressBar& bar) {
   const router::DumpRequest request{*ipc::dump_type_named(settings.type), 0};
-  router::OnDumpProgress on_progress = [&bar](const router::DumpProgress& progress) { bar.show(progress); };
-  std::optional<transport::Deadline> announcement;
-  const auto begin = [&] {
-    announcement.emplace(dialler.loop(), kUntilRefused, [&runtime] { say_that_it_stops(runtime); });
+  // An agent that has progress to tell of has not refused.
+  router::OnDumpProgress on_progress = [&bar, &runtime,
+                                        said = false](const router::DumpProgress& progress) mutable {
+    const bool writes = progress.phase == router::DumpProgress::Phase::writing;
+    if (writes && !std::exchange(said, true)) {
+      bar.end();
+      say_that_it_stops(runtime);
+    }
+    bar.show(progress);
   };
   if (settings.stay) {
-    begin();
     auto left = co_await router::leave_dump(dialler, runtime.id, request, std::move(on_progress));
     co_return left;
   }
@@ -103,7 +106,6 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
   if (!settings.force && std::filesystem::is_regular_file(path, error)) {
     co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
-  begin();
   const auto size = co_await router::receive_dump(dialler, runtime.id, request, path, std::move(on_progress));
   if (!size) co_return tl::unexpected(size.error());
   co_return path;

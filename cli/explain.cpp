@@ -2,12 +2,17 @@
 
 #include "cli/text.hpp"
 #include "router/wire/discovery_report.hpp"
+#include "transport/event.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
 
 using transport::Task;
 using Lines = std::vector<std::string>;
+
+/// For all agents together.
+constexpr transport::Milliseconds kPatience{5000};
 
 constexpr const char* kNothingWrong =
     "  it knows of nothing that is wrong: does an application run there, and is there a grant for it? "
@@ -44,6 +49,27 @@ Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, M
     if (only.empty() || answer.address == only) add_lines(lines, answer, missing);
   }
   co_return lines;
+}
+
+Task<Lines> explain_empty(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
+  Lines all;
+  transport::Event over(loop);
+  bool done = false;
+  Task<void> asking = [](transport::Loop& on, std::vector<router::MirroredAgent> of, Lines& into,
+                         transport::Event& ended, bool& finished) -> Task<void> {
+    for (const router::MirroredAgent& agent : of) {
+      if (!agent.select.empty()) continue;
+      const Lines lines = co_await explain_search(on, agent, Missing::everything);
+      into.insert(into.end(), lines.begin(), lines.end());
+    }
+    finished = true;
+    ended.set();
+  }(loop, std::move(agents), all, over, done);
+  asking.start();
+  const transport::Deadline limit(loop, kPatience, [&over] { over.set(); });
+  if (!done) co_await over.wait();
+  asking.reset();
+  co_return all;
 }
 
 Task<void> print_explanation(transport::Loop& loop, std::vector<router::MirroredAgent> agents,

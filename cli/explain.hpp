@@ -22,6 +22,11 @@ enum class Missing : std::uint8_t {
                                                                        Missing missing,
                                                                        std::string only = {});
 
+/// The same of several agents, of those that have answered within a few seconds. What a selection leaves out
+/// is not explained: the link says it.
+[[nodiscard]] transport::Task<std::vector<std::string>> explain_empty(
+    transport::Loop& loop, std::vector<router::MirroredAgent> agents);
+
 /// Prints that of several agents to standard error.
 transport::Task<void> print_explanation(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
                                         Missing missing, std::string only = {});

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   } catch (const farport::cli::CommandLineDone& done) {
     return done.exit_code;
   } catch (const std::exception& error) {
-    farport::cli::print(stderr, "farport: {}\n", error.what());
+    farport::cli::print_message(error.what());
     return farport::cli::kFailure;
   }
 }

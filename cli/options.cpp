@@ -40,12 +40,14 @@ class HelpText : public CLI::Formatter {
 std::string fitted_help(std::string_view text, std::size_t width) {
   constexpr std::string_view kBetween = "  ";
   std::string all;
+  bool goes_on = false;  // A command of several lines.
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
     at = end + 1;
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    const bool is_command = begin > 0 && (line.substr(begin).starts_with("farport ") || line.ends_with('\\'));
+    const bool is_command = begin > 0 && (goes_on || line.substr(begin).starts_with("farport "));
+    goes_on = line.ends_with('\\');
     // Where what is said of an option begins.
     const std::size_t gap = line.find(kBetween, begin);
     const std::size_t said = gap == std::string_view::npos ? begin : line.find_first_not_of(' ', gap);
@@ -371,7 +373,7 @@ struct Parser {
 
 [[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
-  print(stderr, "farport: {}\n", error.what());
+  print_message(error.what());
   const std::vector<std::string> known = parser.words();
   for (const std::string& word : words) {
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
@@ -379,7 +381,7 @@ struct Parser {
     if (!word.starts_with("-") && &word != &words.front()) continue;
     const std::string meant = config::nearest(word.substr(0, word.find('=')), known);
     if (!meant.empty() && (word.starts_with("-") == meant.starts_with("-"))) {
-      print(stderr, "farport: did you mean \"{}\" for \"{}\"?\n", meant, word);
+      print_message(fmt::format("did you mean \"{}\" for \"{}\"?", meant, word));
     }
   }
   std::fputs("farport: see farport --help\n", stderr);
@@ -393,7 +395,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words = with_help_option({argv + 1, argv + argc});
   const auto misplaced = find_misplaced(words, parser.command_names());
   if (misplaced) {
-    print(stderr, "farport: {}\nfarport: {}\n", misplaced->what, misplaced->hint);
+    print_message(misplaced->what);
+    print_message(misplaced->hint);
     throw CommandLineDone{kUsage};
   }
   const bool is_run = !words.empty() && words.front() == "run";

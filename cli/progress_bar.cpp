@@ -60,7 +60,7 @@ void ProgressBar::show(const router::DumpProgress& progress) {
 void ProgressBar::interrupted(const std::string& why) {
   if (told_ == why) return;
   end();
-  print(stderr, "farport: {}; dialling again\n", why);
+  print_message(why + "; dialling again");
   told_ = why;
 }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "router/agent/dumps/dump.hpp"
+#include "router/wire/dump.hpp"
 
 namespace farport::cli {
 

@@ -68,6 +68,31 @@ std::string line_of(const TableRow& row, const std::vector<std::size_t>& shown, 
   return line;
 }
 
+/// In less there would be a word a line.
+constexpr std::size_t kLeastRoom = 24;
+constexpr std::size_t kBelow = 4;
+
+/// A row whose last cell is wrapped: beside the others, or below them where there is no room.
+std::string wrapped_row(const TableRow& row, const std::vector<std::size_t>& all, const Widths& widths,
+                        std::size_t width) {
+  const std::vector<std::size_t> others(all.begin(), all.end() - 1);
+  const std::size_t before = width_of(others, widths) + kGap;
+  const bool beside = before + kLeastRoom <= width;
+  const std::size_t margin = beside ? before : kBelow;
+  std::string text = line_of(row, others, widths);
+  if (beside) {
+    text.append(before - columns_of(text), ' ');
+  } else {
+    text = cut(text, width) + "\n" + std::string(margin, ' ');
+  }
+  std::string between;
+  for (const std::string& line : wrap(row.back(), std::max(width, margin + 1) - margin)) {
+    text += between + line;
+    between = "\n" + std::string(margin, ' ');
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> table_lines(const std::vector<Column>& columns, const std::vector<TableRow>& rows,
@@ -96,35 +121,6 @@ std::vector<std::string> table_lines(const std::vector<Column>& columns, const s
   return lines;
 }
 
-namespace {
-
-/// In less there would be a word a line.
-constexpr std::size_t kLeastRoom = 24;
-constexpr std::size_t kBelow = 4;
-
-/// A row whose last cell is wrapped: beside the others, or below them where there is no room.
-std::string wrapped_row(const TableRow& row, const std::vector<std::size_t>& all, const Widths& widths,
-                        std::size_t width) {
-  const std::vector<std::size_t> others(all.begin(), all.end() - 1);
-  const std::size_t before = width_of(others, widths) + kGap;
-  const bool beside = before + kLeastRoom <= width;
-  const std::size_t margin = beside ? before : kBelow;
-  std::string text = line_of(row, others, widths);
-  if (beside) {
-    text.append(before - columns_of(text), ' ');
-  } else {
-    text = cut(text, width) + "\n" + std::string(margin, ' ');
-  }
-  std::string between;
-  for (const std::string& line : wrap(row.back(), width - margin)) {
-    text += between + line;
-    between = "\n" + std::string(margin, ' ');
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string format_table(const std::vector<TableRow>& rows, std::size_t width) {
   std::size_t count = 0;
   for (const TableRow& row : rows) count = std::max(count, row.size());
@@ -135,7 +131,7 @@ std::string format_table(const std::vector<TableRow>& rows, std::size_t width) {
   std::string text;
   for (const TableRow& row : cells) {
     const std::string line = line_of(row, all, widths);
-    const bool fits = width == 0 || count < 2 || columns_of(line) <= width;
+    const bool fits = width == 0 || count < 2 || columns_of(line) <= width || row.back().empty();
     text += (fits ? cut(line, width) : wrapped_row(row, all, widths, width)) + "\n";
   }
   return text;

@@ -75,8 +75,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
     const std::size_t room = width > margin.size() ? width - margin.size() : 1;
     const std::size_t bytes = std::max<std::size_t>(fit(text, room).bytes, 1);
     // A space right behind what fits is a good place, too.
+    const std::size_t first = text.find_first_not_of(' ');
     const std::size_t space = text.rfind(' ', bytes);
-    const std::size_t end = space == std::string_view::npos || space == 0 ? bytes : space;
+    const std::size_t end = space == std::string_view::npos || space <= first ? bytes : space;
     lines.push_back(margin + std::string(text.substr(0, end)));
     text.remove_prefix(end);
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/text.hpp"
-#include "router/wire/tool_name.hpp"
+#include "router/wire/runtime_names.hpp"
 
 namespace farport::cli {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using router::MirrorRow;
 
 void say(const std::string& text) {
-  print(stderr, "farport: {}\n", text);
+  print_message(text);
 }
 
 std::string described(const router::Runtime& runtime) {

@@ -13,7 +13,7 @@ namespace farport::transport {
 /// Logs one warning of each kind a minute, or a few, however often it happens.
 class RateLimitedLog {
  public:
-  RateLimitedLog(transport::Loop& loop, Log log) : loop_(loop), log_(std::move(log)) {}
+  RateLimitedLog(Loop& loop, Log log) : loop_(loop), log_(std::move(log)) {}
 
   /// Logs `message` unless `a_minute` of that kind have been logged within a minute. With very many kinds at
   /// once the new ones are left out. Returns whether it was logged.
@@ -27,7 +27,7 @@ class RateLimitedLog {
     std::size_t count = 0;
   };
 
-  transport::Loop& loop_;
+  Loop& loop_;
   Log log_;
   std::map<std::string, Logged> logged_;
 };

@@ -184,7 +184,7 @@ bool TlsStream::begin_write(WriteOperation& operation) {
 
 bool TlsStream::push(WriteOperation& operation) {
   if (!failed_ && operation.chunk.size > 0 && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) {
-    // No failure of TLS: whoever asks why the connection has ended has been told before.
+    // Our close_notify has been sent. Why is known from before, and is no error of TLS.
     abort(Error{"write to", "the TLS peer", "this side has ended the connection", {}, EPIPE});
   }
   while (!failed_ && operation.chunk.size > 0) {

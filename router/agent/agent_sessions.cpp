@@ -133,7 +133,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
 
 Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
   if (tls->alpn() == "h2" && caller.access->none()) {
-    co_await turn_away(std::move(tls), strangers_limits(caller), std::move(refusal.why));
+    co_await turn_away(std::move(tls), strangers_, std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
     co_await refuse_session(std::move(tls), strangers_limits(caller), std::move(refusal));
   } else {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/wire/runtime_names.hpp"
+
 namespace farport::router {
 
 using transport::Task;
@@ -99,6 +101,12 @@ std::vector<MirrorRow> Mirror::rows() const {
     }
   }
   return rows;
+}
+
+bool Mirror::lists_nothing() const {
+  return mirrored() == 0 && !agents_.empty() &&
+         std::all_of(agents_.begin(), agents_.end(),
+                     [](const auto& agent) { return agent->settled() && agent->last_error().empty(); });
 }
 
 std::vector<LinkRow> Mirror::links() const {

@@ -69,6 +69,10 @@ class Mirror {
   [[nodiscard]] transport::Event& changed() { return changed_; }
 
   [[nodiscard]] std::vector<MirrorRow> rows() const;
+  /// How many rows there are.
+  [[nodiscard]] std::size_t mirrored() const { return services_ == nullptr ? 0 : services_->runtimes; }
+  /// Whether every agent has listed its runtimes and there is none to mirror.
+  [[nodiscard]] bool lists_nothing() const;
   [[nodiscard]] std::vector<LinkRow> links() const;
   /// The mirrored runtime that a person means (see choose_runtime()), of one remote or of all.
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view remote = {}) const;

@@ -27,7 +27,6 @@ bool has_room_for_sockets(const std::string& directory, std::size_t more) {
 MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, AgentDialler& dialler)
     : services_(services),
       runtime_(std::move(runtime)),
-      dialler_(dialler),
       connections_(services, runtime_, dialler),
       acceptors_(services.loop) {
   ++services_.runtimes;

@@ -63,7 +63,6 @@ class MirroredRuntime {
 
   MirrorServices& services_;
   Runtime runtime_;
-  AgentDialler& dialler_;
   std::unique_ptr<Placeholder> placeholder_;
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

@@ -110,9 +110,9 @@ void RuntimeConnections::note_cut_off(ipc::Command command, const std::string& w
 
 Task<Result<void>> RuntimeConnections::take_dump(transport::FdStream& tool, FirstMessage first) {
   OnDumpProgress on_progress = [this](const DumpProgress& progress) { show_dump(progress); };
+  std::function<void()> on_taken = [this] { dump_.reset(); };
   Result<void> taken = co_await take_dump_for_tool(services_.log, dialler_, runtime_, tool, std::move(first),
-                                                   std::move(on_progress));
-  dump_.reset();
+                                                   std::move(on_progress), std::move(on_taken));
   co_return taken;
 }
 

@@ -29,8 +29,8 @@ Task<void> watch_in(DumpRace& race, transport::Stream& tool) {
 }  // namespace
 
 Task<Result<void>> take_dump_for_tool(Log log, AgentDialler& dialler, const Runtime& runtime,
-                                      transport::Stream& tool, FirstMessage first,
-                                      OnDumpProgress on_progress) {
+                                      transport::Stream& tool, FirstMessage first, OnDumpProgress on_progress,
+                                      std::function<void()> on_taken) {
   const auto command = ipc::GenerateCoreDump::decode(first.payload());
   if (!command || !command->path.starts_with('/')) {
     const Error wrong{"take the dump to",
@@ -49,6 +49,7 @@ Task<Result<void>> take_dump_for_tool(Log log, AgentDialler& dialler, const Runt
   receiving.start();
   watching.start();
   if (!race.received) co_await race.over.wait();
+  on_taken();
   if (!race.received) {
     receiving.reset();
     log->warn("the dump of {} is cancelled: its tool is gone", runtime.name);

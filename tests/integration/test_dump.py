@@ -93,11 +93,6 @@ class Dumps(Case):
         self.assertLessEqual(NOTES, dumps.core_notes(path))
         self.assert_nothing_left()
 
-    def test_farport_dump_says_that_the_application_stands_still(self):
-        done = self.assert_ok(self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), "--type", "full"))
-        self.assertIn("orders (pid", done.stderr)
-        self.assertIn("stands still while it writes the dump", done.stderr)
-
     def test_farport_dump_replaces_a_file_only_by_force(self):
         path = self.path("kept.dmp")
         pathlib.Path(path).write_text("yesterday's dump")
@@ -176,6 +171,12 @@ class LargeDump(Case):
         phases = {state["phase"] for state in states if state}
         self.assertEqual(phases, {"writing", "sending"})
         self.assertIn(path, self.mirror.process.stderr())
+
+    def test_farport_dump_says_that_the_application_stands_still(self):
+        path = os.path.join(self.lab.near.directory, "announced.dmp")
+        done = self.assert_ok(self.lab.near.run(needs.farport(), "dump", self.agent.remote, "-o", path, "--type", "full",
+                                                *self.lab.tools_pair.flags()))
+        self.assertRegex(done.stderr, r"orders \(pid \d+\) stands still while it writes the dump")
 
 
 if __name__ == "__main__":

@@ -94,12 +94,13 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   } else if (known->resumable && Resumption::wanted(request->head())) {
     co_await outlive(std::move(request), known->handler, std::move(route));
   } else {
-    co_await answer(plain, known->handler, std::move(route));
+    co_await finish(plain, (this->*known->handler)(plain, std::move(route)));
   }
 }
 
-Task<void> Api::answer(Answer& answer, Handler handler, Route route) {
-  std::optional<Refusal> refused = co_await (this->*handler)(answer, std::move(route));
+/// Waits until a request has been handled, and tells the caller where it is refused.
+Task<void> Api::finish(Answer& answer, Handled handled) {
+  std::optional<Refusal> refused = co_await handled;
   if (refused) co_await refuse(answer, std::move(*refused));
 }
 
@@ -110,7 +111,7 @@ Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, R
     co_await refuse(plain, resumable.error());
     co_return;
   }
-  Task<void> work = answer(**resumable, handler, std::move(route));
+  Task<void> work = finish(**resumable, (this->*handler)(**resumable, std::move(route)));
   parts_.resumption.spawn(
       [](std::shared_ptr<Api>, std::unique_ptr<ResumableAnswer> answered, Task<void> handled) -> Task<void> {
         // Not a parameter's, since those go in any order: the answer outlives what is done for it.
@@ -144,7 +145,7 @@ Task<void> Api::refuse(Answer& answer, const Exceeded& exceeded) {
 }
 
 Handled Api::list(Answer& answer, Route route) {
-  return parts_.runtimes.list(answer, std::move(route), session_);
+  return parts_.runtimes.list(answer, route, session_);
 }
 
 Handled Api::access(Answer& answer, Route route) {

@@ -40,7 +40,7 @@ class Api : public std::enable_shared_from_this<Api> {
   struct Known;
 
   [[nodiscard]] static tl::expected<Known, Refusal> handler_of(const Route& route);
-  transport::Task<void> answer(Answer& answer, Handler handler, Route route);
+  transport::Task<void> finish(Answer& answer, Handled handled);
   transport::Task<void> refuse(Answer& answer, Refusal refusal);
   transport::Task<void> refuse(Answer& answer, const Exceeded& exceeded);
 

@@ -1,6 +1,5 @@
 #include "router/agent/api/dump_requests.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -15,7 +14,6 @@
 namespace farport::router {
 namespace {
 
-using transport::IoStatus;
 using transport::Task;
 
 tl::expected<DumpRequest, Refusal> request_of(const Route& route) {

@@ -40,11 +40,11 @@ transport::HeaderFields RuntimeRequests::instance_field() const {
   return {{std::string(resumption_field::kInstance), instance_}};
 }
 
-Handled RuntimeRequests::list(Answer& answer, Route route, CallerSession& session) {
-  if (route.parameter("watch") == "true") {
-    auto refused = co_await watch(answer, session);
-    co_return refused;
-  }
+Handled RuntimeRequests::list(Answer& answer, const Route& route, CallerSession& session) {
+  return route.parameter("watch") == "true" ? watch(answer, session) : list_once(answer, session);
+}
+
+Handled RuntimeRequests::list_once(Answer& answer, CallerSession& session) {
   std::vector<Runtime> runtimes = registry_.all(session.visible());
   const std::size_t count = runtimes.size();
   std::function<std::string(std::size_t)> part = [all = std::move(runtimes)](std::size_t i) {

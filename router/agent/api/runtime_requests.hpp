@@ -16,7 +16,7 @@ class RuntimeRequests {
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
 
   /// GET /v1/runtimes: once, or with watch=true for as long as the caller reads.
-  Handled list(Answer& answer, Route route, CallerSession& session);
+  Handled list(Answer& answer, const Route& route, CallerSession& session);
   /// GET /v1/access
   Handled access(Answer& answer, Route route, CallerSession& session);
 
@@ -24,6 +24,7 @@ class RuntimeRequests {
   [[nodiscard]] transport::HeaderFields instance_field() const;
 
  private:
+  Handled list_once(Answer& answer, CallerSession& session);
   Handled watch(Answer& answer, CallerSession& session);
   void begin_watch(Answer& answer) const;
 

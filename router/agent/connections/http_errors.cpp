@@ -41,8 +41,10 @@ Task<void> answer_refused(Answer& answer, Refusal refusal) {
   std::ignore = co_await answer.stream().write_last(std::as_bytes(std::span(body)));
 }
 
-Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Http2Limits limits,
+Task<void> turn_away(std::unique_ptr<transport::Stream> connection, std::shared_ptr<transport::Share> share,
                      std::string why) {
+  transport::Http2Limits limits;
+  limits.share = std::move(share);
   Http2Session session(std::move(connection), Http2Session::Role::server, limits);
   session.turn_away(why);
   std::ignore = co_await session.run();

@@ -17,8 +17,9 @@ transport::Task<void> answer_refused(Answer& answer, Refusal refusal);
 transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connection,
                                      transport::Http2Limits limits, Refusal refusal);
 
-/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes.
-transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Http2Limits limits,
-                                std::string why);
+/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes. `share`: how
+/// long it may keep the loop busy.
+transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection,
+                                std::shared_ptr<transport::Share> share, std::string why);
 
 }  // namespace farport::router

@@ -103,7 +103,6 @@ class Limits {
   /// A session's place, for whoever key_of() names.
   tl::expected<std::unique_ptr<Session>, Exceeded> begin_session(const std::string& key);
 
-  [[nodiscard]] const LimitSettings& settings() const { return settings_; }
   [[nodiscard]] std::size_t sessions() const { return *sessions_; }
   [[nodiscard]] std::size_t connections() const { return *connections_; }
 
