@@ -93,6 +93,12 @@ class Dumps(Case):
         self.assertLessEqual(NOTES, dumps.core_notes(path))
         self.assert_nothing_left()
 
+    def test_farport_dump_that_is_refused_says_nothing_of_an_application_that_stands_still(self):
+        done = self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), pair=self.lab.authority.client("watcher"))
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("takes the role operator or admin", done.stderr)
+        self.assertNotIn("stands still", done.stderr)
+
     def test_farport_dump_replaces_a_file_only_by_force(self):
         path = self.path("kept.dmp")
         pathlib.Path(path).write_text("yesterday's dump")
