@@ -89,7 +89,7 @@ Task<void> Agent::run() {
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   // Once, whoever has connected by then: starting took much that is not needed again.
-  const transport::Deadline settled(loop_, kUntilRest, return_free_memory);
+  const transport::Deadline settled(loop_, kUntilRest, release_start_memory);
   co_await stopped_.wait();
   co_await drain();
   serving_.clear();
