@@ -16,6 +16,7 @@ NOTES = {1, 6, 0x46494C45}
 class Dumps(Case):
     @classmethod
     def prepare(cls):
+        cls.watcher = cls.lab.authority.client("watcher")
         # The hosts share no directory: each sees a file system of its own where its files are.
         cls.application = cls.lab.orders()
         cls.agent = cls.share(cls.lab.agent("--audit", f"{cls.lab.directory}/audit.jsonl",
@@ -70,7 +71,7 @@ class Dumps(Case):
         self.assert_nothing_left()
 
     def test_an_observer_is_refused_and_told_which_role_it_takes(self):
-        pair = self.lab.authority.client("watcher")
+        pair = self.watcher
         directory = self.lab.new_directory(self.lab.near, "sockets")
         mirror = self.use(self.lab.mirror(self.agent.remote, pair=pair, directory=directory))
         local_pid = mirror.wait_for(self.application)[0]["local_pid"]
@@ -94,7 +95,7 @@ class Dumps(Case):
         self.assert_nothing_left()
 
     def test_farport_dump_that_is_refused_says_nothing_of_an_application_that_stands_still(self):
-        done = self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), pair=self.lab.authority.client("watcher"))
+        done = self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), pair=self.watcher)
         self.assertEqual(done.code, 1, done.described)
         self.assertIn("takes the role operator or admin", done.stderr)
         self.assertNotIn("stands still", done.stderr)
