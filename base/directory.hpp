@@ -1,8 +1,9 @@
-// Directories: reading them, and the one that a file is in.
+// Directories: reading them, the one that a file is in, and what it is called there.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <dirent.h>
 
@@ -18,6 +19,11 @@ using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 [[nodiscard]] inline std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// What the file of a path is called in its directory.
+[[nodiscard]] inline std::string_view file_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace farport

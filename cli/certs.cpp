@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "auth/issue.hpp"
+#include "base/directory.hpp"
 #include "cli/commands.hpp"
 #include "cli/text.hpp"
 
@@ -33,10 +34,6 @@ std::string listed(const auth::CertificateRequest& request) {
 
 std::string end_of(const auth::Issued& issued) {
   return auth::time_text(X509_get0_notAfter(issued.certificate.get()));
-}
-
-std::string file_of(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
 }
 
 void print_next_for_agent(const CertsIssueSettings& settings, const auth::PairPaths& paths) {

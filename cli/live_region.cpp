@@ -8,13 +8,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "transport/signals.hpp"
+
 namespace farport::cli {
 namespace {
-
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
 
 /// The file on `fd`, opened once more: O_NONBLOCK belongs to what is open, which the shell and other programs
 /// share.
@@ -41,7 +38,7 @@ std::size_t lines_taken(const std::vector<std::size_t>& widths, std::size_t colu
 }
 
 LiveRegion::LiveRegion(int fd)
-    : terminal_(fd), background_from_start_(is_ignored(SIGINT)), out_(open_again(fd)) {}
+    : terminal_(fd), background_from_start_(transport::is_ignored(SIGINT)), out_(open_again(fd)) {}
 
 bool LiveRegion::in_foreground() const {
   return !background_from_start_ && ::tcgetpgrp(terminal_) == ::getpgrp();

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <termios.h>
 
+#include "transport/signals.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -14,16 +16,11 @@ using transport::Milliseconds;
 constexpr Milliseconds kFirstLook{100};
 constexpr Milliseconds kLastLook{3000};
 
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 }  // namespace
 
 TerminalWatch::TerminalWatch(transport::Loop& loop, std::function<void()> on_gone)
     : loop_(loop), on_gone_(std::move(on_gone)) {
-  if (is_ignored(SIGHUP)) return;
+  if (transport::is_ignored(SIGHUP)) return;
   terminal_ = transport::UniqueFd(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 

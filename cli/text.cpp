@@ -87,22 +87,11 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
   return lines;
 }
 
-std::string wrap_lines(std::string_view text, std::size_t width) {
-  constexpr std::size_t kFurther = 2;
-  std::string all;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    for (const std::string& part : wrap(line, width, indent + kFurther)) all += part + "\n";
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return all;
-}
-
 void print_message(const std::string& text) {
-  const std::string whole = "farport: " + escape(text);
-  std::fputs(wrap_lines(whole, terminal_size(STDERR_FILENO).columns).c_str(), stderr);
+  constexpr std::size_t kIndent = 2;
+  for (const std::string& line :
+       wrap("farport: " + escape(text), terminal_size(STDERR_FILENO).columns, kIndent))
+    std::fputs((line + "\n").c_str(), stderr);
 }
 
 TerminalSize terminal_size(int fd) {

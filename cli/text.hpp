@@ -22,10 +22,6 @@ namespace farport::cli {
 /// those after it begin with `indent` spaces. 0 leaves it whole.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
-/// Text of several lines, each of them wrapped: what goes on in another line begins two columns further right
-/// than its line. A width of 0 leaves it whole.
-[[nodiscard]] std::string wrap_lines(std::string_view text, std::size_t width);
-
 /// A terminal's size in characters.
 struct TerminalSize {
   std::size_t columns = 0;

@@ -24,7 +24,7 @@ Offload::Offload(Loop& loop, std::function<void()> work) : done_(loop), request_
         request->owner->request_ = nullptr;
         request->owner->done_.set();
       });
-  // It fails for want of a function only.
+  // It fails only where there is no function.
   if (failed != 0) std::abort();
 }
 

@@ -1,8 +1,14 @@
 #include "transport/signals.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace farport::transport {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 SignalWatch::SignalWatch(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal)
     : on_signal_(std::move(on_signal)) {

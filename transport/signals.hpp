@@ -9,6 +9,9 @@
 
 namespace farport::transport {
 
+/// Whether this process ignores a signal: it was started so, as nohup and shells without job control do.
+[[nodiscard]] bool is_ignored(int signal);
+
 /// Calls `on_signal` with the signal's number, from the loop, for as long as it lives.
 class SignalWatch {
  public:

@@ -88,7 +88,7 @@ Task<void> Agent::run() {
   for (const auto& port : dial_in_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
-  // Once, whoever has connected by then: starting took much that is not needed again.
+  // Once, also while connections are open: starting needed memory that serving does not.
   const transport::Deadline settled(loop_, kUntilRest, release_start_memory);
   co_await stopped_.wait();
   co_await drain();

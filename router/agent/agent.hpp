@@ -9,7 +9,6 @@
 #include "auth/policy.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/handshakes.hpp"
-#include "router/agent/idle_watch.hpp"
 #include "router/agent/live_connections.hpp"
 #include "router/agent/runtimes/dial_in_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
@@ -77,7 +76,6 @@ class Agent {
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
   [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
-  [[nodiscard]] transport::Http2Limits strangers_limits(const Caller& caller);
   void note_pause(const Error& why);
   transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
                                                                      const Caller& caller,

@@ -1,17 +1,14 @@
 // What the agent says of itself: GET /v1/agent and GET /v1/metrics (docs/wire.md).
-#include <nlohmann/json.hpp>
-
 #include "base/descriptors.hpp"
 #include "base/process_usage.hpp"
 #include "base/version.hpp"
 #include "ipc/commands.hpp"
 #include "router/agent/agent.hpp"
 #include "router/agent/credential_metrics.hpp"
+#include "router/wire/json_members.hpp"
 
 namespace farport::router {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kCounter = "counter";
 constexpr const char* kGauge = "gauge";
@@ -95,7 +92,7 @@ std::string Agent::describe(const Caller& caller) const {
       {"roles", roles_of(policy_)},
       {"limits", limits_of(settings_.limits)},
       {"discovery", json::parse(to_json(discovery_.findings(), disclosure_for(*caller.access)))}};
-  return answer.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text_of(answer);
 }
 
 void Agent::write_process(MetricsText& text) const {
@@ -127,10 +124,11 @@ void Agent::write_sessions(MetricsText& text) const {
       .family("farport_requests_total", kCounter, "Requests over HTTP/2.")
       .sample(metrics_.requests)
       .family("farport_refused_total", kCounter,
-              "What was refused or ended for a limit, or for want of a role.")
+              "What was refused or ended because of a limit, or because the caller has no role.")
       .samples("reason", metrics_.refused)
       .sample(budget_.given_up(), MetricsText::label("reason", "buffered_bytes"))
-      .family("farport_accept_pauses_total", kCounter, "Pauses of accepting for want of file descriptors.")
+      .family("farport_accept_pauses_total", kCounter,
+              "How often accepting paused because there were no file descriptors.")
       .sample(metrics_.accept_pauses)
       .family("farport_buffered_bytes", kGauge,
               "Bytes that are kept because of peers: sessions, requests, answers, what nobody has taken yet.")

@@ -9,6 +9,7 @@
 #include "router/agent/agent.hpp"
 #include "router/agent/connections/http_errors.hpp"
 #include "router/agent/connections/raw_end.hpp"
+#include "router/agent/idle_watch.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
@@ -135,7 +136,10 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& ca
   if (tls->alpn() == "h2" && caller.access->none()) {
     co_await turn_away(std::move(tls), strangers_, std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
-    co_await refuse_session(std::move(tls), strangers_limits(caller), std::move(refusal));
+    transport::Http2Limits limits;
+    limits.account = budget_.account_of(key_of(caller));
+    limits.share = strangers_;
+    co_await refuse_session(std::move(tls), std::move(limits), std::move(refusal));
   } else {
     RawEnd tool(*tls);
     co_await tool.refuse(std::move(refusal));
@@ -149,14 +153,6 @@ transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::S
   limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
   limits.account = budget_.account_of(key_of(caller));
   limits.share = share.share();
-  return limits;
-}
-
-/// Of those that are refused once the handshake has ended.
-transport::Http2Limits Agent::strangers_limits(const Caller& caller) {
-  transport::Http2Limits limits;
-  limits.account = budget_.account_of(key_of(caller));
-  limits.share = strangers_;
   return limits;
 }
 

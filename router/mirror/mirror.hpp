@@ -69,7 +69,7 @@ class Mirror {
   [[nodiscard]] transport::Event& changed() { return changed_; }
 
   [[nodiscard]] std::vector<MirrorRow> rows() const;
-  /// How many rows there are.
+  /// How many runtimes are mirrored, with those that are just starting or going.
   [[nodiscard]] std::size_t mirrored() const { return services_ == nullptr ? 0 : services_->runtimes; }
   /// Whether every agent has listed its runtimes and there is none to mirror.
   [[nodiscard]] bool lists_nothing() const;

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace farport::router {
@@ -21,11 +22,6 @@ constexpr std::size_t kMaxBytes = 8 * 1024 * 1024;
 constexpr std::size_t kPart = 64 * 1024;
 /// A path and more than that: what is longer is no line of a manifest.
 constexpr std::size_t kMaxLine = 8192;
-
-/// The file's name at the end of a line, which is a path in whatever directory.
-std::string name_on(std::string_view line) {
-  return std::string(line.substr(line.rfind('/') + 1));
-}
 
 /// Calls `each` for every line, and takes what is read out of `budget`.
 template <typename Each>
@@ -54,7 +50,7 @@ Names listed_in(int directory, const std::string& manifest, uid_t owner, const N
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != owner) return {};
   Names listed;
   each_line(fd.get(), budget, [&](std::string_view line) {
-    std::string name = name_on(line);
+    std::string name = std::string(file_of(line));
     if (sockets.contains(name)) listed.insert(std::move(name));
   });
   // The lock is tried last: a mirror that has listed something holds it already, and is not disturbed.

@@ -6,12 +6,10 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
+#include "router/wire/json_members.hpp"
 
 namespace farport::router {
 namespace {
-
-using nlohmann::json;
 
 /// Problems of one kind that are told one by one; of the rest there is the count.
 constexpr std::size_t kMaxDetails = 8;
@@ -168,7 +166,7 @@ std::string to_json(const DiscoveryReport& report, Disclosure disclosure) {
     object["searched"] = searched_by(report);
     object["user"] = ::geteuid();
   }
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text_of(object);
 }
 
 Result<Explanation> explanation_from_json(std::string_view body) {

@@ -10,10 +10,6 @@ namespace {
 /// More than an answer about a dump has.
 constexpr std::size_t kValues = 100;
 
-std::string text_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string mebibytes(std::uint64_t bytes) {

@@ -1,4 +1,5 @@
-// Reading JSON that the other side has written: its agent may be hostile, or of another version.
+// JSON between the two sides. What is read was written by the other one, which may be hostile or of another
+// version.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,12 @@
 namespace farport::router {
 
 using nlohmann::json;
+
+/// A value as it is sent, on one line. Text that is no UTF-8 is replaced, not refused: it comes from
+/// processes.
+[[nodiscard]] inline std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 /// More of what the other side says than this is not worth showing: it may be as long as an answer.
 inline constexpr std::size_t kShownReason = 200;

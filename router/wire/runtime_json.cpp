@@ -29,11 +29,6 @@ json object_of(const Runtime& runtime) {
           {"since", runtime.since}};
 }
 
-/// What a runtime says of itself need not be UTF-8.
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 /// A text, cut where it is too long, but not in the middle of a character.
 std::string text_in(const json& object, const char* name, std::size_t longest = kLongestName) {
   auto text = object.at(name).get<std::string>();
@@ -74,19 +69,19 @@ RuntimeEvent::Kind kind_of(const std::string& name) {
 }  // namespace
 
 std::string to_json(const Runtime& runtime) {
-  return dump(object_of(runtime));
+  return text_of(object_of(runtime));
 }
 
 std::string to_json(const std::vector<Runtime>& runtimes) {
   json array = json::array();
   for (const Runtime& runtime : runtimes) array.push_back(object_of(runtime));
-  return dump(array);
+  return text_of(array);
 }
 
 std::string to_json_line(const RuntimeEvent& event) {
   json object = {{"event", to_string(event.kind)}};
   if (event.kind != RuntimeEvent::Kind::listed) object["runtime"] = object_of(event.runtime);
-  return dump(object) + "\n";
+  return text_of(object) + "\n";
 }
 
 Result<std::vector<Runtime>> runtimes_from_json(std::string_view text) {
@@ -114,7 +109,7 @@ Result<RuntimeEvent> event_from_json(std::string_view line) {
 std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult) {
   json object{{"error", why}};
   if (hresult) object["hresult"] = *hresult;
-  return dump(object);
+  return text_of(object);
 }
 
 RefusedRequest error_from_json(std::string_view body) {

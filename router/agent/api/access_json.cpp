@@ -1,15 +1,9 @@
 #include "router/agent/api/access_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include "router/wire/json_members.hpp"
 
 namespace farport::router {
 namespace {
-
-using nlohmann::json;
-
-std::string text_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 json row_of(const auth::Access& access, std::string_view command, const Runtime* runtime) {
   const auth::Verdict verdict =

@@ -80,7 +80,7 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 Handled DumpRequests::progress(Answer& answer, const Caller& caller,
                                tl::expected<RuntimePtr, Refusal> runtime) {
   if (!runtime) co_return runtime.error();
-  // How large it is tells of the memory, and that somebody takes one.
+  // Only for those who may take dumps: the size of one says how much memory the application has.
   const Ruling ruling = rule_on_dump(caller, **runtime);
   if (!ruling.allowed) co_return ruling.refusal;
   const DumpProgress* progress = dumps_.progress((*runtime)->id);

@@ -33,10 +33,6 @@ constexpr std::size_t kAtOnce = 64;
 /// Of one user's sockets.
 constexpr std::size_t kWarningsPerMinute = 30;
 
-std::string file_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 /// Which directory has a path now: one that was made anew is another.
 std::pair<dev_t, ino_t> directory_at(const std::string& path) {
   struct stat status {};
@@ -125,7 +121,7 @@ Task<void> Discovery::run() {
 void Discovery::watch_directories() {
   std::map<std::string, std::set<std::string>> wanted;
   for (const std::string& directory : settings_.search) wanted[directory];
-  for (const NamedPort& port : settings_.named) wanted[directory_of(port.path)].insert(file_of(port.path));
+  for (const NamedPort& port : settings_.named) wanted[directory_of(port.path)].emplace(file_of(port.path));
   for (const auto& [directory, names] : wanted) {
     auto& watch = watches_[directory];
     if (watch != nullptr && watch->watches(directory)) {

@@ -182,7 +182,7 @@ std::string bound_path(std::string_view net_unix, std::string_view name) {
 std::vector<DiscoveryProblem> DotnetProcesses::look(const Served& served) {
   const Clock::time_point end = Clock::now() + kBudget;
   const std::vector<int> pids = numbered_entries("/proc", std::string::npos);
-  // Where they can't be read, for want of descriptors, what is known stays known.
+  // Where they can't be read since there are no descriptors, what is known stays known.
   if (pids.empty()) return unserved();
   for (auto pid = std::lower_bound(pids.begin(), pids.end(), next_); pid != pids.end(); ++pid) {
     next_ = *pid;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/directory.hpp"
 #include "ipc/error.hpp"
 #include "ipc/process_info.hpp"
 #include "router/stream/first_message.hpp"
@@ -25,7 +26,7 @@ constexpr std::size_t kMaxWord = 128;
 /// The base name of a command line's first word.
 std::string command_of(const std::string& command_line) {
   const std::string first = command_line.substr(0, command_line.find(' '));
-  return first.substr(first.rfind('/') + 1);
+  return std::string(file_of(first));
 }
 
 /// A runtime's text, which is kept for as long as it is listed, in reasonable length.

@@ -61,7 +61,7 @@ struct ScanProblem {
 };
 
 struct ScanResult {
-  /// False: there was no looking into some directory for want of descriptors or memory. What is not found
+  /// False: a directory could not be read since there were no descriptors or no memory. What is not found
   /// may be there all the same.
   bool complete = true;
   std::vector<FoundSocket> sockets;
