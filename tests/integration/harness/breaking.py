@@ -8,8 +8,8 @@ from harness.network import Network
 from harness.proxy import Proxy
 from harness.scripted import ScriptedRuntime
 
-# Silence is noticed soon, since the tests wait for it.
-QUICK_PINGS = ("--ping-interval", "500ms", "--ping-timeout", "500ms")
+# Silence is noticed soon, since the tests wait for it, but not where a busy machine holds a sanitized agent up.
+QUICK_PINGS = ("--ping-interval", "500ms", "--ping-timeout", "1s")
 
 
 class Breaking(Case):
