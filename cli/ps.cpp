@@ -80,6 +80,12 @@ void sort_runtimes(Listing& listing) {
   }
 }
 
+/// Its own pid, and where that is another one the pid by which its host knows it.
+std::string pid_text(const router::Runtime& runtime) {
+  const std::string pid = std::to_string(runtime.pid);
+  return runtime.host_pid == 0 ? pid : fmt::format("{} ({})", pid, runtime.host_pid);
+}
+
 std::string as_table(const Listing& listing) {
   // Which agent it is says something only where there are several.
   const int agent_weight = listing.agents.size() > 1 ? 6 : 1;
@@ -89,7 +95,7 @@ std::string as_table(const Listing& listing) {
   std::vector<TableRow> rows;
   for (const AgentRuntimes& agent : listing.agents) {
     for (const router::Runtime& runtime : agent.runtimes) {
-      rows.push_back({std::to_string(runtime.pid), runtime.name, agent.address, runtime.version,
+      rows.push_back({pid_text(runtime), runtime.name, agent.address, runtime.version,
                       std::string(to_string(runtime.state)), runtime.since, runtime.command_line});
     }
   }

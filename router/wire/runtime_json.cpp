@@ -21,12 +21,14 @@ constexpr std::size_t kEventValues = 1000;
 constexpr std::size_t kErrorValues = 100;
 
 json object_of(const Runtime& runtime) {
-  return {{"id", runtime.id},           {"pid", runtime.pid},
-          {"name", runtime.name},       {"command_line", runtime.command_line},
-          {"os", runtime.os},           {"architecture", runtime.architecture},
-          {"version", runtime.version}, {"state", to_string(runtime.state)},
-          {"user", runtime.user},       {"host", runtime.host},
-          {"since", runtime.since}};
+  json object{{"id", runtime.id},           {"pid", runtime.pid},
+              {"name", runtime.name},       {"command_line", runtime.command_line},
+              {"os", runtime.os},           {"architecture", runtime.architecture},
+              {"version", runtime.version}, {"state", to_string(runtime.state)},
+              {"user", runtime.user},       {"host", runtime.host},
+              {"since", runtime.since}};
+  if (runtime.host_pid != 0) object["host_pid"] = runtime.host_pid;
+  return object;
 }
 
 /// A text, cut where it is too long, but not in the middle of a character.
@@ -51,6 +53,7 @@ Runtime runtime_of(const json& object) {
   runtime.state =
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
   runtime.user = number_at<uid_t>(object, "user");
+  if (object.contains("host_pid")) runtime.host_pid = number_at<std::uint64_t>(object, "host_pid");
   // Older agents have none.
   runtime.host = object.value("host", std::string());
   if (runtime.host.size() > kLongestHost) runtime.host.clear();

@@ -53,6 +53,7 @@ bool names_on_its_host(const std::string& wanted, const Runtime& runtime) {
     return glob(wanted, runtime.name) || glob(wanted, tool_name(runtime)) ||
            glob(wanted, runtime.command_line.substr(0, runtime.command_line.find(' ')));
   }
+  if (runtime.host_pid != 0 && wanted == std::to_string(runtime.host_pid)) return true;
   return wanted == std::to_string(runtime.pid) || glob(wanted, runtime.id) || glob(wanted, runtime.name) ||
          glob(wanted, tool_name(runtime)) || glob(wanted, program_name(runtime));
 }

@@ -18,9 +18,9 @@ namespace farport::router {
 /// The name that they show on the runtime's own host: its program's ("dotnet").
 [[nodiscard]] std::string program_name(const Runtime& runtime);
 
-/// Whether `wanted` names this runtime: its id, its pid, its name or what stock tools call it, here and on
-/// its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone or followed by @HOST. `*`
-/// and `?` are wildcards for the host, the name and the command line's first word.
+/// Whether `wanted` names this runtime: its id, its pid (its own and its host's), its name or what stock
+/// tools call it, here and on its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone
+/// or followed by @HOST. `*` and `?` are wildcards for the host, the name and the command line's first word.
 [[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
 
 /// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only

@@ -114,16 +114,29 @@ class Apart(Case):
         cls.shared = cls.lab.new_directory(cls.lab.far, "diag")
         cls.inside = cls.lab.new_directory(cls.lab.far, "inside")
 
-    def contained(self, *mounts):
+    def contained(self, *mounts, namespaces=("--mount",)):
         """An application in a mount namespace of its own, which dials in."""
         script = " && ".join([*mounts, 'exec "$@"'])
-        enter = [*self.lab.far.enter, "unshare", "--mount", "sh", "-c", script, "sh"]
+        enter = [*self.lab.far.enter, "unshare", *namespaces, "sh", "-c", script, "sh"]
         application = self.lab.orders(
             directory=self.inside, enter=enter, diagnostics=False,
             environment={"DOTNET_DiagnosticPorts": f"{self.shared}/farport.sock,nosuspend"})
         self.addCleanup(application.kill)
         application.process.wait_for_output("pricing")
         return application
+
+    def test_a_host_daemon_takes_the_pid_by_which_its_host_knows_a_container_s_runtime(self):
+        agent = self.agent()
+        self.contained("mount -t proc proc /proc", namespaces=("--mount", "--pid", "--fork", "--kill-child"))
+        runtime, = wait.until(agent.runtimes, "the runtime is listed")
+        self.assertEqual(runtime["pid"], 1)
+        self.assertEqual(self.lab.far.run("cat", f"/proc/{runtime['host_pid']}/comm").stdout, "orders\n")
+        for pid in ("1", str(runtime["host_pid"])):
+            path = os.path.join(self.lab.near.directory, f"by-{pid}.dmp")
+            self.assert_ok(self.lab.near.run(needs.farport(), "dump", f"{agent.remote}/{pid}", "-o", path, "--type",
+                                             "mini", *self.lab.tools_pair.flags()))
+        listed = self.assert_ok(self.lab.near.run(needs.farport(), "ps", agent.remote, *self.lab.tools_pair.flags()))
+        self.assertIn(f"1 ({runtime['host_pid']})", listed.stdout)
 
     def agent(self, *flags, **options):
         return self.use(self.lab.agent("--diagnostic-port", f"{self.shared}/farport.sock", *flags, **options))

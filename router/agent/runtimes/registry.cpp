@@ -19,6 +19,8 @@ bool same_process(const transport::PeerCredentials& a, const transport::PeerCred
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
   runtime.user = port.process().uid;
   runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
+  runtime.host_pid = static_cast<std::uint64_t>(port.process().pid);
+  if (runtime.host_pid == runtime.pid) runtime.host_pid = 0;
   runtime.host = host_;
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
@@ -52,6 +54,7 @@ void Registry::update(Runtime runtime) {
 void Registry::change(Listed& listed, Runtime runtime) {
   runtime.user = listed.runtime->user;
   runtime.kernel_pid = listed.runtime->kernel_pid;
+  runtime.host_pid = listed.runtime->host_pid;
   runtime.host = host_;
   runtime.since = listed.runtime->since;
   if (runtime == *listed.runtime) return;

@@ -56,6 +56,10 @@ TEST_CASE("a runtime is named by its id, its pid or its name, with its host or w
                              "ord*", "orders@WEB-1", "orders@web-*", "/app/ord*@web-1"}) {
     CHECK(names_runtime(wanted, orders));
   }
+  Runtime contained = orders;
+  contained.host_pid = 48213;
+  for (const char* wanted : {"1", "48213", "48213@web-1"}) CHECK(names_runtime(wanted, contained));
+  CHECK(!names_runtime("0", orders));
   for (const char* wanted :
        {"billing", "2", "orders@web-2", "billing@web-1", "@web-1", "orders@", "@", "web-1"}) {
     CHECK(!names_runtime(wanted, orders));
