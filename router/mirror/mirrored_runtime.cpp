@@ -7,6 +7,10 @@ namespace {
 
 using transport::Task;
 
+ProcessLook look_of(const Runtime& runtime, const std::string& socket_dir) {
+  return {runtime.name, split_command_line(runtime.command_line), socket_dir};
+}
+
 /// Where stock tools look for a process's socket.
 std::vector<std::string> socket_paths(const std::string& directory, const Placeholder& placeholder) {
   const std::string suffix =
@@ -50,11 +54,10 @@ Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServ
                                                                       AgentDialler& dialler,
                                                                       std::function<void()> on_lost) {
   auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), dialler);
-  const Runtime& remote = mirrored->runtime_;
   const std::string& directory = services.files.directory();
+  ProcessLook look = look_of(mirrored->runtime_, directory);
   auto placeholder =
-      co_await Placeholder::start(services.loop, services.image, remote.name,
-                                  split_command_line(remote.command_line), directory, std::move(on_lost));
+      co_await Placeholder::start(services.loop, services.image, std::move(look), std::move(on_lost));
   if (!placeholder) co_return tl::unexpected(placeholder.error());
   mirrored->placeholder_ = std::move(*placeholder);
   std::vector<std::string> paths = socket_paths(directory, *mirrored->placeholder_);
@@ -68,6 +71,11 @@ Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServ
     if (!dialled) co_return tl::unexpected(dialled.error());
   }
   co_return mirrored;
+}
+
+void MirroredRuntime::update(Runtime runtime) {
+  runtime_ = std::move(runtime);
+  placeholder_->change(look_of(runtime_, services_.files.directory()));
 }
 
 Result<void> MirroredRuntime::dial(const std::string& tool) {

@@ -38,7 +38,8 @@ class MirroredRuntime {
   ~MirroredRuntime();
 
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
-  void update(Runtime runtime) { runtime_ = std::move(runtime); }
+  /// What is known of the runtime now. A suspended one has no arguments before it runs, nor its own name.
+  void update(Runtime runtime);
   /// The placeholder's: what tools know the runtime by.
   [[nodiscard]] pid_t local_pid() const { return placeholder_ == nullptr ? 0 : placeholder_->pid(); }
   [[nodiscard]] const std::string& socket() const { return paths_.front(); }

@@ -9,6 +9,7 @@
 
 #include "base/file_name.hpp"
 #include "base/process_stat.hpp"
+#include "router/mirror/placeholder/look.h"
 
 namespace farport::router {
 namespace {
@@ -27,21 +28,35 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+std::vector<std::string> environment_of(const ProcessLook& look) {
+  return {"TMPDIR=" + look.socket_dir, "FARPORT_NAME=" + look.name};
+}
+
+/// What tells a placeholder's process to look so (look.h).
+std::string message_of(const ProcessLook& look, const std::string& program) {
+  const std::vector<std::string> environment = environment_of(look);
+  std::string texts = program + '\0';
+  for (const std::string& argument : look.argv) texts += argument + '\0';
+  for (const std::string& variable : environment) texts += variable + '\0';
+  const Look head{static_cast<unsigned>(texts.size()), static_cast<unsigned>(look.argv.size()),
+                  static_cast<unsigned>(environment.size())};
+  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + texts;
+}
+
 }  // namespace
 
-Result<void> Placeholder::spawn(PlaceholderImage& image, const std::string& name,
-                                const std::vector<std::string>& argv, const std::string& socket_dir) {
-  program_ = image.named(file_name_for(name));
-  const std::vector<std::string> environment{"TMPDIR=" + socket_dir, "FARPORT_NAME=" + name};
-  std::vector<char*> arguments = pointers_to(argv);
+Result<void> Placeholder::spawn() {
+  program_ = image_.named(file_name_for(taken_.name));
+  const std::vector<std::string> environment = environment_of(taken_);
+  std::vector<char*> arguments = pointers_to(taken_.argv);
   std::vector<char*> variables = pointers_to(environment);
 
-  output_.reset(new uv_pipe_t{});
-  uv_pipe_init(loop_.uv(), output_.get(), 0);
-  output_->data = this;
+  socket_.reset(new uv_pipe_t{});
+  uv_pipe_init(loop_.uv(), socket_.get(), 0);
+  socket_->data = this;
   std::array<uv_stdio_container_t, 3> stdio{};
-  stdio[1].flags = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_WRITABLE_PIPE);
-  stdio[1].data.stream = reinterpret_cast<uv_stream_t*>(output_.get());
+  stdio[1].flags = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE);
+  stdio[1].data.stream = reinterpret_cast<uv_stream_t*>(socket_.get());
 
   uv_process_options_t options{};
   options.file = program_.path().c_str();
@@ -62,46 +77,71 @@ Result<void> Placeholder::spawn(PlaceholderImage& image, const std::string& name
   process_.reset(new uv_process_t{});
   process_->data = this;
   const int failed = uv_spawn(loop_.uv(), process_.get(), &options);
-  if (failed != 0) return fail_errno(kTried, name, -failed);
+  if (failed != 0) return fail_errno(kTried, taken_.name, -failed);
   pid_ = process_->pid;
   alive_ = true;
   return {};
 }
 
 void Placeholder::listen() {
-  // The one byte that it ever writes, or the end where it writes none.
+  // A byte each time that the process has taken a look; the end where it can't any more.
   uv_read_start(
-      reinterpret_cast<uv_stream_t*>(output_.get()),
+      reinterpret_cast<uv_stream_t*>(socket_.get()),
       [](uv_handle_t* handle, std::size_t, uv_buf_t* buffer) {
         *buffer = uv_buf_init(&static_cast<Placeholder*>(handle->data)->said_byte_, 1);
       },
       [](uv_stream_t* stream, ssize_t size, const uv_buf_t*) {
         if (size == 0) return;
-        uv_read_stop(stream);
         auto* self = static_cast<Placeholder*>(stream->data);
-        self->ready_ = size > 0;
+        if (size < 0) {
+          uv_read_stop(stream);
+        } else {
+          self->look_taken();
+        }
         self->said_.set();
       });
 }
 
 Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, PlaceholderImage& image,
-                                                              std::string name, std::vector<std::string> argv,
-                                                              std::string socket_dir,
+                                                              ProcessLook look,
                                                               std::function<void()> on_exit) {
-  std::unique_ptr<Placeholder> placeholder(new Placeholder(loop));
-  const Result<void> spawned = placeholder->spawn(image, name, argv, socket_dir);
+  std::unique_ptr<Placeholder> placeholder(new Placeholder(loop, image, std::move(look)));
+  const Result<void> spawned = placeholder->spawn();
   if (!spawned) co_return tl::unexpected<Error>(spawned.error());
 
   placeholder->listen();
   co_await placeholder->said_.wait();
-  placeholder->output_.reset();
   const std::optional<ProcessStat> stat = process_stat(placeholder->pid_);
   if (!placeholder->ready_ || !stat) {
-    co_return fail(kTried, name, "the process ended before it was ready");
+    co_return fail(kTried, placeholder->wanted_.name, "the process ended before it was ready");
   }
   placeholder->start_time_ = stat->start_time;
   placeholder->on_exit_ = std::move(on_exit);
   co_return placeholder;
+}
+
+void Placeholder::change(ProcessLook look) {
+  wanted_ = std::move(look);
+  if (ready_) send_look();
+}
+
+void Placeholder::send_look() {
+  if (wanted_ == taken_) return;
+  taken_ = wanted_;
+  ready_ = false;
+  next_program_ = image_.named(file_name_for(taken_.name));
+  const std::string message = message_of(taken_, next_program_.path_for_itself());
+  const uv_buf_t buffer =
+      uv_buf_init(const_cast<char*>(message.data()), static_cast<unsigned>(message.size()));
+  const int written = uv_try_write(reinterpret_cast<uv_stream_t*>(socket_.get()), &buffer, 1);
+  // The socket is empty, and takes more than any look has. Otherwise another process is to have the look.
+  if (written != static_cast<int>(message.size()) && alive_) ::kill(pid_, SIGKILL);
+}
+
+void Placeholder::look_taken() {
+  if (!next_program_.path().empty()) program_ = std::exchange(next_program_, {});
+  ready_ = true;
+  send_look();
 }
 
 Placeholder::~Placeholder() {

@@ -14,24 +14,35 @@
 
 namespace farport::router {
 
+/// How a process is seen: by tools, and by whoever lists processes.
+struct ProcessLook {
+  std::string name;               ///< The kernel keeps 15 bytes of it; the program's file is named after it.
+  std::vector<std::string> argv;  ///< The command line, as split_command_line() gives it.
+  std::string socket_dir;         ///< Its TMPDIR: tools find its sockets there.
+
+  bool operator==(const ProcessLook&) const = default;
+};
+
 class Placeholder final : transport::TurnEnd {
  public:
   /// Starts a placeholder, and completes once it stands there as it is to be seen. Cancelling it ends the
   /// process again.
   ///
-  /// `name`: the process's name, of which the kernel keeps 15 bytes, and its program's file name. `argv`: its
-  /// command line, as split_command_line() gives it. `socket_dir`: where its sockets are; tools find them
-  /// there through the placeholder's TMPDIR. `on_exit`: called once, from the loop, when the process ends by
-  /// itself (somebody killed it); it may destroy the placeholder. `loop` outlives the placeholder; `image` is
-  /// only needed until this completes.
-  static transport::Task<Result<std::unique_ptr<Placeholder>>> start(
-      transport::Loop& loop, PlaceholderImage& image, std::string name, std::vector<std::string> argv,
-      std::string socket_dir, std::function<void()> on_exit);
+  /// `on_exit`: called once, from the loop, when the process ends by itself (somebody killed it); it may
+  /// destroy the placeholder. `loop` and `image` outlive the placeholder.
+  static transport::Task<Result<std::unique_ptr<Placeholder>>> start(transport::Loop& loop,
+                                                                     PlaceholderImage& image,
+                                                                     ProcessLook look,
+                                                                     std::function<void()> on_exit);
 
   Placeholder(const Placeholder&) = delete;
   Placeholder& operator=(const Placeholder&) = delete;
   /// Kills the process and waits for its end (microseconds): nothing of it is left, no zombie either.
   ~Placeholder();
+
+  /// Has the process look otherwise, soon. It stays the same process: its sockets are named after its pid and
+  /// start time. Of looks that come faster than it takes them the last one counts.
+  void change(ProcessLook look);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   /// When the process started, in clock ticks since boot (proc(5), field 22 of /proc/PID/stat): the key in
@@ -39,25 +50,31 @@ class Placeholder final : transport::TurnEnd {
   [[nodiscard]] std::uint64_t start_time() const { return start_time_; }
 
  private:
-  explicit Placeholder(transport::Loop& loop) : loop_(loop), said_(loop) {}
+  Placeholder(transport::Loop& loop, PlaceholderImage& image, ProcessLook look)
+      : loop_(loop), image_(image), wanted_(look), taken_(std::move(look)), said_(loop) {}
 
-  Result<void> spawn(PlaceholderImage& image, const std::string& name, const std::vector<std::string>& argv,
-                     const std::string& socket_dir);
+  Result<void> spawn();
+  void send_look();
+  void look_taken();
   void listen();
   void turn_end() override;
 
   transport::Loop& loop_;
+  PlaceholderImage& image_;
+  ProcessLook wanted_;
+  ProcessLook taken_;  ///< By the process, or sent to it: one at a time.
   PlaceholderProgram program_;
+  PlaceholderProgram next_program_;  ///< Of a look that has been sent.
   pid_t pid_ = 0;
   bool alive_ = false;  ///< Started and not reaped yet.
   std::uint64_t start_time_ = 0;
   std::function<void()> on_exit_;  ///< Empty until the process is ready.
 
-  transport::Event said_;  ///< The process has said that it is ready, or can't any more.
-  bool ready_ = false;
+  transport::Event said_;  ///< The process has said that it has its look, or can't any more.
+  bool ready_ = false;     ///< The process has the look that was sent last.
   char said_byte_ = 0;
   transport::OwnedHandle<uv_process_t> process_;
-  transport::OwnedHandle<uv_pipe_t> output_;
+  transport::OwnedHandle<uv_pipe_t> socket_;
 };
 
 /// Splits a command line, as a runtime reports it, into arguments at every single space, so that joining them

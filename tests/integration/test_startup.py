@@ -2,7 +2,7 @@
 
 import os
 
-from harness import events, needs, wait
+from harness import events, needs, proc, wait
 from harness.case import Case, main
 
 
@@ -80,6 +80,15 @@ class Startup(Case):
         self.assert_ok(self.tools.trace(
             "collect", "-p", local_pid, "--duration", "00:00:02", *events.JITTING, "-o", path, environment={"TMPDIR": directory}))
         self.assert_recorded_from_its_start(application, path)
+        # It was known by its program alone before it ran.
+        command_line = self.agent.runtimes()[0]["command_line"]
+        placeholder, = mirror.placeholders()
+        wait.until(lambda: proc.command_line(placeholder) == command_line.encode().split(b" "),
+                   "its placeholder has its whole command line")
+        listed = self.tools.trace("ps", environment={"TMPDIR": directory})
+        self.assert_ok(listed)
+        self.assertIn(command_line.split(" ", 1)[1], listed.stdout)
+        self.assertEqual(mirror.wait_for(application)[0]["local_pid"], local_pid)
 
     def tearDown(self):
         self.doCleanups()

@@ -32,6 +32,8 @@ class PlaceholderProgram {
 
   /// Valid in this process and in a child that has not executed anything yet.
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Valid in the process that executes this program already: a file in memory is open in this one alone.
+  [[nodiscard]] std::string path_for_itself() const { return directory_.empty() ? "/proc/self/exe" : path_; }
 
  private:
   std::string path_;

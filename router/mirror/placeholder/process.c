@@ -2,10 +2,13 @@
 // libc, so that each one costs a few pages of memory. Linux only; its arguments are nobody's business but
 // ps's.
 //
-// Environment: FARPORT_NAME, the name to go by (comm). Standard output: a byte says that it is ready.
+// Environment: FARPORT_NAME, the name to go by (comm). Standard output is a socket: a byte says that the
+// process is ready; what comes back is what it is to look like from then on (see look.h).
 #include <asm/unistd.h>
 #include <linux/prctl.h>
 #include <linux/signal.h>
+
+#include "look.h"
 
 #if defined(__x86_64__)
 __asm__(".globl _start\n_start:\n  mov %rsp, %rdi\n  and $-16, %rsp\n  call placeholder\n");
@@ -37,6 +40,8 @@ static long call(long number, long a, long b, long c, long d, long e) {
 #error "the placeholder is written for x86-64 and AArch64"
 #endif
 
+static const int kSocket = 1;
+
 static void set_name(char** environment) {
   static const char kVariable[] = "FARPORT_NAME=";
   for (; *environment != 0; ++environment) {
@@ -56,10 +61,49 @@ static void ignore(int signal) {
   call(__NR_rt_sigaction, signal, (long)&action, 0, sizeof action.mask, 0);
 }
 
+__attribute__((noreturn)) static void end(void) {
+  for (;;) call(__NR_exit_group, 1, 0, 0, 0, 0);
+}
+
+static void read_all(char* to, long bytes) {
+  while (bytes > 0) {
+    const long got = call(__NR_read, kSocket, (long)to, bytes, 0, 0);
+    if (got <= 0) end();
+    to += got;
+    bytes -= got;
+  }
+}
+
+// Points to each of `count` texts from `text` on, and ends the list. Returns what stands after them.
+static char* point_to(char** pointers, unsigned count, char* text) {
+  for (; count > 0; --count, ++pointers) {
+    *pointers = text;
+    while (*text != 0) ++text;
+    ++text;
+  }
+  *pointers = 0;
+  return text;
+}
+
+// Waits for another look, and executes itself under it: the process, its pid and its start stay the same.
+__attribute__((noreturn)) static void await_look(void) {
+  struct Look look;
+  read_all((char*)&look, sizeof look);
+  char texts[look.bytes];
+  char* pointers[look.arguments + look.variables + 2];
+  read_all(texts, look.bytes);
+  char** const variables = pointers + look.arguments + 1;
+  char* path = texts;
+  while (*path != 0) ++path;
+  char* const text = point_to(pointers, look.arguments, path + 1);
+  point_to(variables, look.variables, text);
+  call(__NR_execve, (long)texts, (long)pointers, (long)variables, 0, 0);
+  end();
+}
+
 // `stack` is what the kernel leaves at the stack pointer: the count of arguments, the arguments and a zero,
 // the environment and a zero.
 __attribute__((noreturn, used)) void placeholder(long* stack) {
-  const int kReadyFd = 1;
   // Dies with the mirror. Where that was gone already there is nobody to say «ready» to, and the write fails
   // or kills: so no mirror's death falls between the two.
   call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -67,9 +111,6 @@ __attribute__((noreturn, used)) void placeholder(long* stack) {
   // A Ctrl-C is the mirror's to act on.
   ignore(SIGINT);
   ignore(SIGHUP);
-  if (call(__NR_write, kReadyFd, (long)"!", 1, 0, 0) != 1) {
-    for (;;) call(__NR_exit_group, 1, 0, 0, 0, 0);
-  }
-  call(__NR_close, kReadyFd, 0, 0, 0, 0);
-  for (;;) call(__NR_ppoll, 0, 0, 0, 0, 0);
+  if (call(__NR_write, kSocket, (long)"!", 1, 0, 0) != 1) end();
+  await_look();
 }

@@ -19,6 +19,7 @@
 using farport::Result;
 using farport::router::Placeholder;
 using farport::router::PlaceholderImage;
+using farport::router::ProcessLook;
 using farport::router::split_command_line;
 using farport::transport::Loop;
 using farport::transport::Task;
@@ -37,6 +38,19 @@ std::string joined(const std::vector<std::string>& texts) {
 std::string proc_file(pid_t pid, const std::string& name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A field of /proc/PID/stat, of a process whose name has no spaces.
+std::string stat_field(pid_t pid, int number) {
+  std::istringstream stat(proc_file(pid, "stat"));
+  std::string field;
+  for (int i = 0; i < number; ++i) stat >> field;
+  return field;
+}
+
+/// Passes when it is so; a test that waits in vain is ended by its time limit.
+Task<void> until(Loop& loop, std::function<bool()> so) {
+  while (!so()) co_await farport::transport::sleep(loop, farport::transport::Milliseconds(1));
 }
 
 /// Proportional set size, in KiB.
@@ -62,7 +76,8 @@ struct Fixture {
   const std::vector<std::string> argv{"/app/orders", "--url", "http://[::]:80"};
 
   std::unique_ptr<Placeholder> start(std::function<void()> on_exit = [] {}) {
-    Started started = loop.run(Placeholder::start(loop, image, "orders", argv, "/tmp", std::move(on_exit)));
+    Started started =
+        loop.run(Placeholder::start(loop, image, ProcessLook{"orders", argv, "/tmp"}, std::move(on_exit)));
     if (!started) FAIL(started.error().message());
     return std::move(*started);
   }
@@ -89,7 +104,7 @@ TEST_CASE_METHOD(Fixture,
   {
     PlaceholderImage files = PlaceholderImage::make(directory).value();
     const auto start_named = [&](const std::string& name) {
-      Started started = loop.run(Placeholder::start(loop, files, name, argv, "/tmp", [] {}));
+      Started started = loop.run(Placeholder::start(loop, files, ProcessLook{name, argv, "/tmp"}, [] {}));
       if (!started) FAIL(started.error().message());
       return std::move(*started);
     };
@@ -109,26 +124,70 @@ TEST_CASE_METHOD(Fixture,
   // Only the program itself is left, which goes with the directory.
   CHECK(std::distance(std::filesystem::directory_iterator(directory), {}) == 1);
   std::filesystem::remove_all(directory);
-  const auto unnamed = loop.run(Placeholder::start(loop, image, "orders", argv, "/tmp", [] {}));
+  const auto unnamed = loop.run(Placeholder::start(loop, image, ProcessLook{"orders", argv, "/tmp"}, [] {}));
   REQUIRE(unnamed.has_value());
 }
 
 TEST_CASE_METHOD(Fixture, "a placeholder's key is its start time", "[placeholder]") {
   const std::unique_ptr<Placeholder> placeholder = start();
-  std::istringstream stat(proc_file(placeholder->pid(), "stat"));
-  std::string field;
-  for (int i = 0; i < 22; ++i) stat >> field;
-  CHECK(std::to_string(placeholder->start_time()) == field);
+  CHECK(std::to_string(placeholder->start_time()) == stat_field(placeholder->pid(), 22));
 }
 
 TEST_CASE_METHOD(Fixture, "a name with spaces and parentheses spoils nothing", "[placeholder]") {
-  Started started = loop.run(Placeholder::start(loop, image, "a) 1 2 (b 3 4 56", {""}, "/tmp", [] {}));
+  Started started =
+      loop.run(Placeholder::start(loop, image, ProcessLook{"a) 1 2 (b 3 4 56", {""}, "/tmp"}, [] {}));
   REQUIRE(started.has_value());
   CHECK(proc_file((*started)->pid(), "comm") == "a) 1 2 (b 3 4 5\n");
   CHECK(proc_file((*started)->pid(), "cmdline") == joined({""}));
   const std::unique_ptr<Placeholder> other = start();
   CHECK((*started)->start_time() > 0);
   CHECK((*started)->start_time() <= other->start_time());
+}
+
+TEST_CASE_METHOD(Fixture, "a placeholder takes another look and stays the same process", "[placeholder]") {
+  char directory[] = "/tmp/farport-test-XXXXXX";
+  REQUIRE(::mkdtemp(directory) != nullptr);
+  {
+    PlaceholderImage files = PlaceholderImage::make(directory).value();
+    for (PlaceholderImage* from : {&image, &files}) {
+      Started started = loop.run(Placeholder::start(loop, *from, ProcessLook{"dotnet", {"dotnet"}, "/tmp"},
+                                                    [] { FAIL("it has ended"); }));
+      REQUIRE(started.has_value());
+      const pid_t pid = (*started)->pid();
+      const std::string name = "Orders.Api";
+      // The longest command line that is taken from an agent, as one word and as many.
+      const std::string longest(32 * 1024, 'x');
+      const std::string most(32 * 1024, ' ');
+      for (const std::string& line : {longest, most, std::string("dotnet Orders.Api.dll")}) {
+        const std::vector<std::string> arguments = split_command_line(line);
+        (*started)->change({name, {"overtaken"}, "/tmp"});
+        (*started)->change({name, {"overtaken", "too"}, "/tmp"});
+        (*started)->change({name, arguments, "/tmp"});
+        loop.run(until(loop, [&] { return proc_file(pid, "cmdline") == joined(arguments); }));
+      }
+      loop.run(until(loop, [&] { return proc_file(pid, "comm") == "Orders.Api\n"; }));
+      CHECK(proc_file(pid, "environ") == joined({"TMPDIR=/tmp", "FARPORT_NAME=Orders.Api"}));
+      CHECK(stat_field(pid, 22) == std::to_string((*started)->start_time()));
+      if (from == &image) continue;
+      const auto program = std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe");
+      CHECK(program.filename() == name);
+      CHECK(std::filesystem::exists(program));
+    }
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(directory), {}) == 1);
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE_METHOD(Fixture, "a stopped placeholder takes its last look once it goes on", "[placeholder]") {
+  const std::unique_ptr<Placeholder> placeholder = start([] { FAIL("it has ended"); });
+  const pid_t pid = placeholder->pid();
+  ::kill(pid, SIGSTOP);
+  for (int i = 0; i < 1000; ++i) placeholder->change({"orders", {std::to_string(i)}, "/tmp"});
+  CHECK(proc_file(pid, "cmdline") == joined(argv));
+  ::kill(pid, SIGCONT);
+  loop.run(until(loop, [&] { return proc_file(pid, "cmdline") == joined({"999"}); }));
+  ::kill(pid, SIGINT);
+  CHECK(process_exists(pid));
 }
 
 TEST_CASE_METHOD(Fixture, "a placeholder costs less than 300 KiB", "[placeholder]") {
@@ -183,8 +242,8 @@ TEST_CASE_METHOD(Fixture, "a placeholder that is killed says so, once, and may b
 TEST_CASE_METHOD(Fixture, "cancelling the start of a placeholder ends it", "[placeholder]") {
   farport::transport::TaskSet tasks(loop);
   tasks.spawn([](Fixture& fixture) -> Task<void> {
-    const auto started =
-        co_await Placeholder::start(fixture.loop, fixture.image, "orders", fixture.argv, "/tmp", [] {});
+    ProcessLook look{"orders", fixture.argv, "/tmp"};
+    const auto started = co_await Placeholder::start(fixture.loop, fixture.image, std::move(look), [] {});
     if (!started) FAIL("it was not cancelled");
   }(*this));
   tasks.clear();
@@ -198,7 +257,8 @@ TEST_CASE_METHOD(Fixture, "a placeholder dies with the mirror", "[placeholder]")
   const pid_t mirror = ::fork();
   if (mirror == 0) {
     Loop own_loop;
-    const auto started = own_loop.run(Placeholder::start(own_loop, image, "orders", argv, "/tmp", [] {}));
+    const auto started =
+        own_loop.run(Placeholder::start(own_loop, image, ProcessLook{"orders", argv, "/tmp"}, [] {}));
     const pid_t pid = started ? (*started)->pid() : -1;
     if (::write(pids[1], &pid, sizeof pid) != sizeof pid) ::_exit(1);
     ::raise(SIGKILL);
@@ -217,7 +277,8 @@ TEST_CASE_METHOD(Fixture, "a placeholder dies with the mirror", "[placeholder]")
 TEST_CASE_METHOD(Fixture, "a command line that is too long is an error", "[placeholder][not-in-valgrind]") {
   constexpr std::size_t kMoreThanAnArgument = 1 << 20;
   const std::vector<std::string> too_long{std::string(kMoreThanAnArgument, 'x')};
-  const Started started = loop.run(Placeholder::start(loop, image, "orders", too_long, "/tmp", [] {}));
+  const Started started =
+      loop.run(Placeholder::start(loop, image, ProcessLook{"orders", too_long, "/tmp"}, [] {}));
   REQUIRE_FALSE(started.has_value());
   CHECK(started.error().code == E2BIG);
 }
