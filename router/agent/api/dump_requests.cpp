@@ -109,9 +109,9 @@ Handled DumpRequests::take(Answer& answer, Route route, const Caller& caller,
     if (!ruling.allowed) refused = ruling.refusal;
   }
   if (!refused) refused = co_await write(answer, std::move(route), **runtime, entry);
-  if (refused) entry.outcome = refused->why;
+  if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   audited.reset();
-  metrics_.dumps.add(entry.outcome == "completed" ? "completed" : "failed");
+  metrics_.dumps.add(entry.outcome.kind == Outcome::Kind::completed ? "completed" : "failed");
   co_return refused;
 }
 
@@ -127,7 +127,7 @@ Handled DumpRequests::write(Answer& answer, Route route, Runtime runtime, AuditE
   if (stay) {
     const auto kept = (*job)->keep();
     if (!kept) co_return refusal_of(kept.error());
-    entry.outcome = "completed";
+    entry.outcome = {};
     co_await answer.whole(http_status::kOk, kJson, to_json(*kept));
     co_return std::nullopt;
   }
@@ -143,8 +143,10 @@ Handled DumpRequests::write(Answer& answer, Route route, Runtime runtime, AuditE
   };
   const Result<void> sent =
       co_await send_dump(answer.stream(), std::move(*dump), compress, std::move(on_sent));
-  entry.outcome = sent ? "completed" : "broken off: " + sent.error().message();
-  if (!sent) answer.stream().abort(sent.error());
+  entry.outcome = {};
+  if (sent) co_return std::nullopt;
+  entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
+  answer.stream().abort(sent.error());
   co_return std::nullopt;
 }
 

@@ -45,8 +45,9 @@ Task<std::unique_ptr<transport::FdStream>> DiagnosticConnections::open(AuditEntr
                                                                        std::vector<std::byte> message) {
   auto opened = co_await open_runtime(entry.runtime->id, std::move(message));
   if (opened) co_return std::move(*opened);
-  entry.outcome = opened.error().message();
-  log_->info("{} on {} for {} failed: {}", entry.command, entry.runtime->name, entry.caller, entry.outcome);
+  entry.outcome = {Outcome::Kind::failed, opened.error().message()};
+  log_->info("{} on {} for {} failed: {}", entry.command, entry.runtime->name, entry.caller,
+             entry.outcome.why);
   co_await tool.refuse(unreachable(opened.error()));
   co_return nullptr;
 }
@@ -79,9 +80,10 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEnd& tool,
   transport::Stream& to_tool = compressing ? *compressing : tool.stream();
   const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, &counts);
   if (tracing && !outcome.runtime_ended) co_await tracing->abandon(*opened);
-  entry.outcome = outcome.broken ? "broken off: " + outcome.broken->message() : "completed";
+  entry.outcome = {};
+  if (outcome.broken) entry.outcome = {Outcome::Kind::broken_off, outcome.broken->message()};
   log_->debug("{} on {} (pid {}) by {}: {}", entry.command, entry.runtime->name, entry.runtime->pid,
-              entry.caller, entry.outcome);
+              entry.caller, to_string(entry.outcome));
 }
 
 Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,

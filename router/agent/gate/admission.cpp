@@ -57,7 +57,7 @@ Task<void> Admission::refuse(AuditEntry& entry, ToolEnd& tool, Refusal refusal) 
   std::string what = entry.command.empty() ? "a connection" : entry.command;
   if (entry.runtime != nullptr) what += " on " + entry.runtime->name;
   refusals_.refused(entry.caller, what, refusal.why);
-  entry.outcome = refusal.why;
+  entry.outcome = {Outcome::Kind::refused, refusal.why};
   audit_.write(entry);
   co_await tool.refuse(std::move(refusal));
 }

@@ -130,7 +130,7 @@ void add_line(std::string& to, const AuditEntry& entry) {
   line.text("decision", entry.allowed ? "allowed" : "refused");
   line.text_if("rule", entry.rule);
   line.text_if("role", entry.role);
-  line.text("outcome", entry.outcome);
+  line.text("outcome", to_string(entry.outcome));
   if (entry.allowed) {
     line.number("to_runtime", entry.to_runtime);
     line.number("to_tool", entry.to_tool);
@@ -145,6 +145,21 @@ Result<UniqueFd> open_file(const std::string& path) {
 }
 
 }  // namespace
+
+std::string to_string(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::completed:
+      return "completed";
+    case Outcome::Kind::broken_off:
+      return "broken off: " + outcome.why;
+    case Outcome::Kind::stopped:
+      return "the agent was stopped";
+    case Outcome::Kind::refused:
+    case Outcome::Kind::failed:
+      break;
+  }
+  return outcome.why;
+}
 
 Audit::Audit(transport::Loop& loop, Log log, std::string to, UnblockedWriter::When full)
     : loop_(loop), log_(std::move(log)), to_(std::move(to)), writer_(full) {}

@@ -16,6 +16,16 @@
 
 namespace farport::router {
 
+/// How an event has ended.
+struct Outcome {
+  enum class Kind : std::uint8_t { completed, refused, failed, broken_off, stopped };
+  Kind kind = Kind::completed;
+  std::string why{};  ///< Empty where it was completed or the agent was stopped.
+};
+
+/// As the audit and the log say it: "completed", or why not.
+[[nodiscard]] std::string to_string(const Outcome& outcome);
+
 /// What is said of one event. What doesn't apply stays empty.
 struct AuditEntry {
   std::string_view event;  ///< "command", "dump", "handshake", "session".
@@ -24,9 +34,9 @@ struct AuditEntry {
   std::string command{};    ///< The protocol's name.
   std::string arguments{};  ///< A JSON object: what tells of the command, without any secret.
   bool allowed = false;
-  std::string rule{};            ///< The grant that allowed it.
-  std::string role{};            ///< That grant's role.
-  std::string outcome{};         ///< "completed", or why it was refused or broken off.
+  std::string rule{};  ///< The grant that allowed it.
+  std::string role{};  ///< That grant's role.
+  Outcome outcome{};
   std::uint64_t to_runtime = 0;  ///< Bytes.
   std::uint64_t to_tool = 0;     ///< Bytes.
   std::chrono::milliseconds took{0};
@@ -76,7 +86,7 @@ class AuditAtEnd {
   /// meanwhile.
   AuditAtEnd(Audit& audit, AuditEntry& entry, Clock::time_point since)
       : audit_(audit), entry_(entry), since_(since) {
-    entry_.outcome = "the agent was stopped";
+    entry_.outcome = {Outcome::Kind::stopped};
   }
   AuditAtEnd(const AuditAtEnd&) = delete;
   AuditAtEnd& operator=(const AuditAtEnd&) = delete;

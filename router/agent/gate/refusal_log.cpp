@@ -10,9 +10,9 @@ constexpr std::size_t kRefusalsAMinute = 10;
 
 }  // namespace
 
-void RefusalLog::audit(std::string_view event, const Caller& caller, std::string outcome) {
+void RefusalLog::audit(std::string_view event, const Caller& caller, std::string why) {
   AuditEntry entry{event, caller};
-  entry.outcome = std::move(outcome);
+  entry.outcome = {Outcome::Kind::refused, std::move(why)};
   audit_.write(entry);
 }
 

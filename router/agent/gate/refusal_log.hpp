@@ -37,7 +37,7 @@ class RefusalLog {
   void distrusted(const Caller& caller, const Error& why);
 
  private:
-  void audit(std::string_view event, const Caller& caller, std::string outcome);
+  void audit(std::string_view event, const Caller& caller, std::string why);
 
   Log log_;
   transport::RateLimitedLog& warnings_;
