@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::transport {
 namespace {
@@ -170,11 +170,8 @@ Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address,
   auto stream = std::make_unique<FdStream>(loop, std::move(fd), address.text());
   if (::connect(raw, address.get(), address.size) != 0) {
     if (errno != EINPROGRESS) co_return fail_errno("connect to", address.text(), errno, connect_hint(errno));
-    Deadline deadline(loop, limit, [&stream] {
-      stream->abort(Error{"connect", {}, "timed out", {}, ETIMEDOUT});
-    });
-    co_await stream->connected();
-    if (deadline.expired()) {
+    const bool in_time = co_await with_deadline(loop, stream->connected(), limit);
+    if (!in_time) {
       co_return fail_errno("connect to", address.text(), ETIMEDOUT, connect_hint(ETIMEDOUT));
     }
     int error = 0;

@@ -46,12 +46,18 @@ class [[nodiscard]] Sleep final : Timer {
     start(delay_);
   }
   void await_resume() const noexcept {}
+  /// Whether the delay is over.
+  [[nodiscard]] bool over() const { return over_; }
 
  private:
-  void on_time() override { loop_.make_ready(waiter_); }
+  void on_time() override {
+    over_ = true;
+    loop_.make_ready(waiter_);
+  }
 
   Milliseconds delay_;
   Waiter waiter_;
+  bool over_ = false;
 };
 [[nodiscard]] inline Sleep sleep(Loop& loop, Milliseconds delay) {
   return {loop, delay};

@@ -14,7 +14,7 @@
 #include "router/agent/runtimes/dotnet_processes.hpp"
 #include "transport/detached_work.hpp"
 #include "transport/offload.hpp"
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -113,8 +113,7 @@ Task<void> Discovery::run() {
     const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRest;
     co_await apply(std::move(result));
     co_await transport::sleep(loop_, std::max(rest, kLeastRest));
-    const transport::Deadline rescan(loop_, settings_.rescan, [this] { changed_.set(); });
-    co_await changed_.wait();
+    co_await with_deadline(loop_, changed_.wait(), settings_.rescan);
   }
 }
 
