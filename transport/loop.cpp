@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "transport/timer.hpp"
-
 namespace farport::transport {
 namespace {
 
@@ -68,10 +66,10 @@ void Loop::run_ready() {
   while (ListNode* node = turn.pop()) static_cast<TurnEnd*>(node)->turn_end();
 }
 
-Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timer& timer) {
+Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timed& timed) {
   // The loop's clock stands still within a turn; a timer counts from now.
   uv_update_time(&uv_);
-  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timer);
+  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timed);
 }
 
 void Loop::fire_timers() {
@@ -79,9 +77,9 @@ void Loop::fire_timers() {
   const auto later = timers_.upper_bound(now_ms());
   auto due = std::distance(timers_.begin(), later);
   for (; due > 0 && !timers_.empty() && timers_.begin()->first <= now_ms(); --due) {
-    Timer* timer = timers_.begin()->second;
+    Timed* timed = timers_.begin()->second;
     timers_.erase(timers_.begin());
-    timer->fire();
+    timed->fire();
   }
 }
 

@@ -52,6 +52,16 @@ class Watched {
   ~Watched() = default;
 };
 
+/// Something whose time comes: a Timer.
+class Timed {
+ public:
+  /// Called once, when it has come.
+  virtual void fire() = 0;
+
+ protected:
+  ~Timed() = default;
+};
+
 class Loop {
  public:
   Loop();
@@ -79,10 +89,10 @@ class Loop {
   /// closed right after, which takes it out of the epoll set (epoll(7)): none of ours has a duplicate.
   void forget(Watched& watched);
 
-  /// Timers that are running, by when they are due.
-  using Timers = std::multimap<std::uint64_t, class Timer*>;
-  /// Makes `timer` fire after `delay`. Ends with fired() or stop_timer().
-  Timers::iterator start_timer(Milliseconds delay, Timer& timer);
+  /// What waits for its time, by when that is.
+  using Timers = std::multimap<std::uint64_t, Timed*>;
+  /// Makes `timed` fire after `delay`. Ends with fire() or stop_timer().
+  Timers::iterator start_timer(Milliseconds delay, Timed& timed);
   void stop_timer(Timers::iterator place) { timers_.erase(place); }
 
   /// Counts the turns: another number, another turn.

@@ -10,7 +10,7 @@
 namespace farport::transport {
 
 /// Fires once, from the loop, unless it is stopped or destroyed before.
-class Timer {
+class Timer : public Timed {
  public:
   explicit Timer(Loop& loop) : loop_(loop) {}
   Timer(const Timer&) = delete;
@@ -20,8 +20,7 @@ class Timer {
   void stop() {
     if (place_) loop_.stop_timer(*std::exchange(place_, std::nullopt));
   }
-  /// For the loop: the time has come.
-  void fire() {
+  void fire() final {
     place_.reset();
     on_time();
   }
