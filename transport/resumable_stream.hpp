@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "transport/buffer_budget.hpp"
-#include "transport/http2_stream.hpp"
+#include "transport/http2/stream.hpp"
 #include "transport/unacknowledged.hpp"
 
 namespace farport::transport {

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/streams.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/resumable_stream.hpp"
 
 using namespace farport;
