@@ -92,12 +92,18 @@ int Loop::poll_timeout() const {
   return uv_timeout < 0 ? static_cast<int>(left) : std::min(uv_timeout, static_cast<int>(left));
 }
 
-void Loop::poll() {
-  ++turn_;
+void Loop::wait_for_events() {
   uv_update_time(&uv_);
+  stalls_.record(DurationHistogram::Duration(uv_hrtime() - turn_began_));
   const int count =
       ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), poll_timeout());
+  turn_began_ = uv_hrtime();
   event_count_ = count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+void Loop::poll() {
+  ++turn_;
+  wait_for_events();
   bool uv_has_work = false;
   for (std::size_t i = 0; i < event_count_; ++i) {
     if (events_[i].events == 0) continue;

@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <uv.h>
 
+#include "transport/duration_histogram.hpp"
 #include "transport/node_list.hpp"
 #include "transport/task.hpp"
 #include "transport/unique_fd.hpp"
@@ -99,6 +100,8 @@ class Loop {
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
+  /// How long the turns took so far, from one poll to the next: as long has everybody else waited.
+  [[nodiscard]] const DurationHistogram& stalls() const { return stalls_; }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
 
  private:
@@ -108,6 +111,7 @@ class Loop {
   void run_ready();
   void run_until(const bool& done);
   void poll();
+  void wait_for_events();
   void fire_timers();
   [[nodiscard]] bool busy() const { return !ready_.empty() || !turn_ends_.empty(); }
   [[nodiscard]] int poll_timeout() const;
@@ -118,6 +122,8 @@ class Loop {
   std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of this poll.
   std::size_t event_count_ = 0;
   std::uint64_t turn_ = 0;
+  std::uint64_t turn_began_ = uv_hrtime();  ///< In nanoseconds.
+  DurationHistogram stalls_;
   Timers timers_;
   NodeList ready_;
   NodeList turn_ends_;
