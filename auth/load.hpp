@@ -7,7 +7,7 @@
 #include <openssl/x509.h>
 
 #include "auth/openssl.hpp"
-#include "auth/tls_context.hpp"
+#include "auth/tls_files.hpp"
 #include "base/error.hpp"
 
 namespace farport::auth {

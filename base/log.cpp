@@ -13,7 +13,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/announcing_log.hpp"
 #include "base/escape.hpp"
 #include "base/unblocked_writer.hpp"
 
@@ -140,34 +139,9 @@ std::unique_ptr<spdlog::formatter> json_formatter() {
   return formatter;
 }
 
-/// A sink that says when it is about to write.
-class AnnouncingSink final : public spdlog::sinks::sink {
- public:
-  AnnouncingSink(spdlog::sink_ptr to, std::function<void()> before_line)
-      : to_(std::move(to)), before_line_(std::move(before_line)) {}
-  void log(const spdlog::details::log_msg& message) override {
-    before_line_();
-    to_->log(message);
-  }
-  void flush() override { to_->flush(); }
-  void set_pattern(const std::string& pattern) override { to_->set_pattern(pattern); }
-  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
-    to_->set_formatter(std::move(formatter));
-  }
-
- private:
-  spdlog::sink_ptr to_;
-  std::function<void()> before_line_;
-};
-
 }  // namespace
 
 Result<Log> make_log(std::string_view level, std::string_view format) {
-  return make_announcing_log(level, format, {});
-}
-
-Result<Log> make_announcing_log(std::string_view level, std::string_view format,
-                                std::function<void()> before_line) {
   const auto parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
     return fail("use log level", level, "no such level", "use trace, debug, info, warn, error or off");
@@ -175,8 +149,7 @@ Result<Log> make_announcing_log(std::string_view level, std::string_view format,
   if (format != "text" && format != "json") {
     return fail("use log format", format, "no such format", "use text or json");
   }
-  spdlog::sink_ptr sink = std::make_shared<StderrSink>(format == "text" && isatty(STDERR_FILENO) != 0);
-  if (before_line) sink = std::make_shared<AnnouncingSink>(std::move(sink), std::move(before_line));
+  auto sink = std::make_shared<StderrSink>(format == "text" && isatty(STDERR_FILENO) != 0);
   auto log = std::make_shared<spdlog::logger>("farport", std::move(sink));
   log->set_formatter(format == "json" ? json_formatter()
                      : is_journal()   ? journal_formatter()

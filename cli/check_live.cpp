@@ -7,8 +7,8 @@
 #include "cli/remotes.hpp"
 #include "config/values.hpp"
 #include "router/agent/runtimes/discovery.hpp"
+#include "transport/race.hpp"
 #include "transport/socket.hpp"
-#include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
@@ -23,9 +23,7 @@ constexpr transport::Milliseconds kSearch{2000};
 constexpr transport::Milliseconds kRescan{300};
 
 Task<void> search(transport::Loop& loop, router::Discovery& discovery) {
-  Task<void> searching = discovery.run();
-  searching.start();
-  co_await transport::sleep(loop, kSearch);
+  co_await with_deadline(loop, discovery.run(), kSearch);
 }
 
 router::DiscoverySettings discovery_settings(const config::ServeSettings& settings) {

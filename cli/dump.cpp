@@ -20,6 +20,7 @@
 #include "router/mirror/dump_receiver.hpp"
 #include "router/wire/runtime_json.hpp"
 #include "router/wire/runtime_names.hpp"
+#include "transport/race.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
 
@@ -146,17 +147,9 @@ Task<Result<std::string>> take(Taking& taking) {
   co_return path;
 }
 
-/// Runs until the dump is there or somebody ends it.
-Task<std::optional<Result<std::string>>> take_or_stop(Taking& taking, transport::Event& over) {
-  std::optional<Result<std::string>> result;
-  Task<void> working = [](Taking& work, std::optional<Result<std::string>>& into,
-                          transport::Event& done) -> Task<void> {
-    into = co_await take(work);
-    done.set();
-  }(taking, result, over);
-  working.start();
-  if (!result) co_await over.wait();
-  working.reset();
+/// Runs until the dump is there or `interrupted` is set: nothing is the result then.
+Task<std::optional<Result<std::string>>> take_or_stop(Taking& taking, transport::Event& interrupted) {
+  auto result = co_await first_of(take(taking), interrupted.wait());
   taking.dialling.reset();
   if (taking.dialler) co_await taking.dialler->leave();
   co_return result;
@@ -168,10 +161,10 @@ int dump(const config::DumpCommandSettings& settings) {
   const auto agents = agents_of({settings.remote});
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
-  transport::Event over(loop);
-  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&over](int) { over.set(); });
+  transport::Event interrupted(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&interrupted](int) { interrupted.set(); });
   Taking taking{loop, make_silent_log(), agents->front(), settings};
-  const auto path = loop.run(take_or_stop(taking, over));
+  const auto path = loop.run(take_or_stop(taking, interrupted));
   taking.bar.end();
   if (!path) {
     std::fputs("farport: the dump is cancelled, nothing of it is left\n", stderr);

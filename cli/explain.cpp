@@ -2,8 +2,7 @@
 
 #include "cli/text.hpp"
 #include "router/wire/discovery_report.hpp"
-#include "transport/event.hpp"
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {
@@ -51,24 +50,22 @@ Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, M
   co_return lines;
 }
 
+namespace {
+
+Task<void> add_explanations(transport::Loop& loop, std::vector<router::MirroredAgent> agents, Lines& all) {
+  for (const router::MirroredAgent& agent : agents) {
+    if (!agent.select.empty()) continue;
+    const Lines lines = co_await explain_search(loop, agent, Missing::everything);
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+}
+
+}  // namespace
+
 Task<Lines> explain_empty(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Lines all;
-  transport::Event over(loop);
-  bool done = false;
-  Task<void> asking = [](transport::Loop& on, std::vector<router::MirroredAgent> of, Lines& into,
-                         transport::Event& ended, bool& finished) -> Task<void> {
-    for (const router::MirroredAgent& agent : of) {
-      if (!agent.select.empty()) continue;
-      const Lines lines = co_await explain_search(on, agent, Missing::everything);
-      into.insert(into.end(), lines.begin(), lines.end());
-    }
-    finished = true;
-    ended.set();
-  }(loop, std::move(agents), all, over, done);
-  asking.start();
-  const transport::Deadline limit(loop, kPatience, [&over] { over.set(); });
-  if (!done) co_await over.wait();
-  asking.reset();
+  // Those that have answered by then are told of.
+  co_await with_deadline(loop, add_explanations(loop, std::move(agents), all), kPatience);
   co_return all;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "transport/race.hpp"
 #include "transport/task_set.hpp"
-#include "transport/timer.hpp"
 
 namespace farport::transport {
 namespace {
@@ -54,8 +54,7 @@ Task<Result<Connected>> connect_any(Loop& loop, std::vector<Address> addresses, 
   TaskSet attempts(loop);
   for (const Address& address : addresses) {
     attempts.spawn(attempt(race, address, limit));
-    const Deadline alone(loop, kAttemptDelay, [&race] { race.changed.set(); });
-    if (!race.won) co_await race.changed.wait();
+    if (!race.won) co_await with_deadline(loop, race.changed.wait(), kAttemptDelay);
     if (race.won) break;
   }
   while (!race.won && race.running > 0) co_await race.changed.wait();

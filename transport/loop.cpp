@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "transport/timer.hpp"
-
 namespace farport::transport {
 namespace {
 
@@ -68,10 +66,10 @@ void Loop::run_ready() {
   while (ListNode* node = turn.pop()) static_cast<TurnEnd*>(node)->turn_end();
 }
 
-Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timer& timer) {
+Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timed& timed) {
   // The loop's clock stands still within a turn; a timer counts from now.
   uv_update_time(&uv_);
-  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timer);
+  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timed);
 }
 
 void Loop::fire_timers() {
@@ -79,9 +77,9 @@ void Loop::fire_timers() {
   const auto later = timers_.upper_bound(now_ms());
   auto due = std::distance(timers_.begin(), later);
   for (; due > 0 && !timers_.empty() && timers_.begin()->first <= now_ms(); --due) {
-    Timer* timer = timers_.begin()->second;
+    Timed* timed = timers_.begin()->second;
     timers_.erase(timers_.begin());
-    timer->fire();
+    timed->fire();
   }
 }
 
@@ -94,12 +92,18 @@ int Loop::poll_timeout() const {
   return uv_timeout < 0 ? static_cast<int>(left) : std::min(uv_timeout, static_cast<int>(left));
 }
 
-void Loop::poll() {
-  ++turn_;
+void Loop::wait_for_events() {
   uv_update_time(&uv_);
+  stalls_.record(DurationHistogram::Duration(uv_hrtime() - turn_began_));
   const int count =
       ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), poll_timeout());
+  turn_began_ = uv_hrtime();
   event_count_ = count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+void Loop::poll() {
+  ++turn_;
+  wait_for_events();
   bool uv_has_work = false;
   for (std::size_t i = 0; i < event_count_; ++i) {
     if (events_[i].events == 0) continue;

@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <uv.h>
 
+#include "transport/duration_histogram.hpp"
 #include "transport/node_list.hpp"
 #include "transport/task.hpp"
 #include "transport/unique_fd.hpp"
@@ -52,6 +53,16 @@ class Watched {
   ~Watched() = default;
 };
 
+/// Something whose time comes: a Timer.
+class Timed {
+ public:
+  /// Called once, when it has come.
+  virtual void fire() = 0;
+
+ protected:
+  ~Timed() = default;
+};
+
 class Loop {
  public:
   Loop();
@@ -79,16 +90,18 @@ class Loop {
   /// closed right after, which takes it out of the epoll set (epoll(7)): none of ours has a duplicate.
   void forget(Watched& watched);
 
-  /// Timers that are running, by when they are due.
-  using Timers = std::multimap<std::uint64_t, class Timer*>;
-  /// Makes `timer` fire after `delay`. Ends with fired() or stop_timer().
-  Timers::iterator start_timer(Milliseconds delay, Timer& timer);
+  /// What waits for its time, by when that is.
+  using Timers = std::multimap<std::uint64_t, Timed*>;
+  /// Makes `timed` fire after `delay`. Ends with fire() or stop_timer().
+  Timers::iterator start_timer(Milliseconds delay, Timed& timed);
   void stop_timer(Timers::iterator place) { timers_.erase(place); }
 
   /// Counts the turns: another number, another turn.
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
+  /// How long the turns took so far, from one poll to the next: as long has everybody else waited.
+  [[nodiscard]] const DurationHistogram& stalls() const { return stalls_; }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
 
  private:
@@ -98,6 +111,7 @@ class Loop {
   void run_ready();
   void run_until(const bool& done);
   void poll();
+  void wait_for_events();
   void fire_timers();
   [[nodiscard]] bool busy() const { return !ready_.empty() || !turn_ends_.empty(); }
   [[nodiscard]] int poll_timeout() const;
@@ -108,6 +122,8 @@ class Loop {
   std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of this poll.
   std::size_t event_count_ = 0;
   std::uint64_t turn_ = 0;
+  std::uint64_t turn_began_ = uv_hrtime();  ///< In nanoseconds.
+  DurationHistogram stalls_;
   Timers timers_;
   NodeList ready_;
   NodeList turn_ends_;

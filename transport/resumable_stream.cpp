@@ -30,9 +30,11 @@ ResumableStream::~ResumableStream() {
 
 bool ResumableStream::resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t from, std::uint64_t skip) {
   if (over_ || from < kept_.begin() || from > kept_.end()) return false;
+  kept_.rewind(from);
   kept_.acknowledge(from);
   carrier_ = std::move(carrier);
-  carried_from_ = sent_ = from;
+  carried_from_ = from;
+  acknowledged_more_ = false;
   finish_sent_ = false;
   skip_ = skip;
   confirming_ = false;
@@ -92,12 +94,20 @@ void ResumableStream::carrier_gone() {
   loop().at_turn_end(*this);
 }
 
+void ResumableStream::acknowledge() {
+  const std::uint64_t place = carried_from_ + carrier_->acknowledged();
+  kept_.acknowledge(place);
+  // The rest once the carrier has taken what it is sending.
+  acknowledged_more_ = place > kept_.sent();
+}
+
 void ResumableStream::carrier_acknowledged() {
-  kept_.acknowledge(carried_from_ + carrier_->acknowledged());
+  acknowledge();
   if (counted_ || (write_ != nullptr && all_sent())) loop().at_turn_end(*this);
 }
 
 void ResumableStream::turn_end() {
+  if (acknowledged_more_ && carrier_ != nullptr) acknowledge();
   count_kept();
   look_after_carrier();
   send();
@@ -112,7 +122,7 @@ void ResumableStream::count_kept() {
   if (!counted_) {
     counted_ = std::make_unique<Counted>(account_of_(), [this] {
       abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
-      kept_ = {};
+      kept_.clear();
     });
   }
   counted_->holding.update(carrier_ == nullptr ? kept + kWaitingBytes : kept);
@@ -223,9 +233,9 @@ bool ResumableStream::begin_write(WriteOperation& operation) {
 
 void ResumableStream::send() {
   if (carrier_ == nullptr || write_pending_ || all_sent()) return;
-  chunk = kept_.from(sent_);
+  chunk = kept_.unsent();
   sending_ = chunk.size;
-  WriteOperation::finish = finish_wanted_ && sent_ + sending_ == kept_.end();
+  WriteOperation::finish = finish_wanted_ && kept_.sent() + sending_ == kept_.end();
   if (WriteOperation::finish && side_ == Side::asks && inbound_ended_) {
     carrier_->end_with(kAnswerField, kAnswerRead);
   }
@@ -236,10 +246,10 @@ void ResumableStream::send() {
 void ResumableStream::complete() {
   write_pending_ = false;
   if (status != IoStatus::ok) return;
-  sent_ += sending_;
+  kept_.advance(sending_);
   finish_sent_ = WriteOperation::finish;
   // The rest not here, in the middle of the session's sending.
-  if (!all_sent() || reading_stopped_) loop().at_turn_end(*this);
+  if (!all_sent() || reading_stopped_ || acknowledged_more_) loop().at_turn_end(*this);
   write_on();
 }
 

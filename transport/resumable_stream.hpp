@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "transport/buffer_budget.hpp"
-#include "transport/http2_stream.hpp"
-#include "transport/unacknowledged.hpp"
+#include "transport/http2/stream.hpp"
+#include "transport/retransmit_buffer.hpp"
 
 namespace farport::transport {
 
@@ -98,11 +98,14 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   void carrier_readable();
   void carrier_gone();
   void carrier_acknowledged();
+  void acknowledge();
   void look_after_carrier();
   [[nodiscard]] bool end_is_known() const;
   void release_carrier();
   void send();
-  [[nodiscard]] bool all_sent() const { return sent_ == kept_.end() && (!finish_wanted_ || finish_sent_); }
+  [[nodiscard]] bool all_sent() const {
+    return kept_.sent() == kept_.end() && (!finish_wanted_ || finish_sent_);
+  }
   void write_on();
   void complete_write(IoStatus result);
   Io read_carrier(std::span<std::byte> into);
@@ -116,13 +119,13 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   Hook acknowledged_hook_{*this, &ResumableStream::carrier_acknowledged};
   Event interrupted_;
 
-  Unacknowledged kept_;
+  RetransmitBuffer kept_;
   AccountOf account_of_;
   std::unique_ptr<Counted> counted_;  ///< Once there has been enough.
   std::uint64_t carried_from_ = 0;    ///< The place of the carrier's first byte.
-  std::uint64_t sent_ = 0;            ///< The place up to which the carrier has taken all.
   std::uint64_t sending_ = 0;         ///< Bytes of ours in the carrier's pending write.
   bool write_pending_ = false;        ///< At the carrier.
+  bool acknowledged_more_ = false;    ///< Than the carrier had taken.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
   bool reading_stopped_ = false;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::transport {
 namespace {
@@ -93,7 +93,11 @@ std::string_view connect_hint(int error) {
 }  // namespace
 
 Listener::Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp)
-    : loop_(loop), socket_(loop, std::move(fd), name), name_(std::move(name)), is_tcp_(is_tcp) {}
+    : loop_(loop),
+      socket_(loop, std::move(fd), name),
+      budget_(loop),
+      name_(std::move(name)),
+      is_tcp_(is_tcp) {}
 
 Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& address, bool share) {
   const int family = address.storage.ss_family;
@@ -144,6 +148,7 @@ Task<void> Listener::pause(int error) {
 
 Task<std::unique_ptr<FdStream>> Listener::accept() {
   for (;;) {
+    co_await budget_.give_way();
     if (scarce_ && !has_descriptors(socket_.fd())) co_await pause(EMFILE);
     UniqueFd fd(::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd) {
@@ -170,11 +175,8 @@ Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address,
   auto stream = std::make_unique<FdStream>(loop, std::move(fd), address.text());
   if (::connect(raw, address.get(), address.size) != 0) {
     if (errno != EINPROGRESS) co_return fail_errno("connect to", address.text(), errno, connect_hint(errno));
-    Deadline deadline(loop, limit, [&stream] {
-      stream->abort(Error{"connect", {}, "timed out", {}, ETIMEDOUT});
-    });
-    co_await stream->connected();
-    if (deadline.expired()) {
+    const bool in_time = co_await with_deadline(loop, stream->connected(), limit);
+    if (!in_time) {
       co_return fail_errno("connect to", address.text(), ETIMEDOUT, connect_hint(ETIMEDOUT));
     }
     int error = 0;

@@ -7,6 +7,7 @@
 
 #include "transport/address.hpp"
 #include "transport/fd_stream.hpp"
+#include "transport/turn_budget.hpp"
 
 namespace farport::transport {
 
@@ -24,7 +25,7 @@ class Listener {
   Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 
   /// The next connection. Waits out a shortage of descriptors or memory instead of failing; some descriptors
-  /// are left to those who are connected already.
+  /// are left to those who are connected already. However many there are, everybody else has their turn.
   Task<std::unique_ptr<FdStream>> accept();
   /// `tell` is called once for each such pause, with its cause. Must stay callable as long as this.
   void on_shortage(std::function<void(const Error&)> tell) { on_shortage_ = std::move(tell); }
@@ -36,6 +37,7 @@ class Listener {
 
   Loop& loop_;
   FdStream socket_;  ///< Only polled for readiness.
+  TurnBudget budget_;
   std::string name_;
   bool is_tcp_;
   bool scarce_ = false;  ///< The last connection took one of the last descriptors.

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "transport/turn_budget.hpp"
+
 namespace farport::transport {
 
 Task<Io> Stream::read(std::span<std::byte> into) {
@@ -29,10 +31,11 @@ Task<Io> Stream::read_exactly(std::span<std::byte> into) {
 Task<void> Stream::discard() {
   constexpr std::size_t kPart = 65536;
   std::vector<std::byte> part(kPart);
+  TurnBudget budget(loop());
   for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
+    co_await budget.give_way();
     const Io io = co_await read(part);
     status = io.status;
-    co_await next_turn(loop());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/error.hpp"
 #include "transport/buffer_pool.hpp"
@@ -187,6 +188,28 @@ class [[nodiscard]] GoneAwaiter final : CoroutineWake {
  private:
   Stream& stream_;
   bool waiting_ = false;
+};
+
+/// Calls `action` once, at the end of the loop's turn in which the stream's peer is wholly gone
+/// (Stream::when_gone()), unless it is destroyed before. The stream must outlive it, and nothing else may
+/// wait for its peer to be gone meanwhile.
+template <typename Action>
+class [[nodiscard]] WhenGone final : Wake, TurnEnd {
+ public:
+  WhenGone(Stream& stream, Action action) : stream_(stream), action_(std::move(action)) {
+    stream_.when_gone(this);
+  }
+  WhenGone(const WhenGone&) = delete;
+  WhenGone& operator=(const WhenGone&) = delete;
+  ~WhenGone() { stream_.when_gone(nullptr); }
+
+ private:
+  /// Not here: this may be in the middle of the stream's own end.
+  void wake() override { stream_.loop().at_turn_end(*this); }
+  void turn_end() override { action_(); }
+
+  Stream& stream_;
+  Action action_;
 };
 
 class [[nodiscard]] WriteAwaiter final : WriteOperation {

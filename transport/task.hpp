@@ -103,6 +103,10 @@ class [[nodiscard]] Task {
   T take() { return handle_.promise().take(); }
   /// Runs the task up to its first suspension. For a task that nobody awaits.
   void start() const { handle_.resume(); }
+  /// Whether a task that has been started has come to its end.
+  [[nodiscard]] bool done() const { return handle_.done(); }
+  /// Has `coroutine` resumed at the end of a task that has been started.
+  void then(std::coroutine_handle<> coroutine) const { handle_.promise().continuation = coroutine; }
 
  private:
   Handle handle_;

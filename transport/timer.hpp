@@ -10,7 +10,7 @@
 namespace farport::transport {
 
 /// Fires once, from the loop, unless it is stopped or destroyed before.
-class Timer {
+class Timer : public Timed {
  public:
   explicit Timer(Loop& loop) : loop_(loop) {}
   Timer(const Timer&) = delete;
@@ -20,8 +20,7 @@ class Timer {
   void stop() {
     if (place_) loop_.stop_timer(*std::exchange(place_, std::nullopt));
   }
-  /// For the loop: the time has come.
-  void fire() {
+  void fire() final {
     place_.reset();
     on_time();
   }
@@ -46,12 +45,18 @@ class [[nodiscard]] Sleep final : Timer {
     start(delay_);
   }
   void await_resume() const noexcept {}
+  /// Whether the delay is over.
+  [[nodiscard]] bool over() const { return over_; }
 
  private:
-  void on_time() override { loop_.make_ready(waiter_); }
+  void on_time() override {
+    over_ = true;
+    loop_.make_ready(waiter_);
+  }
 
   Milliseconds delay_;
   Waiter waiter_;
+  bool over_ = false;
 };
 [[nodiscard]] inline Sleep sleep(Loop& loop, Milliseconds delay) {
   return {loop, delay};

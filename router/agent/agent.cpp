@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/resident_memory.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 
@@ -128,17 +129,18 @@ Task<void> Agent::drain() {
 
 Task<bool> Agent::ended_within(transport::Milliseconds limit) {
   if (stops_ > 1) co_return false;
-  bool ended = false;
-  Task<void> ending = [](Agent& agent, bool& done) -> Task<void> {
-    co_await agent.resumption_.idle();
-    co_await agent.serving_.idle();
-    done = true;
-    agent.stopped_.set();
-  }(*this, ended);
-  ending.start();
-  const transport::Deadline deadline(loop_, limit, [this] { stopped_.set(); });
-  if (!ended) co_await stopped_.wait();
+  const std::optional<bool> ended = co_await with_deadline(loop_, ended_or_stopped(), limit);
+  co_return ended.value_or(false);
+}
+
+Task<bool> Agent::ended_or_stopped() {
+  const bool ended = co_await first_of(idle(), stopped_.wait());
   co_return ended;
+}
+
+Task<void> Agent::idle() {
+  co_await resumption_.idle();
+  co_await serving_.idle();
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {

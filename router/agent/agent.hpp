@@ -63,6 +63,8 @@ class Agent {
   transport::Task<void> drain();
   /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
+  transport::Task<bool> ended_or_stopped();
+  transport::Task<void> idle();
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);

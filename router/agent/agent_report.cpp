@@ -102,6 +102,9 @@ void Agent::write_process(MetricsText& text) const {
       .sample(std::uint64_t{1}, MetricsText::label("version", kVersion))
       .family("farport_uptime_seconds", kGauge, "How long the agent has been running.")
       .sample(up)
+      .histogram("farport_loop_stall_seconds",
+                 "How long the turns of the event loop took: as long did everybody else wait.",
+                 loop_.stalls())
       .family("process_cpu_seconds_total", kCounter, "CPU time used, user and system.")
       .sample(usage.cpu_seconds)
       .family("process_resident_memory_bytes", kGauge, "Resident memory.")

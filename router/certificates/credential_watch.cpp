@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "auth/load.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -48,8 +49,7 @@ Task<void> CredentialWatch::run() {
     }
     warnings_.look(*current_, std::time(nullptr));
     peers_.end_expired(std::time(nullptr));
-    const transport::Deadline rescan(loop_, rescan_, [this] { changed_.set(); });
-    co_await changed_.wait();
+    co_await with_deadline(loop_, changed_.wait(), rescan_);
     if (!asked_) co_await transport::sleep(loop_, kBurst);
   }
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "auth/verify_again.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/loop.hpp"
 
 namespace farport::router {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <random>
 
+#include "transport/race.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -47,7 +49,6 @@ AgentDialler::AgentDialler(transport::Loop& loop, Log log, Target target, Creden
       pace_(loop),
       session_changed_(loop),
       dial_now_(loop),
-      sessions_over_(loop),
       sessions_(loop),
       telling_(loop) {}
 
@@ -67,10 +68,7 @@ Task<void> AgentDialler::run(Follow follow, OnEnd on_end) {
 }
 
 Task<void> AgentDialler::rest(Milliseconds pause) {
-  {
-    const transport::Deadline over(loop_, pause, [this] { dial_now_.set(); });
-    co_await dial_now_.wait();
-  }
+  co_await with_deadline(loop_, dial_now_.wait(), pause);
   while (target_.addresses.empty()) co_await dial_now_.wait();
 }
 
@@ -126,13 +124,7 @@ Task<void> AgentDialler::carry(std::shared_ptr<Held> held) {
 
 Task<void> AgentDialler::leave() {
   for (const Held* held : held_) held->session->leave();
-  const transport::Deadline limit(loop_, kFarewell, [this] { sessions_over_.set(); });
-  Task<void> ending = [](transport::TaskSet& sessions, transport::Event& over) -> Task<void> {
-    co_await sessions.idle();
-    over.set();
-  }(sessions_, sessions_over_);
-  ending.start();
-  co_await sessions_over_.wait();
+  co_await with_deadline(loop_, sessions_.idle(), kFarewell);
 }
 
 void AgentDialler::forget(std::vector<std::string> tokens) {

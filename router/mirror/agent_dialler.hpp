@@ -77,7 +77,6 @@ class AgentDialler {
   transport::Condition session_changed_;
   transport::Event dial_now_;
   std::set<const Held*> held_;
-  transport::Event sessions_over_;
   transport::TaskSet sessions_;  ///< Carries them, those too that are left and have streams still.
   transport::TaskSet telling_;
 };

@@ -8,6 +8,7 @@
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime_json.hpp"
 #include "router/wire/runtime_names.hpp"
+#include "transport/turn_budget.hpp"
 
 namespace farport::router {
 namespace {
@@ -18,8 +19,6 @@ using transport::Task;
 /// sockets.
 constexpr std::size_t kRuntimesOfAgent = 1024;
 constexpr std::size_t kRuntimesInAll = 4096;
-/// Events taken without waiting before everybody else gets a turn.
-constexpr int kEventsPerTurn = 16;
 /// How long an agent may take to begin its list.
 constexpr transport::Milliseconds kListLimit{20'000};
 
@@ -108,7 +107,8 @@ Task<void> AgentLink::follow(AgentSession& session) {
 
 Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& answer) {
   AnswerLines lines(answer);
-  for (int events = 1;; ++events) {
+  transport::TurnBudget budget(services_.loop);
+  for (;;) {
     const std::optional<std::string> line = co_await lines.next();
     if (!line) break;
     Result<RuntimeEvent> event = event_from_json(*line);
@@ -122,7 +122,7 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
     }
     co_await apply(std::move(*event));
     // Lines may come faster than they can be read, for ever.
-    if (events % kEventsPerTurn == 0) co_await transport::next_turn(services_.loop);
+    co_await budget.give_way();
   }
   const Error ended{"follow the runtimes of", address(), "the agent ended its list", {}, 0};
   session.abort(lines.broken() ? *lines.broken() : ended);

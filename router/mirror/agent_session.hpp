@@ -9,7 +9,7 @@
 #include "auth/openssl.hpp"
 #include "router/certificates/verified_peers.hpp"
 #include "transport/happy_eyeballs.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/tls_stream.hpp"
 
 namespace farport::router {

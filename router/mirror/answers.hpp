@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "transport/http2_stream.hpp"
+#include "transport/http2/stream.hpp"
 
 namespace farport::router {
 

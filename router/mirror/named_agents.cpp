@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "transport/race.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -53,8 +55,7 @@ Task<void> NamedAgents::run() {
     remove_gone();
     services_.on_change();
     co_await transport::sleep(services_.loop, kLeastBetween);
-    const transport::Deadline limit(services_.loop, kLookAgain - kLeastBetween, [this] { look_now_.set(); });
-    co_await look_now_.wait();
+    co_await with_deadline(services_.loop, look_now_.wait(), kLookAgain - kLeastBetween);
   }
 }
 

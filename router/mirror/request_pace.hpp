@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "transport/event.hpp"
-#include "transport/http2_stream.hpp"
+#include "transport/http2/stream.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

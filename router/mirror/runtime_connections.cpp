@@ -65,7 +65,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
                            accepted_encodings(dialler_.options()));
   transport::Stream& runtime = request.stream();
   {
-    const AbortWhenGone guard(tool, runtime);
+    const auto guard = abort_when_gone(tool, runtime);
     const IoStatus sent = co_await runtime.write(first.bytes);
     if (sent != IoStatus::ok) co_return tl::unexpected(runtime.error());
     const IoStatus answered = co_await request.head_received();

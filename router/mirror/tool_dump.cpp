@@ -2,29 +2,13 @@
 
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
 
 using transport::IoStatus;
 using transport::Task;
-
-/// A dump that ends early where its tool is gone: whichever of the two is over first decides.
-struct DumpRace {
-  explicit DumpRace(transport::Loop& loop) : over(loop) {}
-  transport::Event over;
-  std::optional<Result<std::uint64_t>> received;
-};
-
-Task<void> receive_in(DumpRace& race, Task<Result<std::uint64_t>> work) {
-  race.received = co_await work;
-  race.over.set();
-}
-
-Task<void> watch_in(DumpRace& race, transport::Stream& tool) {
-  co_await tool.gone();
-  race.over.set();
-}
 
 }  // namespace
 
@@ -42,21 +26,16 @@ Task<Result<void>> take_dump_for_tool(Log log, AgentDialler& dialler, const Runt
   }
   log->info("taking a {} dump of {} (pid {}) to {}", ipc::name_of(command->type), runtime.name, runtime.pid,
             command->path);
-  DumpRace race(tool.loop());
-  Task<void> receiving = receive_in(race, receive_dump(dialler, runtime.id, {command->type, command->flags},
-                                                       command->path, std::move(on_progress)));
-  Task<void> watching = watch_in(race, tool);
-  receiving.start();
-  watching.start();
-  if (!race.received) co_await race.over.wait();
+  Task<Result<std::uint64_t>> receiving = receive_dump(dialler, runtime.id, {command->type, command->flags},
+                                                       command->path, std::move(on_progress));
+  const auto received = co_await first_of(std::move(receiving), tool.gone());
   on_taken();
-  if (!race.received) {
-    receiving.reset();
+  if (!received) {
     log->warn("the dump of {} is cancelled: its tool is gone", runtime.name);
     co_return Result<void>{};
   }
-  if (!*race.received) co_return tl::unexpected(race.received->error());
-  log->info("the dump of {} is at {}: {} bytes", runtime.name, command->path, **race.received);
+  if (!*received) co_return tl::unexpected(received->error());
+  log->info("the dump of {} is at {}: {} bytes", runtime.name, command->path, **received);
   const ipc::Bytes ok = ipc::encode_ok();
   const IoStatus told = co_await tool.write(ok);
   if (told == IoStatus::ok) std::ignore = co_await tool.finish();

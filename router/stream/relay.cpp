@@ -1,7 +1,5 @@
 #include "router/stream/relay.hpp"
 
-#include <cerrno>
-
 #include "transport/event.hpp"
 #include "transport/timer.hpp"
 
@@ -87,39 +85,15 @@ RelayOutcome outcome_of(const Direction& forth, const Direction& back) {
   return outcome;
 }
 
-/// Notes, while it lives, that a direction's sender is gone.
-class SenderWatch final : public transport::Wake {
- public:
-  SenderWatch(Direction& way, transport::Event& changed) : way_(way), changed_(changed) {
-    way_.from.when_gone(this);
-  }
-  SenderWatch(const SenderWatch&) = delete;
-  SenderWatch& operator=(const SenderWatch&) = delete;
-  ~SenderWatch() { way_.from.when_gone(nullptr); }
-
- private:
-  void wake() override {
-    way_.from_gone = true;
-    changed_.set();
-  }
-
-  Direction& way_;
-  transport::Event& changed_;
-};
+/// Notes, while what it returns lives, that a direction's sender is gone.
+auto note_gone(Direction& way, transport::Event& changed) {
+  return transport::WhenGone(way.from, [&way, &changed] {
+    way.from_gone = true;
+    changed.set();
+  });
+}
 
 }  // namespace
-
-AbortWhenGone::AbortWhenGone(Stream& watched, Stream& stream) : watched_(watched), stream_(stream) {
-  watched_.when_gone(this);
-}
-
-AbortWhenGone::~AbortWhenGone() {
-  watched_.when_gone(nullptr);
-}
-
-void AbortWhenGone::turn_end() {
-  stream_.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
-}
 
 Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& buffers, RelayCounts* counts) {
   transport::Event changed(tool.loop());
@@ -132,8 +106,8 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
   // What the runtime has said already first: a write to one that is done and gone would lose it.
   back_pump.start();
   forth_pump.start();
-  const SenderWatch tool_watch(forth, changed);
-  const SenderWatch runtime_watch(back, changed);
+  const auto tool_watch = note_gone(forth, changed);
+  const auto runtime_watch = note_gone(back, changed);
 
   std::optional<transport::Deadline> limit;
   const auto over = [&] {

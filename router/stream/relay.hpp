@@ -1,6 +1,7 @@
 // The relay: joins two Streams. The one function that moves data.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 
@@ -30,21 +31,13 @@ struct RelayOutcome {
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
                                     transport::BufferPool& buffers, RelayCounts* counts = nullptr);
 
-/// While it lives: breaks `stream` off as soon as the other side of `watched` is gone, with the error code
-/// ECANCELED, once what came in the same turn has been seen to. For the time before both are relayed.
-class AbortWhenGone final : transport::Wake, transport::TurnEnd {
- public:
-  AbortWhenGone(transport::Stream& watched, transport::Stream& stream);
-  AbortWhenGone(const AbortWhenGone&) = delete;
-  AbortWhenGone& operator=(const AbortWhenGone&) = delete;
-  ~AbortWhenGone();
-
- private:
-  void wake() override { stream_.loop().at_turn_end(*this); }
-  void turn_end() override;
-
-  transport::Stream& watched_;
-  transport::Stream& stream_;
-};
+/// While what it returns lives: breaks `stream` off as soon as the other side of `watched` is gone, with the
+/// error code ECANCELED, once what came in the same turn has been seen to. For the time before both are
+/// relayed.
+[[nodiscard]] inline auto abort_when_gone(transport::Stream& watched, transport::Stream& stream) {
+  return transport::WhenGone(watched, [&stream] {
+    stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
+  });
+}
 
 }  // namespace farport::router

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "router/wire/session_options.hpp"
-#include "transport/http2_stream.hpp"
+#include "transport/http2/stream.hpp"
 
 namespace farport::router {
 

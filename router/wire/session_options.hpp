@@ -1,7 +1,7 @@
 // How both sides of a session tell that it is broken, what happens then, and how bytes are sent in it.
 #pragma once
 
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 
 namespace farport::router {
 

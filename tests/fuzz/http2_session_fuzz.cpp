@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/fed_stream.hpp"
 #include "tests/fuzz/target.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/task_set.hpp"
 
 using namespace farport::transport;

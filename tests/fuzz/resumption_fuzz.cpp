@@ -14,7 +14,7 @@
 #include "router/wire/resumption_fields.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/unit/streams.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 
 using namespace farport;
 using namespace farport::router;

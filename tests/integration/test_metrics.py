@@ -10,8 +10,15 @@ LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"'
 SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\S+)")
 
 
+def is_sample_of(name, kind, sample):
+    if kind != "histogram":
+        return sample == name
+    return sample in (f"{name}_bucket", f"{name}_sum", f"{name}_count")
+
+
 def parse(text):
-    """The families by name: (type, {labels: value}). https://prometheus.io/docs/instrumenting/exposition_formats/"""
+    """The families by name: (type, {labels: value}). https://prometheus.io/docs/instrumenting/exposition_formats/
+    A histogram's sum and count are there as if those were labels."""
     if not text.endswith("\n"):
         raise AssertionError("the last line has no end")
     families, name = {}, None
@@ -21,7 +28,7 @@ def parse(text):
             name, _, words = line[7:].partition(" ")
             if not re.fullmatch(NAME, name) or not words or name in families:
                 raise AssertionError(f"{line!r}: a bad name, no help, or the second family of this name")
-            kind = re.fullmatch(rf"# TYPE {name} (counter|gauge)", next(lines))
+            kind = re.fullmatch(rf"# TYPE {name} (counter|gauge|histogram)", next(lines))
             if kind is None:
                 raise AssertionError(f"no type after {line!r}")
             if (kind[1] == "counter") != name.endswith("_total"):
@@ -29,9 +36,11 @@ def parse(text):
             families[name] = (kind[1], {})
             continue
         sample = SAMPLE.fullmatch(line)
-        if sample is None or sample[1] != name:
+        if sample is None or not is_sample_of(name, families[name][0], sample[1]):
             raise AssertionError(f"{line!r} is no sample of {name}")
         labels = sample[2] or ""
+        if families[name][0] == "histogram" and not labels:
+            labels = sample[1].removeprefix(f"{name}_")
         names = re.findall(r'([a-zA-Z_][a-zA-Z0-9_]*)="', labels)
         if labels in families[name][1] or len(set(names)) != len(names):
             raise AssertionError(f"{line!r} is there twice, or one of its labels")
@@ -77,12 +86,25 @@ class Metrics(Case):
                      "farport_refused_total", "farport_accept_pauses_total", "farport_buffered_bytes",
                      "farport_diagnostic_connections", "farport_commands_total", "farport_bytes_total",
                      "farport_dumps_total", "farport_runtimes", "farport_limit", "process_cpu_seconds_total",
-                     "process_resident_memory_bytes", "process_open_fds", "process_max_fds"):
+                     "process_resident_memory_bytes", "process_open_fds", "process_max_fds",
+                     "farport_loop_stall_seconds"):
             self.assertIn(name, families)
         self.assertEqual(list(families["farport_build_info"][1].values()), [1])
         self.assertGreater(families["process_resident_memory_bytes"][1][""], 1 << 20)
         self.assertGreater(families["process_open_fds"][1][""], 5)
         self.assertEqual(families["farport_runtimes"][1]['state="running"'], 1)
+
+    def test_the_turns_of_the_loop_are_counted_by_how_long_they_took(self):
+        kind, turns = self.metrics()["farport_loop_stall_seconds"]
+        self.assertEqual(kind, "histogram")
+        buckets = [count for labels, count in turns.items() if labels.startswith("le=")]
+        self.assertEqual([labels for labels in turns if labels.startswith("le=")],
+                         [f'le="{bound}"' for bound in ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2",
+                                                        "0.5", "1", "+Inf")])
+        self.assertEqual(buckets, sorted(buckets), "each bucket has all that were shorter")
+        self.assertEqual(turns['le="+Inf"'], turns["count"])
+        self.assertGreater(turns["count"], 0)
+        self.assertGreater(turns["sum"], 0)
 
     def test_nothing_in_it_says_who_was_there(self):
         self.api.post(self.runtime, ipc.process_info())

@@ -57,15 +57,10 @@ void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool
   answer.begin(http_status::kOk, fields, true);
 }
 
-/// Stops the dump when whoever asked for it is gone.
-Task<void> stop_when_gone(transport::Stream& caller, Dumps::Job& job) {
-  co_await caller.gone();
-  job.stop(Error{"take a dump for", "a caller", "it is gone", {}, ECANCELED});
-}
-
 Task<Result<void>> write_for(transport::Stream& caller, Dumps::Job& job) {
-  Task<void> guard = stop_when_gone(caller, job);
-  guard.start();
+  const transport::WhenGone stop(caller, [&job] {
+    job.stop(Error{"take a dump for", "a caller", "it is gone", {}, ECANCELED});
+  });
   const Result<void> written = co_await job.write();
   co_return written;
 }

@@ -71,11 +71,7 @@ Handled RuntimeRequests::watch(Answer& answer, CallerSession& session) {
   const Counted counted(session.watches);
   const auto watch = registry_.watch(session.visible());
   begin_watch(answer);
-  Task<void> guard = [](transport::Stream& caller, Registry::Watch& events) -> Task<void> {
-    co_await caller.gone();
-    events.close();
-  }(answer.stream(), *watch);
-  guard.start();
+  const transport::WhenGone close(answer.stream(), [&watch] { watch->close(); });
   for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
     const std::optional<RuntimeEvent> event = co_await watch->next();
     if (!event) break;

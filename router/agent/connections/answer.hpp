@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "transport/http2_stream.hpp"
+#include "transport/http2/stream.hpp"
 
 namespace farport::router {
 

@@ -18,7 +18,7 @@ Refusal unreachable(const Error& error) {
 /// session that they tell of, if `starts_session` and they do.
 Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, transport::FdStream& runtime,
                                                    bool starts_session) {
-  const AbortWhenGone guard(tool, runtime);
+  const auto guard = abort_when_gone(tool, runtime);
   if (starts_session) {
     const auto session = co_await answered_session(runtime);
     co_return session;

@@ -5,7 +5,7 @@
 
 #include "router/agent/connections/answer.hpp"
 #include "router/wire/refusal.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 
 namespace farport::router {
 

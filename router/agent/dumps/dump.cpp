@@ -12,7 +12,7 @@
 #include "router/agent/dumps/dump_writer.hpp"
 #include "router/stream/first_message.hpp"
 #include "transport/detached_work.hpp"
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -255,10 +255,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
 
 Task<void> Dumps::Job::watch() {
   for (;;) {
-    {
-      const transport::Deadline next(dumps_.loop_, kLook, [this] { look_.set(); });
-      co_await look_.wait();
-    }
+    co_await with_deadline(dumps_.loop_, look_.wait(), kLook);
     progress_.written = directory_->written();
     const Result<void> enough = check_space(0);
     if (!enough) stop(enough.error());

@@ -4,7 +4,7 @@
 
 #include "router/agent/gate/command_arguments.hpp"
 #include "router/wire/http_status.hpp"
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -21,19 +21,8 @@ std::string_view label_of(ipc::Command command) {
 
 /// Past the limit the stream is left as it is, so that it can still be answered: `code` is then ETIMEDOUT.
 Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
-  std::optional<Result<FirstMessage>> first;
-  transport::Event read(stream.loop());
-  Task<void> reading = [](transport::Stream& from, std::uint64_t max_size,
-                          std::optional<Result<FirstMessage>>& into, transport::Event& done) -> Task<void> {
-    into = co_await read_first_message(from, max_size);
-    done.set();
-  }(stream, limits_.message_bytes, first, read);
-  reading.start();
-  // Mostly it came together with the connection.
-  if (!first) {
-    const transport::Deadline limit(stream.loop(), limits_.first_message, [&] { read.set(); });
-    co_await read.wait();
-  }
+  auto first = co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_bytes),
+                                      limits_.first_message);
   if (first) co_return std::move(*first);
   const Error late{"read", "the first message", "it did not come whole in time", {}, ETIMEDOUT};
   co_return tl::unexpected(late);

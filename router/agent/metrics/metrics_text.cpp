@@ -3,14 +3,23 @@
 #include <fmt/format.h>
 
 namespace farport::router {
+namespace {
+
+double in_seconds(transport::DurationHistogram::Duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
 MetricsText& MetricsText::family(std::string_view name, std::string_view type, std::string_view help) {
   name_ = name;
   text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
   return *this;
 }
 
-void MetricsText::line(const std::string& value, std::string_view labels) {
+void MetricsText::line(const std::string& value, std::string_view labels, std::string_view suffix) {
   text_ += name_;
+  text_ += suffix;
   if (!labels.empty()) text_ += "{" + std::string(labels) + "}";
   text_ += " " + value + "\n";
 }
@@ -32,6 +41,23 @@ MetricsText& MetricsText::samples(std::string_view label_name, const LabelledCou
     if (!more_labels.empty()) labels += "," + std::string(more_labels);
     sample(count, labels);
   }
+  return *this;
+}
+
+MetricsText& MetricsText::histogram(std::string_view name, std::string_view help,
+                                    const transport::DurationHistogram& durations) {
+  family(name, "histogram", help);
+  // Each bucket has all that were shorter, too.
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < durations.kBounds.size(); ++i) {
+    so_far += durations.counts()[i];
+    const std::string bound = fmt::format("{}", in_seconds(durations.kBounds[i]));
+    line(std::to_string(so_far), label("le", bound), "_bucket");
+  }
+  so_far += durations.counts().back();
+  line(std::to_string(so_far), label("le", "+Inf"), "_bucket");
+  line(fmt::format("{}", in_seconds(durations.sum())), {}, "_sum");
+  line(std::to_string(so_far), {}, "_count");
   return *this;
 }
 

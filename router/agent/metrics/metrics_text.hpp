@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "router/agent/metrics/metrics.hpp"
+#include "transport/duration_histogram.hpp"
 
 namespace farport::router {
 
@@ -23,13 +24,16 @@ class MetricsText {
   /// One for each value of the label.
   MetricsText& samples(std::string_view label_name, const LabelledCounter& counter,
                        std::string_view more_labels = {});
+  /// A family of its own: how often something took how long, in seconds. The name ends in _seconds.
+  MetricsText& histogram(std::string_view name, std::string_view help,
+                         const transport::DurationHistogram& durations);
   [[nodiscard]] std::string take() { return std::move(text_); }
 
   /// name="value", with what must be escaped.
   [[nodiscard]] static std::string label(std::string_view name, std::string_view value);
 
  private:
-  void line(const std::string& value, std::string_view labels);
+  void line(const std::string& value, std::string_view labels, std::string_view suffix = {});
 
   std::string name_;
   std::string text_;

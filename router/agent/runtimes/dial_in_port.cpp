@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptors.hpp"
 #include "ipc/advertise.hpp"
 #include "router/sockets/local_files.hpp"
 #include "transport/timer.hpp"
@@ -104,7 +103,7 @@ DialInPort::DialInPort(transport::Loop& loop, Registry& registry, Log log, std::
       file_(file),
       warnings_(loop, log),
       services_{loop, registry, log, warnings_, listener_->name()},
-      shares_(user_shares(descriptor_limit(), ::geteuid())),
+      shares_(user_shares()),
       greetings_(loop) {}
 
 DialInPort::~DialInPort() {
@@ -117,7 +116,6 @@ Task<void> DialInPort::run() {
     Connection connection = co_await listener_->accept();
     if (silent_.size() >= kMaxSilent) end_a_silent_one();
     greetings_.spawn(greet(std::move(connection)));
-    co_await transport::next_turn(services_.loop);
   }
 }
 

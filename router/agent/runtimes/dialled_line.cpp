@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -51,8 +51,7 @@ Task<RuntimePort::Connection> DialledLine::take(std::shared_ptr<DialledLine> lin
   Taker taker(line->loop_);
   if (!line->closed_) {
     line->takers_.push(taker);
-    const transport::Deadline limit(line->loop_, kRedialLimit, [&taker] { taker.served.set(); });
-    co_await taker.served.wait();
+    co_await with_deadline(line->loop_, taker.served.wait(), kRedialLimit);
   }
   if (taker.connection != nullptr) co_return line->hand_out(std::move(taker.connection));
   if (line->closed_) co_return fail("reach", line->name_, "it has ended");

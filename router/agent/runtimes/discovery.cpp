@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptors.hpp"
 #include "base/directory.hpp"
 #include "router/agent/metrics/metrics_text.hpp"
 #include "router/agent/runtimes/dotnet_processes.hpp"
 #include "transport/detached_work.hpp"
 #include "transport/offload.hpp"
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
+#include "transport/turn_budget.hpp"
 
 namespace farport::router {
 namespace {
@@ -28,8 +28,6 @@ constexpr Milliseconds kLeastRest{20};
 /// Other users can make any number of events. From this one on the directory is left alone until the next
 /// scan.
 constexpr int kMaxEvents = 1000;
-/// Sockets that are begun with, or given up, in one turn of the loop.
-constexpr std::size_t kAtOnce = 64;
 /// Of one user's sockets.
 constexpr std::size_t kWarningsPerMinute = 30;
 
@@ -96,7 +94,7 @@ Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, Discove
       registry_(registry),
       log_(std::move(log)),
       settings_(std::move(settings)),
-      shares_(user_shares(descriptor_limit(), ::geteuid())),
+      shares_(user_shares()),
       slots_(loop, shares_),
       warnings_(loop, log_),
       changed_(loop),
@@ -113,8 +111,7 @@ Task<void> Discovery::run() {
     const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRest;
     co_await apply(std::move(result));
     co_await transport::sleep(loop_, std::max(rest, kLeastRest));
-    const transport::Deadline rescan(loop_, settings_.rescan, [this] { changed_.set(); });
-    co_await changed_.wait();
+    co_await with_deadline(loop_, changed_.wait(), settings_.rescan);
   }
 }
 
@@ -154,21 +151,21 @@ Task<void> Discovery::apply(ScanResult result) {
   if (!result.complete) co_return;
   std::unordered_set<std::string> present;
   for (const FoundSocket& each : result.sockets) present.insert(each.path);
-  std::size_t done = 0;
+  transport::TurnBudget budget(loop_);
   for (auto place = followed_.begin(); place != followed_.end();) {
     if (present.contains(place->first)) {
       ++place;
       continue;
     }
     place = followed_.erase(place);
-    if (++done % kAtOnce == 0) co_await transport::next_turn(loop_);
+    co_await budget.give_way();
   }
   for (const FoundSocket& each : result.sockets) {
     const auto known = followed_.find(each.path);
     if (known != followed_.end() && known->second->file == each.file) continue;
     if (known != followed_.end()) followed_.erase(known);
     follow(each);
-    if (++done % kAtOnce == 0) co_await transport::next_turn(loop_);
+    co_await budget.give_way();
   }
 }
 

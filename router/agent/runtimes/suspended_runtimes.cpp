@@ -2,7 +2,7 @@
 
 #include "ipc/error.hpp"
 #include "router/agent/runtimes/suspension.hpp"
-#include "transport/timer.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -105,12 +105,8 @@ void SuspendedRuntimes::resume(const std::string& runtime_id, const RuntimePort*
 Task<void> SuspendedRuntimes::attend(Attended& attended) {
   bool runs = false;
   while (!runs) {
-    {
-      const bool eager = attended.eager_looks > 0;
-      const transport::Deadline look(loop_, eager ? kEagerLook : kLook,
-                                     [&attended] { attended.nudge.set(); });
-      co_await attended.nudge.wait();
-    }
+    const Milliseconds pause = attended.eager_looks > 0 ? kEagerLook : kLook;
+    co_await with_deadline(loop_, attended.nudge.wait(), pause);
     if (attended.overdue && !attended.wanted) {
       attended.wanted = true;
       log_->info("nobody came for {} (pid {}) within {} s: resumed it", attended.runtime.name,

@@ -4,6 +4,9 @@
 #include <map>
 #include <utility>
 
+#include <unistd.h>
+
+#include "base/descriptors.hpp"
 #include "transport/event.hpp"
 
 namespace farport::router {
@@ -22,6 +25,10 @@ constexpr std::size_t kMostOther = 1000;
 UserShares user_shares(std::size_t descriptors, uid_t self) {
   const std::size_t total = std::clamp(descriptors / 2, kLeastTotal, kMostTotal);
   return {self, std::clamp(total / 4, kLeastOther, kMostOther), total};
+}
+
+UserShares user_shares() {
+  return user_shares(descriptor_limit(), ::geteuid());
 }
 
 struct ProbeSlots::State {

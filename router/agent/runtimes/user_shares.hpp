@@ -26,6 +26,8 @@ struct UserShares {
 
 /// Derived from the limit of open descriptors: half of them are for runtimes, and an eighth for each user's.
 [[nodiscard]] UserShares user_shares(std::size_t descriptors, uid_t self);
+/// For this process's limit and user.
+[[nodiscard]] UserShares user_shares();
 
 /// Questions to runtimes: a few of each user's at once, the others wait for their turn.
 class ProbeSlots {

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/streams.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/resumable_stream.hpp"
 
 using namespace farport;
@@ -168,6 +168,44 @@ TEST_CASE("an answer that wants no more of its request ends it, also after a bre
     co_await tasks.idle();
     CHECK((back == text));
     CHECK_FALSE(ends.answering.waits());
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("what is being sent stays, though its peer acknowledges it before") {
+  Loop loop;
+  auto [near, far] = make_pair(loop);
+  // One frame is more than the socket takes at once.
+  const int least = 1;
+  ::setsockopt(near->fd(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
+  Http2Session session(std::move(near), Http2Session::Role::client, Ends::Pair::limits());
+  ResumableStream asking(loop, ResumableStream::Side::asks);
+  const std::string text = pattern(10'000);
+  auto scenario = [&, &far = far]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    tasks.spawn(Ends::Pair::carry(session));
+    REQUIRE(asking.resume(session.request("POST", "/", "agent", {}, true), 0, 0));
+    tasks.spawn([](Stream& to, std::string all) -> Task<void> {
+      std::ignore = co_await write_all(to, std::move(all), false);
+    }(asking, text));
+    co_await transport::sleep(loop, 1ms);
+    // SETTINGS, and a WINDOW_UPDATE of stream 1 (RFC 9113 section 6.9) for 10,000 bytes.
+    const std::string early("\0\0\0\4\0\0\0\0\0\0\0\4\x8\0\0\0\0\1\0\0\x27\x10", 22);
+    const IoStatus told = co_await write_all(*far, early, false);
+    CHECK(told == IoStatus::ok);
+    co_await transport::sleep(loop, 1ms);
+    std::string all;
+    std::string part(5000, '\0');
+    while (all.find(text) == std::string::npos) {
+      const Io io = co_await far->read(std::as_writable_bytes(std::span(part)));
+      REQUIRE(io.status == IoStatus::ok);
+      all.append(part, 0, io.bytes);
+    }
+    co_await transport::sleep(loop, 0ms);
+    CHECK(asking.acknowledged() == text.size());
+    session.abort(Error{"end", "the session", "that was it", {}, 0});
+    far.reset();
+    co_await tasks.idle();
   };
   loop.run(scenario());
 }

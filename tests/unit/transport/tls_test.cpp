@@ -2,7 +2,7 @@
 
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/streams.hpp"
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/tls_stream.hpp"
 
 using namespace farport;

@@ -148,7 +148,7 @@ TEST_CASE("what is written for a tool that is gone already goes out before the r
   Joined ends(loop);
   auto scenario = [&]() -> Task<void> {
     co_await ends.lose_tool();
-    const router::AbortWhenGone guard(*ends.tool_side, *ends.runtime_side);
+    const auto guard = router::abort_when_gone(*ends.tool_side, *ends.runtime_side);
     const IoStatus sent = co_await write_all(*ends.runtime_side, "resume", false);
     CHECK(sent == IoStatus::ok);
     co_await transport::sleep(loop, 10ms);
@@ -164,7 +164,7 @@ TEST_CASE("a guard that is gone in time breaks nothing off") {
   Joined ends(loop);
   auto scenario = [&]() -> Task<void> {
     co_await ends.lose_tool();
-    { const router::AbortWhenGone guard(*ends.tool_side, *ends.runtime_side); }
+    { const auto guard = router::abort_when_gone(*ends.tool_side, *ends.runtime_side); }
     co_await transport::sleep(loop, 10ms);
     const IoStatus sent = co_await write_all(*ends.runtime_side, "still there", true);
     CHECK(sent == IoStatus::ok);

@@ -24,6 +24,33 @@ TEST_CASE("metrics are written as families of samples", "[router]") {
         "# HELP farport_seconds Time.\n# TYPE farport_seconds gauge\nfarport_seconds 0.25\n");
 }
 
+TEST_CASE("a histogram's buckets have all that were shorter, too", "[router]") {
+  using namespace std::chrono_literals;
+  farport::transport::DurationHistogram turns;
+  turns.record(0ns);
+  turns.record(1ms);
+  turns.record(1ms + 1ns);
+  turns.record(250ms);
+  turns.record(1500ms);
+  MetricsText text;
+  text.histogram("farport_loop_stall_seconds", "Turns.", turns);
+  CHECK(text.take() ==
+        "# HELP farport_loop_stall_seconds Turns.\n# TYPE farport_loop_stall_seconds histogram\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.001\"} 2\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.002\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.005\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.01\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.02\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.05\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.1\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.2\"} 3\n"
+        "farport_loop_stall_seconds_bucket{le=\"0.5\"} 4\n"
+        "farport_loop_stall_seconds_bucket{le=\"1\"} 4\n"
+        "farport_loop_stall_seconds_bucket{le=\"+Inf\"} 5\n"
+        "farport_loop_stall_seconds_sum 1.752000001\n"
+        "farport_loop_stall_seconds_count 5\n");
+}
+
 TEST_CASE("what would end a label's value is escaped", "[router]") {
   CHECK(MetricsText::label("path", "a\\b\"c\nd") == R"(path="a\\b\"c\nd")");
 }

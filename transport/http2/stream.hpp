@@ -14,7 +14,7 @@
 
 namespace farport::transport {
 
-class Http2Session;
+class Http2Stream;
 
 /// Header fields in the order in which they came. Names are lower case (RFC 9113 section 8.2).
 using HeaderFields = std::vector<std::pair<std::string, std::string>>;
@@ -32,12 +32,42 @@ struct MessageHead {
   [[nodiscard]] std::string_view field(std::string_view name) const;
 };
 
+/// The connection as its streams see it: what they have done there.
+class Http2Connection {
+ public:
+  [[nodiscard]] virtual bool is_server() const = 0;
+  /// Counts what the connection keeps; may be null.
+  [[nodiscard]] virtual BufferBudget::Account* account() const = 0;
+  /// The stream has something to write.
+  virtual void write_waits(Http2Stream& stream) = 0;
+  /// The bytes of the stream's write won't stay where they are.
+  virtual void write_cancelled(Http2Stream& stream) = 0;
+  /// So many bytes have been read.
+  virtual void consumed(Http2Stream& stream, std::size_t bytes) = 0;
+  virtual void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) = 0;
+  virtual void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
+  /// See Http2Stream::stop_reading().
+  virtual void stop_request(Http2Stream& stream) = 0;
+  /// The stream leaves; what is left of it is reset with this code (RFC 9113 section 7).
+  virtual void forget(Http2Stream& stream, std::uint32_t error_code) = 0;
+  /// See Http2Stream::acknowledged().
+  [[nodiscard]] virtual std::uint64_t acknowledged(const Http2Stream& stream) const = 0;
+  /// Asks whether all that has been sent has arrived. Returns the PING's number whose acknowledgement says
+  /// so.
+  virtual std::uint64_t ask_whether_arrived() = 0;
+
+ protected:
+  ~Http2Connection() = default;
+};
+
 /// Owned by its user. Destroying it before both directions have ended resets the stream.
 class Http2Stream final : public Stream, private ListNode {
  public:
-  Http2Stream(Loop& loop, Http2Session& session, std::int32_t id);
+  Http2Stream(Loop& loop, Http2Connection& connection, std::int32_t id);
   ~Http2Stream() override;
 
+  /// Its number in the connection (RFC 9113 section 5.1.1).
+  [[nodiscard]] std::int32_t id() const { return id_; }
   /// The peer's head: on a server there from the start, on a client once head_received() has passed.
   [[nodiscard]] const MessageHead& head() const { return head_; }
   /// The same, to keep: head() has only what comes after it then, such as a trailer.
@@ -67,7 +97,7 @@ class Http2Stream final : public Stream, private ListNode {
   /// Calls wake.wake() each time when acknowledged() has risen.
   void when_acknowledged(Wake* wake) { acknowledged_wake_ = wake; }
   /// Whether the stream is over, in whichever way.
-  [[nodiscard]] bool closed() const { return session_ == nullptr; }
+  [[nodiscard]] bool closed() const { return connection_ == nullptr; }
   [[nodiscard]] bool failed() const { return failed_; }
   /// Whether it has failed because the session's connection broke: the peer did not end it.
   [[nodiscard]] bool lost() const { return lost_; }
@@ -87,6 +117,8 @@ class Http2Stream final : public Stream, private ListNode {
 
  private:
   friend class Http2Session;
+  friend class Http2Output;
+  friend struct Http2Callbacks;
 
   // What the session tells of its peer.
   void received(std::span<const std::byte> bytes);
@@ -96,12 +128,16 @@ class Http2Stream final : public Stream, private ListNode {
 
   void hold();
   void fail(Error why);
+  /// So much of the write under way has been put into a frame, which ends the stream or doesn't. Whether all
+  /// of the write has.
+  bool sent(std::size_t bytes, bool ends);
+  [[nodiscard]] bool all_sent() const;
   void complete_write(IoStatus status);
   void end_known(bool lost);
   /// False where there is none, or it has been submitted.
   bool submit_trailer();
 
-  Http2Session* session_;  ///< nullptr once the stream is closed or the session is gone.
+  Http2Connection* connection_;  ///< nullptr once the stream is closed or the session is gone.
   std::int32_t id_;
   MessageHead head_;
   bool head_complete_ = false;
@@ -122,8 +158,8 @@ class Http2Stream final : public Stream, private ListNode {
   Wake* gone_wake_ = nullptr;
   Wake* acknowledged_wake_ = nullptr;
   Wake* confirmed_wake_ = nullptr;
-  Http2Session* ended_in_ = nullptr;  ///< The session in which both sides have ended it, while there is one.
-  std::uint64_t confirmed_by_ = 0;    ///< The PING whose acknowledgement confirms our end.
+  Http2Connection* ended_in_ = nullptr;  ///< In which both sides have ended it, while there is one.
+  std::uint64_t confirmed_by_ = 0;       ///< The PING whose acknowledgement confirms our end.
   bool end_confirmed_ = false;
   bool lost_ = false;
   bool failed_ = false;

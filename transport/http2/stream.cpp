@@ -1,12 +1,10 @@
-#include "transport/http2_stream.hpp"
+#include "transport/http2/stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <nghttp2/nghttp2.h>
-
-#include "transport/http2_session.hpp"
 
 namespace farport::transport {
 
@@ -26,14 +24,13 @@ std::string_view MessageHead::field(std::string_view name) const {
   return {};
 }
 
-Http2Stream::Http2Stream(Loop& loop, Http2Session& session, std::int32_t id)
-    : Stream(loop), session_(&session), id_(id), head_event_(loop) {}
+Http2Stream::Http2Stream(Loop& loop, Http2Connection& connection, std::int32_t id)
+    : Stream(loop), connection_(&connection), id_(id), head_event_(loop) {}
 
 Http2Stream::~Http2Stream() {
-  if (session_ == nullptr) return;
+  if (connection_ == nullptr) return;
   // An answer that is whole needs no more of its request (RFC 9113 section 8.1); anything else is cut off.
-  session_->forget(*this, outbound_ended_ && session_->role_ == Http2Session::Role::server ? NGHTTP2_NO_ERROR
-                                                                                           : NGHTTP2_CANCEL);
+  connection_->forget(*this, outbound_ended_ && connection_->is_server() ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 }
 
 Task<IoStatus> Http2Stream::head_received() {
@@ -42,9 +39,9 @@ Task<IoStatus> Http2Stream::head_received() {
 }
 
 void Http2Stream::respond(int status, const HeaderFields& fields, bool body) {
-  if (session_ == nullptr) return;
+  if (connection_ == nullptr) return;
   outbound_ended_ = !body;
-  session_->submit_response(*this, status, fields, body);
+  connection_->submit_response(*this, status, fields, body);
 }
 
 Task<void> Http2Stream::respond(int status, std::string content_type, std::string body) {
@@ -69,7 +66,7 @@ Io Http2Stream::try_read(std::span<std::byte> into) {
     inbound_read_ = 0;
   }
   if (holding_) holding_->update(unread() + counted_kept_);
-  if (session_ != nullptr) session_->consumed(*this, taken);
+  if (connection_ != nullptr) connection_->consumed(*this, taken);
   return {IoStatus::ok, taken};
 }
 
@@ -82,23 +79,23 @@ void Http2Stream::when_readable(Wake* wake) {
 }
 
 bool Http2Stream::begin_write(WriteOperation& operation) {
-  if (failed_ || session_ == nullptr || outbound_ended_) {
+  if (failed_ || connection_ == nullptr || outbound_ended_) {
     operation.status = IoStatus::failed;
     return true;
   }
   if (operation.chunk.size == 0 && !operation.finish) return true;
   write_ = &operation;
-  session_->write_waits(*this);
+  connection_->write_waits(*this);
   return false;
 }
 
 void Http2Stream::cancel_write() {
   write_ = nullptr;
-  if (session_ != nullptr) session_->write_cancelled(*this);
+  if (connection_ != nullptr) connection_->write_cancelled(*this);
 }
 
 void Http2Stream::when_gone(Wake* wake) {
-  if (wake != nullptr && session_ == nullptr) {
+  if (wake != nullptr && connection_ == nullptr) {
     wake->wake();
     return;
   }
@@ -107,14 +104,14 @@ void Http2Stream::when_gone(Wake* wake) {
 
 void Http2Stream::abort(Error why) {
   holding_.reset();
-  if (session_ != nullptr) std::exchange(session_, nullptr)->forget(*this, NGHTTP2_CANCEL);
+  if (connection_ != nullptr) std::exchange(connection_, nullptr)->forget(*this, NGHTTP2_CANCEL);
   fail(std::move(why));
 }
 
 void Http2Stream::stop_reading() {
-  if (session_ == nullptr || inbound_ended_) return;
+  if (connection_ == nullptr || inbound_ended_) return;
   received_end();
-  session_->stop_request(*this);
+  connection_->stop_request(*this);
 }
 
 void Http2Stream::count_kept(std::size_t bytes) {
@@ -130,9 +127,9 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
 
 /// Counts what is kept. Too much of that, over all sessions, may be the end of this stream.
 void Http2Stream::hold() {
-  if (session_ == nullptr || session_->limits_.account == nullptr) return;
+  if (connection_ == nullptr || connection_->account() == nullptr) return;
   if (!holding_) {
-    holding_ = std::make_unique<BufferBudget::Holding>(*session_->limits_.account, [this] {
+    holding_ = std::make_unique<BufferBudget::Holding>(*connection_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
       abort(Error{"keep what is held for", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
@@ -153,7 +150,7 @@ void Http2Stream::received_head() {
 
 void Http2Stream::closed(Error why, bool clean) {
   holding_.reset();
-  session_ = nullptr;
+  connection_ = nullptr;
   // An answer may end without a head that counts as one, such as one with status 099.
   if (clean && inbound_ended_ && head_complete_) {
     // Nothing is lost; but what is still being written has no reader any more.
@@ -176,13 +173,13 @@ void Http2Stream::fail(Error why) {
 }
 
 std::uint64_t Http2Stream::acknowledged() const {
-  return session_ == nullptr ? 0 : session_->acknowledged(*this);
+  return connection_ == nullptr ? 0 : connection_->acknowledged(*this);
 }
 
 void Http2Stream::confirm_end(Wake& wake) {
   confirmed_wake_ = &wake;
   if (ended_in_ != nullptr) {
-    confirmed_by_ = ended_in_->keepalive_.ask();
+    confirmed_by_ = ended_in_->ask_whether_arrived();
   } else {
     end_known(false);
   }
@@ -195,11 +192,22 @@ void Http2Stream::end_known(bool lost) {
 }
 
 bool Http2Stream::submit_trailer() {
-  if (trailer_.first.empty() || session_ == nullptr) return false;
+  if (trailer_.first.empty() || connection_ == nullptr) return false;
   const auto [name, value] = std::exchange(trailer_, {});
-  session_->submit_trailer(*this, name, value);
+  connection_->submit_trailer(*this, name, value);
   outbound_ended_ = true;
   return true;
+}
+
+bool Http2Stream::sent(std::size_t bytes, bool ends) {
+  write_->chunk.advance(bytes);
+  sent_ += bytes;
+  if (ends) outbound_ended_ = true;
+  return all_sent();
+}
+
+bool Http2Stream::all_sent() const {
+  return write_ != nullptr && write_->chunk.size == 0 && (outbound_ended_ || !write_->finish);
 }
 
 void Http2Stream::complete_write(IoStatus status) {

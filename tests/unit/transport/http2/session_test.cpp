@@ -1,7 +1,8 @@
+#include "transport/http2/session.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/streams.hpp"
-#include "transport/http2_session.hpp"
 
 using namespace farport;
 using namespace farport::test;

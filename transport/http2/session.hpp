@@ -1,7 +1,7 @@
-// Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2. The callbacks only translate.
+// Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2: its life, and its streams'.
+// Heads, credit, PINGs and the way out are its parts.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,9 +9,11 @@
 #include <nghttp2/nghttp2.h>
 
 #include "transport/buffer_budget.hpp"
-#include "transport/http2_keepalive.hpp"
-#include "transport/http2_stream.hpp"
-#include "transport/http2_window.hpp"
+#include "transport/http2/callbacks.hpp"
+#include "transport/http2/flow_control.hpp"
+#include "transport/http2/heads.hpp"
+#include "transport/http2/keepalive.hpp"
+#include "transport/http2/output.hpp"
 #include "transport/share.hpp"
 
 namespace farport::transport {
@@ -33,7 +35,10 @@ struct Http2Limits {
   std::shared_ptr<Share> share;                    ///< Bounds how long it keeps the loop busy; may be null.
 };
 
-class Http2Session final : private TurnEnd, private WriteOperation {
+class Http2Session final : private Http2Connection,
+                           private Http2Events,
+                           private Http2Keepalive::Connection,
+                           private TurnEnd {
  public:
   enum class Role { client, server };
   /// Called for each request, from the loop. The stream is the handler's to keep.
@@ -72,67 +77,51 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   [[nodiscard]] Stream& lower() { return *lower_; }
 
  private:
-  friend class Http2Keepalive;
-  friend class Http2Stream;
-  struct Callbacks;
-  /// What a frame header was put over, in a payload that is written where it lies.
-  struct Displaced {
-    std::byte* place = nullptr;
-    std::array<std::byte, kHeadroom> bytes{};
-
-    void put_header(std::byte* at, const std::uint8_t* header);
-    void put_back();
-  };
   struct SessionFree {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
   };
+  using SessionPtr = std::unique_ptr<nghttp2_session, SessionFree>;
+  [[nodiscard]] SessionPtr make_session();
 
   // For Http2Stream.
-  void write_waits(Http2Stream& stream);
-  void write_cancelled(Http2Stream& stream);
-  void consumed(Http2Stream& stream, std::size_t bytes);
-  void submit_response(Http2Stream& stream, int status_code, const HeaderFields& fields, bool body);
-  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value);
-  void stop_request(Http2Stream& stream);
-  void forget(Http2Stream& stream, std::uint32_t error_code);
-  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const;
+  [[nodiscard]] bool is_server() const override { return role_ == Role::server; }
+  [[nodiscard]] BufferBudget::Account* account() const override { return limits_.account.get(); }
+  void write_waits(Http2Stream& stream) override;
+  void write_cancelled(Http2Stream& stream) override { output_.release(stream); }
+  void consumed(Http2Stream& stream, std::size_t bytes) override;
+  void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) override;
+  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) override;
+  void stop_request(Http2Stream& stream) override;
+  void forget(Http2Stream& stream, std::uint32_t error_code) override;
+  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const override;
+  std::uint64_t ask_whether_arrived() override { return keepalive_.ask(); }
 
   // For Http2Keepalive.
-  void send_ping();
-  void gone_silent(Milliseconds limit);
+  void send_ping() override;
+  void gone_silent(Milliseconds limit) override;
 
   // From nghttp2.
-  [[nodiscard]] Http2Stream* find(std::int32_t id) const;
-  ssize_t collect(const std::uint8_t* data, std::size_t size);
-  int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size);
-  int send_collected(const std::uint8_t* frame_header, const Chunk& payload, std::size_t size);
-  int send_in_place(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size);
-  void request_begins(std::int32_t id);
-  int add_field(std::int32_t id, std::string_view name, std::string_view value);
-  void head_received(std::int32_t id);
-  void stream_closed(std::int32_t id, std::uint32_t error_code);
-  void received(Http2Stream& stream, std::span<const std::byte> bytes);
-  void ping_received() { pinged_ = true; }
-  void ping_acknowledged();
-  void give_credit(const Http2Stream& stream, std::int32_t at_least);
-  void credit_received(std::int32_t id);
-  void settings_received();
-  void settings_acknowledged() { settings_limit_.reset(); }
-  [[nodiscard]] std::uint32_t peer_window() const;
-  void goaway_received(std::uint32_t error_code, std::string_view text);
+  ssize_t send(std::span<const std::byte> frames) override { return output_.collect(frames); }
+  int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) override;
+  void request_begins(std::int32_t id) override;
+  int field_received(Http2Stream& stream, std::string_view name, std::string_view value) override;
+  void head_received(Http2Stream* stream) override;
+  void data_received(Http2Stream& stream, std::span<const std::byte> bytes) override;
+  void stream_closed(Http2Stream& stream, std::uint32_t error_code) override;
+  void settings_received() override { lower_->hold_unsent(credit_.unsent()); }
+  void settings_acknowledged() override { settings_limit_.reset(); }
+  void ping_received() override { pinged_ = true; }
+  void ping_acknowledged() override;
+  void goaway_received(std::uint32_t error_code, std::string_view text) override;
 
   void turn_end() override;
-  void complete() override;
+  void submit_settings();
   [[nodiscard]] ssize_t feed(std::span<const std::byte> bytes);
-  void give_all_credit();
-  void add(Http2Stream& stream);
+  [[nodiscard]] std::unique_ptr<Http2Stream> make_stream(std::int32_t id);
   void remove(Http2Stream& stream);
+  void confirm_ends();
   void count();
-  bool write_collected(bool more_follows);
-  bool write_lower(Chunk bytes, bool more_follows);
-  [[nodiscard]] bool goes_on(const Http2Stream& stream, std::size_t size) const;
   void end_if_over();
-  void say_farewell();
   void dispatch_requests();
   void end(const Error& why, bool lost);
   void close_streams(const Error& why, bool lost);
@@ -142,32 +131,24 @@ class Http2Session final : private TurnEnd, private WriteOperation {
   Role role_;
   Http2Limits limits_;
   RequestHandler on_request_;
-  std::unique_ptr<nghttp2_session, SessionFree> session_;
+  SessionPtr session_;
+  Http2Heads heads_;
+  Http2Output output_;
+  Http2FlowControl credit_;
+  Http2Keepalive keepalive_;
 
-  std::unique_ptr<Http2Stream> receiving_;              ///< Whose request head is being received.
-  std::vector<std::unique_ptr<Http2Stream>> requests_;  ///< Received in this read, not yet handed out.
-  std::size_t head_bytes_ = 0;                          ///< Received of the head under way.
-  std::unique_ptr<BufferBudget::Holding> holding_;      ///< The session's own, where there is an account.
-  NodeList streams_;                                    ///< Those that still belong to the session.
-  std::size_t stream_count_ = 0;                        ///< How many those are.
-  NodeList ended_streams_;  ///< Those that both sides have ended, while they exist.
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's own, where there is an account.
+  NodeList streams_;                                ///< Those that still belong to the session.
+  std::size_t stream_count_ = 0;                    ///< How many those are.
+  NodeList ended_streams_;                          ///< Those that both sides have ended, while they exist.
 
   bool ended_ = false;
-  bool paused_ = false;             ///< There may be more in what has been read already.
   bool pinged_ = false;             ///< The peer has sent a PING in what is being read.
   std::optional<Error> ended_why_;  ///< By abort(), or by the peer's word.
   std::optional<Deadline> settings_limit_;
   bool draining_out_ = false;         ///< To be left with the last stream.
   std::optional<Deadline> farewell_;  ///< How long the peer may take to close after us.
   Event draining_;
-  Http2Keepalive keepalive_;
-  Http2Window window_;
-  std::vector<std::byte> collected_;  ///< Small frames, on their way into one record.
-  std::vector<std::byte> kept_;       ///< What the pending write takes, where nobody else keeps it.
-  bool lower_pending_ = false;
-  bool held_back_ = false;            ///< What was written last may be waiting for more.
-  Http2Stream* in_flight_ = nullptr;  ///< Whose bytes the pending write takes in place.
-  Displaced displaced_;
 };
 
 }  // namespace farport::transport

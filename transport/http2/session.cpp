@@ -1,10 +1,10 @@
-#include "transport/http2_session.hpp"
+#include "transport/http2/session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
-#include "transport/http2_callbacks.hpp"
 #include "transport/tls_stream.hpp"
 
 namespace farport::transport {
@@ -12,15 +12,11 @@ namespace {
 
 /// Reads in a row before others get their turn.
 constexpr int kReadsPerTurn = 16;
-/// A head that is so many times too large ends the session.
-constexpr std::size_t kEndlessHead = 16;
 constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
-/// Requests and answers of our own have no more.
-constexpr std::size_t kUsualFields = 4;
-/// Requests that are handed out before others get their turn.
-constexpr std::size_t kRequestsPerFeed = 16;
 /// The text of a GOAWAY is for people.
 constexpr std::size_t kLongestFarewell = 1024;
+/// How long a peer that has been told that the session is over may take to close it.
+constexpr Milliseconds kFarewell{1000};
 
 // What is counted for what can't be measured, in bytes: TLS's, nghttp2's and our own state.
 constexpr std::uint64_t kSessionBytes = 48 * 1024;
@@ -28,23 +24,6 @@ constexpr std::uint64_t kStreamBytes = 6 * 1024;
 constexpr std::uint64_t kFrameBytes = 256;
 /// Heads up to this size are in kStreamBytes.
 constexpr std::size_t kUsualHead = 1024;
-
-nghttp2_nv field(std::string_view name, std::string_view value, std::uint8_t flags = NGHTTP2_NV_FLAG_NONE) {
-  return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
-          reinterpret_cast<std::uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(), flags};
-}
-
-std::vector<nghttp2_nv> field_list(std::initializer_list<nghttp2_nv> first, const HeaderFields& fields) {
-  std::vector<nghttp2_nv> list;
-  list.reserve(first.size() + fields.size());
-  list.assign(first);
-  for (const auto& [name, value] : fields) {
-    // Our own hold what no other message will: they would only push others out of the peer's table.
-    const bool own = name.starts_with("farport-");
-    list.push_back(field(name, value, own ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE));
-  }
-  return list;
-}
 
 }  // namespace
 
@@ -55,9 +34,12 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       role_(role),
       limits_(std::move(limits)),
       on_request_(std::move(on_request)),
-      draining_(loop_),
+      session_(make_session()),
+      heads_(limits_.head_bytes),
+      output_(*lower_, *this),
+      credit_(session_.get(), limits_.window, std::max(limits_.window, limits_.largest_window)),
       keepalive_(loop_, *this, limits_.ping_interval, limits_.ping_timeout),
-      window_(limits_.window, std::max(limits_.window, limits_.largest_window)) {
+      draining_(loop_) {
   if (limits_.account != nullptr) {
     holding_ = std::make_unique<BufferBudget::Holding>(*limits_.account, [this] {
       holding_.reset();
@@ -65,42 +47,48 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       loop_.at_turn_end(*this);
     });
   }
-  nghttp2_session_callbacks* callbacks = Callbacks::make();
+  submit_settings();
+  // While nothing else is under way: how long the network takes by itself.
+  if (limits_.largest_window > limits_.window) std::ignore = keepalive_.ask();
+  loop_.at_turn_end(*this);
+}
+
+Http2Session::SessionPtr Http2Session::make_session() {
+  nghttp2_session_callbacks* callbacks = Http2Callbacks::make();
   nghttp2_option* option = nullptr;
   nghttp2_option_new(&option);
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_stream_reset_rate_limit(option, limits_.resets_at_once, limits_.resets_per_second);
   nghttp2_session* session = nullptr;
-  if (role == Role::server) {
-    nghttp2_session_server_new2(&session, callbacks, this, option);
+  auto* events = static_cast<Http2Events*>(this);
+  if (is_server()) {
+    nghttp2_session_server_new2(&session, callbacks, events, option);
   } else {
-    nghttp2_session_client_new2(&session, callbacks, this, option);
+    nghttp2_session_client_new2(&session, callbacks, events, option);
   }
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(callbacks);
-  session_.reset(session);
+  return SessionPtr(session);
+}
 
+void Http2Session::submit_settings() {
   const std::array<nghttp2_settings_entry, 4> settings{{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.window},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_.head_bytes},
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
   }};
-  nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
-  nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
-  // While nothing else is under way: how long the network takes by itself.
-  if (limits_.largest_window > limits_.window) std::ignore = keepalive_.ask();
+  nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(), settings.size());
+  nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
   settings_limit_.emplace(loop_, limits_.settings_timeout, [this] {
     // RFC 9113 section 6.5.3. run() meets this as the end of a connection that broke.
     lower_->abort(Error{"go on with", "the session", "it does not acknowledge our SETTINGS", {}, ETIMEDOUT});
   });
-  loop_.at_turn_end(*this);
 }
 
 Http2Session::~Http2Session() {
-  if (lower_pending_) lower_->cancel_write();
-  displaced_.put_back();
+  output_.stop();
   close_streams(Error{"use", "the session", "it has ended", {}, 0}, false);
 }
 
@@ -120,14 +108,14 @@ Task<Result<void>> Http2Session::run() {
                                        : lower_->error();
       // A peer that we have said farewell to may just go.
       lost = io.status == IoStatus::failed && !ended_ && !farewell_;
-      if (io.status == IoStatus::end) say_farewell();
+      if (io.status == IoStatus::end) output_.say_farewell();
       break;
     }
     keepalive_.heard();
     std::span<const std::byte> rest(buffer.data(), io.bytes);
     ssize_t used = 0;
     // Once it has ended, all that is waited for is that the peer closes.
-    while (!ended_ && used >= 0 && (paused_ || !rest.empty())) {
+    while (!ended_ && used >= 0 && (heads_.paused() || !rest.empty())) {
       if (limits_.share != nullptr) co_await limits_.share->turn();
       if (ended_) break;
       used = feed(rest);
@@ -154,19 +142,28 @@ Task<Result<void>> Http2Session::run() {
 ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
   std::optional<Work> work;
   if (limits_.share != nullptr) work.emplace(*limits_.share);
-  paused_ = false;
+  heads_.resume();
   const ssize_t used = nghttp2_session_mem_recv(
       session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   loop_.at_turn_end(*this);
   if (used < 0) return used;
-  if (std::exchange(pinged_, false)) give_all_credit();
+  if (std::exchange(pinged_, false)) {
+    // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would
+    // keep the rest for ever: it is given at its next PING.
+    streams_.for_each(
+        [this](ListNode& node) { credit_.give_all_credit(static_cast<const Http2Stream&>(node)); });
+  }
   dispatch_requests();
   return used;
 }
 
-void Http2Session::add(Http2Stream& stream) {
-  streams_.push(stream);
+std::unique_ptr<Http2Stream> Http2Session::make_stream(std::int32_t id) {
+  Http2Connection& connection = *this;
+  auto stream = std::make_unique<Http2Stream>(loop_, connection, id);
+  nghttp2_session_set_stream_user_data(session_.get(), id, stream.get());
+  streams_.push(*stream);
   ++stream_count_;
+  return stream;
 }
 
 void Http2Session::remove(Http2Stream& stream) {
@@ -184,17 +181,15 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
                                                    std::string_view authority, const HeaderFields& fields,
                                                    bool body) {
   if (ended_) return nullptr;
-  const auto list = field_list({field(":method", method), field(":scheme", "https"),
-                                field(":authority", authority), field(":path", path)},
-                               fields);
-  const nghttp2_data_provider provider = Callbacks::body();
+  const auto list = header_list({header_field(":method", method), header_field(":scheme", "https"),
+                                 header_field(":authority", authority), header_field(":path", path)},
+                                fields);
+  const nghttp2_data_provider provider = Http2Callbacks::body();
   const std::int32_t id = nghttp2_submit_request(session_.get(), nullptr, list.data(), list.size(),
                                                  body ? &provider : nullptr, nullptr);
   if (id < 0) return nullptr;
-  auto stream = std::make_unique<Http2Stream>(loop_, *this, id);
+  auto stream = make_stream(id);
   stream->outbound_ended_ = !body;
-  nghttp2_session_set_stream_user_data(session_.get(), id, stream.get());
-  add(*stream);
   loop_.at_turn_end(*this);
   return stream;
 }
@@ -204,7 +199,7 @@ void Http2Session::abort(const Error& why) {
   ended_ = true;
   ended_why_ = why;
   // The record on its way is sent to its end; its stream's owner may not keep the bytes for so long.
-  if (in_flight_ != nullptr) write_cancelled(*in_flight_);
+  output_.release_all();
   close_streams(why, false);
   leave();
 }
@@ -250,68 +245,66 @@ void Http2Session::close_streams(const Error& why, bool lost) {
     stream->ended_in_ = nullptr;
     if (stream->confirmed_by_ != 0) stream->end_known(lost);
   }
-  in_flight_ = nullptr;
+}
+
+void Http2Session::turn_end() {
+  if (limits_.account != nullptr && holding_ == nullptr && !ended_) {
+    abort(Error{"go on with", "the session", "the agent keeps as much as it may", {}, ENOBUFS});
+  }
+  if (!output_.send_all(session_.get())) {
+    lower_->abort(Error{"go on with", "the session", "out of memory", {}, 0});
+    return;
+  }
+  count();
+  end_if_over();
+}
+
+void Http2Session::end_if_over() {
+  if (draining_out_ && streams_.empty() && heads_.empty()) {
+    draining_out_ = false;
+    leave();
+  }
+  if (output_.pending() || farewell_ || nghttp2_session_want_read(session_.get()) != 0 ||
+      nghttp2_session_want_write(session_.get()) != 0) {
+    return;
+  }
+  // Closing first could cut off what the peer has not read yet, such as why.
+  output_.say_farewell();
+  farewell_.emplace(loop_, kFarewell, [this] {
+    end(Error{"go on with", "the session", "one side has ended it (GOAWAY)", {}, 0}, false);
+  });
 }
 
 // From nghttp2.
 
-Http2Stream* Http2Session::find(std::int32_t id) const {
-  return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session_.get(), id));
+int Http2Session::send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) {
+  return output_.send_data(session_.get(), stream, frame_header, size);
 }
 
 void Http2Session::request_begins(std::int32_t id) {
-  receiving_ = std::make_unique<Http2Stream>(loop_, *this, id);
-  nghttp2_session_set_stream_user_data(session_.get(), id, receiving_.get());
-  add(*receiving_);
-  head_bytes_ = 0;
+  heads_.begin(make_stream(id));
 }
 
-int Http2Session::add_field(std::int32_t id, std::string_view name, std::string_view value) {
-  Http2Stream* stream = find(id);
-  if (stream == nullptr) return 0;
-  head_bytes_ += name.size() + value.size();
-  MessageHead& head = stream->head_;
-  if (head_bytes_ > limits_.head_bytes) {
-    head.too_large = true;
-    head.fields.clear();
-    // Somebody who goes on and on wants no answer.
-    return head_bytes_ > kEndlessHead * limits_.head_bytes ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-  }
-  if (name == ":method") {
-    head.method = value;
-  } else if (name == ":path") {
-    head.path = value;
-  } else if (name == ":authority") {
-    head.authority = value;
-  } else if (name == ":status") {
-    head.status = std::atoi(std::string(value).c_str());
-  } else if (!name.starts_with(':')) {
-    if (head.fields.empty()) head.fields.reserve(kUsualFields);
-    head.fields.emplace_back(name, value);
-  }
-  // The rest when those that are there have been handed out.
-  paused_ = requests_.size() >= kRequestsPerFeed;
-  return paused_ ? NGHTTP2_ERR_PAUSE : 0;
+int Http2Session::field_received(Http2Stream& stream, std::string_view name, std::string_view value) {
+  return heads_.add_field(stream.head_, name, value);
 }
 
-void Http2Session::head_received(std::int32_t id) {
-  const std::size_t size = std::exchange(head_bytes_, 0);
-  if (receiving_ != nullptr && receiving_->id_ == id) {
-    if (size > kUsualHead) receiving_->count_kept(size);
-    receiving_->received_head();
-    requests_.push_back(std::move(receiving_));
+void Http2Session::head_received(Http2Stream* stream) {
+  const std::size_t size = heads_.end();
+  if (stream == nullptr) return;
+  if (heads_.receives(*stream)) {
+    if (size > kUsualHead) stream->count_kept(size);
+    stream->received_head();
+    heads_.request_received();
     return;
   }
-  Http2Stream* stream = find(id);
   constexpr int kFirstFinalStatus = 200;  // 1xx announces that more heads follow (RFC 9110 section 15.2).
-  if (stream != nullptr && stream->head_.status >= kFirstFinalStatus) stream->received_head();
+  if (stream->head_.status >= kFirstFinalStatus) stream->received_head();
 }
 
-void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
-  Http2Stream* stream = find(id);
-  if (stream == nullptr) return;
-  write_cancelled(*stream);
-  remove(*stream);
+void Http2Session::stream_closed(Http2Stream& stream, std::uint32_t error_code) {
+  output_.release(stream);
+  remove(stream);
   const bool clean = error_code == NGHTTP2_NO_ERROR;
   const Error broken{"go on with",
                      "the stream",
@@ -320,43 +313,28 @@ void Http2Session::stream_closed(std::int32_t id, std::uint32_t error_code) {
                          : std::string("the other side broke it off: ") + nghttp2_http2_strerror(error_code),
                      {},
                      0};
-  stream->closed(ended_why_ ? *ended_why_ : broken, clean);
-  if (receiving_.get() == stream) {
-    receiving_.reset();
+  stream.closed(ended_why_ ? *ended_why_ : broken, clean);
+  if (heads_.receives(stream)) {
+    heads_.drop();
   } else if (clean) {
-    stream->ended_in_ = this;
-    ended_streams_.push(*stream);
+    stream.ended_in_ = this;
+    ended_streams_.push(stream);
   }
 }
 
-void Http2Session::give_all_credit() {
-  // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would keep
-  // the rest for ever: it is given at its next PING.
-  streams_.for_each([this](ListNode& node) { give_credit(static_cast<const Http2Stream&>(node), 1); });
-}
-
-/// For what has been read, if it is this much.
-void Http2Session::give_credit(const Http2Stream& stream, std::int32_t at_least) {
-  const std::int32_t held = nghttp2_session_get_stream_effective_recv_data_length(session_.get(), stream.id_);
-  const std::int32_t read = held - static_cast<std::int32_t>(stream.unread());
-  if (read >= at_least) {
-    nghttp2_submit_window_update(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, read);
-  }
-}
-
-void Http2Session::received(Http2Stream& stream, std::span<const std::byte> bytes) {
-  if (window_.received(bytes.size(), Http2Window::Clock::now())) std::ignore = keepalive_.ask();
+void Http2Session::data_received(Http2Stream& stream, std::span<const std::byte> bytes) {
+  if (credit_.received(bytes.size())) std::ignore = keepalive_.ask();
   stream.received(bytes);
 }
 
 void Http2Session::ping_acknowledged() {
-  const auto window = window_.ping_acknowledged(Http2Window::Clock::now());
+  credit_.ping_acknowledged();
   keepalive_.acknowledged();
-  if (window) {
-    const nghttp2_settings_entry setting{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, *window};
-    nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, &setting, 1);
-    loop_.at_turn_end(*this);
-  }
+  confirm_ends();
+}
+
+/// Tells the streams whose end has surely arrived.
+void Http2Session::confirm_ends() {
   ended_streams_.for_each([this](ListNode& node) {
     auto& stream = static_cast<Http2Stream&>(node);
     const bool confirmed =
@@ -366,23 +344,6 @@ void Http2Session::ping_acknowledged() {
     stream.ended_in_ = nullptr;
     stream.end_known(false);
   });
-}
-
-void Http2Session::credit_received(std::int32_t id) {
-  const Http2Stream* stream = id == 0 ? nullptr : find(id);
-  if (stream != nullptr && stream->acknowledged_wake_ != nullptr) stream->acknowledged_wake_->wake();
-}
-
-void Http2Session::settings_received() {
-  // A peer's window tells how much its network holds (Http2Window): this is some hundredths of that, and of
-  // the time that a round trip takes.
-  constexpr std::uint32_t kPart = 128;
-  constexpr std::uint32_t kMostUnsent = 512 * 1024;
-  lower_->hold_unsent(std::min(peer_window() / kPart, kMostUnsent));
-}
-
-std::uint32_t Http2Session::peer_window() const {
-  return nghttp2_session_get_remote_settings(session_.get(), NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
 }
 
 void Http2Session::goaway_received(std::uint32_t error_code, std::string_view text) {
@@ -396,9 +357,7 @@ void Http2Session::goaway_received(std::uint32_t error_code, std::string_view te
 }
 
 void Http2Session::dispatch_requests() {
-  std::vector<std::unique_ptr<Http2Stream>> requests;
-  requests.swap(requests_);
-  for (auto& request : requests) on_request_(std::move(request));
+  for (auto& request : heads_.take_requests()) on_request_(std::move(request));
 }
 
 // For Http2Stream.
@@ -408,48 +367,31 @@ void Http2Session::write_waits(Http2Stream& stream) {
   loop_.at_turn_end(*this);
 }
 
-void Http2Session::write_cancelled(Http2Stream& stream) {
-  if (in_flight_ != &stream) return;
-  // The record is on its way: what the lower stream has not taken must survive its owner.
-  kept_.assign(chunk.data, chunk.data + chunk.size);
-  chunk.data = kept_.data();
-  displaced_.put_back();
-  in_flight_ = nullptr;
-}
-
 void Http2Session::consumed(Http2Stream& stream, std::size_t bytes) {
-  nghttp2_session_consume_stream(session_.get(), stream.id_, bytes);
-  // For half of a window nghttp2 has given it.
-  give_credit(stream, static_cast<std::int32_t>(window_.credit_unit()));
+  credit_.consumed(stream, bytes);
   loop_.at_turn_end(*this);
 }
 
-void Http2Session::submit_response(Http2Stream& stream, int status_code, const HeaderFields& fields,
-                                   bool body) {
-  const std::string code = std::to_string(status_code);
-  const auto list = field_list({field(":status", code)}, fields);
-  const nghttp2_data_provider provider = Callbacks::body();
+void Http2Session::submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) {
+  const std::string code = std::to_string(status);
+  const auto list = header_list({header_field(":status", code)}, fields);
+  const nghttp2_data_provider provider = Http2Callbacks::body();
   nghttp2_submit_response(session_.get(), stream.id_, list.data(), list.size(), body ? &provider : nullptr);
   loop_.at_turn_end(*this);
 }
 
 void Http2Session::submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) {
-  const nghttp2_nv trailer = field(name, value);
+  const nghttp2_nv trailer = header_field(name, value);
   nghttp2_submit_trailer(session_.get(), stream.id_, &trailer, 1);
 }
 
 std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
-  const std::int32_t window = nghttp2_session_get_stream_remote_window_size(session_.get(), stream.id_);
-  const std::uint32_t initial = peer_window();
-  // Without any left, there may be less than none: the peer's window shrinks, too.
-  if (window <= 0 || static_cast<std::uint32_t>(window) > initial) return 0;
-  const std::uint64_t without_credit = initial - static_cast<std::uint32_t>(window);
-  return stream.sent_ - std::min(stream.sent_, without_credit);
+  return credit_.acknowledged(stream, stream.sent_);
 }
 
 void Http2Session::send_ping() {
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
-  window_.ping_sent(Http2Window::Clock::now());
+  credit_.ping_sent();
   loop_.at_turn_end(*this);
 }
 
@@ -468,7 +410,7 @@ void Http2Session::stop_request(Http2Stream& stream) {
 }
 
 void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
-  write_cancelled(stream);
+  output_.release(stream);
   nghttp2_session_set_stream_user_data(session_.get(), stream.id_, nullptr);
   remove(stream);
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, error_code);

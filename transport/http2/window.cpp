@@ -1,4 +1,4 @@
-#include "transport/http2_window.hpp"
+#include "transport/http2/window.hpp"
 
 #include <algorithm>
 #include <utility>

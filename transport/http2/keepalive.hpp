@@ -8,13 +8,22 @@
 
 namespace farport::transport {
 
-class Http2Session;
-
 class Http2Keepalive final : private Timer {
  public:
+  /// Whose PINGs they are.
+  class Connection {
+   public:
+    virtual void send_ping() = 0;
+    /// Nothing has come for so long since a PING.
+    virtual void gone_silent(Milliseconds limit) = 0;
+
+   protected:
+    ~Connection() = default;
+  };
+
   /// Sends a PING every `interval`; a peer from which nothing has come for `limit` since then has gone
   /// silent. An interval of 0: never.
-  Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit);
+  Http2Keepalive(Loop& loop, Connection& connection, Milliseconds interval, Milliseconds limit);
   ~Http2Keepalive() = default;
 
   /// Something has come from the peer.
@@ -31,7 +40,7 @@ class Http2Keepalive final : private Timer {
   void on_time() override;
   void send();
 
-  Http2Session& session_;
+  Connection& connection_;
   Milliseconds interval_;
   Milliseconds limit_;
   std::uint64_t sent_ = 0;

@@ -1,11 +1,9 @@
-#include "transport/http2_keepalive.hpp"
-
-#include "transport/http2_session.hpp"
+#include "transport/http2/keepalive.hpp"
 
 namespace farport::transport {
 
-Http2Keepalive::Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit)
-    : Timer(loop), session_(session), interval_(interval), limit_(limit) {
+Http2Keepalive::Http2Keepalive(Loop& loop, Connection& connection, Milliseconds interval, Milliseconds limit)
+    : Timer(loop), connection_(connection), interval_(interval), limit_(limit) {
   if (interval_.count() > 0) start(interval_);
 }
 
@@ -32,7 +30,7 @@ std::uint64_t Http2Keepalive::ask() {
 void Http2Keepalive::send() {
   ++sent_;
   heard_ = false;
-  session_.send_ping();
+  connection_.send_ping();
   start(limit_);
 }
 
@@ -44,7 +42,7 @@ void Http2Keepalive::on_time() {
     heard_ = false;
     start(limit_);
   } else {
-    session_.gone_silent(limit_);
+    connection_.gone_silent(limit_);
   }
 }
 
