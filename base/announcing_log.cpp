@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/sink.h>
 
 namespace farport {
@@ -33,7 +34,7 @@ Result<Log> make_announcing_log(std::string_view level, std::string_view format,
                                 std::function<void()> before_line) {
   Result<Log> log = make_log(level, format);
   if (!log || !before_line) return log;
-  spdlog::sink_ptr& sink = (*log)->sinks().front();
+  spdlog::sink_ptr& sink = (*log)->sink()->sinks().front();
   sink = std::make_shared<AnnouncingSink>(sink, std::move(before_line));
   return log;
 }

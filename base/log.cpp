@@ -4,10 +4,11 @@
 #include <array>
 #include <cstdlib>
 
+#include <fmt/format.h>
 #include <spdlog/details/null_mutex.h>
+#include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/null_sink.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,20 @@
 
 namespace farport {
 namespace {
+
+spdlog::level::level_enum level_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warn:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      break;
+  }
+  return spdlog::level::err;
+}
 
 /// %* in a pattern: the message as a JSON string, quotes included.
 class JsonMessage : public spdlog::custom_flag_formatter {
@@ -141,6 +156,17 @@ std::unique_ptr<spdlog::formatter> json_formatter() {
 
 }  // namespace
 
+void Logger::set_level(LogLevel level) {
+  if (to_ != nullptr) to_->set_level(level_of(level));
+}
+
+void Logger::write(LogLevel level, fmt::string_view format, fmt::format_args args) {
+  if (to_ == nullptr || !to_->should_log(level_of(level))) return;
+  fmt::memory_buffer message;
+  fmt::vformat_to(fmt::appender(message), format, args);
+  to_->log(level_of(level), spdlog::string_view_t(message.data(), message.size()));
+}
+
 Result<Log> make_log(std::string_view level, std::string_view format) {
   const auto parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
@@ -155,16 +181,17 @@ Result<Log> make_log(std::string_view level, std::string_view format) {
                      : is_journal()   ? journal_formatter()
                                       : text_formatter());
   log->set_level(parsed);
-  return log;
+  return std::make_shared<Logger>(std::move(log));
 }
 
 std::uint64_t lost_lines(const Log& log) {
-  const auto* sink = log->sinks().empty() ? nullptr : dynamic_cast<StderrSink*>(log->sinks().front().get());
+  if (log->sink() == nullptr || log->sink()->sinks().empty()) return 0;
+  const auto* sink = dynamic_cast<StderrSink*>(log->sink()->sinks().front().get());
   return sink == nullptr ? 0 : sink->lost();
 }
 
 Log make_silent_log() {
-  return std::make_shared<spdlog::logger>("silent", std::make_shared<spdlog::sinks::null_sink_st>());
+  return std::make_shared<Logger>(nullptr);
 }
 
 }  // namespace farport

@@ -1,17 +1,57 @@
-// The log: one spdlog logger to stderr, made in main and handed to whoever writes to it.
+// The log: one logger to stderr, made in main and handed to whoever writes to it. It writes with spdlog,
+// whose headers no source but those that make loggers has to compile.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
-#include <spdlog/logger.h>
+#include <fmt/core.h>
+#include <spdlog/fwd.h>
 
 #include "base/error.hpp"
 
 namespace farport {
 
-using Log = std::shared_ptr<spdlog::logger>;
+enum class LogLevel : std::uint8_t { debug, info, warn, error };
+
+class Logger {
+ public:
+  /// Without a logger of spdlog's it drops everything.
+  explicit Logger(std::shared_ptr<spdlog::logger> to) : to_(std::move(to)) {}
+
+  template <typename... Args>
+  void debug(fmt::format_string<Args...> format, const Args&... args) {
+    write(LogLevel::debug, format, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  void info(fmt::format_string<Args...> format, const Args&... args) {
+    write(LogLevel::info, format, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  void warn(fmt::format_string<Args...> format, const Args&... args) {
+    write(LogLevel::warn, format, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  void error(fmt::format_string<Args...> format, const Args&... args) {
+    write(LogLevel::error, format, fmt::make_format_args(args...));
+  }
+  /// A message as it is.
+  void say(LogLevel level, std::string_view message) { write(level, "{}", fmt::make_format_args(message)); }
+
+  /// Lines below it are dropped, before they are put together.
+  void set_level(LogLevel level);
+
+  /// What it writes to; nullptr where it drops everything.
+  [[nodiscard]] spdlog::logger* sink() const { return to_.get(); }
+
+ private:
+  void write(LogLevel level, fmt::string_view format, fmt::format_args args);
+
+  std::shared_ptr<spdlog::logger> to_;
+};
+
+using Log = std::shared_ptr<Logger>;
 
 /// Makes a logger that writes to stderr, and never waits for what reads that.
 /// `level`: trace, debug, info, warn, error or off. `format`: "text" (coloured on a terminal only) or

@@ -1,5 +1,6 @@
 #include "base/notices.hpp"
 
+#include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
@@ -28,7 +29,7 @@ Log make_notices() {
   auto log = std::make_shared<spdlog::logger>("farport", std::make_shared<spdlog::sinks::stderr_sink_st>());
   log->set_formatter(std::move(formatter));
   log->set_level(spdlog::level::err);
-  return log;
+  return std::make_shared<Logger>(std::move(log));
 }
 
 }  // namespace farport

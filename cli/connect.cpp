@@ -31,7 +31,7 @@ constexpr transport::Milliseconds kUntilListed{1000};
 
 /// Says why agents that answer list nothing, once each time that it comes to that, at a level that is shown.
 Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredAgent> agents, Log log,
-                           spdlog::level::level_enum level) {
+                           LogLevel level) {
   int looks = 0;  // Since there was something.
   for (bool explained = false;;) {
     co_await transport::sleep(mirror.loop(), kUntilListed);
@@ -41,7 +41,7 @@ Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredA
     if (explained || looks < 2) continue;
     explained = true;
     const auto lines = co_await explain_empty(mirror.loop(), agents);
-    for (const std::string& line : lines) log->log(level, "{}", line);
+    for (const std::string& line : lines) log->say(level, line);
   }
 }
 
@@ -106,7 +106,7 @@ int connect_here(const config::ConnectSettings& settings) {
     });
   }
   // The table has no place for it, and of the log it shows errors alone.
-  const auto level = kind == ViewKind::table ? spdlog::level::err : spdlog::level::warn;
+  const auto level = kind == ViewKind::table ? LogLevel::error : LogLevel::warn;
   const Result<void> shown = loop.run(show(mirror, view, stop, explain_nothing(mirror, asked, *log, level)));
   loop.run(mirror.leave());
   view.end();

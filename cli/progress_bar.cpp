@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "cli/text.hpp"

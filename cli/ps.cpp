@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

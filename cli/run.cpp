@@ -188,7 +188,7 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run& run, Log notices, std::ve
   auto arguments = run.rewrite(std::move(tool), targets);
   if (!arguments) co_return tl::unexpected(arguments.error());
   // What is missing has been said: from here on, what changes.
-  if (notices != nullptr) notices->set_level(spdlog::level::warn);
+  if (notices != nullptr) notices->set_level(LogLevel::warn);
   // Before the tool runs: a signal may come as soon as it does. The terminal sends Ctrl-C to both, and the
   // tool decides what it means; others reach only us.
   ToolProcess* running = nullptr;

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/text.hpp"
 #include "router/wire/runtime_names.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime_json.hpp"

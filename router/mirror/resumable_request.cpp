@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/random_token.hpp"
 #include "router/mirror/answers.hpp"

@@ -1,6 +1,6 @@
 #include "router/wire/dump.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "router/wire/json_members.hpp"
 

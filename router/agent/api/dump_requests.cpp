@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "router/agent/api/bodies.hpp"
 #include "router/agent/dumps/dump_sender.hpp"

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/random_token.hpp"
 #include "router/wire/http_status.hpp"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include "ipc/error.hpp"

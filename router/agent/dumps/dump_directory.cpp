@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>

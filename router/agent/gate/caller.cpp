@@ -1,5 +1,7 @@
 #include "router/agent/gate/caller.hpp"
 
+#include <algorithm>
+
 namespace farport::router {
 
 bool Caller::sees(const Runtime& runtime) const {
@@ -22,3 +24,10 @@ auth::RuntimeTraits traits_of(const Runtime& runtime) {
 }
 
 }  // namespace farport::router
+
+auto fmt::formatter<farport::router::Caller>::format(const farport::router::Caller& caller,
+                                                     fmt::format_context& context) const
+    -> fmt::format_context::iterator {
+  const std::string text = farport::router::describe(caller);
+  return std::copy(text.begin(), text.end(), context.out());
+}

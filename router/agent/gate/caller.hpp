@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "auth/policy.hpp"
 #include "router/wire/runtime.hpp"
@@ -33,8 +33,8 @@ struct Caller {
 
 /// As describe() says it, where a log takes the line at all.
 template <>
-struct fmt::formatter<farport::router::Caller> : fmt::formatter<fmt::string_view> {
-  auto format(const farport::router::Caller& caller, fmt::format_context& context) const {
-    return fmt::formatter<fmt::string_view>::format(describe(caller), context);
-  }
+struct fmt::formatter<farport::router::Caller> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(const farport::router::Caller& caller, fmt::format_context& context) const
+      -> fmt::format_context::iterator;
 };

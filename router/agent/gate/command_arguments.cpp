@@ -1,6 +1,6 @@
 #include "router/agent/gate/command_arguments.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

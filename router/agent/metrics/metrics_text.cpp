@@ -1,6 +1,6 @@
 #include "router/agent/metrics/metrics_text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace farport::router {
 namespace {

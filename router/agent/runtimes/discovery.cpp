@@ -246,8 +246,7 @@ void Discovery::tell_of_processes(const std::vector<DiscoveryProblem>& problems)
     const std::string message = problem.message();
     // Those of others' containers are no problem of a host's agent.
     const bool expected = problem.issue == DiscoveryIssue::socket_elsewhere;
-    if (!told_.contains(message))
-      log_->log(expected ? spdlog::level::info : spdlog::level::warn, "{}", message);
+    if (!told_.contains(message)) log_->say(expected ? LogLevel::info : LogLevel::warn, message);
     present.insert(message);
   }
   told_ = std::move(present);

@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <catch2/catch.hpp>
@@ -29,7 +30,8 @@ struct Watched {
   TestCa other;
   TlsFiles files = ca.server("orders.example");
   std::ostringstream text;
-  Log log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
+  Log log = std::make_shared<farport::Logger>(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text)));
   transport::Loop loop;
   std::unique_ptr<router::CredentialWatch> watch;
 

@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <catch2/catch.hpp>
@@ -19,9 +20,10 @@ constexpr std::time_t kDay = 24 * kHour;
 /// A log that can be read.
 struct Written {
   std::ostringstream text;
-  Log log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text));
+  Log log = std::make_shared<farport::Logger>(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text)));
 
-  Written() { log->set_pattern("%l %v"); }
+  Written() { log->sink()->set_pattern("%l %v"); }
   /// What was written since the last time.
   std::string take() {
     std::string all = text.str();
