@@ -25,7 +25,7 @@ inline constexpr const char* kExamples = R"(Examples:
 
 Certificates may also stand in FARPORT_TLS_CERT, FARPORT_TLS_KEY and
 FARPORT_TLS_CA, or in ~/.config/farport/config.toml.
-"farport COMMAND --help" says more.)";
+"farport COMMAND --help" says more, "farport help-all" everything.)";
 
 inline constexpr const char* kServeAbout =
     "The agent: runs beside .NET runtimes (a sidecar, a host daemon), finds their diagnostic sockets and\n"
@@ -126,5 +126,12 @@ inline constexpr const char* kCheckExamples = R"(Examples:
       --command GenerateCoreDump3
   farport check --listen 0.0.0.0:9000 --allow-cn alice=operator \
       --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt)";
+
+inline constexpr const char* kHelpAllAbout =
+    "Prints the help of every command, or as JSON all commands, options and settings of the configuration:\n"
+    "names, types, bounds, defaults. The manual pages and the completions are made from that.";
+inline constexpr const char* kHelpAllExamples = R"(Examples:
+  farport help-all
+  farport help-all --format json)";
 
 }  // namespace farport::cli

@@ -6,7 +6,6 @@
 
 #include <nghttp2/nghttp2ver.h>
 #include <openssl/crypto.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include <CLI/CLI.hpp>
@@ -14,8 +13,10 @@
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/help_text.hpp"
 #include "cli/text.hpp"
 #include "cli/usage.hpp"
+#include "config/describe.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {
@@ -24,37 +25,6 @@ namespace {
 std::string version_text() {
   return "farport " + std::string(kVersion) + " (" + OpenSSL_version(OPENSSL_VERSION) + ", libuv " +
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
-}
-
-/// As CLI11's own, but for the value that a flag has where it is given none: that is for the parser only.
-class HelpText : public CLI::Formatter {
- public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    std::string name = CLI::Formatter::make_option_name(option, is_positional);
-    const std::size_t default_value = name.find("{}");
-    return default_value == std::string::npos ? name : name.erase(default_value, 2);
-  }
-};
-
-/// The help with options and words wrapped. Command lines stay whole: they are there to be copied.
-std::string fitted_help(std::string_view text, std::size_t width) {
-  constexpr std::string_view kBetween = "  ";
-  std::string all;
-  bool goes_on = false;  // A command of several lines.
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-    const bool is_command = begin > 0 && (goes_on || line.substr(begin).starts_with("farport "));
-    goes_on = line.ends_with('\\');
-    // Where what is said of an option begins.
-    const std::size_t gap = line.find(kBetween, begin);
-    const std::size_t said = gap == std::string_view::npos ? begin : line.find_first_not_of(' ', gap);
-    const std::size_t indent = said == std::string_view::npos ? begin : said;
-    for (const std::string& part : wrap(line, is_command ? 0 : width, indent)) all += part + "\n";
-  }
-  return all;
 }
 
 /// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
@@ -71,142 +41,55 @@ void add_list(CLI::App* command, const std::string& name, std::vector<std::strin
   command->add_option(name, into, help)->type_name(type)->allow_extra_args(false);
 }
 
-void add_value(CLI::App* command, const std::string& name, std::optional<std::string>& into,
-               const std::string& help, const std::string& type) {
-  command->add_option(name, into, help)->type_name(type);
+/// What --help says of a setting: also its variable, and its default where there is one.
+std::string help_of(const config::Description& setting) {
+  const std::string& otherwise = setting.default_text;
+  const bool has_default = !otherwise.empty() && otherwise != "none" && otherwise != "false";
+  return setting.help + (setting.takes == config::Takes::many ? "; may be repeated [" : " [") +
+         setting.variable + (has_default ? "; " + otherwise : "") + "]";
 }
 
-void add_common(CLI::App* command, config::Flags& flags) {
-  add_value(command, "--config", flags.config, "Configuration file (TOML) [FARPORT_CONFIG]", "FILE");
-  add_value(command, "--tls-cert", flags.tls_cert, "Our certificate, PEM [FARPORT_TLS_CERT]", "FILE");
-  add_value(command, "--tls-key", flags.tls_key, "Its private key, PEM [FARPORT_TLS_KEY]", "FILE");
-  add_value(command, "--tls-ca", flags.tls_ca, "The CA of the other side's certificate, PEM [FARPORT_TLS_CA]",
-            "FILE");
-  add_value(command, "--tls-crl", flags.tls_crl,
-            "Revoked certificates of the other side, a CRL of each CA, PEM [FARPORT_TLS_CRL]", "FILE");
-  add_value(command, "--log-level", flags.log_level,
-            "trace, debug, info, warn, error or off [FARPORT_LOG_LEVEL]", "LEVEL");
-  add_value(command, "--log-format", flags.log_format, "text or json [FARPORT_LOG_FORMAT]", "FORMAT");
+void add_setting(CLI::App* command, const config::Description& setting, config::Given& given) {
+  const std::string flag = "--" + setting.flag;
+  const auto take = [&given, name = setting.flag](const std::string& text) { given[name] = {text}; };
+  const auto take_all = [&given, name = setting.flag](const std::vector<std::string>& texts) {
+    given[name] = texts;
+  };
+  switch (setting.takes) {
+    case config::Takes::nothing:
+      command->add_flag_callback(
+          flag, [take] { take(""); }, help_of(setting));
+      break;
+    case config::Takes::maybe_one:
+      // The braces: without a value it is given "".
+      command->add_flag(flag + "{}")->each(take)->type_name(setting.value)->description(help_of(setting));
+      break;
+    case config::Takes::one:
+      command->add_option_function<std::string>(flag, take, help_of(setting))->type_name(setting.value);
+      break;
+    case config::Takes::many:
+      command->add_option_function<std::vector<std::string>>(flag, take_all, help_of(setting))
+          ->type_name(setting.value)
+          ->allow_extra_args(false);
+      break;
+  }
 }
 
-void add_agent_flags(CLI::App* command, config::Flags& flags) {
-  add_value(command, "--host-name", flags.host_name,
-            "What this host is called, so that NAME@HOST chooses a runtime [FARPORT_HOST_NAME; hostname]",
-            "NAME");
-  add_list(command, "--listen", flags.listen, "Address to listen on; may be repeated [FARPORT_LISTEN]",
-           "ADDR:PORT");
-  command->add_flag(
-      "--reuse-port", flags.reuse_port,
-      "Let another agent that does so too listen there, to hand over to it [FARPORT_REUSE_PORT]");
-  add_list(command, "--search", flags.search,
-           "Directory with diagnostic sockets; may be repeated [FARPORT_SEARCH; $TMPDIR, else /tmp]", "DIR");
-  add_list(command, "--runtime", flags.runtime,
-           "A runtime's diagnostic socket at a path of its own; may be repeated [FARPORT_RUNTIME]",
-           "NAME=PATH");
-  add_list(command, "--diagnostic-port", flags.diagnostic_port,
-           "Make a socket for runtimes to dial (DOTNET_DiagnosticPorts); may be repeated "
-           "[FARPORT_DIAGNOSTIC_PORT]",
-           "PATH");
-  add_value(command, "--resume-after", flags.resume_after,
-            "Let a suspended runtime run when nobody has come for it in that time, such as 30s "
-            "[FARPORT_RESUME_AFTER]",
-            "DURATION");
-  add_value(command, "--drain", flags.drain,
-            "How long what runs may go on once the agent is to stop [FARPORT_DRAIN; 10s]", "DURATION");
-  add_list(command, "--allow-cn", flags.allow_cn,
-           "Give certificates with this common name a role (observer, operator, admin, or one of the "
-           "configuration's; default observer); may be repeated [FARPORT_ALLOW_CN]",
-           "NAME[=ROLE]");
-  add_list(command, "--allow-dns", flags.allow_dns, "… with this DNS name [FARPORT_ALLOW_DNS]",
-           "NAME[=ROLE]");
-  add_list(command, "--allow-uri", flags.allow_uri,
-           "… with a URI that matches (SPIFFE; * is one path segment, ** the rest) [FARPORT_ALLOW_URI]",
-           "PATTERN[=ROLE]");
-  add_list(command, "--allow-ip", flags.allow_ip,
-           "… with this IP address among its alternative names [FARPORT_ALLOW_IP]", "ADDRESS[=ROLE]");
-  command->add_flag("--allow-all{}", flags.allow_all,
-                    "… every certificate of the CA: --allow-all or --allow-all=ROLE [FARPORT_ALLOW_ALL]");
-  add_value(command, "--audit", flags.audit,
-            "Where the audit log goes: stderr, syslog, off, or a file [FARPORT_AUDIT; stderr]", "WHERE");
-  add_list(command, "--limit", flags.limit,
-           "One of the configuration's [limits], such as sessions_per_identity=10; may be repeated "
-           "[FARPORT_LIMIT]",
-           "NAME=VALUE");
-  add_value(command, "--dump-directory", flags.dump_directory,
-            "Directory for dumps that runtimes can write to [FARPORT_DUMP_DIRECTORY; found out]", "DIR");
-  add_value(command, "--dump-runtime-directory", flags.dump_runtime_directory,
-            "Where runtimes see that directory, if elsewhere [FARPORT_DUMP_RUNTIME_DIRECTORY]", "DIR");
-  add_value(command, "--user", flags.user,
-            "As root: become this user before anything is opened but ports [FARPORT_USER]", "NAME[:GROUP]");
-  add_value(command, "--confine", flags.confine,
-            "Give up what isn't needed: auto (what is possible), required (or don't start), off "
-            "[FARPORT_CONFINE; auto]",
-            "MODE");
-  add_value(
-      command, "--insecure-loopback", flags.insecure_loopback,
-      "Listen without TLS on a loopback address, for every process of this host [FARPORT_INSECURE_LOOPBACK]",
-      "ADDR:PORT[=ROLE]");
-}
-
-/// How the agent is verified.
-void add_server_name(CLI::App* command, config::Flags& flags) {
-  add_value(command, "--server-name", flags.server_name,
-            "Name that the agent's certificate must hold, if not the one dialled [FARPORT_SERVER_NAME]",
-            "NAME");
-  add_list(
-      command, "--verify-cn", flags.verify_cn,
-      "Common name that the agent's certificate must have, too; several: one of them [FARPORT_VERIFY_CN]",
-      "NAME");
-  add_list(command, "--verify-uri", flags.verify_uri,
-           "… URI (SPIFFE; * is one path segment, ** the rest) [FARPORT_VERIFY_URI]", "PATTERN");
-  add_list(command, "--verify-pin", flags.verify_pin,
-           "… public key, as farport check prints its pin [FARPORT_VERIFY_PIN]", "PIN");
-}
-
-void add_session_flags(CLI::App* command, config::Flags& flags) {
-  add_value(command, "--grace", flags.grace,
-            "How long diagnostic connections wait for a broken session to come back [FARPORT_GRACE; 30s]",
-            "DURATION");
-  add_value(command, "--ping-interval", flags.ping_interval,
-            "How often to ask whether the other side is there [FARPORT_PING_INTERVAL; 5s]", "DURATION");
-  add_value(command, "--ping-timeout", flags.ping_timeout,
-            "How long it may be silent then, before the session is broken [FARPORT_PING_TIMEOUT; 5s]",
-            "DURATION");
-  add_value(
-      command, "--compression", flags.compression,
-      "Compress traces and dumps: auto (traces while the network is what they wait for), always or never "
-      "[FARPORT_COMPRESSION; auto]",
-      "WAY");
+/// The flags of the settings that a command has.
+void add_settings(CLI::App* command, config::Given& given) {
+  for (const config::Description& setting : config::descriptions()) {
+    const std::vector<std::string>& commands = setting.commands;
+    const bool has_it = std::find(commands.begin(), commands.end(), command->get_name()) != commands.end();
+    // A flag of remotes may also stand for all of them.
+    if (has_it && !setting.flag.empty() && command->get_option_no_throw("--" + setting.flag) == nullptr) {
+      add_setting(command, setting, given);
+    }
+  }
 }
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
-  add_server_name(command, flags);
   return command->add_option("AGENT", flags.remotes,
                              "HOST:PORT of an agent, or a profile of the configuration file");
-}
-
-void add_mirror_flags(CLI::App* command, config::Flags& flags) {
-  add_value(command, "--socket-dir", flags.socket_dir,
-            "Where to make the sockets [FARPORT_SOCKET_DIR; $TMPDIR, else /tmp, where tools look]", "DIR");
-  add_list(command, "--socket", flags.socket,
-           "Also offer a runtime at this path; may be repeated [FARPORT_SOCKET]", "NAME=PATH");
-  add_list(command, "--to", flags.to,
-           "Dial a tool that listens on this socket, as every mirrored runtime (or that of the name); may be "
-           "repeated [FARPORT_TO]",
-           "[NAME=]PATH");
-  add_list(command, "--select", flags.select,
-           "Mirror only these: name, pid, id or glob; may be repeated [FARPORT_SELECT]", "PATTERN");
-}
-
-void add_detach(CLI::App* command, config::Flags& flags) {
-  CLI::Option* detach = command->add_flag(
-      "--detach", flags.detach,
-      "Return once the runtimes are listed, and go on without a terminal until farport disconnect");
-  command
-      ->add_option("--log-file", flags.log_file,
-                   "Where it logs then; in a file of its own where none is given [FARPORT_LOG_FILE]")
-      ->type_name("FILE")
-      ->needs(detach);
 }
 
 void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about,
@@ -226,26 +109,15 @@ void add_certs_issue(CLI::App* certs, const std::string& name, const std::string
 struct Parser {
   Parser() {
     // Before there are commands, which take it over.
-    app.formatter(std::make_shared<HelpText>());
+    app.formatter(std::make_shared<HelpFormatter>());
     app.footer(std::string("\n") + kExamples);
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text());
 
     serve = add_command(app, "serve", "The agent, beside the runtimes: offers them over mutual TLS",
                         kServeAbout, kServeExamples);
-    add_agent_flags(serve, line.flags);
-    add_session_flags(serve, line.flags);
-    add_common(serve, line.flags);
-
-    connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
-                          kConnectAbout, kConnectExamples);
-    add_remotes(connect, line.flags)->required();
-    add_mirror_flags(connect, line.flags);
-    connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
-    add_detach(connect, line.flags);
-    add_session_flags(connect, line.flags);
-    add_common(connect, line.flags);
-
+    add_settings(serve, line.flags.given);
+    add_connect();
     disconnect = add_command(app, "disconnect", "Ends detached mirrors, or says which are running",
                              kDisconnectAbout, kDisconnectExamples);
     disconnect->add_option("AGENT", line.flags.remotes, "An agent, as it was named to connect --detach");
@@ -253,17 +125,37 @@ struct Parser {
 
     run = add_command(app, "run", "Runs one tool with a private mirror", kRunAbout, kRunExamples);
     add_remotes(run, line.flags);
-    add_list(run, "--select", line.flags.select, "Mirror only these: name, pid, id or glob; may be repeated",
-             "PATTERN");
-    add_session_flags(run, line.flags);
-    add_common(run, line.flags);
+    add_settings(run, line.flags.given);
 
     ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
     add_remotes(ps, line.flags)->required();
     ps->add_flag("--json", line.flags.json, "Print a JSON array");
-    add_common(ps, line.flags);
+    add_settings(ps, line.flags.given);
 
     add_dump();
+    add_can_i();
+    add_certs();
+    add_check();
+    help_all =
+        add_command(app, "help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples);
+    help_all->add_option("--format", line.help_format, "text or json [text]")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}));
+  }
+
+  void add_connect() {
+    connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
+                          kConnectAbout, kConnectExamples);
+    add_remotes(connect, line.flags)->required();
+    connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
+    CLI::Option* detach = connect->add_flag(
+        "--detach", line.flags.detach,
+        "Return once the runtimes are listed, and go on without a terminal until farport disconnect");
+    add_settings(connect, line.flags.given);
+    connect->get_option("--log-file")->needs(detach);
+  }
+
+  void add_can_i() {
     can_i =
         add_command(app, "can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples);
     can_i
@@ -274,24 +166,21 @@ struct Parser {
     can_i->add_option("COMMAND", line.flags.command, "A command of the protocol, such as GenerateCoreDump3");
     can_i->add_flag("--all", line.flags.all, "Answer for each command of the protocol");
     can_i->add_flag("--json", line.flags.json, "Print a JSON array: a row for each command and runtime");
-    add_server_name(can_i, line.flags);
-    add_common(can_i, line.flags);
+    add_settings(can_i, line.flags.given);
+  }
 
-    add_certs();
-
+  void add_check() {
     check = add_command(app, "check", "Says what is right and wrong with a configuration", kCheckAbout,
                         kCheckExamples);
     add_remotes(check, line.flags);
     check->add_flag("--json", line.flags.json, "Print a JSON array of what was found");
-    add_value(check, "--as", line.flags.as, "Say what this identity may do with the agent's configuration",
-              "CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…]");
-    check->add_option("--command", line.flags.command, "… and whether it may send this command")
+    check->add_option("--as", line.flags.as, "Say what this identity may do with the agent's configuration")
+        ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…]");
+    check->add_option("--command", line.flags.command, "With --as: whether it may send this command")
         ->type_name("COMMAND");
-    add_value(check, "--on", line.flags.runtime_name, "… to a runtime of this name", "NAME");
-    add_agent_flags(check, line.flags);
-    add_mirror_flags(check, line.flags);
-    add_session_flags(check, line.flags);
-    add_common(check, line.flags);
+    check->add_option("--on", line.flags.runtime_name, "With --command: to a runtime of this name")
+        ->type_name("NAME");
+    add_settings(check, line.flags.given);
   }
 
   void add_dump() {
@@ -309,9 +198,7 @@ struct Parser {
     dump->add_flag("--force", line.flags.force, "Replace the file if it is there already");
     dump->add_flag("--stay", line.flags.stay,
                    "Leave it where the runtime has written it, and print its path there");
-    add_server_name(dump, line.flags);
-    add_session_flags(dump, line.flags);
-    add_common(dump, line.flags);
+    add_settings(dump, line.flags.given);
   }
 
   void add_certs() {
@@ -369,6 +256,7 @@ struct Parser {
   CLI::App* can_i = nullptr;
   CLI::App* certs = nullptr;
   CLI::App* check = nullptr;
+  CLI::App* help_all = nullptr;
 };
 
 [[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
@@ -414,10 +302,14 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::Success& done) {
     std::ostringstream text;
     parser.app.exit(done, text, text);
-    std::fputs(fitted_help(text.str(), terminal_size(STDOUT_FILENO).columns).c_str(), stdout);
+    print_help(text.str());
     throw CommandLineDone{kSuccess};
   } catch (const CLI::ParseError& error) {
     fail_usage(parser, error, as_given);
+  }
+  if (parser.help_all->parsed()) {
+    print_help_all(parser.app, parser.line.help_format);
+    throw CommandLineDone{kSuccess};
   }
   parser.line.command = parser.chosen();
   return std::move(parser.line);

@@ -27,6 +27,7 @@ struct CommandLine {
   config::Flags flags;
   CertsInitSettings certs_init;
   CertsIssueSettings certs_issue;
+  std::string help_format = "text";  ///< Of `help-all`: text or json.
 };
 
 /// Thrown where there is nothing to run: help and version were printed (code 0), or the usage was wrong and

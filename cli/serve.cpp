@@ -20,8 +20,6 @@ namespace {
 
 using transport::Loop;
 
-/// As the configuration's least (config/limits.cpp).
-constexpr std::uint64_t kLeastBuffered = 1ULL << 20;
 /// What a handshake under way takes, in OpenSSL for the most part.
 constexpr std::uint64_t kHandshakeBytes = 48 * 1024;
 
@@ -42,7 +40,7 @@ void fit_to_memory(router::LimitSettings& limits) {
   if (!memory) return;
   // The rest is for the agent itself, for the kernel's buffers of its sockets, and for what no count is exact
   // about.
-  limits.buffered_bytes = std::clamp(*memory * 3 / 8, kLeastBuffered, limits.buffered_bytes);
+  limits.buffered_bytes = std::clamp(*memory * 3 / 8, config::kLeastBufferedBytes, limits.buffered_bytes);
   limits.handshakes = std::clamp<std::size_t>(*memory / 8 / kHandshakeBytes, 1, limits.handshakes);
 }
 

@@ -1,10 +1,11 @@
 #include "config/file.hpp"
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/regular_file.hpp"
-#include "config/file_grants.hpp"
+#include "config/assign.hpp"
+#include "config/declarations.hpp"
 #include "config/file_reader.hpp"
 
 namespace farport::config {
@@ -12,172 +13,165 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{1024} * 1024;
 
-const Schema<TlsFiles>& tls_schema() {
-  static const Schema<TlsFiles> schema{
-      {"cert", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.cert); }},
-      {"key", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.key); }},
-      {"ca", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.ca); }},
-      {"crl", [](Reader& r, const toml::node& n, TlsFiles& t) { r.path(n, t.crl); }},
-  };
-  return schema;
-}
-
-const Schema<File>& log_schema() {
-  static const Schema<File> schema{
-      {"level",
-       [](Reader& r, const toml::node& n, File& f) {
-         r.choice(n, f.log.level, {"trace", "debug", "info", "warn", "error", "off"});
-         f.has_log_level = true;
-       }},
-      {"format",
-       [](Reader& r, const toml::node& n, File& f) {
-         r.choice(n, f.log.format, {"text", "json"});
-       }},
-  };
-  return schema;
-}
-
-void read_named(Reader& reader, const toml::node& node, File& file) {
-  reader.free_table(node, [&](const std::string& name, const toml::node& value) {
-    reader.path(value, file.named.emplace_back(NamedSocket{name, {}}).path);
-  });
-}
-
-const Schema<File>& runtimes_schema() {
-  static const Schema<File> schema{
-      {"search", [](Reader& r, const toml::node& n, File& f) { r.paths(n, f.search); }},
-      {"rescan", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.rescan); }},
-      {"named", read_named},
-      {"diagnostic_port", [](Reader& r, const toml::node& n, File& f) { r.paths(n, f.diagnostic_ports); }},
-      {"resume_after",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.resume_after.emplace()); }},
-  };
-  return schema;
-}
-
-const Schema<File>& audit_schema() {
-  static const Schema<File> schema{
-      {"to", [](Reader& r, const toml::node& n, File& f) { r.audit(n, f.audit); }},
-      {"wait", [](Reader& r, const toml::node& n, File& f) { r.flag(n, f.audit_waits); }},
-  };
-  return schema;
-}
-
-const Schema<DumpSettings>& dump_schema() {
-  static const Schema<DumpSettings> schema{
-      {"directory", [](Reader& r, const toml::node& n, DumpSettings& d) { r.path(n, d.directory); }},
-      {"runtime_directory",
-       [](Reader& r, const toml::node& n, DumpSettings& d) { r.text(n, d.runtime_directory); }},
-      {"max_size", [](Reader& r, const toml::node& n, DumpSettings& d) { r.bytes(n, d.max_bytes); }},
-      {"keep_free", [](Reader& r, const toml::node& n, DumpSettings& d) { r.bytes(n, d.keep_free_bytes); }},
-  };
-  return schema;
-}
-
-const Schema<ConfinementSettings>& confinement_schema() {
-  static const Schema<ConfinementSettings> schema{
-      {"user", [](Reader& r, const toml::node& n, ConfinementSettings& c) { r.text(n, c.user); }},
-      {"mode", [](Reader& r, const toml::node& n,
-                  ConfinementSettings& c) { r.choice(n, c.mode, confinement_choice().words); }},
-  };
-  return schema;
-}
+template <typename Target>
+void read_table(Reader& reader, const toml::node& node, const std::string& section, Target& target);
 
 /// Numbers stand for themselves, sizes and durations are strings.
-void read_limits(Reader& reader, const toml::node& node, File& file) {
+void read_limit(Reader& reader, const toml::node& node, std::string_view name, LimitSettings& limits) {
+  std::vector<std::string> words;
+  reader.words(node, words);
+  if (words.size() != 1 || words.front().empty()) return;
+  const Result<void> set = set_limit(limits, name, words.front());
+  if (!set) reader.problem(node.source(), set.error().message());
+}
+
+void read_sockets(Reader& reader, const toml::node& node, std::vector<NamedSocket>& sockets) {
   reader.free_table(node, [&](const std::string& name, const toml::node& value) {
-    std::vector<std::string> words;
-    reader.words(value, words);
-    if (words.size() != 1 || words.front().empty()) return;
-    const Result<void> set = set_limit(file.limits, name, words.front());
-    if (!set) reader.problem(value.source(), set.error().message());
+    reader.path(value, sockets.emplace_back(NamedSocket{name, {}}).path);
   });
 }
 
-const Schema<File>& session_schema() {
-  static const Schema<File> schema{
-      {"grace", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.grace); }},
-      {"ping_interval",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_interval); }},
-      {"ping_timeout",
-       [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.session.ping_timeout); }},
-      {"compression", [](Reader& r, const toml::node& n,
-                         File& f) { r.choice(n, f.session.compression, compression_choice().words); }},
-      {"drain", [](Reader& r, const toml::node& n, File& f) { r.duration(n, f.drain); }},
-  };
-  return schema;
+void read_allow(Reader& reader, const toml::node& node, GrantKind kind, std::vector<auth::Grant>& grants) {
+  std::vector<std::string> texts;
+  reader.texts(node, texts);
+  for (const std::string& text : texts) grants.push_back(short_grant(kind, text));
 }
 
-const Schema<File>& connect_schema() {
-  static const Schema<File> schema{
-      {"socket_dir", [](Reader& r, const toml::node& n, File& f) { r.path(n, f.socket_dir); }},
-  };
-  return schema;
+void read_allow_all(Reader& reader, const toml::node& node, std::vector<auth::Grant>& grants) {
+  const auto flag = node.value_exact<bool>();
+  const auto role = node.value_exact<std::string>();
+  if (!flag && !role) return reader.wrong_type(node, "true, false or a role");
+  if (role || *flag) grants.push_back(allow_all(role.value_or("")));
 }
 
-const Schema<RemoteSettings>& remote_schema() {
-  static const Schema<RemoteSettings> schema{
-      {"address", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.addresses(n, s.addresses); }},
-      {"server_name", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.text(n, s.server_name); }},
-      {"verify", [](Reader& r, const toml::node& n, RemoteSettings& s) { read_names(r, n, s.verify); }},
-      {"tls",
-       [](Reader& r, const toml::node& n, RemoteSettings& s) { read_table(r, n, tls_schema(), s.tls); }},
-      {"select", [](Reader& r, const toml::node& n, RemoteSettings& s) { r.texts(n, s.select); }},
-  };
-  return schema;
-}
-
-void read_remotes(Reader& reader, const toml::node& node, File& file) {
+void read_roles(Reader& reader, const toml::node& node, std::vector<auth::RoleRule>& roles) {
   reader.free_table(node, [&](const std::string& name, const toml::node& value) {
-    RemoteSettings& remote = file.remotes[name];
+    auth::RoleRule& role = roles.emplace_back();
+    role.name = name;
+    read_table(reader, value, "", role);
+    role.none = role.commands.empty() && value.is_table() && value.as_table()->contains("commands");
+  });
+}
+
+void read_grants(Reader& reader, const toml::node& node, std::vector<auth::Grant>& grants) {
+  int number = 0;
+  reader.each(node, [&](const toml::node& element) {
+    auth::Grant& grant = grants.emplace_back();
+    grant.text = "grant " + std::to_string(++number);
+    read_table(reader, element, "", grant);
+  });
+}
+
+/// What a remote's table must have, and what would verify nothing.
+void check_remote(Reader& reader, const toml::table& table, const RemoteSettings& remote) {
+  if (remote.addresses.empty() && !table.contains("address")) {
+    reader.problem(table.source(), "the remote \"" + remote.profile + "\" has no address");
+  }
+  const toml::node* const verify = table.get("verify");
+  if (verify != nullptr && verify->is_table() && remote.verify.empty() && reader.ok()) {
+    reader.problem(verify->source(), "this asks for nothing: give it cn, ou, dns, uri, ip or pin");
+  }
+}
+
+void read_remotes(Reader& reader, const toml::node& node, std::map<std::string, RemoteSettings>& remotes) {
+  reader.free_table(node, [&](const std::string& name, const toml::node& value) {
+    RemoteSettings& remote = remotes[name];
     remote.profile = name;
-    read_table(reader, value, remote_schema(), remote);
-    if (value.is_table() && remote.addresses.empty() && !value.as_table()->contains("address")) {
-      reader.problem(value.source(), "the remote \"" + name + "\" has no address");
-    }
+    read_table(reader, value, "", remote);
+    if (value.is_table()) check_remote(reader, *value.as_table(), remote);
   });
 }
 
-const Schema<File>& file_schema() {
-  static const Schema<File> schema{
-      {"host_name", [](Reader& r, const toml::node& n, File& f) { r.text(n, f.host_name); }},
-      {"listen", [](Reader& r, const toml::node& n, File& f) { r.addresses(n, f.listen); }},
-      {"reuse_port", [](Reader& r, const toml::node& n, File& f) { r.flag(n, f.reuse_port); }},
-      {"insecure_loopback", [](Reader& r, const toml::node& n, File& f) { r.text(n, f.insecure_loopback); }},
-      {"tls", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, tls_schema(), f.tls); }},
-      {"log", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, log_schema(), f); }},
-      {"runtimes", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, runtimes_schema(), f); }},
-      {"roles", [](Reader& r, const toml::node& n, File& f) { read_roles(r, n, f.roles); }},
-      {"grants", [](Reader& r, const toml::node& n, File& f) { read_grants(r, n, f.grants); }},
-      {"allow", [](Reader& r, const toml::node& n, File& f) { read_allow(r, n, f.grants); }},
-      {"audit", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, audit_schema(), f); }},
-      {"dump", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, dump_schema(), f.dump); }},
-      {"confinement", [](Reader& r, const toml::node& n,
-                         File& f) { read_table(r, n, confinement_schema(), f.confinement); }},
-      {"limits", read_limits},
-      {"session", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, session_schema(), f); }},
-      {"connect", [](Reader& r, const toml::node& n, File& f) { read_table(r, n, connect_schema(), f); }},
-      {"remotes", read_remotes},
-  };
-  return schema;
+/// Reads the value of one setting.
+template <typename Target>
+struct Reading {
+  using K = Kinds<Target>;
+
+  Reader& reader;
+  const toml::node& node;
+  std::string_view name;
+  Target& target;
+
+  void operator()(const typename K::Text& kind) const { reader.text(node, kind.in(target)); }
+  void operator()(const typename K::Texts& kind) const { reader.texts(node, kind.in(target)); }
+  void operator()(const typename K::Words& kind) const { reader.words(node, kind.in(target)); }
+  void operator()(const typename K::Numbers& kind) const { reader.numbers(node, kind.in(target)); }
+  void operator()(const typename K::Boolean& kind) const { reader.flag(node, kind.in(target)); }
+  void operator()(const typename K::OneOf& kind) const {
+    reader.choice(node, kind.in(target), kind.choice().words);
+  }
+  void operator()(const typename K::Path& kind) const { reader.path(node, kind.in(target)); }
+  void operator()(const typename K::Paths& kind) const { reader.paths(node, kind.in(target)); }
+  void operator()(const typename K::Duration& kind) const { reader.duration(node, kind.in(target)); }
+  void operator()(const typename K::Size& kind) const { reader.bytes(node, kind.in(target)); }
+  void operator()(const typename K::Addresses& kind) const { reader.addresses(node, kind.in(target)); }
+  void operator()(const typename K::Sockets& kind) const { read_sockets(reader, node, kind.in(target)); }
+  void operator()(const typename K::Audit& kind) const { reader.audit(node, kind.in(target)); }
+  void operator()(const typename K::Allow& kind) const {
+    read_allow(reader, node, kind.kind, kind.in(target));
+  }
+  void operator()(const typename K::AllowAll& kind) const { read_allow_all(reader, node, kind.in(target)); }
+  void operator()(const typename K::Limit& kind) const { read_limit(reader, node, name, kind.in(target)); }
+  /// A flag only.
+  void operator()(const typename K::AnyLimit&) const {}
+  void operator()(const typename K::Roles& kind) const { read_roles(reader, node, kind.in(target)); }
+  void operator()(const typename K::Grants& kind) const { read_grants(reader, node, kind.in(target)); }
+  void operator()(const typename K::Remotes& kind) const { read_remotes(reader, node, kind.in(target)); }
+};
+
+/// The words that may stand in a section of a Target: "" is its own table, "log." that section.
+template <typename Target>
+std::vector<std::string> words_of(const std::string& section) {
+  std::vector<std::string> words;
+  for (const Setting<Target>& setting : settings<Target>()) {
+    if (setting.key.empty() || !setting.key.starts_with(section)) continue;
+    const std::string_view rest = setting.key.substr(section.size());
+    words.emplace_back(rest.substr(0, rest.find('.')));
+  }
+  return words;
+}
+
+/// Reads the table that is the section of that name.
+template <typename Target>
+void read_table(Reader& reader, const toml::node& node, const std::string& section, Target& target) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return reader.wrong_type(node, "a table");
+  const std::vector<std::string> words = words_of<Target>(section);
+  const std::vector<Setting<Target>>& all = settings<Target>();
+  for (const auto& [key, value] : *table) {
+    const std::string name(key.str());
+    if (std::find(words.begin(), words.end(), name) == words.end()) {
+      const std::string meant = nearest(name, words);
+      reader.problem(key.source(), "unknown key \"" + name + "\"" +
+                                       (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
+      continue;
+    }
+    const auto setting = std::find_if(
+        all.begin(), all.end(), [&](const Setting<Target>& each) { return each.key == section + name; });
+    if (setting == all.end()) {
+      read_table(reader, value, section + name + ".", target);
+    } else {
+      std::visit(Reading<Target>{reader, value, name, target}, setting->kind);
+    }
+  }
 }
 
 }  // namespace
 
-tl::expected<File, FileErrors> parse_file(const std::string& text, const std::string& path) {
+tl::expected<Configuration, FileErrors> parse_file(const std::string& text, const std::string& path) {
   Reader reader(path);
-  File file;
+  Configuration configuration;
   try {
     const toml::table table = toml::parse(text, path);
-    read_table(reader, table, file_schema(), file);
+    read_table(reader, table, "", configuration);
   } catch (const toml::parse_error& error) {
     reader.problem(error.source(), std::string(error.description()));
   }
   if (!reader.ok()) return tl::unexpected(reader.take_errors());
-  return file;
+  return configuration;
 }
 
-tl::expected<File, FileErrors> read_file(const std::string& path) {
+tl::expected<Configuration, FileErrors> read_file(const std::string& path) {
   const auto text = read_regular_file("the configuration", path, kLargestFile);
   if (!text) return tl::unexpected(FileErrors{text.error().message()});
   return parse_file(*text, path);

@@ -3,11 +3,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "config/file.hpp"
 #include "config/toml.hpp"
 #include "config/values.hpp"
 
@@ -22,7 +20,7 @@ class Reader {
     errors_.push_back(path_ + ":" + std::to_string(where.begin.line) + ":" +
                       std::to_string(where.begin.column) + ": " + what);
   }
-  FileErrors take_errors() { return std::move(errors_); }
+  std::vector<std::string> take_errors() { return std::move(errors_); }
   [[nodiscard]] bool ok() const { return errors_.empty(); }
 
   void text(const toml::node& node, std::string& into) {
@@ -132,33 +130,7 @@ class Reader {
   }
 
   std::string path_;
-  FileErrors errors_;
+  std::vector<std::string> errors_;
 };
-
-/// The keys of a table and what each one sets in a Target.
-template <typename Target>
-using Schema = std::map<std::string, void (*)(Reader&, const toml::node&, Target&)>;
-
-template <typename Target>
-void read_table(Reader& reader, const toml::node& node, const Schema<Target>& schema, Target& target) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) {
-    reader.problem(node.source(), "this must be a table");
-    return;
-  }
-  for (const auto& [key, value] : *table) {
-    const std::string name(key.str());
-    const auto entry = schema.find(name);
-    if (entry != schema.end()) {
-      entry->second(reader, value, target);
-      continue;
-    }
-    std::vector<std::string> words;
-    for (const auto& [word, setter] : schema) words.push_back(word);
-    const std::string meant = nearest(name, words);
-    reader.problem(key.source(), "unknown key \"" + name + "\"" +
-                                     (meant.empty() ? "" : "; did you mean \"" + meant + "\"?"));
-  }
-}
 
 }  // namespace farport::config

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "config/describe.hpp"
+
 namespace farport::config {
 namespace {
 
@@ -15,6 +17,24 @@ std::vector<std::string> split(const std::string& list) {
   return items;
 }
 
+/// What a variable's value gives its flag; nothing where that is left out.
+std::vector<std::string> texts_of(Takes takes, const std::string& value) {
+  const bool yes = value == "1" || value == "true";
+  const bool no = value == "0" || value == "false";
+  switch (takes) {
+    case Takes::nothing:
+      return yes ? std::vector<std::string>{""} : std::vector<std::string>{};
+    case Takes::maybe_one:
+      if (no) return {};
+      return {yes ? "" : value};
+    case Takes::many:
+      return split(value);
+    case Takes::one:
+      break;
+  }
+  return {value};
+}
+
 }  // namespace
 
 Environment process_environment() {
@@ -26,57 +46,13 @@ Environment process_environment() {
 }
 
 void take_environment(Flags& flags, const Environment& environment) {
-  const auto one = [&](std::optional<std::string>& flag, const char* name) {
-    if (!flag) flag = environment(name);
-  };
-  const auto many = [&](std::vector<std::string>& flag, const char* name) {
-    if (flag.empty()) flag = split(environment(name).value_or(""));
-  };
-  one(flags.config, "FARPORT_CONFIG");
-  one(flags.log_level, "FARPORT_LOG_LEVEL");
-  one(flags.log_format, "FARPORT_LOG_FORMAT");
-  one(flags.tls_cert, "FARPORT_TLS_CERT");
-  one(flags.tls_key, "FARPORT_TLS_KEY");
-  one(flags.tls_ca, "FARPORT_TLS_CA");
-  one(flags.tls_crl, "FARPORT_TLS_CRL");
-  one(flags.host_name, "FARPORT_HOST_NAME");
-  many(flags.listen, "FARPORT_LISTEN");
-  const std::string reuse_port = environment("FARPORT_REUSE_PORT").value_or("");
-  if (reuse_port == "1" || reuse_port == "true") flags.reuse_port = true;
-  one(flags.insecure_loopback, "FARPORT_INSECURE_LOOPBACK");
-  many(flags.search, "FARPORT_SEARCH");
-  many(flags.runtime, "FARPORT_RUNTIME");
-  many(flags.diagnostic_port, "FARPORT_DIAGNOSTIC_PORT");
-  one(flags.resume_after, "FARPORT_RESUME_AFTER");
-  many(flags.allow_cn, "FARPORT_ALLOW_CN");
-  many(flags.allow_dns, "FARPORT_ALLOW_DNS");
-  many(flags.allow_uri, "FARPORT_ALLOW_URI");
-  many(flags.allow_ip, "FARPORT_ALLOW_IP");
-  if (!flags.allow_all) {
-    flags.allow_all = environment("FARPORT_ALLOW_ALL");
-    if (flags.allow_all == "0" || flags.allow_all == "false") flags.allow_all.reset();
-    if (flags.allow_all == "1" || flags.allow_all == "true") flags.allow_all = "";
+  for (const Description& setting : descriptions()) {
+    if (setting.flag.empty() || flags.given.contains(setting.flag)) continue;
+    const auto value = environment(setting.variable);
+    if (!value) continue;
+    std::vector<std::string> texts = texts_of(setting.takes, *value);
+    if (!texts.empty()) flags.given[setting.flag] = std::move(texts);
   }
-  one(flags.audit, "FARPORT_AUDIT");
-  many(flags.limit, "FARPORT_LIMIT");
-  one(flags.dump_directory, "FARPORT_DUMP_DIRECTORY");
-  one(flags.dump_runtime_directory, "FARPORT_DUMP_RUNTIME_DIRECTORY");
-  one(flags.grace, "FARPORT_GRACE");
-  one(flags.ping_interval, "FARPORT_PING_INTERVAL");
-  one(flags.ping_timeout, "FARPORT_PING_TIMEOUT");
-  one(flags.compression, "FARPORT_COMPRESSION");
-  one(flags.drain, "FARPORT_DRAIN");
-  one(flags.user, "FARPORT_USER");
-  one(flags.confine, "FARPORT_CONFINE");
-  one(flags.server_name, "FARPORT_SERVER_NAME");
-  many(flags.verify_cn, "FARPORT_VERIFY_CN");
-  many(flags.verify_uri, "FARPORT_VERIFY_URI");
-  many(flags.verify_pin, "FARPORT_VERIFY_PIN");
-  one(flags.socket_dir, "FARPORT_SOCKET_DIR");
-  many(flags.socket, "FARPORT_SOCKET");
-  many(flags.to, "FARPORT_TO");
-  many(flags.select, "FARPORT_SELECT");
-  one(flags.log_file, "FARPORT_LOG_FILE");
 }
 
 }  // namespace farport::config

@@ -2,60 +2,25 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace farport::config {
 
-/// Every flag of every command that takes settings; a command leaves those that it doesn't have empty.
+/// What settings' flags were given, by the flag's name without its dashes: a text each time. A flag that
+/// takes no value has "".
+using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+/// Every flag and argument of every command that takes settings; a command leaves those that it doesn't have
+/// empty.
 struct Flags {
-  std::optional<std::string> config;
-  std::optional<std::string> log_level;
-  std::optional<std::string> log_format;
-  std::optional<std::string> tls_cert;
-  std::optional<std::string> tls_key;
-  std::optional<std::string> tls_ca;
-  std::optional<std::string> tls_crl;
-
-  std::optional<std::string> host_name;
-  std::vector<std::string> listen;
-  bool reuse_port = false;
-  std::optional<std::string> insecure_loopback;
-  std::vector<std::string> search;
-  std::vector<std::string> runtime;
-  std::vector<std::string> diagnostic_port;
-  std::optional<std::string> resume_after;
-  std::vector<std::string> allow_cn;
-  std::vector<std::string> allow_dns;
-  std::vector<std::string> allow_uri;
-  std::vector<std::string> allow_ip;
-  std::optional<std::string> allow_all;  ///< The role; empty: the default one.
-  std::optional<std::string> audit;
-  std::vector<std::string> limit;  ///< NAME=VALUE.
-  std::optional<std::string> dump_directory;
-  std::optional<std::string> dump_runtime_directory;
-  std::optional<std::string> user;
-  std::optional<std::string> confine;
-
-  std::optional<std::string> grace;
-  std::optional<std::string> ping_interval;
-  std::optional<std::string> ping_timeout;
-  std::optional<std::string> compression;
-  std::optional<std::string> drain;
+  Given given;
 
   std::vector<std::string> remotes;  ///< HOST:PORT or profiles.
-  std::optional<std::string> server_name;
-  std::vector<std::string> verify_cn;
-  std::vector<std::string> verify_uri;
-  std::vector<std::string> verify_pin;
-  std::optional<std::string> socket_dir;
-  std::vector<std::string> socket;
-  std::vector<std::string> to;
-  std::vector<std::string> select;
   bool json = false;
-  bool detach = false;                  ///< Of `connect`.
-  std::optional<std::string> log_file;  ///< Of `connect --detach`.
+  bool detach = false;  ///< Of `connect`.
 
   std::string command;                      ///< Of `can-i` and `check --as`: a command's name; empty: all.
   std::optional<std::string> as;            ///< Of `check`: an identity.

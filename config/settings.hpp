@@ -11,7 +11,6 @@
 
 #include "auth/rules.hpp"
 #include "base/error.hpp"
-#include "config/limits.hpp"
 
 namespace farport::config {
 
@@ -66,6 +65,26 @@ struct ConfinementSettings {
   std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
 };
 
+/// The least for LimitSettings::buffered_bytes: one stream's window.
+inline constexpr std::uint64_t kLeastBufferedBytes = 1ULL << 20;
+
+/// What an agent lets callers use. What each is stands with its declaration.
+struct LimitSettings {
+  std::uint64_t sessions = 1000;
+  std::uint64_t sessions_per_identity = 250;
+  std::uint64_t handshakes = 0;  ///< 0: by the memory that there is, as is buffered_bytes.
+  std::uint64_t connections_per_session = 1000;
+  std::uint64_t connections_per_identity = 2000;
+  std::uint64_t requests_per_second = 10'000;
+  std::uint64_t head_size = 16ULL << 10;
+  std::uint64_t message_size = 64ULL << 10;
+  std::uint64_t buffered_bytes = 0;
+  Milliseconds handshake_timeout{10'000};
+  Milliseconds first_message_timeout{10'000};
+  Milliseconds idle_timeout{300'000};  ///< 0: off.
+  Milliseconds session_lifetime{0};    ///< 0: off.
+};
+
 struct ServeSettings {
   std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
@@ -96,6 +115,37 @@ struct RemoteSettings {
   auth::IdentityFilter verify;  ///< What the agent's certificate must say besides; empty: nothing.
   TlsFiles tls;
   std::vector<std::string> select;  ///< Which runtimes to mirror; empty: all.
+};
+
+/// Every setting, as the file, the environment and the flags give it. What none of them gives has its
+/// default.
+struct Configuration {
+  std::string file;  ///< Where the file is; empty: the user's own, or none.
+  std::string host_name;
+  std::vector<Address> listen;
+  bool reuse_port = false;
+  std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
+  TlsFiles tls;
+  LogSettings log{.level = {}};  ///< No level: what the command has by itself.
+  std::vector<std::string> search;
+  std::vector<NamedSocket> named;
+  std::vector<std::string> diagnostic_ports;
+  Milliseconds resume_after{0};  ///< 0: never.
+  Milliseconds rescan{5000};
+  std::vector<auth::RoleRule> roles;
+  std::vector<auth::Grant> grants;
+  std::string audit = "stderr";
+  bool audit_waits = false;
+  DumpSettings dump;
+  ConfinementSettings confinement;
+  LimitSettings limits;
+  SessionSettings session;
+  Milliseconds drain{10'000};
+  std::string socket_dir;
+  std::vector<NamedSocket> sockets;
+  std::vector<NamedSocket> tools;
+  std::string log_file;
+  std::map<std::string, RemoteSettings> remotes;
 };
 
 struct ConnectSettings {

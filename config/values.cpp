@@ -87,6 +87,14 @@ Result<Milliseconds> parse_duration(std::string_view text) {
   return Milliseconds(number * factor);
 }
 
+std::string to_string(Milliseconds duration) {
+  const std::int64_t count = duration.count();
+  if (count % 3'600'000 == 0) return fmt::format("{}h", count / 3'600'000);
+  if (count % 60'000 == 0) return fmt::format("{}m", count / 60'000);
+  if (count % 1000 == 0) return fmt::format("{}s", count / 1000);
+  return fmt::format("{}ms", count);
+}
+
 Result<std::string> parse_path(std::string_view text) {
   if (text.empty()) return fail("use", "the path", "it is empty");
   std::error_code error;
@@ -122,10 +130,50 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   return number << shift;
 }
 
+std::string bytes_to_string(std::uint64_t bytes) {
+  for (const auto& [shift, unit] : {std::pair{30, "GiB"}, std::pair{20, "MiB"}, std::pair{10, "KiB"}}) {
+    if (bytes % (1ULL << shift) == 0) return fmt::format("{}{}", bytes >> shift, unit);
+  }
+  return std::to_string(bytes);
+}
+
 WithRole split_role(std::string_view text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string_view::npos) return {std::string(text), {}};
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+auth::Grant short_grant(GrantKind kind, const std::string& text) {
+  auto [value, role] = split_role(text);
+  auth::Grant grant;
+  grant.role = role;
+  switch (kind) {
+    case GrantKind::cn:
+      grant.text = "allow-cn=" + text;
+      grant.identity.cn.push_back(value);
+      break;
+    case GrantKind::dns:
+      grant.text = "allow-dns=" + text;
+      grant.identity.dns.push_back(value);
+      break;
+    case GrantKind::uri:
+      grant.text = "allow-uri=" + text;
+      grant.identity.uri.push_back(value);
+      break;
+    case GrantKind::ip:
+      grant.text = "allow-ip=" + text;
+      grant.identity.ip.push_back(value);
+      break;
+  }
+  return grant;
+}
+
+auth::Grant allow_all(const std::string& role) {
+  auth::Grant grant;
+  grant.text = role.empty() ? "allow-all" : "allow-all=" + role;
+  grant.identity.all = true;
+  grant.role = role;
+  return grant;
 }
 
 Result<std::string> parse_audit(std::string_view text) {
@@ -143,16 +191,6 @@ Result<std::string> parse_choice(const Choice& choice, std::string_view text) {
   if (std::find(words.begin(), words.end(), text) != words.end()) return std::string(text);
   return fail(choice.what, text, "there is no such way",
               fmt::format("write {} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
-}
-
-const Choice& confinement_choice() {
-  static const Choice choice{"confine the agent as", {"auto", "required", "off"}};
-  return choice;
-}
-
-const Choice& compression_choice() {
-  static const Choice choice{"compress traces and dumps", {"auto", "always", "never"}};
-  return choice;
 }
 
 std::string nearest(std::string_view wrong, const std::vector<std::string>& words) {

@@ -16,6 +16,8 @@ namespace farport::config {
 
 /// "500ms", "5s", "2m", "1h": a whole number above zero with its unit.
 [[nodiscard]] Result<Milliseconds> parse_duration(std::string_view text);
+/// The reverse, with the largest unit that leaves a whole number.
+[[nodiscard]] std::string to_string(Milliseconds duration);
 
 /// "/diag/farport.sock", made absolute: a relative path is taken from the working directory.
 [[nodiscard]] Result<std::string> parse_path(std::string_view text);
@@ -28,6 +30,8 @@ namespace farport::config {
 
 /// "64GiB", "500MiB", "20KiB", "1000": bytes, above zero.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
+/// The reverse, with the largest unit that leaves a whole number.
+[[nodiscard]] std::string bytes_to_string(std::uint64_t bytes);
 
 /// "alice=operator": what comes before the last "=" and the role after it; without one, the role is empty.
 struct WithRole {
@@ -35,6 +39,12 @@ struct WithRole {
   std::string role;
 };
 [[nodiscard]] WithRole split_role(std::string_view text);
+
+enum class GrantKind { cn, dns, uri, ip };
+/// A grant for all runtimes from "NAME" or "NAME=ROLE".
+[[nodiscard]] auth::Grant short_grant(GrantKind kind, const std::string& text);
+/// A grant for every certificate of the CA. An empty role is the default one.
+[[nodiscard]] auth::Grant allow_all(const std::string& role);
 
 /// Where the audit goes: "stderr", "syslog", "off", or a path, which is made absolute.
 [[nodiscard]] Result<std::string> parse_audit(std::string_view text);
@@ -45,10 +55,6 @@ struct Choice {
   std::vector<std::string> words;
 };
 [[nodiscard]] Result<std::string> parse_choice(const Choice& choice, std::string_view text);
-/// How the agent confines itself.
-[[nodiscard]] const Choice& confinement_choice();
-/// When traces and dumps are compressed.
-[[nodiscard]] const Choice& compression_choice();
 
 /// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);

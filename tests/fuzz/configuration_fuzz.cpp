@@ -27,7 +27,7 @@ void check_addresses(const std::vector<Address>& addresses) {
   }
 }
 
-void check_file(const File& file) {
+void check_file(const Configuration& file) {
   check_addresses(file.listen);
   require(file.dump.max_bytes > 0 && file.dump.keep_free_bytes > 0, "a size is above zero");
   for (const Milliseconds time :

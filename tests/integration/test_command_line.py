@@ -177,6 +177,22 @@ class CommandLine(Case):
         self.assertIn("--allow-all", self.assert_ok(self.farport("serve", "--help")).stdout)
         self.assertNotIn("{}", self.farport("serve", "--help").stdout)
 
+    def test_help_all_prints_every_command_for_people_and_for_programs(self):
+        text = self.assert_ok(self.farport("help-all")).stdout
+        for command in COMMANDS:
+            self.assertIn(f"farport {command} ", text)
+        said = json.loads(self.assert_ok(self.farport("help-all", "--format", "json")).stdout)
+        self.assertEqual(set(COMMANDS) - {command["name"] for command in said["commands"]}, set())
+        settings = {setting["key"]: setting for setting in said["all_settings"]}
+        self.assertEqual(settings["session.grace"]["default"], "30s")
+        self.assertEqual(settings["session.grace"]["variable"], "FARPORT_GRACE")
+        self.assertIn("--type", [name for command in said["commands"] if command["name"] == "dump"
+                                 for option in command["options"] for name in option["names"]])
+        self.assert_wrong(self.farport("help-all", "--format", "yaml"), "--format")
+
+    def test_a_wrong_log_level_is_reported_with_the_rest_of_the_configuration(self):
+        self.assert_wrong(self.farport("serve", "--log-level", "loud", "--grace", "soon"), "loud", "debug", "soon")
+
     def test_what_stands_in_the_wrong_place_is_said_with_the_right_one(self):
         self.assert_wrong(self.farport("run", "orders:9000", "dotnet-trace", "collect", "-p", "1"),
                           "farport run orders:9000 -- dotnet-trace collect -p 1")

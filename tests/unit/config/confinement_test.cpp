@@ -12,9 +12,9 @@ namespace {
 
 Flags agent_flags() {
   Flags flags;
-  flags.listen = {"127.0.0.1:9000"};
-  flags.allow_cn = {"alice"};
-  flags.tls_cert = flags.tls_key = flags.tls_ca = "x";
+  flags.given["listen"] = {"127.0.0.1:9000"};
+  flags.given["allow-cn"] = {"alice"};
+  for (const char* name : {"tls-cert", "tls-key", "tls-ca"}) flags.given[name] = {"x"};
   return flags;
 }
 
@@ -41,11 +41,12 @@ TEST_CASE("nobody else is become, and the agent confines itself as far as it can
 TEST_CASE("the file says who to become, and how much is required") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
-  flags.config = directory.file("a.toml", "[confinement]\nuser = \"farport:adm\"\nmode = \"required\"\n");
+  flags.given["config"] = {
+      directory.file("a.toml", "[confinement]\nuser = \"farport:adm\"\nmode = \"required\"\n")};
   CHECK(settings_of(flags).user == "farport:adm");
   CHECK(settings_of(flags).mode == "required");
-  flags.user = "1654";
-  flags.confine = "off";
+  flags.given["user"] = {"1654"};
+  flags.given["confine"] = {"off"};
   CHECK(settings_of(flags).user == "1654");
   CHECK(settings_of(flags).mode == "off");
 }
@@ -57,7 +58,7 @@ TEST_CASE("variables say it where flags don't") {
     return std::nullopt;
   };
   Flags flags = agent_flags();
-  flags.confine = "auto";
+  flags.given["confine"] = {"auto"};
   take_environment(flags, environment);
   CHECK(settings_of(flags).user == "farport");
   CHECK(settings_of(flags).mode == "auto");
@@ -68,7 +69,7 @@ TEST_CASE("other words are errors") {
   CHECK_THAT(wrong_with("[confinement]\nusers = \"x\""), Catch::Contains("did you mean \"user\"?"));
   CHECK_THAT(wrong_with("[confinement]\nuser = 1000"), Catch::Contains("must be a string"));
   Flags flags = agent_flags();
-  flags.confine = "none";
+  flags.given["confine"] = {"none"};
   const auto settings = resolve_serve(flags);
   REQUIRE_FALSE(settings.has_value());
   CHECK_THAT(settings.error().front(), Catch::Contains("auto, required or off"));

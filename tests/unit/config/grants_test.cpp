@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-File file_of(const std::string& text) {
+Configuration file_of(const std::string& text) {
   auto file = parse_file(text, "/etc/farport/agent.toml");
   REQUIRE(file.has_value());
   return std::move(*file);
@@ -29,10 +29,10 @@ std::string wrong_with(const std::string& text) {
 
 Flags agent_flags() {
   Flags flags;
-  flags.listen = {"127.0.0.1:9000"};
-  flags.tls_cert = "c";
-  flags.tls_key = "k";
-  flags.tls_ca = "a";
+  flags.given["listen"] = {"127.0.0.1:9000"};
+  flags.given["tls-cert"] = {"c"};
+  flags.given["tls-key"] = {"k"};
+  flags.given["tls-ca"] = {"a"};
   return flags;
 }
 
@@ -45,7 +45,7 @@ ServeSettings settings_of(const Flags& flags) {
 }  // namespace
 
 TEST_CASE("roles are read") {
-  const File file = file_of(R"(
+  const Configuration file = file_of(R"(
 [roles.tracer]
 commands = ["CollectTracing*", "StopTracing"]
 [roles.dumper]
@@ -63,7 +63,7 @@ commands = "GenerateCoreDump*"
 }
 
 TEST_CASE("grants are read, in their order and with their numbers") {
-  const File file = file_of(R"(
+  const Configuration file = file_of(R"(
 [[grants]]
 cn = "alice"
 ou = ["oncall", "payments"]
@@ -96,13 +96,13 @@ all = true
 }
 
 TEST_CASE("one grant may stand as a table") {
-  const File file = file_of("[grants]\ncn = \"alice\"\n");
+  const Configuration file = file_of("[grants]\ncn = \"alice\"\n");
   REQUIRE(file.grants.size() == 1);
   CHECK(file.grants[0].identity.cn == Words{"alice"});
 }
 
 TEST_CASE("the short form of grants takes roles") {
-  const File file = file_of(R"(
+  const Configuration file = file_of(R"(
 [allow]
 cn = ["alice", "bob=operator"]
 dns = "laptop.example=admin"
@@ -171,7 +171,7 @@ TEST_CASE("the audit goes where the file says") {
 }
 
 TEST_CASE("how dumps are taken is read") {
-  const File file = file_of(R"(
+  const Configuration file = file_of(R"(
 [dump]
 directory = "dumps"
 runtime_directory = "/dumps"
@@ -193,13 +193,14 @@ keep_free = "512MiB"
 TEST_CASE("flags give roles too, and replace the file's grants, but not its roles") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
-  flags.config = directory.file("agent.toml",
-                                "[roles.tracer]\ncommands = \"CollectTracing*\"\n[[grants]]\nall = true\n"
-                                "[audit]\nto = \"off\"\n");
-  flags.allow_cn = {"alice=tracer"};
-  flags.allow_dns = {"laptop.example"};
-  flags.allow_uri = {"spiffe://acme.example/x=admin"};
-  flags.allow_all = "operator";
+  flags.given["config"] = {
+      directory.file("agent.toml",
+                     "[roles.tracer]\ncommands = \"CollectTracing*\"\n[[grants]]\nall = true\n"
+                     "[audit]\nto = \"off\"\n")};
+  flags.given["allow-cn"] = {"alice=tracer"};
+  flags.given["allow-dns"] = {"laptop.example"};
+  flags.given["allow-uri"] = {"spiffe://acme.example/x=admin"};
+  flags.given["allow-all"] = {"operator"};
   const ServeSettings settings = settings_of(flags);
   CHECK(settings.policy.roles.size() == 1);
   REQUIRE(settings.policy.grants.size() == 4);
@@ -232,20 +233,21 @@ TEST_CASE("variables serve where flags are not given") {
   CHECK(settings.dump.directory == "/shared");
   CHECK(settings.dump.runtime_directory == "/dumps");
   Flags own = agent_flags();
-  own.audit = "off";
-  own.allow_cn = {"carol"};
+  own.given["audit"] = {"off"};
+  own.given["allow-cn"] = {"carol"};
   take_environment(own, environment);
   CHECK(settings_of(own).audit == "off");
   CHECK(settings_of(own).policy.grants[0].text == "allow-cn=carol");
 }
 
 TEST_CASE("allowing all by a variable is a truth, a lie or a role") {
-  const auto taken = [](const std::string& value) {
+  const auto taken = [](const std::string& value) -> std::optional<std::string> {
     Flags flags;
     take_environment(flags, [&](const std::string& name) {
       return name == "FARPORT_ALLOW_ALL" ? std::optional(value) : std::nullopt;
     });
-    return flags.allow_all;
+    const auto given = flags.given.find("allow-all");
+    return given == flags.given.end() ? std::nullopt : std::optional(given->second.front());
   };
   CHECK(taken("1") == "");
   CHECK(taken("true") == "");
@@ -256,25 +258,25 @@ TEST_CASE("allowing all by a variable is a truth, a lie or a role") {
 
 TEST_CASE("a listener without TLS has the least role unless it says another") {
   Flags flags = agent_flags();
-  flags.allow_cn = {"alice"};
+  flags.given["allow-cn"] = {"alice"};
   CHECK(settings_of(flags).policy.loopback_role == std::nullopt);
-  flags.insecure_loopback = "[::1]:9001";
+  flags.given["insecure-loopback"] = {"[::1]:9001"};
   CHECK(settings_of(flags).policy.loopback_role == "");
-  flags.insecure_loopback = "[::1]:9001=admin";
+  flags.given["insecure-loopback"] = {"[::1]:9001=admin"};
   CHECK(settings_of(flags).policy.loopback_role == "admin");
   CHECK(settings_of(flags).insecure_loopback == Address{"::1", 9001});
 }
 
 TEST_CASE("settings that make no sense together are errors") {
   Flags flags = agent_flags();
-  flags.allow_cn = {"alice"};
-  flags.dump_runtime_directory = "/dumps";
+  flags.given["allow-cn"] = {"alice"};
+  flags.given["dump-runtime-directory"] = {"/dumps"};
   const auto without = resolve_serve(flags);
   REQUIRE_FALSE(without.has_value());
   CHECK_THAT(without.error().front(), Catch::Contains("dump.directory"));
-  flags.dump_directory = "/shared";
+  flags.given["dump-directory"] = {"/shared"};
   CHECK(resolve_serve(flags).has_value());
-  flags.audit = "stdout";
+  flags.given["audit"] = {"stdout"};
   const auto audit = resolve_serve(flags);
   REQUIRE_FALSE(audit.has_value());
   CHECK_THAT(audit.error().front(), Catch::Contains("stdout"));

@@ -1,7 +1,6 @@
-#include "config/limits.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "config/assign.hpp"
 #include "config/file.hpp"
 #include "config/resolve.hpp"
 
@@ -65,14 +64,14 @@ TEST_CASE("limits stand in the file, and --limit wins over it") {
   CHECK(wrong.error().size() == 3);
 
   Flags flags;
-  flags.listen = {"127.0.0.1:9000"};
-  flags.tls_cert = flags.tls_key = flags.tls_ca = "x";
-  flags.allow_cn = {"alice"};
-  flags.limit = {"sessions=6", "idle_timeout=1m"};
+  flags.given["listen"] = {"127.0.0.1:9000"};
+  for (const char* name : {"tls-cert", "tls-key", "tls-ca"}) flags.given[name] = {"x"};
+  flags.given["allow-cn"] = {"alice"};
+  flags.given["limit"] = {"sessions=6", "idle_timeout=1m"};
   const auto settings = resolve_serve(flags);
   REQUIRE(settings);
   CHECK(settings->limits.sessions == 6);
   CHECK(settings->limits.idle_timeout == Milliseconds{60'000});
-  flags.limit = {"sessions=none"};
+  flags.given["limit"] = {"sessions=none"};
   CHECK_FALSE(resolve_serve(flags));
 }

@@ -21,11 +21,11 @@ Environment environment(std::map<std::string, std::string> variables) {
 
 Flags agent_flags() {
   Flags flags;
-  flags.listen = {"127.0.0.1:9000"};
-  flags.tls_cert = "c";
-  flags.tls_key = "k";
-  flags.tls_ca = "a";
-  flags.allow_cn = {"alice"};
+  flags.given["listen"] = {"127.0.0.1:9000"};
+  flags.given["tls-cert"] = {"c"};
+  flags.given["tls-key"] = {"k"};
+  flags.given["tls-ca"] = {"a"};
+  flags.given["allow-cn"] = {"alice"};
   return flags;
 }
 
@@ -43,10 +43,11 @@ std::string problems_of(const Flags& flags) {
 TEST_CASE("flags win over the environment, the environment over the file") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
-  flags.config = directory.file("agent.toml",
-                                "listen = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n"
-                                "[runtimes]\nsearch = \"/from-file\"\n[tls]\nca = \"/file-ca\"\n");
-  flags.tls_ca.reset();
+  flags.given["config"] = {
+      directory.file("agent.toml",
+                     "listen = \"127.0.0.1:1\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n"
+                     "[runtimes]\nsearch = \"/from-file\"\n[tls]\nca = \"/file-ca\"\n")};
+  flags.given.erase("tls-ca");
   take_environment(flags, environment({{"FARPORT_LISTEN", "127.0.0.1:2"},
                                        {"FARPORT_LOG_LEVEL", "debug"},
                                        {"FARPORT_SEARCH", "/one,/two"}}));
@@ -64,22 +65,23 @@ TEST_CASE("flags win over the environment, the environment over the file") {
 TEST_CASE("revocation lists come from the flag, the environment or the file") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
-  flags.config = directory.file("agent.toml", "[tls]\ncrl = \"/file-crl\"\n");
+  flags.given["config"] = {directory.file("agent.toml", "[tls]\ncrl = \"/file-crl\"\n")};
   CHECK(resolve_serve(flags)->tls.crl == "/file-crl");
   take_environment(flags, environment({{"FARPORT_TLS_CRL", "/variable-crl"}}));
   CHECK(resolve_serve(flags)->tls.crl == "/variable-crl");
-  flags.tls_crl = "/flag-crl";
+  flags.given["tls-crl"] = {"/flag-crl"};
   CHECK(resolve_serve(flags)->tls.crl == "/flag-crl");
 }
 
 TEST_CASE("a remote with a CA of its own has only its own revocation lists") {
   const TemporaryDirectory directory;
   Flags flags;
-  flags.config = directory.file("config.toml",
-                                "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\ncrl = \"/l\"\n"
-                                "[remotes.plain]\naddress = \"a:1\"\n"
-                                "[remotes.other]\naddress = \"b:1\"\ntls = { ca = \"/b\" }\n"
-                                "[remotes.both]\naddress = \"c:1\"\ntls = { ca = \"/b\", crl = \"/m\" }\n");
+  flags.given["config"] = {
+      directory.file("config.toml",
+                     "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\ncrl = \"/l\"\n"
+                     "[remotes.plain]\naddress = \"a:1\"\n"
+                     "[remotes.other]\naddress = \"b:1\"\ntls = { ca = \"/b\" }\n"
+                     "[remotes.both]\naddress = \"c:1\"\ntls = { ca = \"/b\", crl = \"/m\" }\n")};
   flags.remotes = {"plain", "other", "both"};
   const auto settings = resolve_connect(flags);
   REQUIRE(settings.has_value());
@@ -97,8 +99,8 @@ TEST_CASE("ports to dial come from the flags, the environment or the file, and n
   CHECK(plain->diagnostic_ports.empty());
   CHECK_FALSE(plain->resume_after.has_value());
 
-  flags.config =
-      directory.file("agent.toml", "[runtimes]\ndiagnostic_port = \"/diag/a\"\nresume_after = \"1m\"\n");
+  flags.given["config"] = {
+      directory.file("agent.toml", "[runtimes]\ndiagnostic_port = \"/diag/a\"\nresume_after = \"1m\"\n")};
   const auto by_file = resolve_serve(flags);
   REQUIRE(by_file.has_value());
   CHECK(by_file->diagnostic_ports == std::vector<std::string>{"/diag/a"});
@@ -112,15 +114,15 @@ TEST_CASE("ports to dial come from the flags, the environment or the file, and n
   CHECK(by_environment->diagnostic_ports == std::vector<std::string>{"/diag/b", "/diag/c"});
   CHECK(by_environment->resume_after == Milliseconds(5000));
 
-  flags.resume_after = "soon";
-  flags.diagnostic_port = {""};
+  flags.given["resume-after"] = {"soon"};
+  flags.given["diagnostic-port"] = {""};
   CHECK_THAT(problems_of(flags), Catch::Contains("500ms, 5s") && Catch::Contains("it is empty"));
 }
 
 TEST_CASE("rules by flags replace those of the file") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();
-  flags.config = directory.file("agent.toml", "[allow]\nall = true\ncn = [\"bob\"]\n");
+  flags.given["config"] = {directory.file("agent.toml", "[allow]\nall = true\ncn = [\"bob\"]\n")};
   const auto settings = resolve_serve(flags);
   REQUIRE(settings.has_value());
   REQUIRE(settings->policy.grants.size() == 1);
@@ -130,31 +132,31 @@ TEST_CASE("rules by flags replace those of the file") {
 TEST_CASE("an agent that could serve nobody refuses to start") {
   Flags flags = agent_flags();
   CHECK(problems_of(flags).empty());
-  flags.allow_cn.clear();
+  flags.given.erase("allow-cn");
   CHECK_THAT(problems_of(flags), Catch::Contains("nobody could connect"));
   flags = agent_flags();
-  flags.listen.clear();
+  flags.given.erase("listen");
   CHECK_THAT(problems_of(flags), Catch::Contains("nothing to listen on"));
-  flags.insecure_loopback = "127.0.0.1:9001";
+  flags.given["insecure-loopback"] = {"127.0.0.1:9001"};
   CHECK(problems_of(flags).empty());
-  flags.insecure_loopback = "10.0.0.1:9001";
+  flags.given["insecure-loopback"] = {"10.0.0.1:9001"};
   CHECK_THAT(problems_of(flags), Catch::Contains("is not a loopback address"));
   flags = agent_flags();
-  flags.tls_key.reset();
+  flags.given.erase("tls-key");
   CHECK_THAT(problems_of(flags), Catch::Contains("--tls-key") && Catch::Contains("FARPORT_TLS_KEY"));
   flags = agent_flags();
-  flags.listen = {"9000"};
-  flags.runtime = {"orders"};
+  flags.given["listen"] = {"9000"};
+  flags.given["runtime"] = {"orders"};
   CHECK_THAT(problems_of(flags), Catch::Contains("the port is missing") && Catch::Contains("NAME=PATH"));
 }
 
 TEST_CASE("a remote is an address or a profile") {
   const TemporaryDirectory directory;
   Flags flags;
-  flags.config = directory.file("config.toml",
-                                "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n"
-                                "[remotes.prod-orders]\naddress = \"orders:9000\"\n"
-                                "server_name = \"orders\"\ntls = { ca = \"/own-ca\" }\n");
+  flags.given["config"] = {directory.file("config.toml",
+                                          "[tls]\ncert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n"
+                                          "[remotes.prod-orders]\naddress = \"orders:9000\"\n"
+                                          "server_name = \"orders\"\ntls = { ca = \"/own-ca\" }\n")};
   flags.remotes = {"prod-orders", "10.0.0.2:9000"};
   const auto settings = resolve_connect(flags);
   REQUIRE(settings.has_value());
@@ -173,9 +175,9 @@ TEST_CASE("a remote is an address or a profile") {
 
 TEST_CASE("run resolves remotes that are named in the tool's arguments") {
   Flags flags;
-  flags.tls_cert = "c";
-  flags.tls_key = "k";
-  flags.tls_ca = "a";
+  flags.given["tls-cert"] = {"c"};
+  flags.given["tls-key"] = {"k"};
+  flags.given["tls-ca"] = {"a"};
   flags.tool = {"dotnet-trace", "ps"};
   const auto settings = resolve_run(flags);
   REQUIRE(settings.has_value());

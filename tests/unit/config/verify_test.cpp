@@ -3,8 +3,8 @@
 
 #include "auth/policy.hpp"
 #include "config/file.hpp"
-#include "config/grants.hpp"
 #include "config/resolve.hpp"
+#include "config/values.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 using namespace farport::config;
@@ -19,9 +19,9 @@ using Names = std::vector<std::string>;
 
 Flags mirror_flags() {
   Flags flags;
-  flags.tls_cert = "c";
-  flags.tls_key = "k";
-  flags.tls_ca = "a";
+  flags.given["tls-cert"] = {"c"};
+  flags.given["tls-key"] = {"k"};
+  flags.given["tls-ca"] = {"a"};
   flags.remotes = {"orders:9000"};
   return flags;
 }
@@ -35,8 +35,8 @@ std::string first_error(const std::string& text) {
 
 TEST_CASE("a certificate's address gives a role, however the rule writes it") {
   Flags flags = mirror_flags();
-  flags.listen = {"127.0.0.1:9000"};
-  flags.allow_ip = {"10.0.0.2=operator", "FD00:0:0::2"};
+  flags.given["listen"] = {"127.0.0.1:9000"};
+  flags.given["allow-ip"] = {"10.0.0.2=operator", "FD00:0:0::2"};
   const auto settings = resolve_serve(flags);
   REQUIRE(settings.has_value());
   const Policy policy = must(Policy::make(settings->policy));
@@ -73,10 +73,10 @@ TEST_CASE("what is no address is no grant") {
 TEST_CASE("a profile says which agent is meant, and flags say it anew") {
   const TemporaryDirectory directory;
   Flags flags = mirror_flags();
-  flags.config =
+  flags.given["config"] = {
       directory.file("config.toml",
                      "[remotes.shop]\naddress = \"orders:9000\"\n"
-                     "verify = { cn = \"orders-agent\", uri = [\"spiffe://acme/a\"], ip = \"::1\" }\n");
+                     "verify = { cn = \"orders-agent\", uri = [\"spiffe://acme/a\"], ip = \"::1\" }\n")};
   flags.remotes = {"shop", "billing:9000"};
   auto settings = resolve_connect(flags);
   REQUIRE(settings.has_value());
@@ -85,8 +85,8 @@ TEST_CASE("a profile says which agent is meant, and flags say it anew") {
   CHECK(settings->remotes[0].verify.ip == Names{"::1"});
   CHECK(settings->remotes[1].verify.empty());
 
-  flags.verify_cn = {"other-agent"};
-  flags.verify_pin = {"pin"};
+  flags.given["verify-cn"] = {"other-agent"};
+  flags.given["verify-pin"] = {"pin"};
   settings = resolve_connect(flags);
   REQUIRE(settings.has_value());
   CHECK(settings->remotes[0].verify.cn == Names{"other-agent"});

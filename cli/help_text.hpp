@@ -1,0 +1,23 @@
+// How help is printed: one command's, and that of all of them.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace farport::cli {
+
+/// As CLI11's own, but for a flag that may have a value: "--allow-all[=ROLE]".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
+};
+
+/// Prints a help to standard output, as wide as the terminal.
+void print_help(std::string_view text);
+
+/// Prints the help of all commands to standard output. `format`: "text"; or "json" for commands, options and
+/// settings, from which the manual pages, the tables of the documentation and the completions are made.
+void print_help_all(const CLI::App& app, const std::string& format);
+
+}  // namespace farport::cli

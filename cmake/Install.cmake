@@ -1,0 +1,17 @@
+# What `cmake --install` puts where: the program, its manual pages, the completions and the unit file.
+include(GNUInstallDirs)
+
+install(TARGETS farport RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 FILES_MATCHING PATTERN "*.5")
+install(FILES completions/farport.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME farport)
+install(FILES completions/_farport DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES completions/farport.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# The unit starts the program where it was installed, and only then is it known where that is. systemd looks below
+# lib/, whatever the libraries' own directory is called.
+install(CODE "
+  file(READ \"${PROJECT_SOURCE_DIR}/examples/systemd/farport-agent.service\" unit)
+  string(REPLACE /usr/bin/ \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" unit \"\${unit}\")
+  file(WRITE \"${PROJECT_BINARY_DIR}/farport-agent.service\" \"\${unit}\")")
+install(FILES ${PROJECT_BINARY_DIR}/farport-agent.service DESTINATION lib/systemd/system)

@@ -1,0 +1,371 @@
+#include "config/agent_declarations.hpp"
+
+namespace farport::config {
+namespace {
+
+constexpr std::string_view kAgent[] = {"serve", "check"};
+
+constexpr std::uint64_t kMany = 1'000'000;
+constexpr std::uint64_t kKiB = 1024;
+/// What an IPC message can have (its size field has 16 bits), and what its header has.
+constexpr std::uint64_t kLargestMessage = 64 * kKiB;
+constexpr std::uint64_t kMessageHeader = 20;
+/// With less, an ordinary client would not get through.
+constexpr std::uint64_t kLeastHead = kKiB;
+constexpr std::uint64_t kMostHead = 1024 * kKiB;
+constexpr std::uint64_t kMostBuffered = kKiB * kKiB * kKiB * kKiB;
+
+const Choice& confinement_choice() {
+  static const Choice choice{"confine the agent as", {"auto", "required", "off"}};
+  return choice;
+}
+
+std::vector<Setting<Configuration>> own_settings() {
+  using C = Configuration;
+  using K = Kinds<C>;
+  return {
+      {.key = "listen",
+       .flag = "listen",
+       .value = "ADDR:PORT",
+       .help = "Address to listen on with TLS",
+       .details = "IPv6 addresses stand in brackets.",
+       .default_text = "required without an insecure loopback listener",
+       .commands = kAgent,
+       .kind = K::Addresses{at<&C::listen>}},
+      {.key = "insecure_loopback",
+       .flag = "insecure-loopback",
+       .value = "ADDR:PORT[=ROLE]",
+       .help = "Listen without TLS on a loopback address, for every process of this host",
+       .details = "Its callers have the role, `observer` where none is named.",
+       .default_text = "none",
+       .commands = kAgent,
+       .kind = K::Text{at<&C::insecure_loopback>}},
+      {.key = "reuse_port",
+       .flag = "reuse-port",
+       .help = "Share the ports with another agent of this user that does so too, to hand over to it",
+       .details = "See [handing over](guide.md#stopping-and-handing-over).",
+       .commands = kAgent,
+       .kind = K::Boolean{at<&C::reuse_port>}},
+      {.key = "host_name",
+       .flag = "host-name",
+       .value = "NAME",
+       .help = "What this host is called, so that NAME@HOST chooses one of its runtimes",
+       .details = "In a pod, the system's host name is the pod's name.",
+       .default_text = "the system's host name",
+       .commands = kAgent,
+       .kind = K::Text{at<&C::host_name>}},
+      {.key = "runtimes.search",
+       .flag = "search",
+       .value = "DIR",
+       .help = "Directory with diagnostic sockets",
+       .default_text = "$TMPDIR, else /tmp",
+       .commands = kAgent,
+       .kind = K::Paths{at<&C::search>}},
+      {.key = "runtimes.rescan",
+       .help = "How often the directories, and the certificates' files, are looked through",
+       .details = "The file system's notifications come sooner where it has them.",
+       .commands = kAgent,
+       .kind = K::Duration{at<&C::rescan>}},
+      {.key = "runtimes.named",
+       .flag = "runtime",
+       .value = "NAME=PATH",
+       .help = "A runtime's diagnostic socket at a path of its own, and what to call it",
+       .details = "In the file: `runtimes.named.NAME = PATH`.",
+       .default_text = "none",
+       .commands = kAgent,
+       .kind = K::Sockets{at<&C::named>, parse_named_socket}},
+      {.key = "runtimes.diagnostic_port",
+       .flag = "diagnostic-port",
+       .value = "PATH",
+       .help = "Make a socket that runtimes dial (DOTNET_DiagnosticPorts)",
+       .details = "They wait until they are resumed, unless they have `PATH,nosuspend`. See [runtimes that "
+                  "dial in](guide.md#runtimes-that-dial-in). A socket that a dead farport has left there is "
+                  "replaced. It is for our own user only, and for all users if farport is root.",
+       .default_text = "none",
+       .commands = kAgent,
+       .kind = K::Paths{at<&C::diagnostic_ports>, true}},
+      {.key = "runtimes.resume_after",
+       .flag = "resume-after",
+       .value = "DURATION",
+       .help = "Resume a suspended runtime to which nobody has sent a command, that long after it was found",
+       .details = "Asking it who it is doesn't count as a command.",
+       .default_text = "never",
+       .commands = kAgent,
+       .kind = K::Duration{at<&C::resume_after>}},
+      {.key = "session.drain",
+       .flag = "drain",
+       .value = "DURATION",
+       .help = "How long what runs may go on once the agent is to stop",
+       .details = "See [stopping](guide.md#stopping-and-handing-over).",
+       .commands = kAgent,
+       .kind = K::Duration{at<&C::drain>}},
+      {.key = "allow.cn",
+       .flag = "allow-cn",
+       .value = "NAME[=ROLE]",
+       .help = "Give certificates with this common name a role: observer, operator, admin, or one of the "
+               "configuration's",
+       .details = "Several add up. Flags replace the file's grants, all of them.",
+       .default_text = "role observer",
+       .commands = kAgent,
+       .kind = K::Allow{at<&C::grants>, GrantKind::cn}},
+      {.key = "allow.dns",
+       .flag = "allow-dns",
+       .value = "NAME[=ROLE]",
+       .help = "Give certificates with this DNS name a role",
+       .default_text = "role observer",
+       .commands = kAgent,
+       .kind = K::Allow{at<&C::grants>, GrantKind::dns}},
+      {.key = "allow.uri",
+       .flag = "allow-uri",
+       .value = "PATTERN[=ROLE]",
+       .help =
+           "Give certificates with a URI that matches a role (SPIFFE; * is one path segment, a last ** any "
+           "rest)",
+       .default_text = "role observer",
+       .commands = kAgent,
+       .kind = K::Allow{at<&C::grants>, GrantKind::uri}},
+      {.key = "allow.ip",
+       .flag = "allow-ip",
+       .value = "ADDRESS[=ROLE]",
+       .help = "Give certificates with this IP address among their alternative names a role",
+       .details = "Where a caller comes from doesn't count.",
+       .default_text = "role observer",
+       .commands = kAgent,
+       .kind = K::Allow{at<&C::grants>, GrantKind::ip}},
+      {.key = "allow.all",
+       .flag = "allow-all",
+       .value = "ROLE",
+       .help = "Give every certificate of the CA a role",
+       .details = "In the file: `true`, or the role. As a variable: `1`, or the role.",
+       .default_text = "role observer",
+       .commands = kAgent,
+       .kind = K::AllowAll{at<&C::grants>}},
+      {.key = "grants",
+       .help = "Grants with more to say",
+       .details = "See [grants](#grants).",
+       .default_text = "none",
+       .commands = kAgent,
+       .kind = K::Grants{at<&C::grants>}},
+      {.key = "roles",
+       .help = "Roles of one's own, by name",
+       .details = "See [roles](#roles).",
+       .default_text = "none",
+       .commands = kAgent,
+       .kind = K::Roles{at<&C::roles>}},
+      {.key = "audit.to",
+       .flag = "audit",
+       .value = "WHERE",
+       .help = "Where the audit log goes: stderr, syslog, off, or a file's path, with a slash in it",
+       .details = "Its lines are JSON. See [the audit log](security.md#the-audit-log).",
+       .commands = kAgent,
+       .kind = K::Audit{at<&C::audit>}},
+      {.key = "audit.wait",
+       .help =
+           "Wait for a reader of the audit that takes no more lines (standard error, a pipe), rather than "
+           "lose lines",
+       .details = "All that the agent does waits then.",
+       .commands = kAgent,
+       .kind = K::Boolean{at<&C::audit_waits>}},
+      {.key = "dump.directory",
+       .flag = "dump-directory",
+       .value = "DIR",
+       .help = "Directory for dumps that the runtimes can write to and the agent can read",
+       .default_text = "found out for each runtime",
+       .commands = kAgent,
+       .kind = K::Path{at<&C::dump, &DumpSettings::directory>, true}},
+      {.key = "dump.runtime_directory",
+       .flag = "dump-runtime-directory",
+       .value = "DIR",
+       .help = "Where the runtimes see the directory for dumps",
+       .default_text = "at the same path",
+       .commands = kAgent,
+       .kind = K::Text{at<&C::dump, &DumpSettings::runtime_directory>}},
+      {.key = "dump.max_size",
+       .help = "The largest dump",
+       .commands = kAgent,
+       .kind = K::Size{at<&C::dump, &DumpSettings::max_bytes>}},
+      {.key = "dump.keep_free",
+       .help = "How much room a dump must leave on its file system",
+       .commands = kAgent,
+       .kind = K::Size{at<&C::dump, &DumpSettings::keep_free_bytes>}},
+      {.key = "confinement.user",
+       .flag = "user",
+       .value = "NAME[:GROUP]",
+       .help = "As root: become this user, by name or number, before anything is opened",
+       .details =
+           "Ports below 1024 can still be listened on. That user must be able to read the certificates, and "
+           "serves its own runtimes only.",
+       .default_text = "nobody else",
+       .commands = kAgent,
+       .kind = K::Text{at<&C::confinement, &ConfinementSettings::user>}},
+      {.key = "confinement.mode",
+       .flag = "confine",
+       .value = "MODE",
+       .help =
+           "Give up what isn't needed, once the agent listens: auto (what is possible), required (all, or "
+           "don't start), off",
+       .details = "Privileges and capabilities, system calls (seccomp), files and TCP (Landlock). An agent "
+                  "that is root and has no directory for dumps does without Landlock. See [what the agent "
+                  "gives up](security.md#what-the-agent-gives-up).",
+       .commands = kAgent,
+       .kind = K::OneOf{at<&C::confinement, &ConfinementSettings::mode>, confinement_choice}},
+      {.flag = "limit",
+       .value = "NAME=VALUE",
+       .help = "One of the configuration's [limits], such as sessions_per_identity=10",
+       .details = "See [limits](#limits).",
+       .commands = kAgent,
+       .kind = K::AnyLimit{at<&C::limits>}},
+  };
+}
+
+/// What is limited, and what happens at the limit.
+std::vector<Setting<Configuration>> limit_settings() {
+  using C = Configuration;
+  using L = LimitSettings;
+  const auto limit = [](LimitRange range) { return Kinds<C>::Limit{at<&C::limits>, range}; };
+  return {
+      {.key = "limits.sessions",
+       .help = "Connections to the agent with an identity, raw ones included",
+       .details = "503 to whatever the new one asks first, and its end.",
+       .commands = kAgent,
+       .kind = limit(LimitedCount{&L::sessions, kMany})},
+      {.key = "limits.sessions_per_identity",
+       .help = "Connections to the agent of one identity",
+       .details = "429, the same way.",
+       .commands = kAgent,
+       .kind = limit(LimitedCount{&L::sessions_per_identity, kMany})},
+      {.key = "limits.handshakes",
+       .help = "TLS handshakes under way",
+       .details =
+           "The oldest of the IPv4 address, or of the IPv6 network of 64 bits, that has most of them is "
+           "closed: real peers are done within moments.",
+       .default_text = "256, or [less](#memory)",
+       .commands = kAgent,
+       .kind = limit(LimitedCount{&L::handshakes, kMany})},
+      {.key = "limits.connections_per_session",
+       .help = "Diagnostic connections and dumps of a session",
+       .details = "429.",
+       .commands = kAgent,
+       .kind = limit(LimitedCount{&L::connections_per_session, kMany})},
+      {.key = "limits.connections_per_identity",
+       .help = "Diagnostic connections and dumps of all sessions and raw connections of an identity",
+       .details = "429.",
+       .commands = kAgent,
+       .kind = limit(LimitedCount{&L::connections_per_identity, kMany})},
+      {.key = "limits.requests_per_second",
+       .help = "Requests and raw connections of an identity; a second's worth may come at once",
+       .details =
+           "429 with `retry-after: 1` and, to the millisecond, `farport-retry-after-ms`. A mirror waits, and "
+           "its tools notice nothing but that. See [pace](wire.md#pace).",
+       .commands = kAgent,
+       .kind = limit(LimitedCount{&L::requests_per_second, kMany})},
+      {.key = "limits.head_size",
+       .help = "All header fields of a request together",
+       .details = "431; at 16 times as much the session ends.",
+       .commands = kAgent,
+       .kind = limit(LimitedSize{&L::head_size, kLeastHead, kMostHead})},
+      {.key = "limits.message_size",
+       .help = "The first message of a diagnostic connection; the protocol has no larger ones",
+       .details = "413.",
+       .commands = kAgent,
+       .kind = limit(LimitedSize{&L::message_size, kMessageHeader, kLargestMessage})},
+      {.key = "limits.buffered_bytes",
+       .help = "All memory that callers make the agent hold",
+       .details =
+           "Beyond half of it, tools that read slowly are waited for. Beyond all of it, the largest stream "
+           "or session of the identity that holds most is ended.",
+       .default_text = "256MiB, or [less](#memory)",
+       .commands = kAgent,
+       .kind = limit(LimitedSize{&L::buffered_bytes, kLeastBufferedBytes, kMostBuffered})},
+      {.key = "limits.handshake_timeout",
+       .help = "How long TLS may take",
+       .details = "The connection is closed.",
+       .commands = kAgent,
+       .kind = limit(LimitedTime{&L::handshake_timeout, false})},
+      {.key = "limits.first_message_timeout",
+       .help = "How long the first message may take",
+       .details = "408.",
+       .commands = kAgent,
+       .kind = limit(LimitedTime{&L::first_message_timeout, false})},
+      {.key = "limits.idle_timeout",
+       .help = "How long a session may be without any open request",
+       .details = "It ends. A mirror always watches, so it is never idle; nor is a silent trace, or a raw "
+                  "connection.",
+       .commands = kAgent,
+       .kind = limit(LimitedTime{&L::idle_timeout, true})},
+      {.key = "limits.session_lifetime",
+       .help = "How old a session or a raw connection may get",
+       .details = "It ends. A mirror dials again, with a new handshake.",
+       .commands = kAgent,
+       .kind = limit(LimitedTime{&L::session_lifetime, true})},
+  };
+}
+
+}  // namespace
+
+std::vector<Setting<Configuration>> agent_settings() {
+  std::vector<Setting<Configuration>> all = own_settings();
+  std::vector<Setting<Configuration>> limits = limit_settings();
+  all.insert(all.end(), limits.begin(), limits.end());
+  return all;
+}
+
+std::vector<Setting<auth::Grant>> grant_settings() {
+  using G = auth::Grant;
+  using F = auth::IdentityFilter;
+  using K = Kinds<G>;
+  return {
+      {.key = "cn", .help = "Common names, compared exactly", .kind = K::Texts{at<&G::identity, &F::cn>}},
+      {.key = "ou",
+       .help = "Organizational units, compared exactly",
+       .kind = K::Texts{at<&G::identity, &F::ou>}},
+      {.key = "dns",
+       .help = "DNS names, compared exactly but for case",
+       .kind = K::Texts{at<&G::identity, &F::dns>}},
+      {.key = "uri", .help = "Patterns, as for `allow.uri`", .kind = K::Texts{at<&G::identity, &F::uri>}},
+      {.key = "ip",
+       .help = "IP addresses, however they are written",
+       .kind = K::Texts{at<&G::identity, &F::ip>}},
+      {.key = "pin",
+       .help = "SHA-256 of public keys in base64, as farport check prints them: a certificate may be renewed "
+               "with "
+               "the same key",
+       .kind = K::Texts{at<&G::identity, &F::pin>}},
+      {.key = "all", .help = "Every certificate of the CA", .kind = K::Boolean{at<&G::identity, &F::all>}},
+      {.key = "role",
+       .help = "`observer`, `operator`, `admin`, or a role of the file",
+       .default_text = "observer",
+       .kind = K::Text{at<&G::role>}},
+      {.key = "runtimes.name",
+       .help = "Globs, of which one must match the whole name of a runtime",
+       .default_text = "all",
+       .kind = K::Texts{at<&G::runtimes, &auth::RuntimeFilter::name>}},
+      {.key = "runtimes.command_line",
+       .help = "Globs, of which one must match the whole command line",
+       .default_text = "all",
+       .kind = K::Texts{at<&G::runtimes, &auth::RuntimeFilter::command_line>}},
+      {.key = "runtimes.pid",
+       .help =
+           "In the runtime's own pid namespace: by the agent's kernel where it sees the process, else as the "
+           "runtime says",
+       .default_text = "all",
+       .kind = K::Numbers{at<&G::runtimes, &auth::RuntimeFilter::pid>}},
+      {.key = "runtimes.user",
+       .help = "Names or numbers of users on the agent's host",
+       .default_text = "all",
+       .kind = K::Words{at<&G::runtimes, &auth::RuntimeFilter::user>}},
+  };
+}
+
+std::vector<Setting<auth::RoleRule>> role_settings() {
+  using R = auth::RoleRule;
+  using K = Kinds<R>;
+  return {
+      {.key = "includes", .help = "Roles whose commands it has, too", .kind = K::Texts{at<&R::includes>}},
+      {.key = "commands",
+       .help = "Its own commands, by their names in the protocol; `*` stands for any letters",
+       .kind = K::Texts{at<&R::commands>}},
+  };
+}
+
+}  // namespace farport::config

@@ -1,0 +1,273 @@
+#include "config/declarations.hpp"
+
+#include "config/agent_declarations.hpp"
+
+namespace farport::config {
+namespace {
+
+constexpr std::string_view kConnect[] = {"connect"};
+constexpr std::string_view kMirror[] = {"connect", "check"};
+constexpr std::string_view kSelecting[] = {"connect", "run", "check"};
+constexpr std::string_view kDialling[] = {"connect", "run", "ps", "dump", "can-i", "check"};
+constexpr std::string_view kSessions[] = {"serve", "connect", "run", "dump", "check"};
+constexpr std::string_view kAll[] = {"serve", "connect", "run", "ps", "dump", "can-i", "check"};
+
+const Choice& log_level_choice() {
+  static const Choice choice{"log at the level", {"trace", "debug", "info", "warn", "error", "off"}};
+  return choice;
+}
+const Choice& log_format_choice() {
+  static const Choice choice{"log as", {"text", "json"}};
+  return choice;
+}
+const Choice& compression_choice() {
+  static const Choice choice{"compress traces and dumps", {"auto", "always", "never"}};
+  return choice;
+}
+
+template <typename Part>
+void append(std::vector<Part>& all, std::vector<Part> more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+/// The TLS files: they stand in the file itself and below each remote, and the flags are for both.
+/// `otherwise`: what holds where they are not given.
+template <typename Target>
+std::vector<Setting<Target>> tls_settings(std::string_view otherwise) {
+  using K = Kinds<Target>;
+  using T = Target;
+  return {
+      {.key = "tls.cert",
+       .flag = "tls-cert",
+       .value = "FILE",
+       .help = "Our certificate, PEM",
+       .details = "Read again when it changes, as are the key, the CA and the CRLs. See "
+                  "[certificates](certificates.md).",
+       .default_text = otherwise,
+       .commands = kAll,
+       .kind = typename K::Path{at<&T::tls, &TlsFiles::cert>}},
+      {.key = "tls.key",
+       .flag = "tls-key",
+       .value = "FILE",
+       .help = "The private key of our certificate, PEM",
+       .default_text = otherwise,
+       .commands = kAll,
+       .kind = typename K::Path{at<&T::tls, &TlsFiles::key>}},
+      {.key = "tls.ca",
+       .flag = "tls-ca",
+       .value = "FILE",
+       .help = "The CA of the other side's certificate, PEM",
+       .default_text = otherwise,
+       .commands = kAll,
+       .kind = typename K::Path{at<&T::tls, &TlsFiles::ca>}},
+      {.key = "tls.crl",
+       .flag = "tls-crl",
+       .value = "FILE",
+       .help = "Revoked certificates of the other side, PEM: a CRL of each of its CAs",
+       .details = "See [revocation](certificates.md#revocation).",
+       .default_text = "none",
+       .commands = kAll,
+       .kind = typename K::Path{at<&T::tls, &TlsFiles::crl>}},
+  };
+}
+
+/// What only the mirror has, but for its remotes.
+std::vector<Setting<Configuration>> mirror_settings() {
+  using C = Configuration;
+  using K = Kinds<C>;
+  return {
+      {.key = "remotes",
+       .value = "HOST:PORT",
+       .help = "Profiles: agents by names of one's own",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = K::Remotes{at<&C::remotes>}},
+      {.key = "connect.socket_dir",
+       .flag = "socket-dir",
+       .value = "DIR",
+       .help = "Where to make the sockets",
+       .default_text = "$TMPDIR, else /tmp, where tools look",
+       .commands = kMirror,
+       .kind = K::Path{at<&C::socket_dir>, true}},
+      {.flag = "socket",
+       .value = "NAME=PATH",
+       .help = "Also offer a runtime at this path, where nothing may be yet",
+       .default_text = "none",
+       .commands = kMirror,
+       .kind = K::Sockets{at<&C::sockets>, parse_named_socket}},
+      {.flag = "to",
+       .value = "[NAME=]PATH",
+       .help = "Dial a tool that listens on this socket, as every mirrored runtime would, or only that of "
+               "the name",
+       .default_text = "none",
+       .commands = kMirror,
+       .kind = K::Sockets{at<&C::tools>, parse_tool_socket}},
+      {.flag = "log-file",
+       .value = "FILE",
+       .help = "With --detach: where to log",
+       .default_text = "a file of its own",
+       .commands = kConnect,
+       .kind = K::Path{at<&C::log_file>, true}},
+  };
+}
+
+/// What both sides have.
+std::vector<Setting<Configuration>> common_settings() {
+  using C = Configuration;
+  using K = Kinds<C>;
+  std::vector<Setting<C>> all{
+      {.key = "session.compression",
+       .flag = "compression",
+       .value = "WAY",
+       .help =
+           "Compress traces and dumps: auto (traces while the network is what they wait for, dumps always), "
+           "always or never",
+       .details = "Either side's `never` counts.",
+       .commands = kSessions,
+       .kind = K::OneOf{at<&C::session, &SessionSettings::compression>, compression_choice}},
+      {.key = "session.grace",
+       .flag = "grace",
+       .value = "DURATION",
+       .help = "How long diagnostic connections wait for a broken session to come back",
+       .details = "The shorter of both sides' counts. See [resuming](wire.md#resuming).",
+       .commands = kSessions,
+       .kind = K::Duration{at<&C::session, &SessionSettings::grace>}},
+      {.key = "session.ping_interval",
+       .flag = "ping-interval",
+       .value = "DURATION",
+       .help = "How often to ask whether the other side is there",
+       .commands = kSessions,
+       .kind = K::Duration{at<&C::session, &SessionSettings::ping_interval>}},
+      {.key = "session.ping_timeout",
+       .flag = "ping-timeout",
+       .value = "DURATION",
+       .help = "How long the other side may be silent when it was asked, before the session is broken",
+       .commands = kSessions,
+       .kind = K::Duration{at<&C::session, &SessionSettings::ping_timeout>}},
+      {.flag = "config",
+       .value = "FILE",
+       .help = "Configuration file (TOML)",
+       .default_text = "the user's own, but for serve",
+       .commands = kAll,
+       .kind = K::Path{at<&C::file>}},
+  };
+  append(all, tls_settings<C>("required"));
+  append(all,
+         {{.key = "log.level",
+           .flag = "log-level",
+           .value = "LEVEL",
+           .help = "What to log: trace, debug, info, warn, error or off",
+           .default_text = "info; error under run and beside the live table",
+           .commands = kAll,
+           .kind = K::OneOf{at<&C::log, &LogSettings::level>, log_level_choice}},
+          {.key = "log.format",
+           .flag = "log-format",
+           .value = "FORMAT",
+           .help = "How to log: text or json",
+           .details = "Where standard error is the journal, lines of text have its priorities and no second "
+                      "time.",
+           .commands = kAll,
+           .kind = K::OneOf{at<&C::log, &LogSettings::format>, log_format_choice}}});
+  return all;
+}
+
+std::vector<Setting<Configuration>> configuration_settings() {
+  std::vector<Setting<Configuration>> all = mirror_settings();
+  append(all, agent_settings());
+  append(all, common_settings());
+  return all;
+}
+
+std::vector<Setting<RemoteSettings>> remote_settings() {
+  using R = RemoteSettings;
+  using K = Kinds<R>;
+  const auto names = [](K::In<std::vector<std::string>> in) { return K::Texts{in}; };
+  std::vector<Setting<R>> all{
+      {.key = "address",
+       .help = "HOST:PORT of an agent, one or several",
+       .details = "A name with many addresses means the agents at all of them, as they come and go. See "
+                  "[names](guide.md#names).",
+       .default_text = "required",
+       .commands = kDialling,
+       .kind = K::Addresses{at<&R::addresses>}},
+      {.key = "server_name",
+       .flag = "server-name",
+       .value = "NAME",
+       .help = "The name that the agent's certificate must hold",
+       .default_text = "the host that is dialled",
+       .commands = kDialling,
+       .kind = K::Text{at<&R::server_name>}},
+      {.key = "verify.cn",
+       .flag = "verify-cn",
+       .value = "NAME",
+       .help = "Common name that the agent's certificate must have, too; of several, one",
+       .details = "See [which agent](certificates.md#which-agent).",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = names(at<&R::verify, &auth::IdentityFilter::cn>)},
+      {.key = "verify.uri",
+       .flag = "verify-uri",
+       .value = "PATTERN",
+       .help = "URI that the agent's certificate must have, too (SPIFFE; * is one path segment, a last ** "
+               "any rest)",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = names(at<&R::verify, &auth::IdentityFilter::uri>)},
+      {.key = "verify.pin",
+       .flag = "verify-pin",
+       .value = "PIN",
+       .help = "Public key that the agent's certificate must have, too, as farport check prints its pin",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = names(at<&R::verify, &auth::IdentityFilter::pin>)},
+      {.key = "verify.ou",
+       .help = "Organizational unit that it must have, too",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = names(at<&R::verify, &auth::IdentityFilter::ou>)},
+      {.key = "verify.dns",
+       .help = "DNS name that it must have, too",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = names(at<&R::verify, &auth::IdentityFilter::dns>)},
+      {.key = "verify.ip",
+       .help = "IP address that it must have, too",
+       .default_text = "none",
+       .commands = kDialling,
+       .kind = names(at<&R::verify, &auth::IdentityFilter::ip>)},
+      {.key = "select",
+       .flag = "select",
+       .value = "PATTERN",
+       .help = "Mirror only these runtimes: name, pid, id or glob",
+       .default_text = "all",
+       .commands = kSelecting,
+       .kind = K::Texts{at<&R::select>}},
+  };
+  append(all, tls_settings<R>("as in [tls]"));
+  return all;
+}
+
+}  // namespace
+
+template <>
+const std::vector<Setting<Configuration>>& settings() {
+  static const std::vector<Setting<Configuration>> all = configuration_settings();
+  return all;
+}
+template <>
+const std::vector<Setting<RemoteSettings>>& settings() {
+  static const std::vector<Setting<RemoteSettings>> all = remote_settings();
+  return all;
+}
+template <>
+const std::vector<Setting<auth::Grant>>& settings() {
+  static const std::vector<Setting<auth::Grant>> all = grant_settings();
+  return all;
+}
+template <>
+const std::vector<Setting<auth::RoleRule>>& settings() {
+  static const std::vector<Setting<auth::RoleRule>> all = role_settings();
+  return all;
+}
+
+}  // namespace farport::config

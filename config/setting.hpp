@@ -1,0 +1,139 @@
+// What a setting is: where it stands, what it may be, which member it fills, and how it is explained.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/settings.hpp"
+#include "config/values.hpp"
+
+namespace farport::config {
+
+/// A whole number from 1 to `most`.
+struct LimitedCount {
+  std::uint64_t LimitSettings::*member;
+  std::uint64_t most;
+};
+/// A size in bytes.
+struct LimitedSize {
+  std::uint64_t LimitSettings::*member;
+  std::uint64_t least;
+  std::uint64_t most;
+};
+/// A duration, or "off".
+struct LimitedTime {
+  Milliseconds LimitSettings::*member;
+  bool may_be_off;
+};
+using LimitRange = std::variant<LimitedCount, LimitedSize, LimitedTime>;
+
+/// What a setting of a Target can be. Each kind leads to the member that takes the value.
+template <typename Target>
+struct Kinds {
+  template <typename Value>
+  using In = Value& (*)(Target&);
+
+  struct Text {
+    In<std::string> in;
+  };
+  struct Texts {
+    In<std::vector<std::string>> in;
+  };
+  /// Texts, or whole numbers that stand for them.
+  struct Words {
+    In<std::vector<std::string>> in;
+  };
+  struct Numbers {
+    In<std::vector<std::uint64_t>> in;
+  };
+  struct Boolean {
+    In<bool> in;
+  };
+  struct OneOf {
+    In<std::string> in;
+    const Choice& (*choice)();
+  };
+  /// In the file, a path is relative to the file's directory.
+  struct Path {
+    In<std::string> in;
+    bool make_absolute = false;  ///< Where a flag gives it, too: others are told of it.
+  };
+  struct Paths {
+    In<std::vector<std::string>> in;
+    bool make_absolute = false;
+  };
+  struct Duration {
+    In<Milliseconds> in;
+  };
+  struct Size {
+    In<std::uint64_t> in;
+  };
+  struct Addresses {
+    In<std::vector<Address>> in;
+  };
+  /// NAME=PATH behind a flag, a table of them in the file.
+  struct Sockets {
+    In<std::vector<NamedSocket>> in;
+    Result<NamedSocket> (*parse)(std::string_view);
+  };
+  struct Audit {
+    In<std::string> in;
+  };
+  /// "NAME" or "NAME=ROLE".
+  struct Allow {
+    In<std::vector<auth::Grant>> in;
+    GrantKind kind;
+  };
+  /// True, or a role.
+  struct AllowAll {
+    In<std::vector<auth::Grant>> in;
+  };
+  /// One of the limits.
+  struct Limit {
+    In<LimitSettings> in;
+    LimitRange range;
+  };
+  /// Any of the limits, as NAME=VALUE.
+  struct AnyLimit {
+    In<LimitSettings> in;
+  };
+  struct Roles {
+    In<std::vector<auth::RoleRule>> in;
+  };
+  struct Grants {
+    In<std::vector<auth::Grant>> in;
+  };
+  struct Remotes {
+    In<std::map<std::string, RemoteSettings>> in;
+  };
+
+  using Any =
+      std::variant<Text, Texts, Words, Numbers, Boolean, OneOf, Path, Paths, Duration, Size, Addresses,
+                   Sockets, Audit, Allow, AllowAll, Limit, AnyLimit, Roles, Grants, Remotes>;
+};
+
+/// Leads from a structure to a member, or to a member of a member.
+template <auto... Path>
+inline constexpr auto at = [](auto& target) -> auto& {
+  return (target.*....*Path);
+};
+
+/// Names of commands, as on the command line.
+using Commands = std::span<const std::string_view>;
+
+/// One setting of a Target.
+template <typename Target>
+struct Setting {
+  std::string_view key = {};      ///< In the file, with its sections: "tls.cert"; empty: not in the file.
+  std::string_view flag = {};     ///< Without its dashes; empty: there is none.
+  std::string_view value = {};    ///< What the flag's value is called: "FILE".
+  std::string_view help = {};     ///< A sentence without its full stop.
+  std::string_view details = {};  ///< What the documentation says besides: Markdown, links from docs/.
+  std::string_view default_text = {};  ///< Where the default isn't the member's own.
+  Commands commands = {};              ///< Which take the flag.
+  typename Kinds<Target>::Any kind;
+};
+
+}  // namespace farport::config
