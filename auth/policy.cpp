@@ -15,22 +15,22 @@ bool Access::may_everywhere(std::string_view permission) const {
   });
 }
 
-Verdict Access::may(std::string_view permission, const RuntimeTraits& runtime) const {
-  Verdict verdict;
+Decision Access::may(std::string_view permission, const RuntimeTraits& runtime) const {
+  Decision decision;
   std::string has;
   for (const Grant* grant : grants_) {
     if (!matches(grant->runtimes, runtime)) continue;
     if (policy_->role(grant->role)->has(permission)) {
-      verdict.allowed = true;
-      verdict.rule = grant->text;
-      verdict.role = grant->role;
-      return verdict;
+      decision.allowed = true;
+      decision.rule = grant->text;
+      decision.role = grant->role;
+      return decision;
     }
     has += (has.empty() ? "" : ", ") + grant->role + " (" + grant->text + ")";
   }
-  verdict.why = std::string(permission) + " takes " + policy_->roles_with(permission) + "; " + who_ +
-                " has " + (has.empty() ? "no role here" : "only " + has);
-  return verdict;
+  decision.why = std::string(permission) + " takes " + policy_->roles_with(permission) + "; " + who_ +
+                 " has " + (has.empty() ? "no role here" : "only " + has);
+  return decision;
 }
 
 Policy::Policy(std::vector<Role> roles, PolicyRules rules)

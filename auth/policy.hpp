@@ -11,7 +11,7 @@
 namespace farport::auth {
 
 /// What a policy says to one request.
-struct Verdict {
+struct Decision {
   bool allowed = false;
   std::string rule;  ///< The grant that allows it; empty where none does.
   std::string role;  ///< That grant's role.
@@ -34,7 +34,7 @@ class Access {
   /// Whether some grant that is for all runtimes gives this permission.
   [[nodiscard]] bool may_everywhere(std::string_view permission) const;
   /// Whether the caller may do what `permission` stands for, on this runtime.
-  [[nodiscard]] Verdict may(std::string_view permission, const RuntimeTraits& runtime) const;
+  [[nodiscard]] Decision may(std::string_view permission, const RuntimeTraits& runtime) const;
   [[nodiscard]] const std::vector<const Grant*>& grants() const { return grants_; }
   [[nodiscard]] const std::string& who() const { return who_; }
 

@@ -24,12 +24,12 @@ tl::unexpected<Error> fail_errno(std::string_view what, std::string_view on, int
       Error{std::string(what), std::string(on), std::strerror(errno_value), std::string(hint), errno_value});
 }
 
-RareError& RareError::operator=(Error error) {
+BoxedError& BoxedError::operator=(Error error) {
   error_ = std::make_unique<const Error>(std::move(error));
   return *this;
 }
 
-const Error& RareError::operator*() const {
+const Error& BoxedError::operator*() const {
   static const Error kNone;
   return error_ == nullptr ? kNone : *error_;
 }

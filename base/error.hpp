@@ -22,9 +22,9 @@ struct Error {
 };
 
 /// Room for an error that mostly never comes: a pointer's, where streams and connections are many.
-class RareError {
+class BoxedError {
  public:
-  RareError& operator=(Error error);
+  BoxedError& operator=(Error error);
   [[nodiscard]] explicit operator bool() const { return error_ != nullptr; }
   /// Without any: one that says nothing.
   [[nodiscard]] const Error& operator*() const;

@@ -167,12 +167,12 @@ void check_as(Report& report, const config::ServeSettings& settings, const confi
   const auth::RuntimeTraits runtime{name, {}, 0, 0};
   for (const std::string_view permission : auth::all_permissions()) {
     if (!flags.command.empty() && permission != flags.command) continue;
-    const auth::Verdict verdict = access.may(permission, runtime);
-    if (verdict.allowed) {
+    const auth::Decision decision = access.may(permission, runtime);
+    if (decision.allowed) {
       report.add(Level::ok,
-                 std::string(permission) + ": allowed by " + verdict.rule + ", role " + verdict.role);
+                 std::string(permission) + ": allowed by " + decision.rule + ", role " + decision.role);
     } else {
-      report.add(flags.command.empty() ? Level::warning : Level::problem, "refused: " + verdict.why);
+      report.add(flags.command.empty() ? Level::warning : Level::problem, "refused: " + decision.why);
     }
   }
   warn_of_conditions(report, access, flags.runtime_name.has_value());

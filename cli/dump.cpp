@@ -83,7 +83,7 @@ void say_that_it_stops(const router::Runtime& runtime) {
                   runtime.name, runtime.pid));
 }
 
-Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runtime runtime,
+Task<Result<std::string>> dump_into(router::SessionManager& sessions, router::Runtime runtime,
                                     config::DumpCommandSettings settings, ProgressBar& bar) {
   const router::DumpRequest request{*ipc::dump_type_named(settings.type), 0};
   // An agent that has progress to tell of has not refused.
@@ -97,7 +97,7 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
     bar.show(progress);
   };
   if (settings.stay) {
-    auto left = co_await router::leave_dump(dialler, runtime.id, request, std::move(on_progress));
+    auto left = co_await router::leave_dump(sessions, runtime.id, request, std::move(on_progress));
     co_return left;
   }
   std::error_code error;
@@ -107,7 +107,8 @@ Task<Result<std::string>> dump_into(router::AgentDialler& dialler, router::Runti
   if (!settings.force && std::filesystem::is_regular_file(path, error)) {
     co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
-  const auto size = co_await router::receive_dump(dialler, runtime.id, request, path, std::move(on_progress));
+  const auto size =
+      co_await router::receive_dump(sessions, runtime.id, request, path, std::move(on_progress));
   if (!size) co_return tl::unexpected(size.error());
   co_return path;
 }
@@ -127,7 +128,7 @@ struct Taking {
   ProgressBar bar{};
   Missing missing = Missing::everything;
   std::optional<router::CredentialWatch> credentials{};
-  std::optional<router::AgentDialler> dialler{};
+  std::optional<router::SessionManager> sessions{};
   Task<void> dialling{};
 };
 
@@ -136,14 +137,16 @@ Task<Result<std::string>> take(Taking& taking) {
   const auto target =
       co_await find_runtime(taking.loop, taking.agent, taking.settings.runtime, taking.missing);
   if (!target) co_return tl::unexpected(target.error());
-  const router::AgentDialler::Target at{target->addresses, agent.verified_name()};
+  const router::SessionManager::Target at{target->addresses, agent.verified_name()};
   taking.credentials.emplace(taking.loop, taking.log, taking.agent.credentials);
-  taking.dialler.emplace(taking.loop, taking.log, at, *taking.credentials,
-                         session_options(taking.settings.session));
-  router::AgentDialler::OnEnd on_end = [&taking](const Error& why) { taking.bar.interrupted(why.message()); };
-  taking.dialling = taking.dialler->run(learn_instance, std::move(on_end));
+  taking.sessions.emplace(taking.loop, taking.log, at, *taking.credentials,
+                          session_options(taking.settings.session));
+  router::SessionManager::OnEnd on_end = [&taking](const Error& why) {
+    taking.bar.interrupted(why.message());
+  };
+  taking.dialling = taking.sessions->run(learn_instance, std::move(on_end));
   taking.dialling.start();
-  auto path = co_await dump_into(*taking.dialler, target->runtime, taking.settings, taking.bar);
+  auto path = co_await dump_into(*taking.sessions, target->runtime, taking.settings, taking.bar);
   co_return path;
 }
 
@@ -151,7 +154,7 @@ Task<Result<std::string>> take(Taking& taking) {
 Task<std::optional<Result<std::string>>> take_or_stop(Taking& taking, transport::Event& interrupted) {
   auto result = co_await first_of(take(taking), interrupted.wait());
   taking.dialling.reset();
-  if (taking.dialler) co_await taking.dialler->leave();
+  if (taking.sessions) co_await taking.sessions->leave();
   co_return result;
 }
 

@@ -79,7 +79,7 @@ class FdStream final : public Stream, private Watched {
   std::size_t peeked_ = 0;  ///< Bytes there that have been read.
 
   bool failed_ = false;
-  RareError error_;
+  BoxedError error_;
 };
 
 /// An empty write that waits for its turn: a socket becomes writable when connect(2) has ended.

@@ -33,7 +33,7 @@ void Loop::make_ready(Waiter& waiter) {
   ready_.push(waiter);
 }
 
-void Loop::at_turn_end(TurnEnd& hook) {
+void Loop::defer(EndOfTick& hook) {
   if (!hook.linked()) turn_ends_.push(hook);
 }
 
@@ -63,7 +63,7 @@ void Loop::run_ready() {
   turn.take(ready_);
   while (ListNode* node = turn.pop()) static_cast<Waiter*>(node)->coroutine.resume();
   turn.take(turn_ends_);
-  while (ListNode* node = turn.pop()) static_cast<TurnEnd*>(node)->turn_end();
+  while (ListNode* node = turn.pop()) static_cast<EndOfTick*>(node)->end_of_tick();
 }
 
 Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timed& timed) {

@@ -35,12 +35,12 @@ struct Waiter : ListNode {
 };
 
 /// Something that has work left for the end of the turn, such as frames to write.
-class TurnEnd : public ListNode {
+class EndOfTick : public ListNode {
  public:
-  virtual void turn_end() = 0;
+  virtual void end_of_tick() = 0;
 
  protected:
-  ~TurnEnd() = default;
+  ~EndOfTick() = default;
 };
 
 /// Whoever has a descriptor in the loop's epoll set.
@@ -77,8 +77,8 @@ class Loop {
 
   /// Resumes `waiter`'s coroutine in this turn or the next. Twice is once.
   void make_ready(Waiter& waiter);
-  /// Calls `hook.turn_end()` once all ready coroutines of this turn have run. Twice is once.
-  void at_turn_end(TurnEnd& hook);
+  /// Calls `hook.end_of_tick()` once all ready coroutines of this turn have run. Twice is once.
+  void defer(EndOfTick& hook);
 
   /// Tells `watched` of the descriptor's events until forget(), but for output (EPOLLOUT); what is the case
   /// already is told first.

@@ -59,7 +59,7 @@ void ResumableStream::detach() {
   if (accepted_ && inbound_read_ == inbound_.size()) keep_unread();
   release_carrier();
   interrupted_.set();
-  if (account_of_) loop().at_turn_end(*this);
+  if (account_of_) loop().defer(*this);
 }
 
 void ResumableStream::release_carrier() {
@@ -91,7 +91,7 @@ void ResumableStream::carrier_readable() {
 
 void ResumableStream::carrier_gone() {
   // Not here, in the middle of its own end.
-  loop().at_turn_end(*this);
+  loop().defer(*this);
 }
 
 void ResumableStream::acknowledge() {
@@ -103,10 +103,10 @@ void ResumableStream::acknowledge() {
 
 void ResumableStream::carrier_acknowledged() {
   acknowledge();
-  if (counted_ || (write_ != nullptr && all_sent())) loop().at_turn_end(*this);
+  if (counted_ || (write_ != nullptr && all_sent())) loop().defer(*this);
 }
 
-void ResumableStream::turn_end() {
+void ResumableStream::end_of_tick() {
   if (acknowledged_more_ && carrier_ != nullptr) acknowledge();
   count_kept();
   look_after_carrier();
@@ -223,7 +223,7 @@ bool ResumableStream::begin_write(WriteOperation& operation) {
   if (operation.chunk.size == 0 && !operation.finish) return true;
   kept_.keep(operation);
   // Not counted here: this may be in the middle of the session's sending.
-  if (account_of_ && kept_.end() - kept_.begin() > kWorthCounting) loop().at_turn_end(*this);
+  if (account_of_ && kept_.end() - kept_.begin() > kWorthCounting) loop().defer(*this);
   operation.chunk.advance(operation.chunk.size);
   finish_wanted_ = operation.finish;
   write_ = &operation;
@@ -249,7 +249,7 @@ void ResumableStream::complete() {
   kept_.advance(sending_);
   finish_sent_ = WriteOperation::finish;
   // The rest not here, in the middle of the session's sending.
-  if (!all_sent() || reading_stopped_ || acknowledged_more_) loop().at_turn_end(*this);
+  if (!all_sent() || reading_stopped_ || acknowledged_more_) loop().defer(*this);
   write_on();
 }
 
@@ -273,7 +273,7 @@ void ResumableStream::complete_write(IoStatus result) {
 
 void ResumableStream::stop_reading() {
   reading_stopped_ = true;
-  loop().at_turn_end(*this);
+  loop().defer(*this);
 }
 
 void ResumableStream::when_gone(Wake* wake) {

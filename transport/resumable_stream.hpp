@@ -16,7 +16,7 @@
 
 namespace farport::transport {
 
-class ResumableStream final : public Stream, private TurnEnd, private WriteOperation {
+class ResumableStream final : public Stream, private EndOfTick, private WriteOperation {
  public:
   /// Which side of the request this is. The side that asks tells with the end of its direction whether it has
   /// read the answer to its end; the side that answers waits for that before it takes the end for good.
@@ -91,7 +91,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
     BufferBudget::Holding holding;
   };
 
-  void turn_end() override;
+  void end_of_tick() override;
   void count_kept();
   [[nodiscard]] std::uint64_t most_kept() const;
   void complete() override;
@@ -142,7 +142,7 @@ class ResumableStream final : public Stream, private TurnEnd, private WriteOpera
   bool accepted_ = false;    ///< What the carrier brings is the answer.
   bool confirming_ = false;  ///< The carrier has ended; whether our end has arrived is being asked.
   bool over_ = false;
-  RareError error_;
+  BoxedError error_;
 };
 
 }  // namespace farport::transport

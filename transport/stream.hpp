@@ -194,7 +194,7 @@ class [[nodiscard]] GoneAwaiter final : CoroutineWake {
 /// (Stream::when_gone()), unless it is destroyed before. The stream must outlive it, and nothing else may
 /// wait for its peer to be gone meanwhile.
 template <typename Action>
-class [[nodiscard]] WhenGone final : Wake, TurnEnd {
+class [[nodiscard]] WhenGone final : Wake, EndOfTick {
  public:
   WhenGone(Stream& stream, Action action) : stream_(stream), action_(std::move(action)) {
     stream_.when_gone(this);
@@ -205,8 +205,8 @@ class [[nodiscard]] WhenGone final : Wake, TurnEnd {
 
  private:
   /// Not here: this may be in the middle of the stream's own end.
-  void wake() override { stream_.loop().at_turn_end(*this); }
-  void turn_end() override { action_(); }
+  void wake() override { stream_.loop().defer(*this); }
+  void end_of_tick() override { action_(); }
 
   Stream& stream_;
   Action action_;

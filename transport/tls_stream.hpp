@@ -69,7 +69,7 @@ class TlsStream final : public Stream {
   bool drained_ = false;  ///< The last try_read() found nothing more.
   bool failed_ = false;
   unsigned long openssl_error_ = 0;
-  RareError error_;
+  BoxedError error_;
 };
 
 }  // namespace farport::transport

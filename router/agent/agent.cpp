@@ -62,7 +62,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
 
 Result<void> Agent::listen() {
   for (const std::string& path : settings_.dial_in) {
-    auto port = DialInPort::create(loop_, registry_, log_, path);
+    auto port = ConnectPort::create(loop_, registry_, log_, path);
     if (!port) return tl::unexpected(port.error());
     log_->info("runtimes may dial in at {}", path);
     dial_in_.push_back(std::move(*port));

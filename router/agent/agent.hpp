@@ -8,9 +8,9 @@
 
 #include "auth/policy.hpp"
 #include "router/agent/api/api.hpp"
-#include "router/agent/gate/handshakes.hpp"
+#include "router/agent/gate/handshake_limiter.hpp"
 #include "router/agent/live_connections.hpp"
-#include "router/agent/runtimes/dial_in_port.hpp"
+#include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/certificates/credential_watch.hpp"
 #include "router/wire/session_options.hpp"
@@ -72,7 +72,7 @@ class Agent {
   transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                      std::unique_ptr<Limits::Session> share);
   transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, const Caller& caller,
-                                      Refusal refusal);
+                                      HttpError refusal);
   transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                       std::unique_ptr<Limits::Session> share);
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
@@ -81,9 +81,9 @@ class Agent {
   void note_pause(const Error& why);
   transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
                                                                      const Caller& caller,
-                                                                     const Handshakes::Entry& entry);
-  [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
-                                                             const std::string& wanted) const;
+                                                                     const HandshakeLimiter::Entry& entry);
+  [[nodiscard]] tl::expected<RuntimePtr, HttpError> choose_raw(const Caller& caller,
+                                                               const std::string& wanted) const;
   /// What the API says of the agent (agent_report.cpp).
   [[nodiscard]] std::string describe(const Caller& caller) const;
   [[nodiscard]] std::string metrics_text() const;
@@ -102,18 +102,18 @@ class Agent {
   Discovery discovery_;
   Dumps dumps_;
   SuspendedRuntimes suspended_;
-  std::vector<std::unique_ptr<DialInPort>> dial_in_;
+  std::vector<std::unique_ptr<ConnectPort>> dial_in_;
   transport::BufferBudget budget_;
   TracingSessions tracing_;
   LiveConnections live_;
   Limits limits_;
   Metrics metrics_;
-  Handshakes handshakes_;
+  HandshakeLimiter handshakes_;
   transport::RateLimitedLog warnings_;
   RefusalLog refusals_;
   Admission admission_;
   DiagnosticConnections connections_;
-  Resumption resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
+  ResumptionTable resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
   std::shared_ptr<transport::Share>
       strangers_;  ///< What all peers that have no session may take of the loop.

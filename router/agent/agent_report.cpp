@@ -83,7 +83,7 @@ void write_limits(MetricsText& text, const LimitSettings& limits) {
 
 std::string Agent::describe(const Caller& caller) const {
   const auto up = std::chrono::steady_clock::now() - started_;
-  const json answer = {
+  const json response = {
       {"version", kVersion},
       {"host", registry_.host()},
       {"uptime_seconds", std::chrono::duration_cast<std::chrono::seconds>(up).count()},
@@ -92,7 +92,7 @@ std::string Agent::describe(const Caller& caller) const {
       {"roles", roles_of(policy_)},
       {"limits", limits_of(settings_.limits)},
       {"discovery", json::parse(to_json(discovery_.findings(), disclosure_for(*caller.access)))}};
-  return text_of(answer);
+  return text_of(response);
 }
 
 void Agent::write_process(MetricsText& text) const {
@@ -172,7 +172,7 @@ void Agent::write_resumption(MetricsText& text) const {
       .sample(resumption_.resumed())
       .family("farport_connections_given_up_total", kCounter,
               "Diagnostic connections whose mirror did not come back in time.")
-      .sample(resumption_.given_up())
+      .sample(resumption_.expired())
       .family("farport_tracing_sessions_abandoned_total", kCounter,
               "Runtimes' sessions that were stopped since nobody read them any more.")
       .sample(tracing_.abandoned());

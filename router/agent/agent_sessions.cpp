@@ -8,7 +8,7 @@
 #include "auth/tls_context.hpp"
 #include "router/agent/agent.hpp"
 #include "router/agent/connections/http_errors.hpp"
-#include "router/agent/connections/raw_end.hpp"
+#include "router/agent/connections/raw_endpoint.hpp"
 #include "router/agent/idle_watch.hpp"
 #include "router/wire/http_status.hpp"
 
@@ -54,13 +54,13 @@ Task<void> Agent::serve_tls(Accepted connection) {
   std::function<void()> make_room = [&socket] {
     socket.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
   };
-  std::optional<Handshakes::Entry> handshake(std::in_place, handshakes_, caller.address,
-                                             std::move(make_room));
+  std::optional<HandshakeLimiter::Entry> handshake(std::in_place, handshakes_, caller.address,
+                                                   std::move(make_room));
   auto tls = co_await shake_hands(std::move(connection), caller, *handshake);
   if (tls == nullptr) co_return;
   caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
   caller.access = policy_.access_of(*caller.identity);
-  auto share = limits_.begin_session(key_of(caller));
+  auto share = limits_.begin_session(identity_key(caller));
   // Those who are refused still count as handshakes, so that there are never many of them.
   if (!share) {
     co_await refuse_caller(std::move(tls), caller, refusals_.limit_reached(caller, share.error()));
@@ -75,7 +75,7 @@ Task<void> Agent::serve_tls(Accepted connection) {
 
 /// The connection once both sides have agreed on TLS; nullptr where they have not, which has been noted.
 Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const Caller& caller,
-                                                    const Handshakes::Entry& entry) {
+                                                    const HandshakeLimiter::Entry& entry) {
   transport::FdStream& socket = *connection;
   const transport::Deadline limit(loop_, settings_.limits.handshake, [&socket] {
     socket.abort(Error{"agree on TLS with", "the peer", kTooSlow, {}, 0});
@@ -91,7 +91,7 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
     if (agreed) co_return tls;
   }
   if (entry.ended()) {
-    const Exceeded exceeded{"handshakes", kTooManyHandshakes};
+    const LimitExceeded exceeded{"handshakes", kTooManyHandshakes};
     std::ignore = refusals_.limit_reached(caller, exceeded);
   } else if (limit.expired()) {
     metrics_.refused.add("handshake_timeout");
@@ -114,7 +114,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
   std::optional<transport::Deadline> life;
   if (settings_.limits.session_lifetime.count() > 0) {
     std::function<void()> end = [this, &stream, &caller] {
-      const Exceeded exceeded{"session_lifetime", "it has lasted as long as one may"};
+      const LimitExceeded exceeded{"session_lifetime", "it has lasted as long as one may"};
       refusals_.ended(caller, exceeded);
       stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
     };
@@ -132,16 +132,16 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
   }
 }
 
-Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
+Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, HttpError refusal) {
   if (tls->alpn() == "h2" && caller.access->none()) {
     co_await turn_away(std::move(tls), strangers_, std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
     transport::Http2Limits limits;
-    limits.account = budget_.account_of(key_of(caller));
+    limits.account = budget_.account_of(identity_key(caller));
     limits.share = strangers_;
     co_await refuse_session(std::move(tls), std::move(limits), std::move(refusal));
   } else {
-    RawEnd tool(*tls);
+    RawEndpoint tool(*tls);
     co_await tool.refuse(std::move(refusal));
     co_await linger(*tls);
   }
@@ -151,7 +151,7 @@ transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::S
   transport::Http2Limits limits = settings_.session.limits();
   limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
   limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
-  limits.account = budget_.account_of(key_of(caller));
+  limits.account = budget_.account_of(identity_key(caller));
   limits.share = share.share();
   return limits;
 }
@@ -166,7 +166,7 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
   IdleWatch idle(loop_, settings_.limits.idle, [&] {
     // Answers that outlive their session use it too.
     if (used->busy()) return false;
-    const Exceeded exceeded{"idle_timeout", "nobody uses it"};
+    const LimitExceeded exceeded{"idle_timeout", "nobody uses it"};
     refusals_.ended(caller, exceeded);
     used->leave();
     return true;
@@ -198,9 +198,9 @@ Task<void> Agent::serve_plain(Accepted connection) {
   Caller caller;
   caller.address = connection->name();
   caller.access = policy_.loopback_access();
-  auto share = limits_.begin_session(key_of(caller));
+  auto share = limits_.begin_session(identity_key(caller));
   if (!share) {
-    RawEnd tool(*connection);
+    RawEndpoint tool(*connection);
     co_await tool.refuse(refusals_.limit_reached(caller, share.error()));
     co_return;
   }
@@ -208,7 +208,7 @@ Task<void> Agent::serve_plain(Accepted connection) {
   co_await serve_raw(*connection, std::move(caller), std::move(*share), {});
 }
 
-tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
+tl::expected<RuntimePtr, HttpError> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
   if (caller.access->none()) {
     return tl::unexpected(no_role(caller));
   }
@@ -220,12 +220,12 @@ tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const 
       credentials_ != nullptr && (is_ip_address(wanted) || credentials_->current().has_name(wanted));
   if (!chosen && is_agents) chosen = registry_.choose({}, visible);
   if (chosen) return std::make_shared<const Runtime>(std::move(*chosen));
-  return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
+  return tl::unexpected(HttpError{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }
 
 Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::unique_ptr<Limits::Session> share,
                             std::string wanted) {
-  RawEnd tool(stream);
+  RawEndpoint tool(stream);
   std::function<void()> end = [&stream] {
     stream.abort(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
   };
@@ -236,7 +236,7 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::uniqu
   if (exceeded) {
     co_await tool.refuse(refusals_.limit_reached(caller, *exceeded));
   } else {
-    tl::expected<RuntimePtr, Refusal> runtime = choose_raw(caller, wanted);
+    tl::expected<RuntimePtr, HttpError> runtime = choose_raw(caller, wanted);
     co_await connections_.carry(caller, std::move(runtime), tool);
   }
   co_await linger(stream);

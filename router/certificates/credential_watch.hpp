@@ -3,7 +3,7 @@
 
 #include "router/certificates/expiry_warnings.hpp"
 #include "router/certificates/file_watch.hpp"
-#include "router/certificates/verified_peers.hpp"
+#include "router/certificates/peer_revalidator.hpp"
 #include "transport/event.hpp"
 #include "transport/timer.hpp"
 
@@ -28,7 +28,7 @@ class CredentialWatch {
   /// For the next handshake.
   [[nodiscard]] SSL_CTX* context() const { return current_->context(); }
   [[nodiscard]] const auth::TlsCredentials& current() const { return *current_; }
-  [[nodiscard]] VerifiedPeers& peers() { return peers_; }
+  [[nodiscard]] PeerRevalidator& peers() { return peers_; }
 
   // For metrics.
 
@@ -55,7 +55,7 @@ class CredentialWatch {
   transport::Milliseconds rescan_;
   transport::Event changed_;
   FileWatch files_;
-  VerifiedPeers peers_;
+  PeerRevalidator peers_;
   ExpiryWarnings warnings_;
   auth::FileStamps tried_;  ///< What the files were at the last try, whether it went well or not.
   bool asked_ = false;

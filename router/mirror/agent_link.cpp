@@ -33,19 +33,19 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 }  // namespace
 
 AgentLink::AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
-                     AgentDialler::Target target, CredentialWatch& credentials)
+                     SessionManager::Target target, CredentialWatch& credentials)
     : services_(services),
       owner_(owner),
       choice_(std::move(choice)),
-      dialler_(services.loop, services.log, std::move(target), credentials, services.session),
+      sessions_(services.loop, services.log, std::move(target), credentials, services.session),
       tasks_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
 
 Task<void> AgentLink::run() {
-  AgentDialler::Follow in_session = [this](AgentSession& session) { return follow(session); };
-  AgentDialler::OnEnd on_end = [this](const Error& why) { lost(why); };
-  co_await dialler_.run(std::move(in_session), std::move(on_end));
+  SessionManager::OnSession in_session = [this](AgentSession& session) { return follow(session); };
+  SessionManager::OnEnd on_end = [this](const Error& why) { lost(why); };
+  co_await sessions_.run(std::move(in_session), std::move(on_end));
 }
 
 void AgentLink::lost(const Error& why) {
@@ -76,7 +76,7 @@ void AgentLink::forget_mirrored() {
 Task<void> AgentLink::leave() {
   tasks_.clear();
   forget_mirrored();
-  co_await dialler_.leave();
+  co_await sessions_.leave();
 }
 
 Task<void> AgentLink::follow(AgentSession& session) {
@@ -100,7 +100,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
     if (!instance_.empty()) session.leave();
     co_return;
   }
-  dialler_.pace().learn(answer.head(), session.instance() != instance_);
+  sessions_.pace().learn(answer.head(), session.instance() != instance_);
   instance_ = session.instance();
   co_await read_list(session, answer);
 }
@@ -201,7 +201,7 @@ Task<void> AgentLink::mirror(Runtime runtime) {
   places.sockets = paths_for(runtime, choice_.sockets);
   places.tools = paths_for(runtime, choice_.tools);
   auto mirrored =
-      co_await MirroredRuntime::start(services_, runtime, std::move(places), dialler_, std::move(on_lost));
+      co_await MirroredRuntime::start(services_, runtime, std::move(places), sessions_, std::move(on_lost));
   if (!mirrored) {
     services_.log->error("{} is not mirrored: {}", what, mirrored.error().message());
     co_return;

@@ -45,7 +45,7 @@ class LinkOwner {
 
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice, AgentDialler::Target target,
+  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice, SessionManager::Target target,
             CredentialWatch& credentials);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
@@ -56,12 +56,12 @@ class AgentLink {
   /// Ends what runs, and the session in good order. run() must not go on.
   transport::Task<void> leave();
 
-  [[nodiscard]] AgentDialler& dialler() { return dialler_; }
-  [[nodiscard]] const std::vector<transport::Address>& addresses() const { return dialler_.addresses(); }
-  [[nodiscard]] const std::string& address() const { return dialler_.address(); }
+  [[nodiscard]] SessionManager& sessions() { return sessions_; }
+  [[nodiscard]] const std::vector<transport::Address>& addresses() const { return sessions_.addresses(); }
+  [[nodiscard]] const std::string& address() const { return sessions_.address(); }
   /// Which agent there was last; empty before there was one, and where it does not say so.
   [[nodiscard]] const std::string& instance() const { return instance_; }
-  [[nodiscard]] bool connected() const { return dialler_.session() != nullptr; }
+  [[nodiscard]] bool connected() const { return sessions_.session() != nullptr; }
   /// How often its session has broken so far.
   [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
   /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.
@@ -98,7 +98,7 @@ class AgentLink {
   MirrorServices& services_;
   LinkOwner& owner_;
   MirrorChoice choice_;
-  AgentDialler dialler_;
+  SessionManager sessions_;
   std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.
   bool grace_over_ = false;
   std::string instance_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "auth/openssl.hpp"
-#include "router/certificates/verified_peers.hpp"
+#include "router/certificates/peer_revalidator.hpp"
 #include "transport/happy_eyeballs.hpp"
 #include "transport/http2/session.hpp"
 #include "transport/tls_stream.hpp"

@@ -80,11 +80,11 @@ std::string query_of(const DumpRequest& request) {
 }
 
 /// Asks how far the runtime is, until it is cancelled.
-Task<void> follow_writing(AgentDialler& dialler, std::string runtime_id, DumpProgress& progress,
+Task<void> follow_writing(SessionManager& sessions, std::string runtime_id, DumpProgress& progress,
                           const OnDumpProgress& on_progress) {
   for (;;) {
-    co_await transport::sleep(dialler.loop(), kAskAgain);
-    const std::shared_ptr<AgentSession> session = dialler.session();
+    co_await transport::sleep(sessions.loop(), kAskAgain);
+    const std::shared_ptr<AgentSession> session = sessions.session();
     const auto answer = session == nullptr ? nullptr : session->request("GET", path_of(runtime_id), false);
     if (answer == nullptr) continue;
     const auto body = co_await read_answer(*answer, kMaxProgress);
@@ -95,14 +95,14 @@ Task<void> follow_writing(AgentDialler& dialler, std::string runtime_id, DumpPro
   }
 }
 
-std::unique_ptr<ResumableRequest> post(AgentDialler& dialler, const std::string& target) {
-  return std::make_unique<ResumableRequest>(dialler, target, accepted_encodings(dialler.options()));
+std::unique_ptr<ResumableRequest> post(SessionManager& sessions, const std::string& target) {
+  return std::make_unique<ResumableRequest>(sessions, target, accepted_encodings(sessions.options()));
 }
 
 /// Waits for the answer's head, and tells of the dump's progress meanwhile.
-Task<Result<void>> until_written(AgentDialler& dialler, ResumableRequest& request, std::string runtime_id,
+Task<Result<void>> until_written(SessionManager& sessions, ResumableRequest& request, std::string runtime_id,
                                  DumpProgress& progress, const OnDumpProgress& on_progress) {
-  Task<void> following = follow_writing(dialler, runtime_id, progress, on_progress);
+  Task<void> following = follow_writing(sessions, runtime_id, progress, on_progress);
   following.start();
   const IoStatus head = co_await request.head_received();
   if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
@@ -123,14 +123,14 @@ Result<std::uint64_t> size_of(const transport::MessageHead& head) {
 
 }  // namespace
 
-Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runtime_id, DumpRequest wanted,
+Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                          std::string path, OnDumpProgress on_progress) {
   // Before anything is asked of the runtime: it would be for nothing.
   auto file = DumpFile::create(path);
   if (!file) co_return tl::unexpected(file.error());
-  const auto request = post(dialler, path_of(runtime_id) + query_of(wanted));
+  const auto request = post(sessions, path_of(runtime_id) + query_of(wanted));
   DumpProgress progress;
-  const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
+  const Result<void> written = co_await until_written(sessions, *request, runtime_id, progress, on_progress);
   if (!written) co_return tl::unexpected(written.error());
   const auto size = size_of(request->head());
   if (!size) co_return tl::unexpected(size.error());
@@ -142,17 +142,17 @@ Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runt
   const auto sink = std::make_shared<DumpSink>(std::move(*file), *size, compressed);
   const Result<void> received = co_await receive_body(request->stream(), sink, progress, on_progress);
   if (!received) co_return tl::unexpected(received.error());
-  const auto committing = begin_commit(dialler.loop(), sink);
+  const auto committing = begin_commit(sessions.loop(), sink);
   co_await committing->done();
   if (sink->failure()) co_return tl::unexpected(*sink->failure());
   co_return *size;
 }
 
-Task<Result<std::string>> leave_dump(AgentDialler& dialler, std::string runtime_id, DumpRequest wanted,
+Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                      OnDumpProgress on_progress) {
-  const auto request = post(dialler, path_of(runtime_id) + query_of(wanted) + "&stay=true");
+  const auto request = post(sessions, path_of(runtime_id) + query_of(wanted) + "&stay=true");
   DumpProgress progress;
-  const Result<void> written = co_await until_written(dialler, *request, runtime_id, progress, on_progress);
+  const Result<void> written = co_await until_written(sessions, *request, runtime_id, progress, on_progress);
   if (!written) co_return tl::unexpected(written.error());
   const auto body = co_await read_body(request->head(), request->stream(), kMaxProgress);
   if (!body) co_return tl::unexpected(body.error());

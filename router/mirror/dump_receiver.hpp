@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "router/mirror/agent_dialler.hpp"
 #include "router/mirror/dump_file.hpp"
+#include "router/mirror/session_manager.hpp"
 #include "router/wire/dump.hpp"
 
 namespace farport::router {
@@ -16,12 +16,12 @@ using OnDumpProgress = std::function<void(const DumpProgress&)>;
 /// Takes a dump of a runtime into `path`, where it appears when it is whole. Cancelling the task cancels the
 /// dump. Errors: what the agent says (`code` is the HRESULT for a tool, negative, or the HTTP status), or the
 /// file can't be written; nothing is left then.
-transport::Task<Result<std::uint64_t>> receive_dump(AgentDialler& dialler, std::string runtime_id,
+transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id,
                                                     DumpRequest request, std::string path,
                                                     OnDumpProgress on_progress);
 
 /// Has a dump written and left where the runtime can see it: its path there.
-transport::Task<Result<std::string>> leave_dump(AgentDialler& dialler, std::string runtime_id,
+transport::Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id,
                                                 DumpRequest request, OnDumpProgress on_progress);
 
 }  // namespace farport::router

@@ -32,7 +32,7 @@ Task<Result<void>> Mirror::start() {
                    "its path is too long: a socket's whole path has 107 bytes at most",
                    "choose a shorter one with --socket-dir");
   }
-  auto files = LocalFiles::claim(settings_.socket_directory, log_);
+  auto files = SocketManifest::claim(settings_.socket_directory, log_);
   if (!files) co_return tl::unexpected(files.error());
   files_ = std::move(*files);
   // Without it, placeholders have no names of their own for tools to show.

@@ -91,7 +91,7 @@ class Mirror {
   bool stopped_settling_ = false;
   transport::BufferPool buffers_;
   transport::BufferBudget budget_;
-  std::unique_ptr<LocalFiles> files_;
+  std::unique_ptr<SocketManifest> files_;
   std::unique_ptr<OwnedDirectory> programs_;  ///< What placeholders execute.
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;

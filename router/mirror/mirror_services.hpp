@@ -5,7 +5,7 @@
 
 #include "base/log.hpp"
 #include "router/mirror/placeholder.hpp"
-#include "router/sockets/local_files.hpp"
+#include "router/sockets/socket_manifest.hpp"
 #include "router/wire/session_options.hpp"
 #include "transport/buffer_pool.hpp"
 
@@ -14,7 +14,7 @@ namespace farport::router {
 struct MirrorServices {
   transport::Loop& loop;
   Log log;
-  LocalFiles& files;
+  SocketManifest& files;
   transport::BufferPool& buffers;
   PlaceholderImage& image;
   SessionOptions session;

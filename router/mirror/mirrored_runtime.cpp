@@ -28,10 +28,10 @@ bool has_room_for_sockets(const std::string& directory, std::size_t more) {
   return directory.size() + more + kLongest.size() <= transport::kMaxUnixPath;
 }
 
-MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, AgentDialler& dialler)
+MirroredRuntime::MirroredRuntime(MirrorServices& services, Runtime runtime, SessionManager& sessions)
     : services_(services),
       runtime_(std::move(runtime)),
-      connections_(services, runtime_, dialler),
+      connections_(services, runtime_, sessions),
       acceptors_(services.loop) {
   ++services_.runtimes;
 }
@@ -51,9 +51,9 @@ void MirroredRuntime::retire() {
 
 Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServices& services,
                                                                       Runtime runtime, Places places,
-                                                                      AgentDialler& dialler,
+                                                                      SessionManager& sessions,
                                                                       std::function<void()> on_lost) {
-  auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), dialler);
+  auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), sessions);
   const std::string& directory = services.files.directory();
   ProcessLook look = look_of(mirrored->runtime_, directory);
   auto placeholder =

@@ -28,10 +28,10 @@ class MirroredRuntime {
   /// somebody ends the placeholder; it may destroy the object.
   static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services,
                                                                          Runtime runtime, Places places,
-                                                                         AgentDialler& dialler,
+                                                                         SessionManager& sessions,
                                                                          std::function<void()> on_lost);
 
-  MirroredRuntime(MirrorServices& services, Runtime runtime, AgentDialler& dialler);
+  MirroredRuntime(MirrorServices& services, Runtime runtime, SessionManager& sessions);
   MirroredRuntime(const MirroredRuntime&) = delete;
   MirroredRuntime& operator=(const MirroredRuntime&) = delete;
   /// Ends connections and the placeholder, removes the sockets.

@@ -84,7 +84,7 @@ void NamedAgents::take(std::vector<Address> addresses) {
     }
     each.named = !still.empty();
     // Without any, the old ones: names may be wrong for a moment, and what runs there waits to be resumed.
-    if (each.named) each.link->dialler().set_addresses(std::move(still));
+    if (each.named) each.link->sessions().set_addresses(std::move(still));
   }
   std::erase_if(pending_, [&](const Address& address) { return !contains(addresses_, address); });
   for (const Address& address : addresses_) {
@@ -119,7 +119,7 @@ Task<void> NamedAgents::dial_pending() {
 }
 
 void NamedAgents::add_link(const Address& address) {
-  AgentDialler::Target target;
+  SessionManager::Target target;
   target.addresses.push_back(address);
   target.server_name = agent_.verified_name();
   Kept& added = links_.emplace_back();
@@ -162,15 +162,15 @@ bool NamedAgents::may_follow(AgentLink& link, const std::string& instance, const
     services_.log->info("{} is the agent at {}, too", address.text(), other->link->address());
     std::vector<Address> more = other->link->addresses();
     if (!contains(more, address)) more.push_back(address);
-    other->link->dialler().set_addresses(std::move(more));
+    other->link->sessions().set_addresses(std::move(more));
     own->superseded = link.instance().empty();
-    if (!own->superseded) link.dialler().set_addresses(without(all, address));
+    if (!own->superseded) link.sessions().set_addresses(without(all, address));
     look_now_.set();
     return false;
   }
   if (!link.instance().empty() && link.instance() != instance && all.size() > 1) {
     // What led to one agent need not lead to one any more: the next look-up dials the others anew.
-    link.dialler().set_addresses({address});
+    link.sessions().set_addresses({address});
     look_now_.set();
   }
   return true;

@@ -70,7 +70,7 @@ Result<void> Placeholder::spawn() {
     auto* self = static_cast<Placeholder*>(process->data);
     self->alive_ = false;
     // Not told at once: libuv has reaped others too, and tells of them next, who may not be destroyed before.
-    self->loop_.at_turn_end(*self);
+    self->loop_.defer(*self);
   };
 
   // uv_spawn() initialises the handle first of all, so that it is to be closed also where that fails.
@@ -153,7 +153,7 @@ Placeholder::~Placeholder() {
   }
 }
 
-void Placeholder::turn_end() {
+void Placeholder::end_of_tick() {
   // Moved out, since the callee may destroy this object.
   const std::function<void()> on_exit = std::move(on_exit_);
   if (on_exit) on_exit();

@@ -23,7 +23,7 @@ struct ProcessLook {
   bool operator==(const ProcessLook&) const = default;
 };
 
-class Placeholder final : transport::TurnEnd {
+class Placeholder final : transport::EndOfTick {
  public:
   /// Starts a placeholder, and completes once it stands there as it is to be seen. Cancelling it ends the
   /// process again.
@@ -57,7 +57,7 @@ class Placeholder final : transport::TurnEnd {
   void send_look();
   void look_taken();
   void listen();
-  void turn_end() override;
+  void end_of_tick() override;
 
   transport::Loop& loop_;
   PlaceholderImage& image_;

@@ -22,13 +22,13 @@ constexpr transport::Milliseconds kLongestTurn{60'000};
 
 }  // namespace
 
-ResumableRequest::ResumableRequest(AgentDialler& dialler, std::string path, transport::HeaderFields fields)
-    : dialler_(dialler),
+ResumableRequest::ResumableRequest(SessionManager& sessions, std::string path, transport::HeaderFields fields)
+    : sessions_(sessions),
       path_(std::move(path)),
       fields_(std::move(fields)),
-      stream_(dialler.loop(), transport::ResumableStream::Side::asks),
-      head_event_(dialler.loop()),
-      turn_(dialler.pace(), stream_.interrupted()),
+      stream_(sessions.loop(), transport::ResumableStream::Side::asks),
+      head_event_(sessions.loop()),
+      turn_(sessions.pace(), stream_.interrupted()),
       keeping_(keep()) {
   keeping_.start();
 }
@@ -36,7 +36,7 @@ ResumableRequest::ResumableRequest(AgentDialler& dialler, std::string path, tran
 ResumableRequest::~ResumableRequest() {
   keeping_.reset();
   // The end of a stream that there is tells by itself.
-  if (begun_ && stream_.waits()) dialler_.forget(std::move(tokens_));
+  if (begun_ && stream_.waits()) sessions_.forget(std::move(tokens_));
 }
 
 Task<IoStatus> ResumableRequest::head_received() {
@@ -46,23 +46,23 @@ Task<IoStatus> ResumableRequest::head_received() {
 
 Task<void> ResumableRequest::keep() {
   while (!stream_.over()) {
-    if (dialler_.session() != nullptr && !turn_.is_now()) {
+    if (sessions_.session() != nullptr && !turn_.is_now()) {
       limit_turn();
       turn_.line_up();
       while (!turn_.is_now() && !stream_.over()) co_await stream_.interrupted().wait();
       continue;
     }
     limit_waiting();
-    const std::shared_ptr<AgentSession> session = dialler_.session();
-    Try outcome = Try::lost;
+    const std::shared_ptr<AgentSession> session = sessions_.session();
+    Outcome outcome = Outcome::connection_lost;
     if (session != nullptr) outcome = co_await ask(session);
-    if (outcome == Try::carried) {
+    if (outcome == Outcome::attached) {
       carried_in_ = session;
       grace_.reset();
       turn_limit_.reset();
       while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
-    } else if (outcome == Try::lost && session == dialler_.session()) {
-      co_await dialler_.session_changed().wait();
+    } else if (outcome == Outcome::connection_lost && session == sessions_.session()) {
+      co_await sessions_.session_changed().wait();
     }
   }
   head_event_.set();
@@ -70,8 +70,8 @@ Task<void> ResumableRequest::keep() {
 
 void ResumableRequest::limit_waiting() {
   if (grace_) return;
-  grace_.emplace(dialler_.loop(), dialler_.options().grace, [this] {
-    const auto seconds = std::chrono::duration<double>(dialler_.options().grace).count();
+  grace_.emplace(sessions_.loop(), sessions_.options().grace, [this] {
+    const auto seconds = std::chrono::duration<double>(sessions_.options().grace).count();
     stream_.abort(broken(fmt::format("the session broke and did not come back within {:g} s", seconds)));
     head_event_.set();
   });
@@ -81,8 +81,8 @@ void ResumableRequest::limit_turn() {
   // The agent is there: it only has much to do for us.
   grace_.reset();
   if (turn_limit_) return;
-  turn_limit_.emplace(dialler_.loop(), kLongestTurn, [this] {
-    stream_.abort(Error{"use", dialler_.address(),
+  turn_limit_.emplace(sessions_.loop(), kLongestTurn, [this] {
+    stream_.abort(Error{"use", sessions_.address(),
                         "limits.requests_per_second of the agent left it no turn within a minute",
                         "ask less often, or raise that limit", http_status::kTooManyRequests});
     head_event_.set();
@@ -94,42 +94,42 @@ void ResumableRequest::refused(transport::Milliseconds pause) {
   turn_.refused(pause);
 }
 
-Task<ResumableRequest::Try> ResumableRequest::ask(std::shared_ptr<AgentSession> session) {
-  Try outcome = Try::unknown;
+Task<ResumableRequest::Outcome> ResumableRequest::ask(std::shared_ptr<AgentSession> session) {
+  Outcome outcome = Outcome::not_found;
   turn_.sent();
   if (begun_) {
     // A try whose answer was lost may have brought the agent a new token.
     const std::vector<std::string> candidates = tokens_;
     for (const std::string& token : candidates) {
       outcome = co_await resume(*session, token);
-      if (outcome != Try::unknown) co_return outcome;
+      if (outcome != Outcome::not_found) co_return outcome;
     }
   }
   // Only what no agent has heard of can be asked anew.
   if (head_ || stream_.acknowledged() > 0) {
     stream_.abort(broken("the agent knows it no more"));
-    co_return Try::over;
+    co_return Outcome::finished;
   }
   outcome = co_await begin(session);
   co_return outcome;
 }
 
-Task<ResumableRequest::Try> ResumableRequest::begin(std::shared_ptr<AgentSession> session) {
+Task<ResumableRequest::Outcome> ResumableRequest::begin(std::shared_ptr<AgentSession> session) {
   tokens_.clear();
   tokens_.push_back(random_token());
   transport::HeaderFields fields = fields_;
   fields.emplace_back(resumption_field::kToken, tokens_.front());
   std::shared_ptr<Http2Stream> carrier = session->request("POST", path_, true, fields);
-  if (carrier == nullptr) co_return Try::lost;
+  if (carrier == nullptr) co_return Outcome::connection_lost;
   begun_ = true;
   begun_in_ = std::move(session);
-  const Try outcome = co_await attach(std::move(carrier), true);
+  const Outcome outcome = co_await attach(std::move(carrier), true);
   // Its token has not been looked at.
-  if (outcome == Try::refused) begun_ = false;
+  if (outcome == Outcome::refused) begun_ = false;
   co_return outcome;
 }
 
-Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std::string token) {
+Task<ResumableRequest::Outcome> ResumableRequest::resume(AgentSession& session, std::string token) {
   std::string next = random_token();
   transport::HeaderFields fields;
   fields.emplace_back(resumption_field::kToken, next);
@@ -139,49 +139,49 @@ Task<ResumableRequest::Try> ResumableRequest::resume(AgentSession& session, std:
   fields.emplace_back(resumption_field::kReceived, std::to_string(stream_.received()));
   fields.emplace_back(resumption_field::kFrom, std::to_string(stream_.acknowledged()));
   std::shared_ptr<Http2Stream> carrier = session.request("POST", "/v1/connections/" + token, true, fields);
-  if (carrier == nullptr) co_return Try::lost;
+  if (carrier == nullptr) co_return Outcome::connection_lost;
   tokens_.insert(tokens_.begin(), next);
-  const Try outcome = co_await attach(std::move(carrier), false);
-  if (outcome == Try::unknown || outcome == Try::refused) std::erase(tokens_, next);
-  if (outcome == Try::carried) tokens_ = {std::move(next)};
+  const Outcome outcome = co_await attach(std::move(carrier), false);
+  if (outcome == Outcome::not_found || outcome == Outcome::refused) std::erase(tokens_, next);
+  if (outcome == Outcome::attached) tokens_ = {std::move(next)};
   co_return outcome;
 }
 
-Task<ResumableRequest::Try> ResumableRequest::attach(std::shared_ptr<Http2Stream> carrier, bool first) {
-  if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Try::over;
+Task<ResumableRequest::Outcome> ResumableRequest::attach(std::shared_ptr<Http2Stream> carrier, bool first) {
+  if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Outcome::finished;
   // The agent may take as long as it needs; that it is there at all, the session looks after.
   grace_.reset();
   const IoStatus head = co_await carrier->head_received();
   if (head != IoStatus::ok) {
     if (!carrier->lost()) stream_.abort(carrier->error());
     stream_.detach();
-    co_return stream_.over() ? Try::over : Try::lost;
+    co_return stream_.over() ? Outcome::finished : Outcome::connection_lost;
   }
   if (const auto pause = pause_told(carrier->head())) {
     refused(*pause);
-    co_return Try::refused;
+    co_return Outcome::refused;
   }
   if (first || carrier->head().status == http_status::kOk) {
     if (!head_) head_ = carrier->take_head();
     head_event_.set();
     stream_.accept_answer();
-    co_return Try::carried;
+    co_return Outcome::attached;
   }
-  const Try outcome = co_await judge(std::move(carrier));
+  const Outcome outcome = co_await outcome_of(std::move(carrier));
   co_return outcome;
 }
 
-Task<ResumableRequest::Try> ResumableRequest::judge(std::shared_ptr<Http2Stream> carrier) {
+Task<ResumableRequest::Outcome> ResumableRequest::outcome_of(std::shared_ptr<Http2Stream> carrier) {
   stream_.detach();
-  if (carrier->head().status == http_status::kNotFound) co_return Try::unknown;
+  if (carrier->head().status == http_status::kNotFound) co_return Outcome::not_found;
   const auto refused = co_await read_answer(*carrier);
-  if (carrier->lost()) co_return Try::lost;
+  if (carrier->lost()) co_return Outcome::connection_lost;
   stream_.abort(broken(refused ? "the agent answers nonsense" : refused.error().why));
-  co_return Try::over;
+  co_return Outcome::finished;
 }
 
 Error ResumableRequest::broken(std::string why) const {
-  return {"go on with the connection to", dialler_.address(), std::move(why), {}, ECONNRESET};
+  return {"go on with the connection to", sessions_.address(), std::move(why), {}, ECONNRESET};
 }
 
 }  // namespace farport::router

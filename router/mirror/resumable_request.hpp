@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/agent_dialler.hpp"
+#include "router/mirror/session_manager.hpp"
 #include "transport/resumable_stream.hpp"
 
 namespace farport::router {
 
 class ResumableRequest {
  public:
-  /// Sends a POST in the dialler's session, or in the next one if there is none within the grace period. The
+  /// Sends a POST in the sessions's session, or in the next one if there is none within the grace period. The
   /// request's body is written to stream(), and its answer's read from there.
-  ResumableRequest(AgentDialler& dialler, std::string path, transport::HeaderFields fields = {});
+  ResumableRequest(SessionManager& sessions, std::string path, transport::HeaderFields fields = {});
   ResumableRequest(const ResumableRequest&) = delete;
   ResumableRequest& operator=(const ResumableRequest&) = delete;
   /// Tells the agent that nobody is interested any more, if it may not know.
@@ -27,25 +27,25 @@ class ResumableRequest {
   [[nodiscard]] const transport::MessageHead& head() const { return *head_; }
   /// Whether its last session is not the one in use any more: its agent wants no more of it, or it is over.
   [[nodiscard]] bool agent_stopped() const {
-    return carried_in_ != nullptr && carried_in_ != dialler_.session();
+    return carried_in_ != nullptr && carried_in_ != sessions_.session();
   }
 
  private:
   /// How a try to get the answer in a session ended.
-  enum class Try { carried, lost, unknown, refused, over };
+  enum class Outcome { attached, connection_lost, not_found, refused, finished };
 
   transport::Task<void> keep();
-  transport::Task<Try> ask(std::shared_ptr<AgentSession> session);
-  transport::Task<Try> begin(std::shared_ptr<AgentSession> session);
-  transport::Task<Try> resume(AgentSession& session, std::string token);
-  transport::Task<Try> attach(std::shared_ptr<transport::Http2Stream> carrier, bool first);
-  transport::Task<Try> judge(std::shared_ptr<transport::Http2Stream> carrier);
+  transport::Task<Outcome> ask(std::shared_ptr<AgentSession> session);
+  transport::Task<Outcome> begin(std::shared_ptr<AgentSession> session);
+  transport::Task<Outcome> resume(AgentSession& session, std::string token);
+  transport::Task<Outcome> attach(std::shared_ptr<transport::Http2Stream> carrier, bool first);
+  transport::Task<Outcome> outcome_of(std::shared_ptr<transport::Http2Stream> carrier);
   void limit_waiting();
   void limit_turn();
   void refused(transport::Milliseconds pause);
   [[nodiscard]] Error broken(std::string why) const;
 
-  AgentDialler& dialler_;
+  SessionManager& sessions_;
   std::string path_;
   transport::HeaderFields fields_;
   transport::ResumableStream stream_;

@@ -61,8 +61,8 @@ Task<Result<void>> RuntimeConnections::join(transport::FdStream& tool, std::opti
 Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, FirstMessage first) {
   if (first.command() == ipc::kStopTracing) ++stops_;
   const std::uint64_t stops_before = stops_;
-  ResumableRequest request(dialler_, "/v1/runtimes/" + runtime_.id + "/ipc",
-                           accepted_encodings(dialler_.options()));
+  ResumableRequest request(sessions_, "/v1/runtimes/" + runtime_.id + "/ipc",
+                           accepted_encodings(sessions_.options()));
   transport::Stream& runtime = request.stream();
   {
     const auto guard = abort_when_gone(tool, runtime);
@@ -87,7 +87,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   // doing.
   if (outcome.runtime_ended && ipc::is_collect_tracing(first.command()) && stops_ == stops_before &&
       request.agent_stopped()) {
-    note_cut_off(first.command(), "the agent at " + dialler_.address() + " was stopped");
+    note_cut_off(first.command(), "the agent at " + sessions_.address() + " was stopped");
   }
   co_return Result<void>{};
 }
@@ -98,7 +98,7 @@ void RuntimeConnections::note_lost_session() {
   services_.log->warn(
       "what tools had under way on {} (pid {}) was cut off: the session with {} did not come back within "
       "{:g} s",
-      runtime_.name, runtime_.pid, dialler_.address(),
+      runtime_.name, runtime_.pid, sessions_.address(),
       std::chrono::duration<double>(services_.session.grace).count());
 }
 
@@ -111,7 +111,7 @@ void RuntimeConnections::note_cut_off(ipc::Command command, const std::string& w
 Task<Result<void>> RuntimeConnections::take_dump(transport::FdStream& tool, FirstMessage first) {
   OnDumpProgress on_progress = [this](const DumpProgress& progress) { show_dump(progress); };
   std::function<void()> on_taken = [this] { dump_.reset(); };
-  Result<void> taken = co_await take_dump_for_tool(services_.log, dialler_, runtime_, tool, std::move(first),
+  Result<void> taken = co_await take_dump_for_tool(services_.log, sessions_, runtime_, tool, std::move(first),
                                                    std::move(on_progress), std::move(on_taken));
   co_return taken;
 }

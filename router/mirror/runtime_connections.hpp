@@ -13,8 +13,8 @@ namespace farport::router {
 class RuntimeConnections {
  public:
   /// `runtime` must stay as long; what it says may change.
-  RuntimeConnections(MirrorServices& services, const Runtime& runtime, AgentDialler& dialler)
-      : services_(services), runtime_(runtime), dialler_(dialler), tasks_(services.loop) {}
+  RuntimeConnections(MirrorServices& services, const Runtime& runtime, SessionManager& sessions)
+      : services_(services), runtime_(runtime), sessions_(sessions), tasks_(services.loop) {}
   RuntimeConnections(const RuntimeConnections&) = delete;
   RuntimeConnections& operator=(const RuntimeConnections&) = delete;
 
@@ -41,7 +41,7 @@ class RuntimeConnections {
 
   MirrorServices& services_;
   const Runtime& runtime_;
-  AgentDialler& dialler_;
+  SessionManager& sessions_;
   std::optional<DumpProgress> dump_;
   std::uint64_t stops_ = 0;           ///< StopTracing commands so far.
   std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was logged last.

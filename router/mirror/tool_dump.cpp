@@ -12,7 +12,7 @@ using transport::Task;
 
 }  // namespace
 
-Task<Result<void>> take_dump_for_tool(Log log, AgentDialler& dialler, const Runtime& runtime,
+Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
                                       transport::Stream& tool, FirstMessage first, OnDumpProgress on_progress,
                                       std::function<void()> on_taken) {
   const auto command = ipc::GenerateCoreDump::decode(first.payload());
@@ -26,7 +26,7 @@ Task<Result<void>> take_dump_for_tool(Log log, AgentDialler& dialler, const Runt
   }
   log->info("taking a {} dump of {} (pid {}) to {}", ipc::name_of(command->type), runtime.name, runtime.pid,
             command->path);
-  Task<Result<std::uint64_t>> receiving = receive_dump(dialler, runtime.id, {command->type, command->flags},
+  Task<Result<std::uint64_t>> receiving = receive_dump(sessions, runtime.id, {command->type, command->flags},
                                                        command->path, std::move(on_progress));
   const auto received = co_await first_of(std::move(receiving), tool.gone());
   on_taken();

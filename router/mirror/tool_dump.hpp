@@ -9,7 +9,7 @@ namespace farport::router {
 
 /// Takes the dump and answers the tool. A tool that goes cancels its dump. `on_taken`: called when there is
 /// no more progress, before the tool is told. Errors: it is to be told.
-transport::Task<Result<void>> take_dump_for_tool(Log log, AgentDialler& dialler, const Runtime& runtime,
+transport::Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
                                                  transport::Stream& tool, FirstMessage first,
                                                  OnDumpProgress on_progress, std::function<void()> on_taken);
 

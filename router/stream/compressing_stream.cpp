@@ -38,7 +38,7 @@ void CompressingStream::cancel_write() {
 }
 
 void CompressingStream::complete() {
-  choice_.sent(sending_, begun_, CompressionChoice::Clock::now());
+  choice_.sent(sending_, begun_, CompressionPolicy::Clock::now());
   if (!write_pieces()) return;
   std::exchange(write_, nullptr)->complete();
 }
@@ -54,7 +54,7 @@ bool CompressingStream::write_pieces() {
 }
 
 void CompressingStream::next_piece() {
-  begun_ = CompressionChoice::Clock::now();
+  begun_ = CompressionPolicy::Clock::now();
   holder = nullptr;
   const std::size_t size = std::min(write_->chunk.size, kMostPerPiece);
   WriteOperation::finish = write_->finish && size == write_->chunk.size;

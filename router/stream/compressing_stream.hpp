@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "router/stream/compression_choice.hpp"
+#include "router/stream/compression_policy.hpp"
 #include "router/stream/zstd.hpp"
 #include "transport/stream.hpp"
 
@@ -35,11 +35,11 @@ class CompressingStream final : public transport::Stream, private transport::Wri
   void send_encoded(std::size_t size);
 
   transport::Stream& lower_;
-  CompressionChoice choice_;
+  CompressionPolicy choice_;
   std::optional<ZstdCompressor> compressor_;  ///< There while a frame is open.
   std::vector<std::byte> encoded_;            ///< Headroom, and what is sent where it can't lie where it was.
   transport::WriteOperation* write_ = nullptr;
-  CompressionChoice::Clock::time_point begun_{};
+  CompressionPolicy::Clock::time_point begun_{};
   std::size_t sending_ = 0;
 };
 

@@ -20,7 +20,7 @@ struct RelayOutcome {
   std::uint64_t to_runtime = 0;  ///< Bytes read from the tool's side and taken by the runtime's.
   std::uint64_t to_tool = 0;     ///< Bytes the other way.
   bool runtime_ended = false;    ///< Whether the runtime has ended its side, and all of it was carried.
-  RareError broken;              ///< Why it ended early; nothing when both sides finished as they should.
+  BoxedError broken;             ///< Why it ended early; nothing when both sides finished as they should.
 };
 
 /// Carries bytes both ways until both directions have ended, or one side is wholly gone or broken. A side

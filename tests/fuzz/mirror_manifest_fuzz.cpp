@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "router/sockets/local_files.hpp"
+#include "router/sockets/socket_manifest.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport;
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Log log = make_silent_log();
   directory.leave({reinterpret_cast<const char*>(data), size});
   {
-    const auto files = LocalFiles::claim(directory.path(), log);
+    const auto files = SocketManifest::claim(directory.path(), log);
     require(files.has_value(), "a directory with whatever manifest can be used");
     require(!fs::exists(directory.path() + "/.farport-mirror-1-0"), "a dead mirror's manifest goes");
     directory.check();

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "router/agent/connections/resumption.hpp"
+#include "router/agent/connections/resumption_table.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/resumption_fields.hpp"
@@ -94,11 +94,11 @@ class Agent {
 
   // Before the table, whose answers count in it: enough for some of them, not for all.
   BufferBudget budget{kBudget};
-  Resumption table;
+  ResumptionTable table;
 
  private:
-  static Task<void> serve(std::unique_ptr<ResumableAnswer> answer, std::size_t size) {
-    answer->begin(http_status::kOk, {}, true);
+  static Task<void> serve(std::unique_ptr<ResumableResponse> answer, std::size_t size) {
+    answer->send_head(http_status::kOk, {}, true);
     Task<void> reading = answer->stream().discard();
     reading.start();
     std::vector<std::byte> body(size);

@@ -124,7 +124,7 @@ void Http2Output::complete() {
   displaced_.put_back();
   Http2Stream* stream = std::exchange(in_flight_, nullptr);
   if (stream != nullptr && stream->all_sent()) stream->complete_write(status);
-  lower_.loop().at_turn_end(session_);
+  lower_.loop().defer(session_);
 }
 
 void Http2Output::Displaced::put_header(std::byte* at, const std::uint8_t* header) {

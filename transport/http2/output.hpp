@@ -16,7 +16,7 @@ class Http2Output final : private WriteOperation {
  public:
   /// Writes to `lower`. When what was pending there has been taken, `session` has its turn end. Both must
   /// outlive this.
-  Http2Output(Stream& lower, TurnEnd& session) : lower_(lower), session_(session) {}
+  Http2Output(Stream& lower, EndOfTick& session) : lower_(lower), session_(session) {}
   Http2Output(const Http2Output&) = delete;
   Http2Output& operator=(const Http2Output&) = delete;
   ~Http2Output() { stop(); }
@@ -61,7 +61,7 @@ class Http2Output final : private WriteOperation {
   bool write_lower(Chunk bytes, bool more_follows);
 
   Stream& lower_;
-  TurnEnd& session_;
+  EndOfTick& session_;
   std::vector<std::byte> collected_;  ///< Small frames, on their way into one record.
   std::vector<std::byte> kept_;       ///< What the pending write takes, where nobody else keeps it.
   bool pending_ = false;

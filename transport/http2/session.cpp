@@ -44,13 +44,13 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
     holding_ = std::make_unique<BufferBudget::Holding>(*limits_.account, [this] {
       holding_.reset();
       // Not here: this may be in the middle of anything.
-      loop_.at_turn_end(*this);
+      loop_.defer(*this);
     });
   }
   submit_settings();
   // While nothing else is under way: how long the network takes by itself.
   if (limits_.largest_window > limits_.window) std::ignore = keepalive_.ask();
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 Http2Session::SessionPtr Http2Session::make_session() {
@@ -145,7 +145,7 @@ ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
   heads_.resume();
   const ssize_t used = nghttp2_session_mem_recv(
       session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
   if (used < 0) return used;
   if (std::exchange(pinged_, false)) {
     // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would
@@ -190,7 +190,7 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
   if (id < 0) return nullptr;
   auto stream = make_stream(id);
   stream->outbound_ended_ = !body;
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
   return stream;
 }
 
@@ -213,14 +213,14 @@ void Http2Session::end(const Error& why, bool lost) {
 
 void Http2Session::leave() {
   nghttp2_session_terminate_session(session_.get(), NGHTTP2_NO_ERROR);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::drain() {
   if (ended_) return;
   draining_out_ = true;
   nghttp2_submit_shutdown_notice(session_.get());
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::turn_away(std::string_view why) {
@@ -229,7 +229,7 @@ void Http2Session::turn_away(std::string_view why) {
   // Refused before anything was done (RFC 9113 section 7).
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, 0, NGHTTP2_REFUSED_STREAM,
                         reinterpret_cast<const std::uint8_t*>(why.data()), why.size());
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::close_streams(const Error& why, bool lost) {
@@ -247,7 +247,7 @@ void Http2Session::close_streams(const Error& why, bool lost) {
   }
 }
 
-void Http2Session::turn_end() {
+void Http2Session::end_of_tick() {
   if (limits_.account != nullptr && holding_ == nullptr && !ended_) {
     abort(Error{"go on with", "the session", "the agent keeps as much as it may", {}, ENOBUFS});
   }
@@ -364,12 +364,12 @@ void Http2Session::dispatch_requests() {
 
 void Http2Session::write_waits(Http2Stream& stream) {
   nghttp2_session_resume_data(session_.get(), stream.id_);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::consumed(Http2Stream& stream, std::size_t bytes) {
   credit_.consumed(stream, bytes);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) {
@@ -377,7 +377,7 @@ void Http2Session::submit_response(Http2Stream& stream, int status, const Header
   const auto list = header_list({header_field(":status", code)}, fields);
   const nghttp2_data_provider provider = Http2Callbacks::body();
   nghttp2_submit_response(session_.get(), stream.id_, list.data(), list.size(), body ? &provider : nullptr);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) {
@@ -392,7 +392,7 @@ std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
 void Http2Session::send_ping() {
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
   credit_.ping_sent();
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::gone_silent(Milliseconds limit) {
@@ -406,7 +406,7 @@ void Http2Session::gone_silent(Milliseconds limit) {
 
 void Http2Session::stop_request(Http2Stream& stream) {
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, NGHTTP2_NO_ERROR);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
@@ -414,7 +414,7 @@ void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
   nghttp2_session_set_stream_user_data(session_.get(), stream.id_, nullptr);
   remove(stream);
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, error_code);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
 }  // namespace farport::transport

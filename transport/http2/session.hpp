@@ -38,7 +38,7 @@ struct Http2Limits {
 class Http2Session final : private Http2Connection,
                            private Http2Events,
                            private Http2Keepalive::Connection,
-                           private TurnEnd {
+                           private EndOfTick {
  public:
   enum class Role { client, server };
   /// Called for each request, from the loop. The stream is the handler's to keep.
@@ -114,7 +114,7 @@ class Http2Session final : private Http2Connection,
   void ping_acknowledged() override;
   void goaway_received(std::uint32_t error_code, std::string_view text) override;
 
-  void turn_end() override;
+  void end_of_tick() override;
   void submit_settings();
   [[nodiscard]] ssize_t feed(std::span<const std::byte> bytes);
   [[nodiscard]] std::unique_ptr<Http2Stream> make_stream(std::int32_t id);

@@ -163,7 +163,7 @@ class Http2Stream final : public Stream, private ListNode {
   bool end_confirmed_ = false;
   bool lost_ = false;
   bool failed_ = false;
-  RareError error_;
+  BoxedError error_;
 };
 
 }  // namespace farport::transport

@@ -6,16 +6,16 @@ namespace farport::router {
 namespace {
 
 json row_of(const auth::Access& access, std::string_view command, const Runtime* runtime) {
-  const auth::Verdict verdict =
+  const auth::Decision decision =
       access.may(command, runtime == nullptr ? auth::RuntimeTraits{} : traits_of(*runtime));
-  json row = {{"command", command}, {"allowed", verdict.allowed}};
+  json row = {{"command", command}, {"allowed", decision.allowed}};
   if (runtime != nullptr)
     row["runtime"] = {{"id", runtime->id}, {"name", runtime->name}, {"pid", runtime->pid}};
-  if (verdict.allowed) {
-    row["rule"] = verdict.rule;
-    row["role"] = verdict.role;
+  if (decision.allowed) {
+    row["rule"] = decision.rule;
+    row["role"] = decision.role;
   } else {
-    row["why"] = verdict.why;
+    row["why"] = decision.why;
   }
   return row;
 }

@@ -13,30 +13,30 @@ using transport::Http2Stream;
 using transport::Task;
 
 /// A diagnostic connection that comes as a request.
-class RequestEnd final : public ToolEnd {
+class RequestEndpoint final : public ToolEndpoint {
  public:
-  explicit RequestEnd(Answer& answer) : answer_(answer) {}
-  [[nodiscard]] transport::Stream& stream() override { return answer_.stream(); }
+  explicit RequestEndpoint(Response& response) : response_(response) {}
+  [[nodiscard]] transport::Stream& stream() override { return response_.stream(); }
   [[nodiscard]] bool wants_zstd(Compression mode) const override {
-    return router::wants_zstd(answer_.request(), mode);
+    return router::wants_zstd(response_.request(), mode);
   }
   void accept(bool as_zstd) override {
     transport::HeaderFields fields;
     fields.emplace_back("content-type", "application/octet-stream");
     if (as_zstd) add_zstd(fields);
-    answer_.begin(http_status::kOk, std::move(fields), true);
+    response_.send_head(http_status::kOk, std::move(fields), true);
   }
-  Task<void> refuse(Refusal refusal) override { return answer_refused(answer_, std::move(refusal)); }
+  Task<void> refuse(HttpError refusal) override { return answer_refused(response_, std::move(refusal)); }
 
  private:
-  Answer& answer_;
+  Response& response_;
 };
 
-Refusal bad_request(int status, std::string why) {
+HttpError bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
-Refusal head_too_large(std::uint64_t limit) {
+HttpError head_too_large(std::uint64_t limit) {
   return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
                                                      std::to_string(limit) +
                                                      " bytes, which is limits.head_size of the agent");
@@ -51,7 +51,7 @@ struct Api::Known {
   bool resumable = false;  ///< Its answer may go on after the session in which it was asked for.
 };
 
-tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
+tl::expected<Api::Known, HttpError> Api::handler_of(const Route& route) {
   static constexpr Known kRoutes[] = {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
@@ -91,7 +91,7 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
     co_await refuse(plain, known.error());
   } else if (known->handler == nullptr) {
     co_await resume(std::move(request), std::move(route));
-  } else if (known->resumable && Resumption::wanted(request->head())) {
+  } else if (known->resumable && ResumptionTable::wanted(request->head())) {
     co_await outlive(std::move(request), known->handler, std::move(route));
   } else {
     co_await finish(plain, (this->*known->handler)(plain, std::move(route)));
@@ -99,9 +99,9 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
 }
 
 /// Waits until a request has been handled, and tells the caller where it is refused.
-Task<void> Api::finish(Answer& answer, Handled handled) {
-  std::optional<Refusal> refused = co_await handled;
-  if (refused) co_await refuse(answer, std::move(*refused));
+Task<void> Api::finish(Response& response, Handled handled) {
+  std::optional<HttpError> refused = co_await handled;
+  if (refused) co_await refuse(response, std::move(*refused));
 }
 
 Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, Route route) {
@@ -112,13 +112,13 @@ Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, R
     co_return;
   }
   Task<void> work = finish(**resumable, (this->*handler)(**resumable, std::move(route)));
-  parts_.resumption.spawn(
-      [](std::shared_ptr<Api>, std::unique_ptr<ResumableAnswer> answered, Task<void> handled) -> Task<void> {
-        // Not a parameter's, since those go in any order: the answer outlives what is done for it.
-        Task<void> answering = std::move(handled);
-        co_await answering;
-        co_await answered->delivered();
-      }(shared_from_this(), std::move(*resumable), std::move(work)));
+  parts_.resumption.spawn([](std::shared_ptr<Api>, std::unique_ptr<ResumableResponse> answered,
+                             Task<void> handled) -> Task<void> {
+    // Not a parameter's, since those go in any order: the answer outlives what is done for it.
+    Task<void> answering = std::move(handled);
+    co_await answering;
+    co_await answered->delivered();
+  }(shared_from_this(), std::move(*resumable), std::move(work)));
 }
 
 Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
@@ -127,74 +127,74 @@ Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
   if (refused) co_await refuse(plain, std::move(*refused));
 }
 
-Handled Api::forget(Answer& answer, Route route) {
+Handled Api::forget(Response& response, Route route) {
   const bool ended = parts_.resumption.end(route.id, session_.caller);
   if (!ended) co_return bad_request(http_status::kNotFound, "there is no such connection");
-  co_await answer.whole(http_status::kOk, kJson, "{}");
+  co_await response.send(http_status::kOk, kJson, "{}");
   co_return std::nullopt;
 }
 
-Task<void> Api::refuse(Answer& answer, Refusal refusal) {
-  const std::string what = answer.request().method + " " + answer.request().path;
+Task<void> Api::refuse(Response& response, HttpError refusal) {
+  const std::string what = response.request().method + " " + response.request().path;
   parts_.refusals.refused(session_.caller, what, refusal.why);
-  return answer_refused(answer, std::move(refusal));
+  return answer_refused(response, std::move(refusal));
 }
 
-Task<void> Api::refuse(Answer& answer, const Exceeded& exceeded) {
-  return answer_refused(answer, parts_.refusals.limit_reached(session_.caller, exceeded));
+Task<void> Api::refuse(Response& response, const LimitExceeded& exceeded) {
+  return answer_refused(response, parts_.refusals.limit_reached(session_.caller, exceeded));
 }
 
-Handled Api::list(Answer& answer, Route route) {
-  return parts_.runtimes.list(answer, route, session_);
+Handled Api::list(Response& response, Route route) {
+  return parts_.runtimes.list(response, route, session_);
 }
 
-Handled Api::access(Answer& answer, Route route) {
-  return parts_.runtimes.access(answer, std::move(route), session_);
+Handled Api::access(Response& response, Route route) {
+  return parts_.runtimes.access(response, std::move(route), session_);
 }
 
-Handled Api::about_agent(Answer& answer, Route) {
+Handled Api::about_agent(Response& response, Route) {
   std::function<std::string()> make = [this] { return parts_.describe_agent(session_.caller); };
-  co_await send_text(answer, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
+  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
                      std::move(make));
   co_return std::nullopt;
 }
 
-Handled Api::metrics(Answer& answer, Route) {
-  co_await send_text(answer, *session_.share->share(), parts_.runtimes.instance_field(), kMetricsContentType,
-                     parts_.metrics_text);
+Handled Api::metrics(Response& response, Route) {
+  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(),
+                     kMetricsContentType, parts_.metrics_text);
   co_return std::nullopt;
 }
 
-Handled Api::connection(Answer& answer, Route route) {
+Handled Api::connection(Response& response, Route route) {
   // The route is needed no more: there may be very many connections.
-  return carry_connection(answer, parts_.runtimes.find(route, session_.caller));
+  return carry_connection(response, parts_.runtimes.find(route, session_.caller));
 }
 
-Handled Api::carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime) {
+Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, HttpError> runtime) {
   const auto place = session_.share->begin_connection();
   if (!place) {
-    co_await refuse(answer, place.error());
+    co_await refuse(response, place.error());
     co_return std::nullopt;
   }
-  RequestEnd tool(answer);
+  RequestEndpoint tool(response);
   co_await parts_.connections.carry(session_.caller, std::move(runtime), tool);
   co_return std::nullopt;
 }
 
-Handled Api::dump(Answer& answer, Route route) {
+Handled Api::dump(Response& response, Route route) {
   const auto place = session_.share->begin_connection();
   if (!place) {
-    co_await refuse(answer, place.error());
+    co_await refuse(response, place.error());
     co_return std::nullopt;
   }
   auto runtime = parts_.runtimes.find(route, session_.caller);
-  std::optional<Refusal> refused =
-      co_await parts_.dumps.take(answer, std::move(route), session_.caller, std::move(runtime));
+  std::optional<HttpError> refused =
+      co_await parts_.dumps.take(response, std::move(route), session_.caller, std::move(runtime));
   co_return refused;
 }
 
-Handled Api::dump_progress(Answer& answer, Route route) {
-  return parts_.dumps.progress(answer, session_.caller, parts_.runtimes.find(route, session_.caller));
+Handled Api::dump_progress(Response& response, Route route) {
+  return parts_.dumps.progress(response, session_.caller, parts_.runtimes.find(route, session_.caller));
 }
 
 }  // namespace farport::router

@@ -8,7 +8,7 @@
 #include "router/agent/api/dump_requests.hpp"
 #include "router/agent/api/runtime_requests.hpp"
 #include "router/agent/connections/diagnostic_connection.hpp"
-#include "router/agent/connections/resumption.hpp"
+#include "router/agent/connections/resumption_table.hpp"
 
 namespace farport::router {
 
@@ -17,7 +17,7 @@ struct ApiParts {
   RuntimeRequests runtimes;
   DumpRequests dumps;
   DiagnosticConnections& connections;
-  Resumption& resumption;
+  ResumptionTable& resumption;
   RefusalLog& refusals;
   Metrics& metrics;
   std::uint64_t head_bytes;                                  ///< The most that a request's head may have.
@@ -36,23 +36,23 @@ class Api : public std::enable_shared_from_this<Api> {
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
 
  private:
-  using Handler = Handled (Api::*)(Answer&, Route);
+  using Handler = Handled (Api::*)(Response&, Route);
   struct Known;
 
-  [[nodiscard]] static tl::expected<Known, Refusal> handler_of(const Route& route);
-  transport::Task<void> finish(Answer& answer, Handled handled);
-  transport::Task<void> refuse(Answer& answer, Refusal refusal);
-  transport::Task<void> refuse(Answer& answer, const Exceeded& exceeded);
+  [[nodiscard]] static tl::expected<Known, HttpError> handler_of(const Route& route);
+  transport::Task<void> finish(Response& response, Handled handled);
+  transport::Task<void> refuse(Response& response, HttpError refusal);
+  transport::Task<void> refuse(Response& response, const LimitExceeded& exceeded);
 
-  Handled list(Answer& answer, Route route);
-  Handled access(Answer& answer, Route route);
-  Handled about_agent(Answer& answer, Route route);
-  Handled metrics(Answer& answer, Route route);
-  Handled connection(Answer& answer, Route route);
-  Handled carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime);
-  Handled dump(Answer& answer, Route route);
-  Handled dump_progress(Answer& answer, Route route);
-  Handled forget(Answer& answer, Route route);
+  Handled list(Response& response, Route route);
+  Handled access(Response& response, Route route);
+  Handled about_agent(Response& response, Route route);
+  Handled metrics(Response& response, Route route);
+  Handled connection(Response& response, Route route);
+  Handled carry_connection(Response& response, tl::expected<RuntimePtr, HttpError> runtime);
+  Handled dump(Response& response, Route route);
+  Handled dump_progress(Response& response, Route route);
+  Handled forget(Response& response, Route route);
   /// Has a request answered beyond the end of its session.
   transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,
                                 Route route);

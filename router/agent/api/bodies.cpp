@@ -6,7 +6,7 @@ namespace farport::router {
 
 using transport::Task;
 
-Task<void> send_array(Answer& answer, transport::Share& share, transport::HeaderFields fields,
+Task<void> send_array(Response& response, transport::Share& share, transport::HeaderFields fields,
                       std::size_t parts, std::function<std::string(std::size_t)> part) {
   std::string body = "[";
   for (std::size_t i = 0; i < parts; ++i) {
@@ -16,13 +16,13 @@ Task<void> send_array(Answer& answer, transport::Share& share, transport::Header
     const std::string items = part(i);
     if (body.size() > 1 && !items.empty()) body += ',';
     body += items;
-    answer.count_kept(body.size());
+    response.count_kept(body.size());
   }
   body += ']';
-  co_await answer.whole(http_status::kOk, kJson, std::move(body), std::move(fields));
+  co_await response.send(http_status::kOk, kJson, std::move(body), std::move(fields));
 }
 
-Task<void> send_text(Answer& answer, transport::Share& share, transport::HeaderFields fields,
+Task<void> send_text(Response& response, transport::Share& share, transport::HeaderFields fields,
                      std::string type, std::function<std::string()> make) {
   co_await share.turn();
   std::string body;
@@ -30,7 +30,7 @@ Task<void> send_text(Answer& answer, transport::Share& share, transport::HeaderF
     const transport::Work work(share);
     body = make();
   }
-  co_await answer.whole(http_status::kOk, std::move(type), std::move(body), std::move(fields));
+  co_await response.send(http_status::kOk, std::move(type), std::move(body), std::move(fields));
 }
 
 }  // namespace farport::router

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "router/agent/api/route.hpp"
-#include "router/agent/connections/answer.hpp"
+#include "router/agent/connections/response.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/agent/runtimes/registry.hpp"
 
@@ -22,6 +22,6 @@ struct CallerSession {
 };
 
 /// How a request has been handled: it is answered, or it is to be refused with this.
-using Handled = transport::Task<std::optional<Refusal>>;
+using Handled = transport::Task<std::optional<HttpError>>;
 
 }  // namespace farport::router

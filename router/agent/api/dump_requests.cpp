@@ -16,9 +16,10 @@ namespace {
 
 using transport::Task;
 
-tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
+tl::expected<DumpRequest, HttpError> request_of(const Route& route) {
   const auto bad = [](std::string why) {
-    return tl::unexpected(Refusal{http_status::kBadRequest, ipc::hresult::kInvalidArgument, std::move(why)});
+    return tl::unexpected(
+        HttpError{http_status::kBadRequest, ipc::hresult::kInvalidArgument, std::move(why)});
   };
   DumpRequest request;
   const std::string type = route.parameter("type");
@@ -36,14 +37,14 @@ tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
 }
 
 /// The refusal that an error of a dump becomes: its HRESULT where the runtime gave one.
-Refusal refusal_of(const Error& error) {
+HttpError refusal_of(const Error& error) {
   const std::uint32_t hresult =
       error.code < 0 ? static_cast<std::uint32_t>(error.code) : std::uint32_t{ipc::hresult::kFail};
   return {error.code == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
 }
 
 /// The head of an answer that is a dump.
-void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool compress) {
+void begin_dump(Response& response, const Runtime& runtime, std::uint64_t size, bool compress) {
   const std::string bytes = std::to_string(size);
   transport::HeaderFields fields{
       {"content-type", "application/octet-stream"},
@@ -54,7 +55,7 @@ void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool
   } else {
     fields.emplace_back("content-length", bytes);
   }
-  answer.begin(http_status::kOk, fields, true);
+  response.send_head(http_status::kOk, fields, true);
 }
 
 Task<Result<void>> write_for(transport::Stream& caller, Dumps::Job& job) {
@@ -72,76 +73,76 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 
 }  // namespace
 
-Handled DumpRequests::progress(Answer& answer, const Caller& caller,
-                               tl::expected<RuntimePtr, Refusal> runtime) {
+Handled DumpRequests::progress(Response& response, const Caller& caller,
+                               tl::expected<RuntimePtr, HttpError> runtime) {
   if (!runtime) co_return runtime.error();
   // Only for those who may take dumps: the size of one says how much memory the application has.
-  const Ruling ruling = rule_on_dump(caller, **runtime);
-  if (!ruling.allowed) co_return ruling.refusal;
+  const Decision decision = authorize_dump(caller, **runtime);
+  if (!decision.allowed) co_return decision.refusal;
   const DumpProgress* progress = dumps_.progress((*runtime)->id);
   if (progress == nullptr) {
-    const Refusal none{http_status::kNotFound, ipc::hresult::kFail,
-                       "no dump of " + (*runtime)->name + " is under way; POST takes one"};
+    const HttpError none{http_status::kNotFound, ipc::hresult::kFail,
+                         "no dump of " + (*runtime)->name + " is under way; POST takes one"};
     co_return none;
   }
-  co_await answer.whole(http_status::kOk, kJson, to_json(*progress));
+  co_await response.send(http_status::kOk, kJson, to_json(*progress));
   co_return std::nullopt;
 }
 
-Handled DumpRequests::take(Answer& answer, Route route, const Caller& caller,
-                           tl::expected<RuntimePtr, Refusal> runtime) {
+Handled DumpRequests::take(Response& response, Route route, const Caller& caller,
+                           tl::expected<RuntimePtr, HttpError> runtime) {
   AuditEntry entry{"dump", caller};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   if (runtime) entry.runtime = *runtime;
-  std::optional<Refusal> refused;
-  std::optional<AuditAtEnd> audited(std::in_place, audit_, entry, AuditAtEnd::Clock::now());
+  std::optional<HttpError> refused;
+  std::optional<AuditOnExit> audited(std::in_place, audit_, entry, AuditOnExit::Clock::now());
   if (!runtime) refused = runtime.error();
   if (runtime) {
-    const Ruling ruling = rule_on_dump(caller, **runtime);
-    entry.allowed = ruling.allowed;
-    entry.rule = ruling.rule;
-    entry.role = ruling.role;
-    if (!ruling.allowed) refused = ruling.refusal;
+    const Decision decision = authorize_dump(caller, **runtime);
+    entry.allowed = decision.allowed;
+    entry.rule = decision.rule;
+    entry.role = decision.role;
+    if (!decision.allowed) refused = decision.refusal;
   }
-  if (!refused) refused = co_await write(answer, std::move(route), **runtime, entry);
+  if (!refused) refused = co_await write(response, std::move(route), **runtime, entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   audited.reset();
   metrics_.dumps.add(entry.outcome.kind == Outcome::Kind::completed ? "completed" : "failed");
   co_return refused;
 }
 
-Handled DumpRequests::write(Answer& answer, Route route, Runtime runtime, AuditEntry& entry) {
+Handled DumpRequests::write(Response& response, Route route, Runtime runtime, AuditEntry& entry) {
   const auto wanted = request_of(route);
   if (!wanted) co_return wanted.error();
   const bool stay = route.parameter("stay") == "true";
   entry.arguments = arguments_of(*wanted, stay);
   const auto job = dumps_.start(runtime, *wanted);
   if (!job) co_return refusal_of(job.error());
-  const Result<void> written = co_await write_for(answer.stream(), **job);
+  const Result<void> written = co_await write_for(response.stream(), **job);
   if (!written) co_return refusal_of(written.error());
   if (stay) {
     const auto kept = (*job)->keep();
     if (!kept) co_return refusal_of(kept.error());
     entry.outcome = {};
-    co_await answer.whole(http_status::kOk, kJson, to_json(*kept));
+    co_await response.send(http_status::kOk, kJson, to_json(*kept));
     co_return std::nullopt;
   }
   auto dump = (*job)->take();
   if (!dump) co_return refusal_of(dump.error());
   DumpProgress& progress = (*job)->progress();
   progress.phase = DumpProgress::Phase::sending;
-  const bool compress = wants_zstd(answer.request(), compression_);
-  begin_dump(answer, runtime, dump->size, compress);
+  const bool compress = wants_zstd(response.request(), compression_);
+  begin_dump(response, runtime, dump->size, compress);
   std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
     progress.sent = sent;
     entry.to_tool = sent;
   };
   const Result<void> sent =
-      co_await send_dump(answer.stream(), std::move(*dump), compress, std::move(on_sent));
+      co_await send_dump(response.stream(), std::move(*dump), compress, std::move(on_sent));
   entry.outcome = {};
   if (sent) co_return std::nullopt;
   entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
-  answer.stream().abort(sent.error());
+  response.stream().abort(sent.error());
   co_return std::nullopt;
 }
 

@@ -15,12 +15,13 @@ class DumpRequests {
       : dumps_(dumps), audit_(audit), metrics_(metrics), compression_(compression) {}
 
   /// POST /v1/runtimes/{id}/dump. `runtime`: the one that is meant, or why there is none.
-  Handled take(Answer& answer, Route route, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+  Handled take(Response& response, Route route, const Caller& caller,
+               tl::expected<RuntimePtr, HttpError> runtime);
   /// GET /v1/runtimes/{id}/dump
-  Handled progress(Answer& answer, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+  Handled progress(Response& response, const Caller& caller, tl::expected<RuntimePtr, HttpError> runtime);
 
  private:
-  Handled write(Answer& answer, Route route, Runtime runtime, AuditEntry& entry);
+  Handled write(Response& response, Route route, Runtime runtime, AuditEntry& entry);
 
   Dumps& dumps_;
   Audit& audit_;

@@ -28,65 +28,65 @@ struct Counted {
 
 }  // namespace
 
-tl::expected<RuntimePtr, Refusal> RuntimeRequests::find(const Route& route, const Caller& caller) const {
+tl::expected<RuntimePtr, HttpError> RuntimeRequests::find(const Route& route, const Caller& caller) const {
   RuntimePtr known = registry_.find(route.id);
   // One that the caller may not see is not there.
   if (known != nullptr && caller.sees(*known)) return known;
-  return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail,
-                                "there is no runtime " + route.id + "; GET /v1/runtimes lists them"});
+  return tl::unexpected(HttpError{http_status::kNotFound, ipc::hresult::kFail,
+                                  "there is no runtime " + route.id + "; GET /v1/runtimes lists them"});
 }
 
 transport::HeaderFields RuntimeRequests::instance_field() const {
   return {{std::string(resumption_field::kInstance), instance_}};
 }
 
-Handled RuntimeRequests::list(Answer& answer, const Route& route, CallerSession& session) {
-  return route.parameter("watch") == "true" ? watch(answer, session) : list_once(answer, session);
+Handled RuntimeRequests::list(Response& response, const Route& route, CallerSession& session) {
+  return route.parameter("watch") == "true" ? watch(response, session) : list_once(response, session);
 }
 
-Handled RuntimeRequests::list_once(Answer& answer, CallerSession& session) {
+Handled RuntimeRequests::list_once(Response& response, CallerSession& session) {
   std::vector<Runtime> runtimes = registry_.all(session.visible());
   const std::size_t count = runtimes.size();
   std::function<std::string(std::size_t)> part = [all = std::move(runtimes)](std::size_t i) {
     return to_json(all[i]);
   };
-  co_await send_array(answer, *session.share->share(), instance_field(), count, std::move(part));
+  co_await send_array(response, *session.share->share(), instance_field(), count, std::move(part));
   co_return std::nullopt;
 }
 
 /// The head of a list of runtimes also tells how often this agent may be asked.
-void RuntimeRequests::begin_watch(Answer& answer) const {
+void RuntimeRequests::begin_watch(Response& response) const {
   transport::HeaderFields fields = instance_field();
   fields.emplace_back("content-type", "application/x-ndjson");
   fields.emplace_back(pace_field::kRate, std::to_string(requests_per_second_));
-  answer.begin(http_status::kOk, std::move(fields), true);
+  response.send_head(http_status::kOk, std::move(fields), true);
 }
 
-Handled RuntimeRequests::watch(Answer& answer, CallerSession& session) {
+Handled RuntimeRequests::watch(Response& response, CallerSession& session) {
   if (session.watches >= kMostWatches) {
-    Refusal many{http_status::kTooManyRequests, ipc::hresult::kBusy,
-                 "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
+    HttpError many{http_status::kTooManyRequests, ipc::hresult::kBusy,
+                   "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
     co_return many;
   }
   const Counted counted(session.watches);
   const auto watch = registry_.watch(session.visible());
-  begin_watch(answer);
-  const transport::WhenGone close(answer.stream(), [&watch] { watch->close(); });
+  begin_watch(response);
+  const transport::WhenGone close(response.stream(), [&watch] { watch->close(); });
   for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
     const std::optional<RuntimeEvent> event = co_await watch->next();
     if (!event) break;
-    answer.count_kept(watch->kept_bytes());
+    response.count_kept(watch->kept_bytes());
     const std::string line = to_json_line(*event);
-    written = co_await answer.stream().write(std::as_bytes(std::span(line)));
+    written = co_await response.stream().write(std::as_bytes(std::span(line)));
   }
   co_return std::nullopt;
 }
 
-Handled RuntimeRequests::access(Answer& answer, Route route, CallerSession& session) {
+Handled RuntimeRequests::access(Response& response, Route route, CallerSession& session) {
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();
   if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
-    Refusal unknown{http_status::kBadRequest, ipc::hresult::kFail, "there is no command " + command};
+    HttpError unknown{http_status::kBadRequest, ipc::hresult::kFail, "there is no command " + command};
     co_return unknown;
   }
   const std::size_t count = known.size();
@@ -95,7 +95,7 @@ Handled RuntimeRequests::access(Answer& answer, Route route, CallerSession& sess
         const bool wanted = command.empty() || command == known[i];
         return wanted ? access_rows(session.caller, runtimes, known[i]) : std::string();
       };
-  co_await send_array(answer, *session.share->share(), instance_field(), count, std::move(part));
+  co_await send_array(response, *session.share->share(), instance_field(), count, std::move(part));
   co_return std::nullopt;
 }
 

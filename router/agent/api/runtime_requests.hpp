@@ -13,20 +13,20 @@ class RuntimeRequests {
       : registry_(registry), instance_(std::move(instance)), requests_per_second_(requests_per_second) {}
 
   /// The one that a request names. Refused: there is none that the caller sees.
-  [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
+  [[nodiscard]] tl::expected<RuntimePtr, HttpError> find(const Route& route, const Caller& caller) const;
 
   /// GET /v1/runtimes: once, or with watch=true for as long as the caller reads.
-  Handled list(Answer& answer, const Route& route, CallerSession& session);
+  Handled list(Response& response, const Route& route, CallerSession& session);
   /// GET /v1/access
-  Handled access(Answer& answer, Route route, CallerSession& session);
+  Handled access(Response& response, Route route, CallerSession& session);
 
   /// What stands in the head of each answer about the agent.
   [[nodiscard]] transport::HeaderFields instance_field() const;
 
  private:
-  Handled list_once(Answer& answer, CallerSession& session);
-  Handled watch(Answer& answer, CallerSession& session);
-  void begin_watch(Answer& answer) const;
+  Handled list_once(Response& response, CallerSession& session);
+  Handled watch(Response& response, CallerSession& session);
+  void begin_watch(Response& response) const;
 
   Registry& registry_;
   std::string instance_;

@@ -10,7 +10,7 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-Refusal unreachable(const Error& error) {
+HttpError unreachable(const Error& error) {
   return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
 }
 
@@ -41,7 +41,7 @@ struct Carried {
 }  // namespace
 
 /// The runtime's end, which has been sent the message; nullptr where it can't be reached: the tool is told.
-Task<std::unique_ptr<transport::FdStream>> DiagnosticConnections::open(AuditEntry& entry, ToolEnd& tool,
+Task<std::unique_ptr<transport::FdStream>> DiagnosticConnections::open(AuditEntry& entry, ToolEndpoint& tool,
                                                                        std::vector<std::byte> message) {
   auto opened = co_await open_runtime(entry.runtime->id, std::move(message));
   if (opened) co_return std::move(*opened);
@@ -54,9 +54,9 @@ Task<std::unique_ptr<transport::FdStream>> DiagnosticConnections::open(AuditEntr
 
 /// Opens a port of the runtime and sends it a message that has passed the gate. Errors: the runtime is gone
 /// or its port can't be used.
-Task<RuntimePort::Connection> DiagnosticConnections::open_runtime(std::string runtime_id,
-                                                                  std::vector<std::byte> message) {
-  RuntimePort* port = registry_.port(runtime_id);
+Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string runtime_id,
+                                                                     std::vector<std::byte> message) {
+  DiagnosticPort* port = registry_.port(runtime_id);
   if (port == nullptr) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
   auto runtime = co_await port->open();
   if (!runtime) co_return runtime;
@@ -69,7 +69,7 @@ Task<RuntimePort::Connection> DiagnosticConnections::open_runtime(std::string ru
 
 /// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
 /// begins.
-Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEnd& tool,
+Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                                std::unique_ptr<transport::FdStream> opened,
                                                std::optional<ipc::SessionId> session, RelayCounts& counts) {
   std::optional<TracingSession> tracing;
@@ -86,16 +86,16 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEnd& tool,
               entry.caller, to_string(entry.outcome));
 }
 
-Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
-                                        ToolEnd& tool) {
+Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, HttpError> runtime,
+                                        ToolEndpoint& tool) {
   AuditEntry entry{"command", caller};
   if (runtime) entry.runtime = *runtime;
   // Each step in a coroutine of its own: what it needs is gone when the next one begins, and an idle
   // connection holds little.
-  const Refusal* const unknown = runtime ? nullptr : &runtime.error();
+  const HttpError* const unknown = runtime ? nullptr : &runtime.error();
   std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown);
   if (!first) co_return;
-  const AuditAtEnd audited(audit_, entry, AuditAtEnd::Clock::now());
+  const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, Traffic::Relay(traffic_)};
   const std::size_t size = first->bytes.size();
   auto opened = co_await open(entry, tool, std::move(first->bytes));

@@ -1,5 +1,5 @@
 // A diagnostic connection at the agent: its first message admitted, the runtime's port opened, both relayed,
-// all of it audited. Where the tool's bytes come from is its ToolEnd's business.
+// all of it audited. Where the tool's bytes come from is its ToolEndpoint's business.
 #pragma once
 
 #include "router/agent/connections/tracing_session.hpp"
@@ -27,14 +27,15 @@ class DiagnosticConnections {
 
   /// Carries one to its end. `runtime`: the one that is meant, or why there is none. The caller must stay as
   /// long.
-  transport::Task<void> carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime, ToolEnd& tool);
+  transport::Task<void> carry(const Caller& caller, tl::expected<RuntimePtr, HttpError> runtime,
+                              ToolEndpoint& tool);
 
  private:
-  transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEnd& tool,
+  transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
-  transport::Task<RuntimePort::Connection> open_runtime(std::string runtime_id,
-                                                        std::vector<std::byte> message);
-  transport::Task<void> carry_answer(AuditEntry& entry, ToolEnd& tool,
+  transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
+                                                           std::vector<std::byte> message);
+  transport::Task<void> carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                      std::unique_ptr<transport::FdStream> opened,
                                      std::optional<ipc::SessionId> session, RelayCounts& counts);
 

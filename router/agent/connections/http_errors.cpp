@@ -18,7 +18,7 @@ constexpr std::uint32_t kRefusedStreams = 16;
 constexpr std::uint32_t kRefusedWindow = 64 * 1024;
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
+transport::HeaderFields refused_fields(const HttpError& refusal, std::size_t size) {
   transport::HeaderFields fields{{"content-type", "application/json"},
                                  {"content-length", std::to_string(size)}};
   if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
@@ -27,18 +27,18 @@ transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size)
   return fields;
 }
 
-Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refusal) {
-  PlainAnswer answer(*request);
-  co_await answer_refused(answer, std::move(refusal));
+Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, HttpError refusal) {
+  PlainAnswer response(*request);
+  co_await answer_refused(response, std::move(refusal));
 }
 
 }  // namespace
 
-Task<void> answer_refused(Answer& answer, Refusal refusal) {
+Task<void> answer_refused(Response& response, HttpError refusal) {
   const std::string body = error_json(refusal.why, refusal.hresult);
-  answer.begin(refusal.status, refused_fields(refusal, body.size()), true);
+  response.send_head(refusal.status, refused_fields(refusal, body.size()), true);
   // The answer is over either way.
-  std::ignore = co_await answer.stream().write_last(std::as_bytes(std::span(body)));
+  std::ignore = co_await response.stream().write_last(std::as_bytes(std::span(body)));
 }
 
 Task<void> turn_away(std::unique_ptr<transport::Stream> connection, std::shared_ptr<transport::Share> share,
@@ -51,7 +51,7 @@ Task<void> turn_away(std::unique_ptr<transport::Stream> connection, std::shared_
 }
 
 Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Http2Limits limits,
-                          Refusal refusal) {
+                          HttpError refusal) {
   transport::Loop& loop = connection->loop();
   transport::TaskSet requests(loop);
   limits.streams = kRefusedStreams;

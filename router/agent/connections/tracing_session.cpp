@@ -76,7 +76,7 @@ Task<void> TracingSession::abandon(FdStream& stream) {
 }
 
 Task<void> TracingSession::stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id) {
-  RuntimePort* port = sessions.registry_.port(runtime->id);
+  DiagnosticPort* port = sessions.registry_.port(runtime->id);
   if (port == nullptr) co_return;
   const Log log = sessions.log_;
   auto connection = co_await port->open();

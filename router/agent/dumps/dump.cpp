@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "ipc/error.hpp"
-#include "router/agent/dumps/dump_writer.hpp"
+#include "router/agent/dumps/createdump_process.hpp"
 #include "router/stream/first_message.hpp"
 #include "transport/detached_work.hpp"
 #include "transport/race.hpp"
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Dumps::Job>> Dumps::start(const Runtime& runtime, DumpReq
     return tl::unexpected(Error{"take a dump of", runtime.name, "another dump of it is under way",
                                 "wait until that one has ended", EBUSY});
   }
-  const RuntimePort* port = registry_.port(runtime.id);
+  const DiagnosticPort* port = registry_.port(runtime.id);
   if (port == nullptr) return fail("take a dump of", runtime.name, "it has ended");
   auto job = std::make_unique<Job>(*this, runtime, request);
   return job;
@@ -72,7 +72,7 @@ Task<void> Dumps::keep_clean() {
 }
 
 Task<void> Dumps::clean(Runtime runtime) {
-  const RuntimePort* port = registry_.port(runtime.id);
+  const DiagnosticPort* port = registry_.port(runtime.id);
   if (port == nullptr) co_return;
   const uid_t user = port->process().uid;
   auto shared = co_await find_shared(port->process(), port->path());
@@ -141,7 +141,7 @@ Dumps::Job::~Job() {
 }
 
 Task<Result<void>> Dumps::Job::prepare() {
-  const RuntimePort* port = dumps_.registry_.port(runtime_.id);
+  const DiagnosticPort* port = dumps_.registry_.port(runtime_.id);
   if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
   const transport::PeerCredentials process = port->process();
   auto shared = co_await dumps_.find_shared(process, port->path());
@@ -229,7 +229,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask() {
 }
 
 Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
-  RuntimePort* port = dumps_.registry_.port(runtime_.id);
+  DiagnosticPort* port = dumps_.registry_.port(runtime_.id);
   if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
   const auto connection = co_await port->open();
   if (!connection) co_return tl::unexpected(connection.error());

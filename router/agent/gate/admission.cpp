@@ -28,7 +28,7 @@ Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
   co_return tl::unexpected(late);
 }
 
-Refusal Admission::refusal_of(const Error& unreadable) {
+HttpError Admission::refusal_of(const Error& unreadable) {
   if (unreadable.code == ETIMEDOUT) {
     metrics_.refused.add("first_message_timeout");
     return {http_status::kRequestTimeout, ipc::hresult::kFail, unreadable.message()};
@@ -42,7 +42,7 @@ Refusal Admission::refusal_of(const Error& unreadable) {
           unreadable.message()};
 }
 
-Task<void> Admission::refuse(AuditEntry& entry, ToolEnd& tool, Refusal refusal) {
+Task<void> Admission::refuse(AuditEntry& entry, ToolEndpoint& tool, HttpError refusal) {
   std::string what = entry.command.empty() ? "a connection" : entry.command;
   if (entry.runtime != nullptr) what += " on " + entry.runtime->name;
   refusals_.refused(entry.caller, what, refusal.why);
@@ -51,7 +51,8 @@ Task<void> Admission::refuse(AuditEntry& entry, ToolEnd& tool, Refusal refusal) 
   co_await tool.refuse(std::move(refusal));
 }
 
-Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEnd& tool, const Refusal* unknown) {
+Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEndpoint& tool,
+                                                   const HttpError* unknown) {
   if (unknown != nullptr) {
     co_await refuse(entry, tool, *unknown);
     co_return std::nullopt;
@@ -63,17 +64,17 @@ Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEnd& t
   }
   entry.command = ipc::describe(first->command());
   entry.arguments = telling_arguments(first->command(), first->payload());
-  Ruling ruling = rule_on(entry.caller, *entry.runtime, *first);
-  if (!ruling.allowed) {
+  Decision decision = authorize(entry.caller, *entry.runtime, *first);
+  if (!decision.allowed) {
     metrics_.commands_refused.add(label_of(first->command()));
     if (first->command() == ipc::kGenerateCoreDump3) tool.allow_text();
-    co_await refuse(entry, tool, std::move(ruling.refusal));
+    co_await refuse(entry, tool, std::move(decision.refusal));
     co_return std::nullopt;
   }
   metrics_.commands_allowed.add(label_of(first->command()));
   entry.allowed = true;
-  entry.rule = std::move(ruling.rule);
-  entry.role = std::move(ruling.role);
+  entry.rule = std::move(decision.rule);
+  entry.role = std::move(decision.role);
   co_return std::move(*first);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "router/agent/gate/refusal_log.hpp"
-#include "router/agent/gate/tool_end.hpp"
+#include "router/agent/gate/tool_endpoint.hpp"
 
 namespace farport::router {
 
@@ -16,13 +16,13 @@ class Admission {
   /// The first message, if there is a runtime for it (entry.runtime), it comes in time, can be read and may
   /// pass; nothing otherwise: the tool has been told then. `unknown`: why there is no runtime; nullptr where
   /// there is one. Fills in what the audit says of the command, and writes the entry where it is refused.
-  transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEnd& tool,
-                                                     const Refusal* unknown);
+  transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEndpoint& tool,
+                                                     const HttpError* unknown);
 
  private:
   transport::Task<Result<FirstMessage>> read_in_time(transport::Stream& stream);
-  [[nodiscard]] Refusal refusal_of(const Error& unreadable);
-  transport::Task<void> refuse(AuditEntry& entry, ToolEnd& tool, Refusal refusal);
+  [[nodiscard]] HttpError refusal_of(const Error& unreadable);
+  transport::Task<void> refuse(AuditEntry& entry, ToolEndpoint& tool, HttpError refusal);
 
   const LimitSettings& limits_;
   RefusalLog& refusals_;

@@ -202,10 +202,10 @@ void Audit::write(const AuditEntry& entry) {
     return;
   }
   add_line(pending_, entry);
-  loop_.at_turn_end(*this);
+  loop_.defer(*this);
 }
 
-void Audit::turn_end() {
+void Audit::end_of_tick() {
   flush();
 }
 

@@ -42,7 +42,7 @@ struct AuditEntry {
   std::chrono::milliseconds took{0};
 };
 
-class Audit final : private transport::TurnEnd {
+class Audit final : private transport::EndOfTick {
  public:
   /// `to`: "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
   /// Errors: the file can't be used.
@@ -65,7 +65,7 @@ class Audit final : private transport::TurnEnd {
   Result<void> reopen();
 
  private:
-  void turn_end() override;
+  void end_of_tick() override;
   void flush();
 
   transport::Loop& loop_;
@@ -78,19 +78,19 @@ class Audit final : private transport::TurnEnd {
 };
 
 /// Writes an entry when it goes: also where the agent stops under what the entry tells of.
-class AuditAtEnd {
+class AuditOnExit {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// `since`: when what the entry tells of began. The entry must outlive this, and gets its outcome
   /// meanwhile.
-  AuditAtEnd(Audit& audit, AuditEntry& entry, Clock::time_point since)
+  AuditOnExit(Audit& audit, AuditEntry& entry, Clock::time_point since)
       : audit_(audit), entry_(entry), since_(since) {
     entry_.outcome = {Outcome::Kind::stopped};
   }
-  AuditAtEnd(const AuditAtEnd&) = delete;
-  AuditAtEnd& operator=(const AuditAtEnd&) = delete;
-  ~AuditAtEnd() {
+  AuditOnExit(const AuditOnExit&) = delete;
+  AuditOnExit& operator=(const AuditOnExit&) = delete;
+  ~AuditOnExit() {
     entry_.took = std::chrono::round<std::chrono::milliseconds>(Clock::now() - since_);
     audit_.write(entry_);
   }

@@ -11,15 +11,15 @@ namespace farport::router {
 
 namespace {
 
-Ruling refuse(int status, std::uint32_t hresult, std::string why) {
-  Ruling ruling;
-  ruling.refusal = {status, hresult, std::move(why)};
-  return ruling;
+Decision refuse(int status, std::uint32_t hresult, std::string why) {
+  Decision decision;
+  decision.refusal = {status, hresult, std::move(why)};
+  return decision;
 }
 
-Ruling ruling_of(const auth::Verdict& verdict, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
-  if (!verdict.allowed) return refuse(http_status::kForbidden, hresult, verdict.why);
-  return {true, verdict.rule, verdict.role, {}};
+Decision decision_of(const auth::Decision& decision, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
+  if (!decision.allowed) return refuse(http_status::kForbidden, hresult, decision.why);
+  return {true, decision.rule, decision.role, {}};
 }
 
 bool is_user_events(const FirstMessage& first) {
@@ -37,11 +37,11 @@ bool is_blocking(const FirstMessage& first) {
 
 }  // namespace
 
-Refusal no_role(const Caller& caller) {
+HttpError no_role(const Caller& caller) {
   return {http_status::kForbidden, ipc::hresult::kAccessDenied, refusal(caller)};
 }
 
-Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage& first) {
+Decision authorize(const Caller& caller, const Runtime& runtime, const FirstMessage& first) {
   const ipc::Command command = first.command();
   if (is_user_events(first)) {
     return refuse(http_status::kNotImplemented, ipc::hresult::kNotSupported,
@@ -50,25 +50,25 @@ Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage&
   }
   const std::string_view name = ipc::name_of(command);
   const auth::RuntimeTraits traits = traits_of(runtime);
-  const auth::Verdict verdict = caller.access->may(name.empty() ? auth::kUnknownCommand : name, traits);
-  if (verdict.allowed && ipc::is_core_dump(command)) {
+  const auth::Decision decision = caller.access->may(name.empty() ? auth::kUnknownCommand : name, traits);
+  if (decision.allowed && ipc::is_core_dump(command)) {
     return refuse(
         http_status::kNotImplemented, ipc::hresult::kNotSupported,
         "a dump would be written to a path of the runtime's own host; take it with farport connect, "
         "farport dump, or POST /v1/runtimes/{id}/dump");
   }
-  if (!verdict.allowed) return ruling_of(verdict);
+  if (!decision.allowed) return decision_of(decision);
   const Result<void> readable = ipc::check_payload(command, first.payload());
   if (!readable) {
     return refuse(http_status::kBadRequest, ipc::hresult::kBadEncoding,
                   std::string(name) + " can't be read: " + readable.error().why);
   }
-  if (!is_blocking(first)) return ruling_of(verdict);
-  return ruling_of(caller.access->may(auth::kBlockingSession, traits), ipc::hresult::kUnknownCommand);
+  if (!is_blocking(first)) return decision_of(decision);
+  return decision_of(caller.access->may(auth::kBlockingSession, traits), ipc::hresult::kUnknownCommand);
 }
 
-Ruling rule_on_dump(const Caller& caller, const Runtime& runtime) {
-  return ruling_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
+Decision authorize_dump(const Caller& caller, const Runtime& runtime) {
+  return decision_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
 }
 
 }  // namespace farport::router

@@ -10,14 +10,14 @@
 namespace farport::router {
 
 /// To a caller that has no grant at all.
-[[nodiscard]] Refusal no_role(const Caller& caller);
+[[nodiscard]] HttpError no_role(const Caller& caller);
 
 /// What the gate says to a command.
-struct Ruling {
+struct Decision {
   bool allowed = false;
-  std::string rule;  ///< The grant that allows it.
-  std::string role;  ///< That grant's role.
-  Refusal refusal;   ///< Where it is not allowed.
+  std::string rule;   ///< The grant that allows it.
+  std::string role;   ///< That grant's role.
+  HttpError refusal;  ///< Where it is not allowed.
 };
 
 /// Decides whether a caller's command may go to a runtime. Never: what can't be carried (a user_events
@@ -25,9 +25,9 @@ struct Ruling {
 /// crashes on an empty CollectTracing), and a dump to a path of the caller's (the API has a request for
 /// dumps). A blocking session only where a role names it: it is refused as an unknown command, upon which
 /// tools ask for an ordinary one.
-[[nodiscard]] Ruling rule_on(const Caller& caller, const Runtime& runtime, const FirstMessage& first);
+[[nodiscard]] Decision authorize(const Caller& caller, const Runtime& runtime, const FirstMessage& first);
 
 /// The same for a dump that the agent takes for the caller.
-[[nodiscard]] Ruling rule_on_dump(const Caller& caller, const Runtime& runtime);
+[[nodiscard]] Decision authorize_dump(const Caller& caller, const Runtime& runtime);
 
 }  // namespace farport::router

@@ -15,8 +15,8 @@ constexpr std::chrono::milliseconds kTurnShare{2};
 /// An identity that has been refused as often as it may be in a second is not listened to for so long.
 constexpr transport::Milliseconds kRest{100};
 
-tl::unexpected<Exceeded> exceeded(std::string_view limit, const std::string& what, std::size_t value) {
-  return tl::unexpected(Exceeded{limit, what + " (" + std::to_string(value) + ")"});
+tl::unexpected<LimitExceeded> exceeded(std::string_view limit, const std::string& what, std::size_t value) {
+  return tl::unexpected(LimitExceeded{limit, what + " (" + std::to_string(value) + ")"});
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ bool TokenBucket::full(Clock::time_point now) const {
   return tokens(now) >= rate_;
 }
 
-Limits::Party::Party(transport::Loop& loop, std::size_t per_second, Clock::time_point now)
+Limits::IdentityUsage::IdentityUsage(transport::Loop& loop, std::size_t per_second, Clock::time_point now)
     : requests(per_second, now),
       refusals(per_second, now),
       share(std::make_shared<transport::Share>(loop, kTurnShare)) {}
@@ -52,58 +52,60 @@ Limits::Party::Party(transport::Loop& loop, std::size_t per_second, Clock::time_
 Limits::Limits(transport::Loop& loop, LimitSettings settings, Now now)
     : loop_(loop), settings_(settings), now_(now) {}
 
-tl::expected<std::unique_ptr<Limits::Session>, Exceeded> Limits::begin_session(const std::string& key) {
+tl::expected<std::unique_ptr<Limits::Session>, LimitExceeded> Limits::begin_session(const std::string& key) {
   forget_idle_parties();
   if (*sessions_ >= settings_.sessions) {
     return exceeded("sessions", "the agent has as many sessions as it takes", settings_.sessions);
   }
-  std::shared_ptr<Party>& party = parties_[key];
-  if (!party) party = std::make_shared<Party>(loop_, settings_.requests_per_second, now_());
-  if (*party->sessions >= settings_.sessions_per_identity) {
+  std::shared_ptr<IdentityUsage>& usage = identities_[key];
+  if (!usage) usage = std::make_shared<IdentityUsage>(loop_, settings_.requests_per_second, now_());
+  if (*usage->sessions >= settings_.sessions_per_identity) {
     return exceeded("sessions_per_identity", "this identity has as many sessions as one may have",
                     settings_.sessions_per_identity);
   }
-  return std::make_unique<Session>(*this, party);
+  return std::make_unique<Session>(*this, usage);
 }
 
 void Limits::forget_idle_parties() {
   const Clock::time_point now = now_();
-  std::erase_if(parties_, [&](const auto& entry) {
-    const Party& party = *entry.second;
-    return *party.sessions == 0 && *party.connections == 0 && party.requests.full(now);
+  std::erase_if(identities_, [&](const auto& entry) {
+    const IdentityUsage& usage = *entry.second;
+    return *usage.sessions == 0 && *usage.connections == 0 && usage.requests.full(now);
   });
 }
 
-Limits::Session::Session(Limits& limits, std::shared_ptr<Party> party)
-    : limits_(limits), party_(std::move(party)), in_all_(limits.sessions_), of_identity_(party_->sessions) {}
+Limits::Session::Session(Limits& limits, std::shared_ptr<IdentityUsage> usage)
+    : limits_(limits), usage_(std::move(usage)), in_all_(limits.sessions_), of_identity_(usage_->sessions) {}
 
-std::optional<Exceeded> Limits::Session::count_request() {
+std::optional<LimitExceeded> Limits::Session::count_request() {
   const Clock::time_point now = limits_.now_();
-  if (party_->requests.take(now)) return std::nullopt;
-  if (!party_->refusals.take(now)) party_->share->rest(kRest);
-  Exceeded over = exceeded("requests_per_second", "this identity asks more often than one may in a second",
-                           limits_.settings_.requests_per_second)
-                      .value();
-  over.wait = party_->requests.until_next(now);
+  if (usage_->requests.take(now)) return std::nullopt;
+  if (!usage_->refusals.take(now)) usage_->share->rest(kRest);
+  LimitExceeded over =
+      exceeded("requests_per_second", "this identity asks more often than one may in a second",
+               limits_.settings_.requests_per_second)
+          .value();
+  over.wait = usage_->requests.until_next(now);
   return over;
 }
 
-tl::expected<Limits::Connection, Exceeded> Limits::Session::begin_connection() {
+tl::expected<Limits::Connection, LimitExceeded> Limits::Session::begin_connection() {
   const LimitSettings& settings = limits_.settings_;
   if (*connections_ >= settings.connections_per_session) {
     return exceeded("connections_per_session",
                     "this session has as many diagnostic connections as one may have",
                     settings.connections_per_session);
   }
-  if (*party_->connections >= settings.connections_per_identity) {
+  if (*usage_->connections >= settings.connections_per_identity) {
     return exceeded("connections_per_identity",
                     "this identity has as many diagnostic connections as one may have",
                     settings.connections_per_identity);
   }
-  return Connection{Slot(limits_.connections_), Slot(party_->connections), Slot(connections_)};
+  return Connection{CountedSlot(limits_.connections_), CountedSlot(usage_->connections),
+                    CountedSlot(connections_)};
 }
 
-std::string key_of(const Caller& caller) {
+std::string identity_key(const Caller& caller) {
   if (!caller.identity) return {};
   const auth::Identity& identity = *caller.identity;
   // Names have no control characters, so a line each can't be taken for another's.
@@ -115,7 +117,7 @@ std::string key_of(const Caller& caller) {
   return key.empty() ? "serial " + identity.serial : key;
 }
 
-Refusal refusal_of(const Exceeded& exceeded) {
+HttpError refusal_of(const LimitExceeded& exceeded) {
   const bool everybodys = exceeded.limit == "sessions";
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(exceeded.wait).count();
   return {everybodys ? http_status::kUnavailable : http_status::kTooManyRequests, ipc::hresult::kBusy,

@@ -56,25 +56,25 @@ class TokenBucket {
 };
 
 /// A limit that was reached.
-struct Exceeded {
+struct LimitExceeded {
   std::string_view limit;          ///< Its name in the configuration.
   std::string message{};           ///< What was too much, for a person.
   transport::Milliseconds wait{};  ///< After which it passes by itself; 0: it doesn't.
 };
 
 /// One of what is counted, for as long as it exists. May outlive the Limits.
-class Slot {
+class CountedSlot {
  public:
-  Slot() = default;
-  explicit Slot(std::shared_ptr<std::size_t> count) : count_(std::move(count)) { ++*count_; }
-  Slot(Slot&& other) noexcept = default;
-  Slot& operator=(Slot&& other) noexcept {
+  CountedSlot() = default;
+  explicit CountedSlot(std::shared_ptr<std::size_t> count) : count_(std::move(count)) { ++*count_; }
+  CountedSlot(CountedSlot&& other) noexcept = default;
+  CountedSlot& operator=(CountedSlot&& other) noexcept {
     std::swap(count_, other.count_);
     return *this;
   }
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
-  ~Slot() {
+  CountedSlot(const CountedSlot&) = delete;
+  CountedSlot& operator=(const CountedSlot&) = delete;
+  ~CountedSlot() {
     if (count_) --*count_;
   }
 
@@ -95,21 +95,21 @@ class Limits {
   class Session;
   /// A diagnostic connection's or a dump's place among the others.
   struct Connection {
-    Slot in_all;
-    Slot of_identity;
-    Slot of_session;
+    CountedSlot in_all;
+    CountedSlot of_identity;
+    CountedSlot of_session;
   };
 
-  /// A session's place, for whoever key_of() names.
-  tl::expected<std::unique_ptr<Session>, Exceeded> begin_session(const std::string& key);
+  /// A session's place, for whoever identity_key() names.
+  tl::expected<std::unique_ptr<Session>, LimitExceeded> begin_session(const std::string& key);
 
   [[nodiscard]] std::size_t sessions() const { return *sessions_; }
   [[nodiscard]] std::size_t connections() const { return *connections_; }
 
  private:
   /// What one identity uses. Shared with its sessions.
-  struct Party {
-    Party(transport::Loop& loop, std::size_t per_second, Clock::time_point now);
+  struct IdentityUsage {
+    IdentityUsage(transport::Loop& loop, std::size_t per_second, Clock::time_point now);
     std::shared_ptr<std::size_t> sessions = std::make_shared<std::size_t>(0);
     std::shared_ptr<std::size_t> connections = std::make_shared<std::size_t>(0);
     TokenBucket requests;
@@ -123,32 +123,32 @@ class Limits {
   Now now_;
   std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
-  std::map<std::string, std::shared_ptr<Party>> parties_;
+  std::map<std::string, std::shared_ptr<IdentityUsage>> identities_;
 };
 
 /// One session's share. Must not outlive the Limits; the Connections that it has given may.
 class Limits::Session {
  public:
-  Session(Limits& limits, std::shared_ptr<Party> party);
+  Session(Limits& limits, std::shared_ptr<IdentityUsage> usage);
 
   /// Counts a request; what it says is the limit that it broke.
-  [[nodiscard]] std::optional<Exceeded> count_request();
-  [[nodiscard]] tl::expected<Connection, Exceeded> begin_connection();
+  [[nodiscard]] std::optional<LimitExceeded> count_request();
+  [[nodiscard]] tl::expected<Connection, LimitExceeded> begin_connection();
   /// How long this identity may keep the loop busy.
-  [[nodiscard]] const std::shared_ptr<transport::Share>& share() const { return party_->share; }
+  [[nodiscard]] const std::shared_ptr<transport::Share>& share() const { return usage_->share; }
 
  private:
   Limits& limits_;
-  std::shared_ptr<Party> party_;
-  Slot in_all_;
-  Slot of_identity_;
+  std::shared_ptr<IdentityUsage> usage_;
+  CountedSlot in_all_;
+  CountedSlot of_identity_;
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
 };
 
 /// Who shares limits: all sessions with the same names in their certificates, or without TLS all callers.
-[[nodiscard]] std::string key_of(const Caller& caller);
+[[nodiscard]] std::string identity_key(const Caller& caller);
 
 /// What the caller is told: 429 where its own share is used up, 503 where everybody's is.
-[[nodiscard]] Refusal refusal_of(const Exceeded& exceeded);
+[[nodiscard]] HttpError refusal_of(const LimitExceeded& exceeded);
 
 }  // namespace farport::router

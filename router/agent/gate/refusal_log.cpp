@@ -16,16 +16,16 @@ void RefusalLog::audit(std::string_view event, const Caller& caller, std::string
   audit_.write(entry);
 }
 
-Refusal RefusalLog::limit_reached(const Caller& caller, const Exceeded& exceeded) {
-  Refusal refusal = refusal_of(exceeded);
+HttpError RefusalLog::limit_reached(const Caller& caller, const LimitExceeded& exceeded) {
+  HttpError refusal = refusal_of(exceeded);
   metrics_.refused.add(exceeded.limit);
   const std::string who = caller.identity ? describe(caller) : caller.address;
-  const std::string kind = std::string(exceeded.limit) + " " + key_of(caller);
+  const std::string kind = std::string(exceeded.limit) + " " + identity_key(caller);
   if (warnings_.add(kind, "refused " + who + ": " + refusal.why)) audit("limit", caller, refusal.why);
   return refusal;
 }
 
-void RefusalLog::ended(const Caller& caller, const Exceeded& exceeded) {
+void RefusalLog::ended(const Caller& caller, const LimitExceeded& exceeded) {
   metrics_.refused.add(exceeded.limit);
   log_->info("ended {}: {} (limits.{})", caller, exceeded.message, exceeded.limit);
 }
@@ -38,15 +38,15 @@ void RefusalLog::handshake_failed(const Caller& caller, const std::string& why, 
 }
 
 void RefusalLog::refused(const Caller& caller, const std::string& what, const std::string& why) {
-  if (!warnings_.allows("refused " + key_of(caller), kRefusalsAMinute)) return;
+  if (!warnings_.allows("refused " + identity_key(caller), kRefusalsAMinute)) return;
   log_->info("refused {} to {}: {}", what, caller, why);
 }
 
-Refusal RefusalLog::no_role(const Caller& caller) {
-  Refusal refusal = router::no_role(caller);
+HttpError RefusalLog::no_role(const Caller& caller) {
+  HttpError refusal = router::no_role(caller);
   metrics_.refused.add("no_role");
   const std::string message = "refused " + caller.address + ": " + refusal.why;
-  if (warnings_.add("no_role " + key_of(caller), message, kRefusalsAMinute))
+  if (warnings_.add("no_role " + identity_key(caller), message, kRefusalsAMinute))
     audit("session", caller, refusal.why);
   return refusal;
 }

@@ -1,72 +1,29 @@
-// Following one listen port: from the moment its socket file is there until it has gone.
+// DiagnosticPort: one way to reach a runtime, whichever side dialled.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include <sys/types.h>
-
-#include "base/log.hpp"
-#include "router/agent/runtimes/probe.hpp"
-#include "router/agent/runtimes/registry.hpp"
-#include "router/agent/runtimes/socket_scan.hpp"
-#include "router/agent/runtimes/user_shares.hpp"
+#include "base/error.hpp"
 #include "transport/socket.hpp"
 
 namespace farport::router {
 
-/// Connects to a runtime's listen port, if its file belongs to our user (or we are root) and the process that
-/// listens has the file's owner: anything else in a shared directory is not a runtime of ours. The runtime
-/// reads one header at a time, so send a whole message at once and never leave the connection idle.
-transport::Task<Result<std::unique_ptr<transport::FdStream>>> connect_port(transport::Loop& loop,
-                                                                           std::string path);
-
-/// Takes what is wrong with a socket of a user's.
-using ReportPort = std::function<void(uid_t user, const std::string& message)>;
-
-/// A listen port, which is found as a socket file.
-class DiagnosticPort final : public RuntimePort {
+class DiagnosticPort {
  public:
-  /// Questions to the runtime take their turn in `slots`. A configured name stands for what the runtime calls
-  /// itself.
-  DiagnosticPort(transport::Loop& loop, Registry& registry, Log log, const FoundSocket& found,
-                 ProbeSlots& slots, ReportPort report, transport::Milliseconds retry);
+  using Connection = Result<std::unique_ptr<transport::FdStream>>;
 
-  /// Lists the runtime in the registry while it lives. Says once what is wrong with a socket that can't be
-  /// used, and tries again every `retry`. Never ends by itself: cancel it when the file has gone.
-  transport::Task<void> follow();
+  /// A connection for one whole message and what follows it. The runtime may end meanwhile: the task does not
+  /// need this object any more once it has been made.
+  virtual transport::Task<Connection> open() = 0;
 
-  transport::Task<Connection> open() override { return connect_port(loop_, path_); }
-  [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
-  [[nodiscard]] const std::string& path() const override { return path_; }
-  /// Whether its runtime is in the registry.
-  [[nodiscard]] bool listed() const { return listed_; }
-  /// Why not, once that is known.
-  [[nodiscard]] const std::optional<DiscoveryProblem>& problem() const { return problem_; }
+  /// Who is at the other end: the pid is 0 where the process isn't visible here.
+  [[nodiscard]] virtual transport::PeerCredentials process() const = 0;
+  /// Where the socket is, for people, and for files that are shared with the runtime.
+  [[nodiscard]] virtual const std::string& path() const = 0;
 
- private:
-  struct Contact;
-  transport::Task<Result<Contact>> make_contact();
-  transport::Task<void> until_ended(Contact contact);
-  [[nodiscard]] OpenPort for_probing();
-  void report(DiscoveryIssue issue, const Error& error);
-
-  transport::Loop& loop_;
-  Registry& registry_;
-  Log log_;
-  std::string path_;
-  std::string name_;
-  uid_t owner_;
-  ProbeSlots& slots_;
-  ReportPort report_;
-  transport::Milliseconds retry_;
-  bool listed_ = false;
-  bool was_listed_ = false;
-  std::optional<DiscoveryProblem> problem_;
-  transport::PeerCredentials process_;
-  std::string reported_;
+ protected:
+  ~DiagnosticPort() = default;
 };
 
 }  // namespace farport::router

@@ -81,11 +81,11 @@ class Discovery::DirectoryWatch {
 };
 
 struct Discovery::Followed {
-  Followed(SocketFile socket, std::unique_ptr<DiagnosticPort> follows)
+  Followed(SocketFile socket, std::unique_ptr<ListenPort> follows)
       : file(socket), port(std::move(follows)), task(port->follow()) {}
 
   SocketFile file;
-  std::unique_ptr<DiagnosticPort> port;
+  std::unique_ptr<ListenPort> port;
   Task<void> task;
 };
 
@@ -173,8 +173,8 @@ void Discovery::follow(const FoundSocket& found) {
   ReportPort tell = [this](uid_t user, const std::string& message) {
     warnings_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
   };
-  auto port = std::make_unique<DiagnosticPort>(loop_, registry_, log_, found, slots_, std::move(tell),
-                                               settings_.rescan);
+  auto port =
+      std::make_unique<ListenPort>(loop_, registry_, log_, found, slots_, std::move(tell), settings_.rescan);
   auto& followed = followed_[found.path];
   followed = std::make_unique<Followed>(found.file, std::move(port));
   followed->task.start();

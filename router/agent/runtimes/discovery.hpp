@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "router/agent/runtimes/diagnostic_port.hpp"
+#include "router/agent/runtimes/listen_port.hpp"
 #include "router/agent/runtimes/socket_scan.hpp"
 #include "transport/rate_limited_log.hpp"
 

@@ -4,13 +4,13 @@
 #include <functional>
 
 #include "ipc/message.hpp"
-#include "router/agent/runtimes/runtime_port.hpp"
+#include "router/agent/runtimes/diagnostic_port.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {
 
 /// Opens a connection to a runtime: each carries one command.
-using OpenPort = std::function<transport::Task<RuntimePort::Connection>()>;
+using OpenPort = std::function<transport::Task<DiagnosticPort::Connection>()>;
 
 /// Sends one command and reads the answer, within kProbeLimit. What follows the answer is left in the
 /// connection. Errors: no answer in time, or nonsense.

@@ -16,7 +16,7 @@ bool same_process(const transport::PeerCredentials& a, const transport::PeerCred
 
 }  // namespace
 
-Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, RuntimePort& port, bool named) {
+Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, DiagnosticPort& port, bool named) {
   runtime.user = port.process().uid;
   runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
   runtime.host_pid = static_cast<std::uint64_t>(port.process().pid);
@@ -106,13 +106,13 @@ std::set<pid_t> Registry::processes() const {
   return pids;
 }
 
-RuntimePort* Registry::port(std::string_view id) const {
+DiagnosticPort* Registry::port(std::string_view id) const {
   const auto place = listed_.find(id);
   return place == listed_.end() ? nullptr : &place->second.entries.front()->port_;
 }
 
-std::vector<RuntimePort*> Registry::ports(std::string_view id) const {
-  std::vector<RuntimePort*> ports;
+std::vector<DiagnosticPort*> Registry::ports(std::string_view id) const {
+  std::vector<DiagnosticPort*> ports;
   const auto place = listed_.find(id);
   if (place == listed_.end()) return ports;
   for (const Entry* entry : place->second.entries) ports.push_back(&entry->port_);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "router/agent/runtimes/runtime_port.hpp"
+#include "router/agent/runtimes/diagnostic_port.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/event.hpp"
 
@@ -28,7 +28,7 @@ class Registry {
   /// Lists a runtime that is reached through `port`, which outlives the entry. A runtime may have several
   /// ports (same id): it is listed once, under the name that was configured for one of them. Errors: another
   /// process is listed with that id, which only somebody who pretends to be it can have.
-  [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, RuntimePort& port, bool named);
+  [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, DiagnosticPort& port, bool named);
 
   [[nodiscard]] const std::string& host() const { return host_; }
 
@@ -42,9 +42,9 @@ class Registry {
   /// The processes of all listed runtimes, as far as they are visible here.
   [[nodiscard]] std::set<pid_t> processes() const;
   /// A diagnostic port of the runtime; nullptr when it is gone.
-  [[nodiscard]] RuntimePort* port(std::string_view id) const;
+  [[nodiscard]] DiagnosticPort* port(std::string_view id) const;
   /// All of its diagnostic ports.
-  [[nodiscard]] std::vector<RuntimePort*> ports(std::string_view id) const;
+  [[nodiscard]] std::vector<DiagnosticPort*> ports(std::string_view id) const;
 
   /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
   void update(Runtime runtime);
@@ -70,7 +70,7 @@ class Registry {
 
 class Registry::Entry {
  public:
-  Entry(Registry& registry, std::string id, RuntimePort& port)
+  Entry(Registry& registry, std::string id, DiagnosticPort& port)
       : registry_(registry), id_(std::move(id)), port_(port) {}
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -80,7 +80,7 @@ class Registry::Entry {
   friend class Registry;
   Registry& registry_;
   std::string id_;
-  RuntimePort& port_;
+  DiagnosticPort& port_;
 };
 
 /// Keeps no events: only which runtimes have changed since they were told of, so that a reader that is slow,

@@ -11,21 +11,21 @@ using transport::Milliseconds;
 using transport::Task;
 
 /// How often a suspended runtime is asked whether it runs: others may resume it, on ports that aren't ours.
-constexpr Milliseconds kLook{1000};
+constexpr Milliseconds kPoll{1000};
 /// The same once it has been resumed: its arguments are known a moment later.
-constexpr Milliseconds kEagerLook{100};
+constexpr Milliseconds kFastPoll{100};
 /// A runtime that has still no arguments after so many eager looks has none.
-constexpr int kEagerLooks = 100;
+constexpr int kFastPolls = 100;
 
 bool only_asks_who(ipc::Command command) {
   return command == ipc::kProcessInfo || command == ipc::kProcessInfo2 || command == ipc::kProcessInfo3;
 }
 
-Task<RuntimePort::Connection> no_port(std::string id) {
+Task<DiagnosticPort::Connection> no_port(std::string id) {
   co_return fail("reach", "the runtime " + id, "it has ended");
 }
 
-Task<void> send_resume(Task<RuntimePort::Connection> opening, Log log, std::string name) {
+Task<void> send_resume(Task<DiagnosticPort::Connection> opening, Log log, std::string name) {
   auto connection = co_await opening;
   if (!connection) {
     log->warn("{} could not be resumed on one of its ports: {}", name, connection.error().message());
@@ -37,15 +37,15 @@ Task<void> send_resume(Task<RuntimePort::Connection> opening, Log log, std::stri
 
 }  // namespace
 
-struct SuspendedRuntimes::Attended {
-  Attended(transport::Loop& loop, Runtime suspended) : runtime(std::move(suspended)), nudge(loop) {}
+struct SuspendedRuntimes::Entry {
+  Entry(transport::Loop& loop, Runtime suspended) : runtime(std::move(suspended)), wake(loop) {}
 
   Runtime runtime;
   bool wanted = false;  ///< Somebody has sent a command: they will resume it when they are ready.
   bool overdue = false;
-  int eager_looks = 0;  ///< Still to be made, after it has been resumed.
-  transport::Event nudge;
-  std::optional<transport::Deadline> patience;
+  int fast_polls_left = 0;  ///< Still to be made, after it has been resumed.
+  transport::Event wake;
+  std::optional<transport::Deadline> resume_deadline;
   Task<void> task;  ///< Last: it uses all the rest.
 };
 
@@ -63,79 +63,79 @@ Task<void> SuspendedRuntimes::run() {
     const Runtime& runtime = event->runtime;
     const bool gone = event->kind == RuntimeEvent::Kind::removed;
     if (gone || runtime.state == RuntimeState::running) {
-      attended_.erase(runtime.id);
-    } else if (!attended_.contains(runtime.id)) {
+      entries_.erase(runtime.id);
+    } else if (!entries_.contains(runtime.id)) {
       begin(runtime);
     }
   }
 }
 
 void SuspendedRuntimes::begin(const Runtime& runtime) {
-  auto& attended = attended_[runtime.id];
-  attended = std::make_unique<Attended>(loop_, runtime);
+  auto& entry = entries_[runtime.id];
+  entry = std::make_unique<Entry>(loop_, runtime);
   if (resume_after_) {
-    attended->patience.emplace(loop_, *resume_after_, [&each = *attended] {
+    entry->resume_deadline.emplace(loop_, *resume_after_, [&each = *entry] {
       each.overdue = true;
-      each.nudge.set();
+      each.wake.set();
     });
   }
-  attended->task = attend(*attended);
-  attended->task.start();
+  entry->task = poll(*entry);
+  entry->task.start();
 }
 
-void SuspendedRuntimes::command_sent(const std::string& runtime_id, const RuntimePort* used,
+void SuspendedRuntimes::command_sent(const std::string& runtime_id, const DiagnosticPort* used,
                                      ipc::Command command) {
-  const auto place = attended_.find(runtime_id);
-  if (place != attended_.end() && !only_asks_who(command)) place->second->wanted = true;
+  const auto place = entries_.find(runtime_id);
+  if (place != entries_.end() && !only_asks_who(command)) place->second->wanted = true;
   if (command == ipc::kResumeRuntime) resume(runtime_id, used);
 }
 
-void SuspendedRuntimes::resume(const std::string& runtime_id, const RuntimePort* except) {
+void SuspendedRuntimes::resume(const std::string& runtime_id, const DiagnosticPort* except) {
   const RuntimePtr runtime = registry_.find(runtime_id);
   if (runtime == nullptr) return;
-  for (RuntimePort* port : registry_.ports(runtime_id)) {
+  for (DiagnosticPort* port : registry_.ports(runtime_id)) {
     if (port != except) resuming_.spawn(send_resume(port->open(), log_, runtime->name));
   }
-  const auto place = attended_.find(runtime_id);
-  if (place == attended_.end()) return;
-  place->second->eager_looks = kEagerLooks;
-  place->second->nudge.set();
+  const auto place = entries_.find(runtime_id);
+  if (place == entries_.end()) return;
+  place->second->fast_polls_left = kFastPolls;
+  place->second->wake.set();
 }
 
-Task<void> SuspendedRuntimes::attend(Attended& attended) {
+Task<void> SuspendedRuntimes::poll(Entry& entry) {
   bool runs = false;
   while (!runs) {
-    const Milliseconds pause = attended.eager_looks > 0 ? kEagerLook : kLook;
-    co_await with_deadline(loop_, attended.nudge.wait(), pause);
-    if (attended.overdue && !attended.wanted) {
-      attended.wanted = true;
-      log_->info("nobody came for {} (pid {}) within {} s: resumed it", attended.runtime.name,
-                 attended.runtime.pid, std::chrono::duration<double>(*resume_after_).count());
-      resume(attended.runtime.id, nullptr);
+    const Milliseconds pause = entry.fast_polls_left > 0 ? kFastPoll : kPoll;
+    co_await with_deadline(loop_, entry.wake.wait(), pause);
+    if (entry.overdue && !entry.wanted) {
+      entry.wanted = true;
+      log_->info("nobody came for {} (pid {}) within {} s: resumed it", entry.runtime.name, entry.runtime.pid,
+                 std::chrono::duration<double>(*resume_after_).count());
+      resume(entry.runtime.id, nullptr);
     }
-    runs = co_await runs_now(attended);
+    runs = co_await runs_now(entry);
   }
 }
 
-Task<bool> SuspendedRuntimes::runs_now(Attended& attended) {
-  const std::string id = attended.runtime.id;
-  const OpenPort open = [this, id]() -> Task<RuntimePort::Connection> {
-    RuntimePort* port = registry_.port(id);
+Task<bool> SuspendedRuntimes::runs_now(Entry& entry) {
+  const std::string id = entry.runtime.id;
+  const OpenPort open = [this, id]() -> Task<DiagnosticPort::Connection> {
+    DiagnosticPort* port = registry_.port(id);
     if (port != nullptr) return port->open();
     return no_port(id);
   };
-  const bool last_eager_look = attended.eager_looks == 1;
-  if (attended.eager_looks > 0) --attended.eager_looks;
-  Result<Runtime> now = co_await probe(open, attended.runtime.name, nullptr);
+  const bool last_fast_poll = entry.fast_polls_left == 1;
+  if (entry.fast_polls_left > 0) --entry.fast_polls_left;
+  Result<Runtime> now = co_await probe(open, entry.runtime.name, nullptr);
   if (!now || now->id != id) co_return false;
   bool runs = has_arguments(now->command_line);
-  if (!runs && last_eager_look) {
+  if (!runs && last_fast_poll) {
     // It may still wait for ports that aren't ours.
-    const Result<int> ports = co_await count_suspending_ports(open, attended.runtime.name);
+    const Result<int> ports = co_await count_suspending_ports(open, entry.runtime.name);
     runs = ports && *ports <= static_cast<int>(registry_.ports(id).size());
   }
   if (!runs) co_return false;
-  log_->info("{} (pid {}) runs now", attended.runtime.name, attended.runtime.pid);
+  log_->info("{} (pid {}) runs now", entry.runtime.name, entry.runtime.pid);
   registry_.update(std::move(*now));
   co_return true;
 }

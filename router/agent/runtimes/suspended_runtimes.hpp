@@ -28,20 +28,20 @@ class SuspendedRuntimes {
   /// To be told of each command that has been sent to a runtime through `used` (which may be gone by now).
   /// ResumeRuntime is passed on to the runtime's other ports, since it waits for each port that suspends it:
   /// for whoever sends it through farport there is only one.
-  void command_sent(const std::string& runtime_id, const RuntimePort* used, ipc::Command command);
+  void command_sent(const std::string& runtime_id, const DiagnosticPort* used, ipc::Command command);
 
  private:
-  struct Attended;
-  transport::Task<void> attend(Attended& runtime);
-  transport::Task<bool> runs_now(Attended& runtime);
-  void resume(const std::string& runtime_id, const RuntimePort* except);
+  struct Entry;
+  transport::Task<void> poll(Entry& runtime);
+  transport::Task<bool> runs_now(Entry& runtime);
+  void resume(const std::string& runtime_id, const DiagnosticPort* except);
   void begin(const Runtime& runtime);
 
   transport::Loop& loop_;
   Registry& registry_;
   Log log_;
   std::optional<transport::Milliseconds> resume_after_;
-  std::map<std::string, std::unique_ptr<Attended>> attended_;  ///< By id: those that are suspended.
+  std::map<std::string, std::unique_ptr<Entry>> entries_;  ///< By id: those that are suspended.
   transport::TaskSet resuming_;
 };
 

@@ -97,13 +97,13 @@ TEST_CASE("without a grant nothing is allowed", "[auth]") {
   CHECK(policy.loopback_access().none());
 }
 
-TEST_CASE("a verdict names the grant, or what it would take", "[auth]") {
+TEST_CASE("a decision names the grant, or what it would take", "[auth]") {
   const Policy policy = policy_of({{}, {grant_to("alice", ""), grant_to("bob", "operator")}, {}});
-  const Verdict traced = policy.access_of(named("alice")).may("CollectTracing2", kOrders);
+  const Decision traced = policy.access_of(named("alice")).may("CollectTracing2", kOrders);
   CHECK(traced.allowed);
   CHECK(traced.rule == "allow-cn=alice");
   CHECK(traced.role == "observer");
-  const Verdict dumped = policy.access_of(named("alice")).may("GenerateCoreDump3", kOrders);
+  const Decision dumped = policy.access_of(named("alice")).may("GenerateCoreDump3", kOrders);
   CHECK_FALSE(dumped.allowed);
   CHECK(dumped.why ==
         "GenerateCoreDump3 takes the role operator or admin; CN=alice has only observer (allow-cn=alice)");

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/verify_again.hpp"
+#include "auth/reverify.hpp"
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 
@@ -41,11 +41,11 @@ struct Met {
   }
   Result<std::time_t> seen_by_server() {
     const auto later = must(TlsCredentials::load(server_files, Side::server));
-    return verify_again(handshake->server.ssl.get(), *later);
+    return reverify(handshake->server.ssl.get(), *later);
   }
   Result<std::time_t> seen_by_client() {
     const auto later = must(TlsCredentials::load(client_files, Side::client));
-    return verify_again(handshake->client.ssl.get(), *later);
+    return reverify(handshake->client.ssl.get(), *later);
   }
 
   TestCa ca;
@@ -105,7 +105,7 @@ TEST_CASE("a list that goes out of date ends nothing and lets nobody in", "[auth
   const auto credentials = must(TlsCredentials::load(met.server_files, Side::server));
   while (std::time(nullptr) <= short_one.until) {
   }
-  CHECK(verify_again(met.handshake->server.ssl.get(), *credentials));
+  CHECK(reverify(met.handshake->server.ssl.get(), *credentials));
   Handshake late(met.client->context(), credentials->context());
   CHECK(!late.expect("orders.example").run());
   CHECK(holds(late.server.why, "the CRL of its CA in --tls-crl is out of date"));

@@ -8,7 +8,7 @@ using namespace farport;
 using namespace farport::router;
 using namespace farport::test;
 using namespace std::chrono_literals;
-using Clock = CompressionChoice::Clock;
+using Clock = CompressionPolicy::Clock;
 
 namespace {
 
@@ -133,7 +133,7 @@ TEST_CASE("a frame that is to be skipped is, also an empty one at the end") {
 }
 
 TEST_CASE("only a network that is waited for is worth compressing for") {
-  CompressionChoice choice(Compression::automatic);
+  CompressionPolicy choice(Compression::automatic);
   auto now = Clock::time_point{} + 1h;
   const auto send = [&](std::size_t bytes, Clock::duration waits, Clock::duration idles, int times) {
     for (; times > 0; --times) {
@@ -160,7 +160,7 @@ TEST_CASE("only a network that is waited for is worth compressing for") {
 }
 
 TEST_CASE("what doesn't get smaller is left alone for longer and longer") {
-  CompressionChoice choice(Compression::automatic);
+  CompressionPolicy choice(Compression::automatic);
   auto now = Clock::time_point{} + 1h;
   std::size_t compressed = 0;
   std::size_t all = 0;

@@ -52,8 +52,8 @@ class Gate {
     caller.access = policy_.access_of(*caller.identity);
     return caller;
   }
-  [[nodiscard]] Ruling rule(const std::string& role, const FirstMessage& first) const {
-    return rule_on(caller(role), runtime_, first);
+  [[nodiscard]] Decision rule(const std::string& role, const FirstMessage& first) const {
+    return authorize(caller(role), runtime_, first);
   }
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
 
@@ -67,11 +67,11 @@ class Gate {
 
 TEST_CASE("the gate asks for a command by its name in the protocol", "[router]") {
   const Gate gate;
-  const Ruling allowed = gate.rule("observer", message(ipc::kProcessInfo2));
+  const Decision allowed = gate.rule("observer", message(ipc::kProcessInfo2));
   CHECK(allowed.allowed);
   CHECK(allowed.rule == "allow-cn=observer");
   CHECK(allowed.role == "observer");
-  const Ruling refused = gate.rule("operator", message(ipc::kSetEnvironmentVariable));
+  const Decision refused = gate.rule("operator", message(ipc::kSetEnvironmentVariable));
   CHECK_FALSE(refused.allowed);
   CHECK(refused.refusal.status == 403);
   CHECK(refused.refusal.hresult == ipc::hresult::kAccessDenied);
@@ -89,13 +89,13 @@ TEST_CASE("a payload that is none of its command is for nobody", "[router]") {
     const bool has_none = named.name.starts_with("ProcessInfo") || named.command == ipc::kResumeRuntime ||
                           named.command == ipc::kProcessEnvironment || named.command == ipc::kDisablePerfMap;
     for (const std::string payload : {"", "FF"}) {
-      const Ruling ruling = gate.rule("admin", message(named.command, payload));
+      const Decision decision = gate.rule("admin", message(named.command, payload));
       const bool empty_is_right = has_none && payload.empty();
-      CHECK(ruling.allowed == empty_is_right);
+      CHECK(decision.allowed == empty_is_right);
       if (empty_is_right) continue;
-      CHECK(ruling.refusal.status == 400);
-      CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
-      CHECK_THAT(ruling.refusal.why, Catch::Contains(std::string(named.name)));
+      CHECK(decision.refusal.status == 400);
+      CHECK(decision.refusal.hresult == ipc::hresult::kBadEncoding);
+      CHECK_THAT(decision.refusal.why, Catch::Contains(std::string(named.name)));
     }
     // Who may not send it anyway hears just that.
     if (!has_none && named.command != ipc::kCollectTracing6)
@@ -121,10 +121,10 @@ TEST_CASE("a dump to a path of the caller's is for nobody", "[router]") {
   for (const ipc::Command command :
        {ipc::kGenerateCoreDump, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump3}) {
     for (const auto* role : {"operator", "admin"}) {
-      const Ruling ruling = gate.rule(role, message(command));
-      CHECK_FALSE(ruling.allowed);
-      CHECK(ruling.refusal.status == 501);
-      CHECK(ruling.refusal.hresult == ipc::hresult::kNotSupported);
+      const Decision decision = gate.rule(role, message(command));
+      CHECK_FALSE(decision.allowed);
+      CHECK(decision.refusal.status == 501);
+      CHECK(decision.refusal.hresult == ipc::hresult::kNotSupported);
     }
     // Not even how else it would go is said to somebody who may not.
     CHECK(gate.rule("observer", message(command)).refusal.status == 403);
@@ -133,8 +133,8 @@ TEST_CASE("a dump to a path of the caller's is for nobody", "[router]") {
 
 TEST_CASE("the agent takes a dump for whom the newest of the commands is allowed", "[router]") {
   const Gate gate;
-  CHECK(rule_on_dump(gate.caller("operator"), gate.runtime()).allowed);
-  const Ruling refused = rule_on_dump(gate.caller("observer"), gate.runtime());
+  CHECK(authorize_dump(gate.caller("operator"), gate.runtime()).allowed);
+  const Decision refused = authorize_dump(gate.caller("observer"), gate.runtime());
   CHECK_FALSE(refused.allowed);
   CHECK(refused.refusal.status == 403);
   CHECK_THAT(refused.refusal.why, Catch::Contains("GenerateCoreDump3 takes the role operator or admin"));
@@ -148,10 +148,10 @@ TEST_CASE("a user_events session is for nobody, whatever follows its type", "[ro
           std::string("01000000") + kRundownKeyword + "FFFFFFFF"}) {
       INFO(ipc::describe(command) << " " << payload);
       for (const auto* role : {"observer", "admin", "only-6", "only-block"}) {
-        const Ruling ruling = gate.rule(role, message(command, payload));
-        CHECK_FALSE(ruling.allowed);
-        CHECK(ruling.refusal.status == 501);
-        CHECK(ruling.refusal.hresult == ipc::hresult::kNotSupported);
+        const Decision decision = gate.rule(role, message(command, payload));
+        CHECK_FALSE(decision.allowed);
+        CHECK(decision.refusal.status == 501);
+        CHECK(decision.refusal.hresult == ipc::hresult::kNotSupported);
       }
     }
   }
@@ -163,11 +163,12 @@ TEST_CASE("a blocking session is an unknown command but for a role that names it
   const Gate gate;
   const FirstMessage blocking = message(ipc::kCollectTracing6, kStreaming + "01000000");
   for (const auto* role : {"observer", "operator", "admin", "only-6"}) {
-    const Ruling ruling = gate.rule(role, blocking);
-    CHECK_FALSE(ruling.allowed);
-    CHECK(ruling.refusal.status == 403);
-    CHECK(ruling.refusal.hresult == ipc::hresult::kUnknownCommand);
-    CHECK_THAT(ruling.refusal.why, Catch::StartsWith("BlockingSession takes the role blocker or only-block"));
+    const Decision decision = gate.rule(role, blocking);
+    CHECK_FALSE(decision.allowed);
+    CHECK(decision.refusal.status == 403);
+    CHECK(decision.refusal.hresult == ipc::hresult::kUnknownCommand);
+    CHECK_THAT(decision.refusal.why,
+               Catch::StartsWith("BlockingSession takes the role blocker or only-block"));
     CHECK(gate.rule(role, message(ipc::kCollectTracing6, kStreaming + "00000000")).allowed);
   }
   CHECK(gate.rule("blocker", blocking).allowed);
@@ -180,10 +181,10 @@ TEST_CASE("a command with bytes after its payload is for nobody", "[router]") {
   const auto check = [&](ipc::Command command, const std::string& payload) {
     INFO(ipc::describe(command));
     CHECK(gate.rule("admin", message(command, payload)).allowed);
-    const Ruling ruling = gate.rule("admin", message(command, payload + "00"));
-    CHECK_FALSE(ruling.allowed);
-    CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
-    CHECK_THAT(ruling.refusal.why, Catch::Contains("1 bytes more than it has"));
+    const Decision decision = gate.rule("admin", message(command, payload + "00"));
+    CHECK_FALSE(decision.allowed);
+    CHECK(decision.refusal.hresult == ipc::hresult::kBadEncoding);
+    CHECK_THAT(decision.refusal.why, Catch::Contains("1 bytes more than it has"));
   };
   const std::string text = "02000000 4100 0000";
   const std::string guid = "00112233445566778899AABBCCDDEEFF";
@@ -206,10 +207,10 @@ TEST_CASE("a session of which it can't be told whether it blocks is for nobody",
     INFO("only " << size << " bytes");
     FirstMessage first = message(ipc::kCollectTracing6);
     first.bytes.insert(first.bytes.end(), whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    const Ruling ruling = gate.rule("blocker", first);
-    CHECK_FALSE(ruling.allowed);
-    CHECK(ruling.refusal.status == 400);
-    CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
+    const Decision decision = gate.rule("blocker", first);
+    CHECK_FALSE(decision.allowed);
+    CHECK(decision.refusal.status == 400);
+    CHECK(decision.refusal.hresult == ipc::hresult::kBadEncoding);
   }
 }
 
@@ -228,9 +229,9 @@ TEST_CASE("counts that lie don't hide the buffer mode", "[router]") {
         "02000000" + kStreaming.substr(8) + "00000000"}) {
     INFO(payload);
     for (const auto* role : {"observer", "admin", "blocker"}) {
-      const Ruling ruling = gate.rule(role, message(ipc::kCollectTracing6, payload));
-      CHECK_FALSE(ruling.allowed);
-      CHECK(ruling.refusal.hresult == ipc::hresult::kBadEncoding);
+      const Decision decision = gate.rule(role, message(ipc::kCollectTracing6, payload));
+      CHECK_FALSE(decision.allowed);
+      CHECK(decision.refusal.hresult == ipc::hresult::kBadEncoding);
     }
   }
   // With a smaller count the mode is where the runtime looks for it, in what was to be a provider: too much
@@ -258,9 +259,9 @@ TEST_CASE("a caller without a grant is told what to do", "[router]") {
   const Gate gate;
   const Caller stranger = gate.caller("stranger");
   CHECK_FALSE(stranger.sees(gate.runtime()));
-  const Refusal refusal = no_role(stranger);
+  const HttpError refusal = no_role(stranger);
   CHECK(refusal.status == 403);
   CHECK(refusal.hresult == ipc::hresult::kAccessDenied);
   CHECK_THAT(refusal.why, Catch::StartsWith("CN=stranger has no role") && Catch::Contains("--allow-cn"));
-  CHECK_FALSE(rule_on(stranger, gate.runtime(), message(ipc::kProcessInfo)).allowed);
+  CHECK_FALSE(authorize(stranger, gate.runtime(), message(ipc::kProcessInfo)).allowed);
 }

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/agent/gate/handshakes.hpp"
+#include "router/agent/gate/handshake_limiter.hpp"
 
 using namespace farport::router;
 using namespace std::chrono_literals;
@@ -25,7 +25,7 @@ LimitSettings small_limits() {
   return limits;
 }
 
-std::string limit_of(const std::optional<Exceeded>& exceeded) {
+std::string limit_of(const std::optional<LimitExceeded>& exceeded) {
   return exceeded ? std::string(exceeded->limit) : "none";
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("diagnostic connections are counted for their session and for their id
   // A connection may outlive its session.
   one.reset();
   CHECK(limits.connections() == 3);
-  first->of_identity = Slot();
+  first->of_identity = CountedSlot();
   CHECK(two->begin_connection());
 }
 
@@ -119,36 +119,37 @@ TEST_CASE("requests are counted for their identity, also over sessions that foll
 }
 
 TEST_CASE("limits are shared by those whose certificates hold the same names", "[router]") {
-  CHECK(key_of(caller_named("alice", {})) == key_of(caller_named("alice", {})));
-  CHECK(key_of(caller_named("alice", {})) != key_of(caller_named("bob", {})));
-  CHECK(key_of(caller_named("alice", {"spiffe://a"})) != key_of(caller_named("alice", {"spiffe://b"})));
+  CHECK(identity_key(caller_named("alice", {})) == identity_key(caller_named("alice", {})));
+  CHECK(identity_key(caller_named("alice", {})) != identity_key(caller_named("bob", {})));
+  CHECK(identity_key(caller_named("alice", {"spiffe://a"})) !=
+        identity_key(caller_named("alice", {"spiffe://b"})));
   Caller nameless = caller_named("", {});
   nameless.identity->serial = "5f";
-  CHECK(key_of(nameless) == "serial 5f");
-  CHECK(key_of(Caller{}).empty());
+  CHECK(identity_key(nameless) == "serial 5f");
+  CHECK(identity_key(Caller{}).empty());
 }
 
 TEST_CASE("one handshake too many ends the oldest of whoever has most", "[router]") {
-  Handshakes handshakes(3);
+  HandshakeLimiter handshakes(3);
   std::string ended;
   const auto end = [&ended](const char* name) { return [&ended, name] { ended += name; }; };
-  auto honest = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.1:50000", end("honest "));
-  auto first = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50001", end("first "));
-  auto second = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50002", end("second "));
+  auto honest = std::make_unique<HandshakeLimiter::Entry>(handshakes, "10.0.0.1:50000", end("honest "));
+  auto first = std::make_unique<HandshakeLimiter::Entry>(handshakes, "10.0.0.9:50001", end("first "));
+  auto second = std::make_unique<HandshakeLimiter::Entry>(handshakes, "10.0.0.9:50002", end("second "));
   CHECK(ended.empty());
-  auto third = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50003", end("third "));
+  auto third = std::make_unique<HandshakeLimiter::Entry>(handshakes, "10.0.0.9:50003", end("third "));
   CHECK(ended == "first ");
   CHECK(first->ended());
   CHECK(handshakes.count() == 3);
-  auto fourth = std::make_unique<Handshakes::Entry>(handshakes, "10.0.0.9:50004", end("fourth "));
+  auto fourth = std::make_unique<HandshakeLimiter::Entry>(handshakes, "10.0.0.9:50004", end("fourth "));
   CHECK(ended == "first second ");
   first.reset();
   second.reset();
   third.reset();
   CHECK(handshakes.count() == 2);
   // Where nobody has more than another, the oldest of all goes.
-  const Handshakes::Entry fifth(handshakes, "[fd00:0:0:1::1]:50000", end("fifth "));
-  const Handshakes::Entry sixth(handshakes, "[fd00:0:0:2::1]:50000", end("sixth "));
+  const HandshakeLimiter::Entry fifth(handshakes, "[fd00:0:0:1::1]:50000", end("fifth "));
+  const HandshakeLimiter::Entry sixth(handshakes, "[fd00:0:0:2::1]:50000", end("sixth "));
   CHECK(ended == "first second honest ");
 }
 

@@ -7,7 +7,7 @@ using namespace farport::router;
 
 namespace {
 
-class Port final : public RuntimePort {
+class Port final : public DiagnosticPort {
  public:
   transport::Task<Connection> open() override { co_return fail("open", "it", "this is a test"); }
   [[nodiscard]] transport::PeerCredentials process() const override { return {7, 0, 0}; }

@@ -1,0 +1,197 @@
+#include "router/agent/connections/resumption_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include <fmt/core.h>
+
+#include "base/random_token.hpp"
+#include "router/wire/http_status.hpp"
+#include "router/wire/resumption_fields.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Http2Stream;
+using transport::ResumableStream;
+using transport::Task;
+
+/// How long a tool may go on after its answer has ended.
+constexpr transport::Milliseconds kFarewell{100};
+
+std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::string_view name) {
+  const std::string_view text = head.field(name);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+HttpError refusal(int status, std::string why) {
+  return {status, ipc::hresult::kFail, std::move(why)};
+}
+
+}  // namespace
+
+// ResumableResponse
+
+ResumableResponse::ResumableResponse(ResumptionTable& table, std::string token, std::string owner,
+                                     std::shared_ptr<Http2Stream> request)
+    : table_(table),
+      token_(std::move(token)),
+      owner_(std::move(owner)),
+      request_(request->take_head()),
+      stream_(table.loop_, ResumableStream::Side::answers),
+      watching_carrier_(watch_carrier()) {
+  stream_.count_in([this] { return table_.budget_.account_of(owner_); });
+  stream_.resume(std::move(request), 0, 0);
+  watching_carrier_.start();
+}
+
+ResumableResponse::~ResumableResponse() {
+  table_.forget(*this);
+}
+
+void ResumableResponse::send_head(int status, transport::HeaderFields fields, bool body) {
+  head_ = {status, std::move(fields), body};
+  // Whatever it asked for has been seen to.
+  request_ = {};
+  if (stream_.carrier() != nullptr) stream_.carrier()->respond(status, head_->fields, body);
+}
+
+bool ResumableResponse::resume(std::shared_ptr<Http2Stream> request, std::uint64_t received,
+                               std::uint64_t from) {
+  // The old session may not have noticed yet that it is broken.
+  stream_.detach();
+  if (from > stream_.received()) return false;
+  const std::shared_ptr<Http2Stream> carrier = request;
+  if (!stream_.resume(std::move(request), received, stream_.received() - from)) return false;
+  // The first head may never have arrived.
+  if (head_) carrier->respond(head_->status, head_->fields, head_->body);
+  return true;
+}
+
+Task<void> ResumableResponse::watch_carrier() {
+  while (!stream_.over()) {
+    co_await stream_.interrupted().wait();
+    if (!stream_.waits()) {
+      grace_.reset();
+    } else if (!grace_) {
+      grace_.emplace(table_.loop_, table_.grace_, [this] {
+        expired_ = true;
+        ++table_.expired_;
+        const auto seconds = std::chrono::duration<double>(table_.grace_).count();
+        stream_.abort(
+            Error{"go on for", "a mirror", fmt::format("it was away for {:g} s", seconds), {}, ETIMEDOUT});
+      });
+    }
+  }
+}
+
+Task<void> ResumableResponse::delivered() {
+  if (!stream_.finishing()) co_return;
+  // Most tools end by themselves once they have the answer, which takes fewer words.
+  const transport::Deadline farewell(table_.loop_, kFarewell, [this] { stream_.stop_reading(); });
+  co_await stream_.gone();
+}
+
+// ResumptionTable
+
+ResumptionTable::ResumptionTable(transport::Loop& loop, Log log, transport::Milliseconds grace,
+                                 transport::BufferBudget& budget)
+    : loop_(loop),
+      log_(std::move(log)),
+      grace_(grace),
+      budget_(budget),
+      instance_(random_token()),
+      tasks_(loop) {}
+
+bool ResumptionTable::wanted(const transport::MessageHead& request) {
+  return !request.field(resumption_field::kToken).empty();
+}
+
+tl::expected<std::unique_ptr<ResumableResponse>, HttpError> ResumptionTable::begin(
+    std::unique_ptr<Http2Stream>& request, const Caller& caller) {
+  std::string token(request->head().field(resumption_field::kToken));
+  if (!is_token(token)) {
+    return tl::unexpected(refusal(http_status::kBadRequest, "the token must be 32 hexadecimal digits"));
+  }
+  if (answers_.contains(token)) {
+    return tl::unexpected(refusal(http_status::kConflict, "there is a connection with this token already"));
+  }
+  auto answer =
+      std::make_unique<ResumableResponse>(*this, std::move(token), identity_key(caller), std::move(request));
+  answers_.emplace(answer->token_, answer.get());
+  return answer;
+}
+
+std::optional<HttpError> ResumptionTable::resume(std::unique_ptr<Http2Stream>& request,
+                                                 const std::string& token, const Caller& caller) {
+  const transport::MessageHead& head = request->head();
+  // Whoever lost the session before it was told which agent this is has only the token to ask with.
+  const std::string_view instance = head.field(resumption_field::kInstance);
+  if (!instance.empty() && instance != instance_) {
+    return refusal(http_status::kGone, "the agent was restarted, which no connection outlives");
+  }
+  const auto known = answers_.find(token);
+  if (known == answers_.end() || known->second->owner_ != identity_key(caller)) return unknown(token);
+  ResumableResponse& answer = *known->second;
+  std::string next(head.field(resumption_field::kToken));
+  const auto received = number_in(head, resumption_field::kReceived);
+  const auto from = number_in(head, resumption_field::kFrom);
+  if (!is_token(next) || answers_.contains(next) || !received || !from) {
+    return refusal(http_status::kBadRequest,
+                   "a new token, what was received and from where it goes on are needed");
+  }
+  if (!answer.resume(std::move(request), *received, *from)) {
+    // What one side has forgotten the other can't have missed: somebody counts wrongly.
+    log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again", caller);
+    answer.stream_.abort(
+        Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
+    return std::nullopt;
+  }
+  answers_.erase(known);
+  answer.token_ = std::move(next);
+  answers_.emplace(answer.token_, &answer);
+  answer.grace_.reset();
+  ++resumed_;
+  log_->debug("a connection of {} goes on after a break", caller);
+  return std::nullopt;
+}
+
+HttpError ResumptionTable::unknown(const std::string& token) const {
+  const bool was_there = std::find(over_.begin(), over_.end(), token) != over_.end();
+  return was_there ? refusal(http_status::kGone, "the connection is over: its mirror was away for too long")
+                   : refusal(http_status::kNotFound, "there is no such connection");
+}
+
+bool ResumptionTable::end(const std::string& token, const Caller& caller) {
+  const auto known = answers_.find(token);
+  if (known == answers_.end() || known->second->owner_ != identity_key(caller)) return false;
+  known->second->stream_.abort(
+      Error{"go on for", "a mirror", "it needs the connection no more", {}, ECANCELED});
+  return true;
+}
+
+void ResumptionTable::end_waiting(const Error& why) {
+  for (const auto& [token, answer] : answers_) {
+    if (answer->waits()) answer->stream_.abort(why);
+  }
+}
+
+std::size_t ResumptionTable::waiting() const {
+  return static_cast<std::size_t>(std::count_if(answers_.begin(), answers_.end(),
+                                                [](const auto& entry) { return entry.second->waits(); }));
+}
+
+void ResumptionTable::forget(ResumableResponse& answer) {
+  answers_.erase(answer.token_);
+  // Its mirror has not heard the end of it, and may ask for it again.
+  const bool too_large = answer.stream_.error().code == ENOBUFS;
+  if (!answer.expired_ && !too_large && !answer.waits()) return;
+  over_.push_back(answer.token_);
+  if (over_.size() > kRemembered) over_.pop_front();
+}
+
+}  // namespace farport::router

@@ -1,0 +1,94 @@
+#include "router/agent/dumps/createdump_process.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/limited_read.hpp"
+#include "base/process_stat.hpp"
+#include "router/agent/runtimes/process_exit.hpp"
+
+namespace farport::router {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+/// What a dump holds beside memory that counts as resident: headers, tables, the runtime's own images.
+constexpr std::uint64_t kMiniSize = 16 * kMiB;
+constexpr std::uint64_t kHeapExtra = 32 * kMiB;
+constexpr std::uint64_t kFullExtra = 96 * kMiB;
+
+/// A path and a few flags.
+constexpr std::size_t kMaxArguments = 64 * 1024;
+
+/// A field of /proc/PID/status in bytes, which is there in kB.
+std::optional<std::uint64_t> status_bytes(pid_t pid, const std::string& field) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(field + ":")) return std::stoull(line.substr(field.size() + 1)) * 1024;
+  }
+  return std::nullopt;
+}
+
+bool writes_to(pid_t pid, const std::string& path) {
+  const std::string directory = "/proc/" + std::to_string(pid);
+  const auto name = read_limited(directory + "/comm", kMaxArguments);
+  if (!name || *name != "createdump\n") return false;
+  const auto arguments = read_limited(directory + "/cmdline", kMaxArguments);
+  return arguments && arguments->find(path) != std::string::npos;
+}
+
+/// The children that any of the process's threads has started.
+template <typename Each>
+void each_child(pid_t pid, Each each) {
+  std::error_code error;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t child = 0; children >> child;) each(child);
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
+  if (runtime <= 0) return std::nullopt;
+  const auto resident = status_bytes(runtime, "VmRSS");
+  if (!resident) return std::nullopt;
+  const std::uint64_t memory = *resident + status_bytes(runtime, "VmSwap").value_or(0);
+  switch (type) {
+    case ipc::DumpType::normal:
+    case ipc::DumpType::triage:
+      return kMiniSize;
+    case ipc::DumpType::with_heap:
+      return memory + kHeapExtra;
+    case ipc::DumpType::full:
+      break;
+  }
+  return memory + kFullExtra;
+}
+
+void wake_stopped(pid_t runtime) {
+  const transport::UniqueFd process = open_pidfd(runtime);
+  const std::optional<ProcessStat> stat = process_stat(runtime);
+  if (!process || !stat || stat->state != 'T') return;
+  ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
+}
+
+bool stop_dump_writer(pid_t runtime, const std::string& path) {
+  bool stopped = false;
+  if (runtime <= 0) return false;
+  each_child(runtime, [&](pid_t child) {
+    // By descriptor, so that no later process with this pid is meant.
+    const transport::UniqueFd process = open_pidfd(child);
+    if (!process || !writes_to(child, path)) return;
+    stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
+  });
+  return stopped;
+}
+
+}  // namespace farport::router

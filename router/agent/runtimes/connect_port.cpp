@@ -1,0 +1,242 @@
+#include "router/agent/runtimes/connect_port.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ipc/advertise.hpp"
+#include "router/sockets/socket_manifest.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::FdStream;
+using transport::Listener;
+using transport::Milliseconds;
+using transport::PeerCredentials;
+using transport::Task;
+
+/// A runtime advertises as soon as it has connected.
+constexpr Milliseconds kAdvertiseLimit{5000};
+constexpr std::size_t kMaxSilent = 256;
+/// Those that are not listed: being asked who they are, or of no use.
+constexpr std::size_t kMaxUnlisted = 256;
+/// What a runtime takes: a connection that waits, and one for its process.
+constexpr std::size_t kDescriptors = 2;
+/// What one that is up to no good can take.
+constexpr std::size_t kMostDescriptors = 4;
+
+constexpr mode_t kPrivate = 0600;
+constexpr mode_t kForAllUsers = 0666;
+
+/// Why there can be no socket at `path`, where the system's own words would not help.
+Error explain(const Error& error, const std::string& path) {
+  struct stat status {};
+  if (error.code == ENOENT) {
+    return fail("create the socket", path, "its directory does not exist",
+                "create it, or mount the volume that the runtimes share with farport there")
+        .value();
+  }
+  if (error.code != EADDRINUSE || ::lstat(path.c_str(), &status) != 0) return error;
+  if (!S_ISSOCK(status.st_mode)) {
+    return fail("create the socket", path, "something that is not a socket is there",
+                "remove it, or choose another path")
+        .value();
+  }
+  if (status.st_uid != ::geteuid()) {
+    return fail("create the socket", path, "a socket of user " + std::to_string(status.st_uid) + " is there",
+                "remove it, or choose another path")
+        .value();
+  }
+  return fail("create the socket", path, "another process listens there already",
+              "is farport serve running twice? end that process, or choose another path")
+      .value();
+}
+
+bool same_process(const PeerCredentials& a, const PeerCredentials& b) {
+  return a.pid == b.pid && a.uid == b.uid;
+}
+
+/// The user who has most of something.
+uid_t busiest(const std::map<uid_t, std::size_t>& counts) {
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most->first;
+}
+
+/// Nobody else can make the socket of a farport that isn't root, but root and its own user can dial it.
+bool is_welcome(const PeerCredentials& process) {
+  const uid_t own = ::geteuid();
+  return own == 0 || process.uid == 0 || process.uid == own;
+}
+
+}  // namespace
+
+struct ConnectPort::Follower {
+  Follower(const ConnectServices& services, std::string id, const PeerCredentials& process)
+      : runtime(services, std::move(id), process) {}
+
+  ConnectedRuntime runtime;
+  bool ended = false;
+  Task<void> task;  ///< After the runtime, which it uses.
+};
+
+Result<std::unique_ptr<ConnectPort>> ConnectPort::create(transport::Loop& loop, Registry& registry, Log log,
+                                                         std::string path) {
+  remove_stale_socket(path);
+  auto listener = Listener::unix_socket(loop, path, ::geteuid() == 0 ? kForAllUsers : kPrivate);
+  if (!listener) return tl::unexpected(explain(listener.error(), path));
+  const Result<SocketFile> file = inspect_socket(path);
+  if (!file) return tl::unexpected(file.error());
+  return std::make_unique<ConnectPort>(loop, registry, std::move(log), std::move(*listener), *file);
+}
+
+ConnectPort::ConnectPort(transport::Loop& loop, Registry& registry, Log log,
+                         std::unique_ptr<Listener> listener, SocketFile file)
+    : listener_(std::move(listener)),
+      file_(file),
+      warnings_(loop, log),
+      services_{loop, registry, log, warnings_, listener_->name()},
+      shares_(user_shares()),
+      greetings_(loop) {}
+
+ConnectPort::~ConnectPort() {
+  const Result<SocketFile> now = inspect_socket(path());
+  if (now && *now == file_) ::unlink(path().c_str());
+}
+
+Task<void> ConnectPort::run() {
+  for (;;) {
+    Connection connection = co_await listener_->accept();
+    if (silent_.size() >= kMaxSilent) end_a_silent_one();
+    greetings_.spawn(greet(std::move(connection)));
+  }
+}
+
+/// The oldest one of the user who has most of them.
+void ConnectPort::end_a_silent_one() {
+  warnings_.add("flood", "more than " + std::to_string(kMaxSilent) + " connections to " + path() +
+                             " say nothing: the oldest ones are closed");
+  std::map<uid_t, std::size_t> counts;
+  for (const Silent& each : silent_) ++counts[each.user];
+  const auto oldest =
+      std::find_if(silent_.begin(), silent_.end(),
+                   [user = busiest(counts)](const Silent& each) { return each.user == user; });
+  transport::FdStream* connection = oldest->connection;
+  silent_.erase(oldest);
+  connection->abort(Error{"read", "the advertise", "too many others are silent too", {}, 0});
+}
+
+Task<void> ConnectPort::greet(Connection connection) {
+  const auto process = transport::peer_credentials(*connection);
+  if (!process) co_return;
+  if (!is_welcome(*process)) {
+    warnings_.add("user", describe(*process) + " dialled " + path() + ", which belongs to user " +
+                              std::to_string(::geteuid()) + ": refused");
+    co_return;
+  }
+  Result<std::string> id = co_await read_id(*connection, process->uid);
+  if (id) {
+    deliver(std::move(connection), std::move(*id), *process);
+  } else if (!id.error().why.empty()) {
+    warnings_.add(id.error().why, describe(*process) + " dialled " + path() +
+                                      " and is not a runtime that advertises itself: " + id.error().why);
+  }
+}
+
+Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user) {
+  struct Entry {
+    Entry(std::list<Silent>& list, FdStream& one, uid_t by) : all(list), connection(&one) {
+      all.push_back({connection, by});
+    }
+    ~Entry() {
+      all.remove_if([this](const Silent& each) { return each.connection == connection; });
+    }
+    std::list<Silent>& all;
+    FdStream* connection;
+  } const entry(silent_, connection, user);
+  const transport::Deadline limit(services_.loop, kAdvertiseLimit, [&connection] {
+    connection.abort(Error{"read", "the advertise", "it did not come whole in time", {}, 0});
+  });
+  std::array<std::byte, ipc::kAdvertiseSize> bytes{};
+  const transport::Io io = co_await connection.read_exactly(bytes);
+  if (io.status == transport::IoStatus::failed) co_return tl::unexpected(connection.error());
+  if (io.status == transport::IoStatus::end) {
+    // Whoever only looks whether somebody listens here does no harm.
+    co_return tl::unexpected(
+        Error{"read", "the advertise", io.bytes == 0 ? "" : "it broke off in the middle", {}, 0});
+  }
+  const auto advertise = ipc::decode_advertise(bytes);
+  if (!advertise) co_return tl::unexpected(advertise.error());
+  co_return advertise->cookie.to_string();
+}
+
+void ConnectPort::deliver(Connection connection, std::string id, const PeerCredentials& process) {
+  if (std::exchange(some_ended_, false)) {
+    std::erase_if(followers_, [](const auto& follower) { return follower->ended; });
+  }
+  const auto known = std::find_if(followers_.begin(), followers_.end(),
+                                  [&](const auto& follower) { return follower->runtime.id() == id; });
+  if (known == followers_.end()) {
+    if (has_share_left(process.uid)) begin(std::move(connection), std::move(id), process);
+  } else if (same_process((*known)->runtime.process(), process)) {
+    (*known)->runtime.arrived(std::move(connection));
+  } else {
+    warnings_.add("claim of " + describe(process), "refused " + describe(process) + ": at " + path() +
+                                                       " it claims to be the runtime " + id + ", which is " +
+                                                       describe((*known)->runtime.process()));
+  }
+}
+
+void ConnectPort::begin(Connection connection, std::string id, const PeerCredentials& process) {
+  make_room();
+  auto& follower = followers_.emplace_back(std::make_unique<Follower>(services_, std::move(id), process));
+  follower->runtime.arrived(std::move(connection));
+  follower->task = [](Follower& self, bool& some_ended) -> Task<void> {
+    co_await self.runtime.follow();
+    self.ended = true;
+    some_ended = true;
+  }(*follower, some_ended_);
+  follower->task.start();
+}
+
+bool ConnectPort::has_share_left(uid_t user) {
+  const auto count = std::count_if(followers_.begin(), followers_.end(), [&](const auto& follower) {
+    return follower->runtime.process().uid == user;
+  });
+  const bool trusted = shares_.is_trusted(user);
+  const std::size_t share = shares_.of(user) / (trusted ? kDescriptors : kMostDescriptors);
+  if (static_cast<std::size_t>(count) < share) return true;
+  warnings_.add("share of user " + std::to_string(user),
+                "user " + std::to_string(user) + " has more runtimes that dial " + path() + " than the " +
+                    std::to_string(share) +
+                    " that are taken of one user: the others are refused; raise the limit of open files "
+                    "(LimitNOFILE=)");
+  return false;
+}
+
+/// Among those who are not listed: the oldest one of the user who has most of them goes.
+void ConnectPort::make_room() {
+  std::map<uid_t, std::size_t> counts;
+  std::size_t count = 0;
+  for (const auto& follower : followers_) {
+    if (follower->runtime.listed()) continue;
+    ++counts[follower->runtime.process().uid];
+    ++count;
+  }
+  if (count < kMaxUnlisted) return;
+  warnings_.add("crowd", "more than " + std::to_string(kMaxUnlisted) + " runtimes at " + path() +
+                             " don't say who they are: the oldest ones are dropped");
+  followers_.erase(
+      std::find_if(followers_.begin(), followers_.end(), [user = busiest(counts)](const auto& follower) {
+        return !follower->runtime.listed() && follower->runtime.process().uid == user;
+      }));
+}
+
+}  // namespace farport::router

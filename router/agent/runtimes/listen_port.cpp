@@ -1,0 +1,162 @@
+#include "router/agent/runtimes/listen_port.hpp"
+
+#include <array>
+#include <cerrno>
+
+#include <unistd.h>
+
+#include "router/agent/runtimes/process_exit.hpp"
+#include "router/agent/runtimes/suspension.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::FdStream;
+using transport::Milliseconds;
+using transport::Task;
+using transport::UniqueFd;
+
+/// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
+constexpr std::array kFirstTries{Milliseconds{1},   Milliseconds{4},   Milliseconds{20},
+                                 Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
+/// How often a runtime whose process we can't see is asked whether it still lives.
+constexpr Milliseconds kLifeSign{800};
+
+/// How long a runtime's full backlog is waited out.
+constexpr Milliseconds kConnectLimit{5000};
+
+std::string user(uid_t id) {
+  return "user " + std::to_string(id);
+}
+
+DiscoveryIssue issue_of(const Error& error) {
+  if (error.code == ECONNREFUSED) return DiscoveryIssue::stale_socket;
+  return error.code == EPERM ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, std::string path) {
+  const Result<SocketFile> file = inspect_socket(path);
+  if (!file) co_return tl::unexpected(file.error());
+  const Result<void> owner = check_owner(path, file->owner);
+  if (!owner) co_return tl::unexpected(owner.error());
+  auto connection = co_await transport::connect_unix(loop, path, kConnectLimit);
+  if (!connection) co_return tl::unexpected(connection.error());
+  const auto peer = transport::peer_credentials(**connection);
+  if (!peer) co_return tl::unexpected(peer.error());
+  if (peer->uid != file->owner) {
+    co_return tl::unexpected(
+        Error{"use the socket", path,
+              "a process of " + user(peer->uid) + " listens on a file of " + user(file->owner),
+              "find out who made it", EPERM});
+  }
+  co_return connection;
+}
+
+struct ListenPort::Contact {
+  Runtime runtime;
+  UniqueFd pidfd;  ///< Of the process that listens; none where it isn't visible here.
+};
+
+ListenPort::ListenPort(transport::Loop& loop, Registry& registry, Log log, const FoundSocket& found,
+                       ProbeSlots& slots, ReportPort report, Milliseconds retry)
+    : loop_(loop),
+      registry_(registry),
+      log_(std::move(log)),
+      path_(found.path),
+      name_(found.name),
+      owner_(found.file.owner),
+      slots_(slots),
+      report_(std::move(report)),
+      retry_(retry) {}
+
+OpenPort ListenPort::for_probing() {
+  return [this]() -> Task<Connection> {
+    ProbeSlots::Slot slot = co_await slots_.take(owner_);
+    auto connection = co_await connect_to_port(loop_, path_);
+    if (connection) (*connection)->keep(std::move(slot));
+    co_return connection;
+  };
+}
+
+Task<void> ListenPort::follow() {
+  for (std::size_t failures = 0;;) {
+    Result<Contact> contact = co_await make_contact();
+    if (!contact) {
+      const bool early = failures < kFirstTries.size();
+      if (!early) report(issue_of(contact.error()), contact.error());
+      co_await transport::sleep(loop_, early ? kFirstTries[failures] : retry_);
+      ++failures;
+      continue;
+    }
+    Runtime runtime = contact->runtime;
+    if (!name_.empty()) runtime.name = name_;
+    {
+      const auto entry = registry_.add(runtime, *this, !name_.empty());
+      if (!entry) {
+        report(DiscoveryIssue::other, entry.error());
+        co_await transport::sleep(loop_, retry_);
+        continue;
+      }
+      log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
+      listed_ = true;
+      was_listed_ = true;
+      problem_.reset();
+      co_await until_ended(std::move(*contact));
+    }
+    listed_ = false;
+    log_->info("{} (pid {}) has ended", runtime.name, runtime.pid);
+    reported_.clear();
+    failures = kFirstTries.size();
+  }
+}
+
+Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
+  const OpenPort open = for_probing();
+  auto connection = co_await open();
+  if (!connection) co_return tl::unexpected(connection.error());
+  const auto peer = transport::peer_credentials(**connection);
+  if (!peer) co_return tl::unexpected(peer.error());
+  Contact contact;
+  contact.pidfd = open_pidfd(peer->pid);
+  process_ = *peer;
+  Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(*connection));
+  if (!runtime) co_return tl::unexpected(runtime.error());
+  contact.runtime = std::move(*runtime);
+  co_return contact;
+}
+
+Task<void> ListenPort::until_ended(Contact contact) {
+  if (contact.pidfd) {
+    co_await process_exit(loop_, std::move(contact.pidfd));
+    co_return;
+  }
+  const OpenPort reopen = for_probing();
+  for (;;) {
+    co_await transport::sleep(loop_, kLifeSign);
+    const Result<Runtime> now = co_await probe(reopen, path_, nullptr);
+    // Busy is not dead: only a refused connection, or another runtime, says that this one has ended.
+    const bool refused = !now && (now.error().code == ECONNREFUSED || now.error().code == ENOENT);
+    if (refused || (now && now->id != contact.runtime.id)) co_return;
+  }
+}
+
+void ListenPort::report(DiscoveryIssue issue, const Error& error) {
+  std::string message = error.message();
+  problem_ = problem_of(issue, owner_, error);
+  problem_->about = path_;
+  if (issue == DiscoveryIssue::stale_socket) {
+    message = "the socket " + path_ + " is stale: its process has ended without removing it; remove the file";
+    problem_->why = "it is stale: its process has ended without removing it";
+    problem_->hint = "start the application, or remove the file";
+    // That the runtime has ended has been said, and .NET leaves its socket behind at SIGTERM.
+    if (was_listed_) return;
+  }
+  if (message == reported_) return;
+  reported_ = message;
+  report_(owner_, message);
+}
+
+}  // namespace farport::router

@@ -1,0 +1,29 @@
+#include "router/agent/runtimes/process_exit.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "transport/fd_stream.hpp"
+
+namespace farport::router {
+
+using transport::UniqueFd;
+
+UniqueFd open_pidfd(pid_t pid) {
+  if (pid <= 0) return {};
+  // Not glibc's wrapper, whose header (2.36) lacks the extern "C" that C++ needs.
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool has_ended(const UniqueFd& pidfd) {
+  pollfd readable{pidfd.get(), POLLIN, 0};
+  return ::poll(&readable, 1, 0) == 1;
+}
+
+transport::Task<void> process_exit(transport::Loop& loop, UniqueFd pidfd) {
+  transport::FdStream process(loop, std::move(pidfd), "the process");
+  co_await process.readable();
+}
+
+}  // namespace farport::router

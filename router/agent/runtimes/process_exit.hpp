@@ -1,0 +1,21 @@
+// Noticing that a process has ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include "transport/loop.hpp"
+
+namespace farport::router {
+
+/// A pidfd of the process; none where it has ended, or isn't visible here. Open it before an answer of the
+/// process comes: whoever answers lived then, so the descriptor is of that process and not of a later one
+/// with the same pid.
+[[nodiscard]] transport::UniqueFd open_pidfd(pid_t pid);
+
+/// Whether the process behind the pidfd has ended already.
+[[nodiscard]] bool has_ended(const transport::UniqueFd& pidfd);
+
+/// Passes when the process behind the pidfd has ended.
+transport::Task<void> process_exit(transport::Loop& loop, transport::UniqueFd pidfd);
+
+}  // namespace farport::router

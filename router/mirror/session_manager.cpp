@@ -1,0 +1,154 @@
+#include "router/mirror/session_manager.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+#include "transport/race.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+constexpr Milliseconds kFirstPause{200};
+constexpr Milliseconds kLongestPause{5'000};
+/// Some five times what 1 Gbit/s carries in 100 ms (http2_window.cpp has why): what an agent keeps for us at
+/// most.
+constexpr std::uint32_t kLargestWindow = 64U << 20;
+/// How long an agent may take to hear that its mirror leaves.
+constexpr Milliseconds kFarewell{1500};
+
+/// Spreads out mirrors that lost the same agent at the same moment.
+Milliseconds jittered(Milliseconds pause) {
+  std::random_device device;
+  std::uniform_real_distribution<double> factor(0.5, 1.0);
+  return Milliseconds(static_cast<Milliseconds::rep>(static_cast<double>(pause.count()) * factor(device)));
+}
+
+}  // namespace
+
+/// A session and what is known of its end. It may go on after the next one has been dialled.
+struct SessionManager::HeldSession {
+  HeldSession(transport::Loop& loop, std::shared_ptr<AgentSession> held)
+      : session(std::move(held)), over(loop) {}
+
+  std::shared_ptr<AgentSession> session;
+  transport::Event over;     ///< It has ended, or the agent wants nothing more in it.
+  std::optional<Error> why;  ///< It ended. Nothing: it only takes no more requests.
+};
+
+SessionManager::SessionManager(transport::Loop& loop, Log log, Target target, CredentialWatch& credentials,
+                               SessionOptions options)
+    : loop_(loop),
+      log_(std::move(log)),
+      target_(std::move(target)),
+      address_text_(target_.addresses.front().text()),
+      credentials_(credentials),
+      options_(options),
+      pace_(loop),
+      session_changed_(loop),
+      dial_now_(loop),
+      sessions_(loop),
+      notifying_(loop) {}
+
+SessionManager::~SessionManager() = default;
+
+Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
+  Milliseconds pause = kFirstPause;
+  for (;;) {
+    answered_ = false;
+    const Error why = co_await hold_session(follow);
+    on_end(why);
+    // An agent that has answered is there: it is worth hurrying back.
+    if (answered_) pause = kFirstPause;
+    co_await rest(jittered(pause));
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+Task<void> SessionManager::rest(Milliseconds pause) {
+  co_await with_deadline(loop_, dial_now_.wait(), pause);
+  while (target_.addresses.empty()) co_await dial_now_.wait();
+}
+
+void SessionManager::set_addresses(std::vector<transport::Address> addresses) {
+  if (addresses == target_.addresses) return;
+  target_.addresses = std::move(addresses);
+  if (session_ == nullptr) dial_now_.set();
+}
+
+Task<Error> SessionManager::hold_session(const OnSession& follow) {
+  transport::Http2Limits limits = options_.limits();
+  limits.largest_window = kLargestWindow;
+  if (options_.budget != nullptr) limits.account = options_.budget->account_of(address_text_);
+  auto dialled = co_await AgentSession::dial(loop_, target_.addresses, target_.server_name,
+                                             credentials_.context(), limits);
+  if (!dialled) co_return dialled.error();
+  address_text_ = (*dialled)->address();
+  const auto held = std::make_shared<HeldSession>(loop_, std::move(*dialled));
+  struct Current {
+    SessionManager& sessions;
+    ~Current() {
+      sessions.session_.reset();
+      sessions.session_changed_.changed();
+    }
+  } const current{*this};
+  session_ = held->session;
+  session_changed_.changed();
+  transport::TaskSet following(loop_);
+  following.spawn(follow(*held->session));
+  following.spawn([](std::shared_ptr<HeldSession> watched) -> Task<void> {
+    co_await watched->session->draining().wait();
+    watched->over.set();
+  }(held));
+  sessions_.spawn(carry(held));
+  co_await held->over.wait();
+  answered_ = !held->session->instance().empty();
+  if (held->why) co_return *held->why;
+  co_return Error{"go on with the session with", address_text_, "the agent is stopping", {}, 0};
+}
+
+Task<void> SessionManager::carry(std::shared_ptr<HeldSession> held) {
+  struct Known {
+    std::set<const HeldSession*>& all;
+    const HeldSession* held;
+    ~Known() { all.erase(held); }
+  } const known{held_, *held_.insert(held.get()).first};
+  AgentSession& session = *held->session;
+  std::function<void(const Error&)> end = [&session](const Error& why) { session.distrust(why); };
+  const VerifiedPeer peer(credentials_.peers(), session.ssl(), std::move(end));
+  held->why = co_await session.run();
+  held->over.set();
+}
+
+Task<void> SessionManager::leave() {
+  for (const HeldSession* held : held_) held->session->leave();
+  co_await with_deadline(loop_, sessions_.idle(), kFarewell);
+}
+
+void SessionManager::forget(std::vector<std::string> tokens) {
+  notifying_.spawn(tell(std::move(tokens)));
+}
+
+Task<void> SessionManager::tell(std::vector<std::string> tokens) {
+  bool expired = false;
+  const transport::Deadline limit(loop_, options_.grace, [&] {
+    expired = true;
+    session_changed_.changed();
+  });
+  while (!expired) {
+    const std::shared_ptr<AgentSession> used = session_;
+    bool told = used != nullptr;
+    for (const std::string& token : tokens) {
+      if (used == nullptr) break;
+      const auto answer = co_await used->ask("DELETE", "/v1/connections/" + token);
+      told = told && answer.has_value();
+    }
+    if (told) co_return;
+    if (used == session_) co_await session_changed_.wait();
+  }
+}
+
+}  // namespace farport::router

@@ -1,0 +1,166 @@
+#include "router/sockets/socket_manifest.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/directory.hpp"
+#include "base/limited_read.hpp"
+#include "router/sockets/mirror_manifests.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::UniqueFd;
+
+constexpr std::size_t kMaxManifest = 64 * 1024 * 1024;
+/// Lines of what is gone stay in a manifest until they are more than the others and these.
+constexpr std::size_t kSpareLines = 256;
+
+bool is_regular_file_of(int fd, uid_t owner) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == owner;
+}
+
+/// Whether the open file is still the one at `path`.
+bool is_at(int fd, const std::string& path) {
+  struct stat open {};
+  struct stat there {};
+  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &there) == 0 && open.st_ino == there.st_ino &&
+         open.st_dev == there.st_dev;
+}
+
+/// Removes what the manifest of a mirror lists, if that mirror is dead: it no longer holds the lock.
+void clean_up_after(const std::string& manifest, const Log& log) {
+  const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd || !is_regular_file_of(fd.get(), ::geteuid()) || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
+  std::istringstream lines(read_limited(fd.get(), kMaxManifest).value_or(""));
+  int removed = 0;
+  for (std::string path; std::getline(lines, path);) removed += remove_stale_socket(path) ? 1 : 0;
+  ::unlink(manifest.c_str());
+  log->info("removed {} sockets that a mirror had left behind ({})", removed, manifest);
+}
+
+std::vector<std::string> manifests_in(const std::string& directory) {
+  std::vector<std::string> found;
+  const OpenDirectory entries(::opendir(directory.c_str()));
+  if (entries == nullptr) return found;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(kManifestPrefix)) found.push_back(directory + "/" + std::string(name));
+  }
+  return found;
+}
+
+/// A new manifest of this process's, locked.
+Result<SocketManifest::Manifest> make_manifest(const std::string& directory) {
+  // A mirror may run several times in one process, as it does in tests, and begins a new one now and then:
+  // the first free number is taken.
+  for (int attempt = 0;; ++attempt) {
+    SocketManifest::Manifest manifest;
+    manifest.path = directory + "/" + std::string(kManifestPrefix) + std::to_string(::getpid()) + "-" +
+                    std::to_string(attempt);
+    manifest.lock =
+        UniqueFd(::open(manifest.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!manifest.lock && errno == EEXIST && attempt < 100) continue;
+    if (!manifest.lock) {
+      return fail_errno("use the socket directory", directory, errno, "choose another one with --socket-dir");
+    }
+    // Another mirror that starts now may have taken it for a dead one's before it was locked.
+    if (::flock(manifest.lock.get(), LOCK_EX | LOCK_NB) == 0 && is_at(manifest.lock.get(), manifest.path))
+      return manifest;
+  }
+}
+
+}  // namespace
+
+bool remove_stale_socket(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid())
+    return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!probe) return false;
+  const int result = ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (result == 0 || errno != ECONNREFUSED) return false;
+  return ::unlink(path.c_str()) == 0;
+}
+
+Result<std::unique_ptr<SocketManifest>> SocketManifest::claim(std::string directory, const Log& log) {
+  for (const std::string& manifest : manifests_in(directory)) clean_up_after(manifest, log);
+  auto manifest = make_manifest(directory);
+  if (!manifest) return tl::unexpected(manifest.error());
+  return std::make_unique<SocketManifest>(std::move(directory), std::move(*manifest));
+}
+
+SocketManifest::SocketManifest(std::string directory, Manifest manifest)
+    : directory_(std::move(directory)), manifest_(std::move(manifest)) {}
+
+SocketManifest::~SocketManifest() {
+  for (const auto& [path, file] : files_) remove_file(path, file);
+  ::unlink(manifest_.path.c_str());
+}
+
+Result<void> SocketManifest::add(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) {
+    return fail("create the socket", path,
+                S_ISSOCK(status.st_mode) ? "a socket is there already" : "something else is there already",
+                "choose another path, or remove it if nothing needs it any more");
+  }
+  if (files_.emplace(path, File{}).second) append(manifest_, path + "\n");
+  return {};
+}
+
+void SocketManifest::made(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) files_[path] = {status.st_dev, status.st_ino};
+}
+
+void SocketManifest::remove(const std::string& path) {
+  const auto place = files_.find(path);
+  if (place == files_.end()) return;
+  remove_file(path, place->second);
+  files_.erase(place);
+  if (++forgotten_ > files_.size() + kSpareLines) begin_anew();
+}
+
+void SocketManifest::remove_file(const std::string& path, const File& file) {
+  struct stat status {};
+  if (file.inode == 0 || ::lstat(path.c_str(), &status) != 0) return;
+  if (status.st_dev == file.device && status.st_ino == file.inode) ::unlink(path.c_str());
+}
+
+/// Writes another manifest. The old one is there until the new one is whole: in between both are right.
+void SocketManifest::begin_anew() {
+  auto manifest = make_manifest(directory_);
+  if (!manifest) return;
+  std::string lines;
+  for (const auto& [path, file] : files_) lines += path + "\n";
+  const bool whole = append(*manifest, lines);
+  ::unlink(whole ? manifest_.path.c_str() : manifest->path.c_str());
+  if (!whole) return;
+  manifest_ = std::move(*manifest);
+  forgotten_ = 0;
+}
+
+/// Only a help for the next start: what can't be written is not worth failing for, and is written over.
+bool SocketManifest::append(Manifest& manifest, const std::string& lines) {
+  const ssize_t written = ::pwrite(manifest.lock.get(), lines.data(), lines.size(), manifest.size);
+  if (written != static_cast<ssize_t>(lines.size())) return false;
+  manifest.size += written;
+  return true;
+}
+
+}  // namespace farport::router
