@@ -61,8 +61,9 @@ void add_setting(CLI::App* command, const config::Description& setting, config::
           flag, [take] { take(""); }, help_of(setting));
       break;
     case config::Takes::maybe_one:
-      // The braces: without a value it is given "".
-      command->add_flag(flag + "{}")->each(take)->type_name(setting.value)->description(help_of(setting));
+      // The braces: without a value it is given "". CLI11 calls nothing for that, so it fills the place
+      // itself.
+      command->add_flag(flag + "{}", given[setting.flag], help_of(setting))->type_name(setting.value);
       break;
     case config::Takes::one:
       command->add_option_function<std::string>(flag, take, help_of(setting))->type_name(setting.value);
@@ -311,6 +312,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     print_help_all(parser.app, parser.line.help_format);
     throw CommandLineDone{kSuccess};
   }
+  // The places of flags that might have had a value.
+  std::erase_if(parser.line.flags.given, [](const auto& flag) { return flag.second.empty(); });
   parser.line.command = parser.chosen();
   return std::move(parser.line);
 }

@@ -49,7 +49,7 @@ struct Assignment {
     for (const std::string& text : texts) kind.in(target).push_back(short_grant(kind.kind, text));
   }
   void operator()(const typename K::AllowAll& kind) const {
-    kind.in(target).push_back(allow_all(texts.front()));
+    kind.in(target).push_back(allow_all(texts.back()));
   }
   void operator()(const typename K::AnyLimit& kind) const {
     for (const std::string& text : texts) {
@@ -129,9 +129,22 @@ struct LimitSetter {
   }
 };
 
+/// Whether some flag or variable gives a grant.
+bool gives_grants(const Given& given) {
+  using K = Kinds<Configuration>;
+  const auto all = settings<Configuration>();
+  return std::any_of(all.begin(), all.end(), [&](const Setting<Configuration>& setting) {
+    const bool grants =
+        std::holds_alternative<K::Allow>(setting.kind) || std::holds_alternative<K::AllowAll>(setting.kind);
+    return grants && given.contains(setting.flag);
+  });
+}
+
 }  // namespace
 
 void assign(const Given& given, std::string_view command, Configuration& target, Texts& problems) {
+  // The grants come from one place: flags that narrow must not be widened by a file.
+  if (gives_grants(given)) target.grants.clear();
   assign_all(given, command, target, problems);
 }
 

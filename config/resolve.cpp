@@ -23,9 +23,6 @@ class Resolver {
         problems_ = std::move(file.error());
       }
     }
-    // The grants come from one place: flags that narrow must not be widened by a file.
-    const auto allows = [](const auto& flag) { return flag.first.starts_with("allow-"); };
-    if (std::any_of(flags.given.begin(), flags.given.end(), allows)) configuration_.grants.clear();
     assign(flags.given, command, configuration_, problems_);
   }
 
