@@ -1,5 +1,6 @@
 #include "router/wire/runtime_json.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "router/wire/json_members.hpp"
@@ -31,9 +32,11 @@ json object_of(const Runtime& runtime) {
   return object;
 }
 
-/// A text, cut where it is too long, but not in the middle of a character.
+/// A text, cut where it is too long, but not in the middle of a character, and before a zero byte: no text of
+/// a process has one, and it would end an argument or a variable of ours.
 std::string text_in(const json& object, const char* name, std::size_t longest = kLongestName) {
   auto text = object.at(name).get<std::string>();
+  text.resize(std::min(text.find('\0'), text.size()));
   if (text.size() <= longest) return text;
   const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
   while (longest > 0 && continues(text[longest])) --longest;
@@ -55,7 +58,7 @@ Runtime runtime_of(const json& object) {
   runtime.user = number_at<uid_t>(object, "user");
   if (object.contains("host_pid")) runtime.host_pid = number_at<std::uint64_t>(object, "host_pid");
   // Older agents have none.
-  runtime.host = object.value("host", std::string());
+  if (object.contains("host")) runtime.host = text_in(object, "host");
   if (runtime.host.size() > kLongestHost) runtime.host.clear();
   runtime.since = text_in(object, "since");
   return runtime;

@@ -178,6 +178,18 @@ TEST_CASE_METHOD(Fixture, "a placeholder takes another look and stays the same p
   std::filesystem::remove_all(directory);
 }
 
+TEST_CASE_METHOD(Fixture, "a zero in an argument ends it, at the start and later", "[placeholder]") {
+  const std::string hostile = std::string("dotnet") + '\0' + "TMPDIR=/x" + '\0' + "FARPORT_NAME=y";
+  Started started =
+      loop.run(Placeholder::start(loop, image, ProcessLook{"orders", {hostile}, "/tmp"}, [] {}));
+  REQUIRE(started.has_value());
+  const pid_t pid = (*started)->pid();
+  CHECK(proc_file(pid, "cmdline") == joined({"dotnet"}));
+  (*started)->change({"orders", {hostile, "b"}, "/tmp"});
+  loop.run(until(loop, [&] { return proc_file(pid, "cmdline") == joined({"dotnet", "b"}); }));
+  CHECK(proc_file(pid, "environ") == joined({"TMPDIR=/tmp", "FARPORT_NAME=orders"}));
+}
+
 TEST_CASE_METHOD(Fixture, "a stopped placeholder takes its last look once it goes on", "[placeholder]") {
   const std::unique_ptr<Placeholder> placeholder = start([] { FAIL("it has ended"); });
   const pid_t pid = placeholder->pid();
@@ -280,7 +292,7 @@ TEST_CASE_METHOD(Fixture, "a command line that is too long is an error", "[place
   const Started started =
       loop.run(Placeholder::start(loop, image, ProcessLook{"orders", too_long, "/tmp"}, [] {}));
   REQUIRE_FALSE(started.has_value());
-  CHECK(started.error().code == E2BIG);
+  CHECK(started.error().cause == E2BIG);
 }
 
 TEST_CASE("a command line is split so that joining it gives the same text", "[placeholder]") {

@@ -45,6 +45,13 @@ TEST_CASE("a number that doesn't fit is an error, not another number") {
   CHECK_FALSE(error_from_json(R"({"error":"why","hresult":4294967296})").hresult);
 }
 
+TEST_CASE("a text ends before a zero byte, which would end a placeholder's argument too") {
+  const auto runtimes =
+      runtimes_from_json("[" + with("command_line", R"("dotnet a\u0000TMPDIR=/x\u0000")") + "]");
+  REQUIRE(runtimes.has_value());
+  CHECK(runtimes->front().command_line == "dotnet a");
+}
+
 TEST_CASE("what is no list is an error") {
   for (const std::string& text :
        {std::string("null"), std::string("{}"), "{\"x\":" + to_json(orders()) + "}"}) {
