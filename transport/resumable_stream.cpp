@@ -117,7 +117,7 @@ void ResumableStream::end_of_tick() {
 
 void ResumableStream::count_kept() {
   if (!account_of_ || over_) return;
-  const std::uint64_t kept = kept_.end() - kept_.begin();
+  const std::uint64_t kept = kept_.memory();
   if (!counted_ && kept <= kWorthCounting && carrier_ != nullptr) return;
   if (!counted_) {
     counted_ = std::make_unique<Counted>(account_of_(), [this] {

@@ -16,17 +16,16 @@ constexpr std::size_t kWorthKeeping = BufferPool::kSpace / 2;
 void RetransmitBuffer::keep(WriteOperation& operation) {
   const Chunk& chunk = operation.chunk;
   if (chunk.size == 0) return;
-  Piece& piece = pieces_.emplace_back(Piece{end_, chunk, {}, nullptr});
+  if (operation.holder != nullptr && chunk.size >= kWorthKeeping) {
+    pieces_.push_back(Piece{end_, chunk, std::move(*operation.holder), nullptr});
+  } else {
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(kHeadroom + chunk.size);
+    std::memcpy(copy.get() + kHeadroom, chunk.data, chunk.size);
+    const Chunk bytes{copy.get() + kHeadroom, chunk.size, true};
+    pieces_.push_back(Piece{end_, bytes, {}, std::move(copy)});
+  }
   if (sent_ == end_) next_ = std::prev(pieces_.end());
   end_ += chunk.size;
-  if (operation.holder != nullptr && chunk.size >= kWorthKeeping) {
-    std::destroy_at(&piece.buffer);
-    std::construct_at(&piece.buffer, std::move(*operation.holder));
-    return;
-  }
-  piece.copy = std::make_unique_for_overwrite<std::byte[]>(kHeadroom + chunk.size);
-  std::memcpy(piece.copy.get() + kHeadroom, chunk.data, chunk.size);
-  piece.bytes = Chunk{piece.copy.get() + kHeadroom, chunk.size, true};
 }
 
 Chunk RetransmitBuffer::unsent() const {

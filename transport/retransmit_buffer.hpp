@@ -39,8 +39,13 @@ class RetransmitBuffer {
   /// The first byte that has not been sent.
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
+  /// What it takes, in bytes: many small writes take more than what they hold.
+  [[nodiscard]] std::uint64_t memory() const { return end_ - begin_ + pieces_.size() * kPieceBytes; }
 
  private:
+  /// A piece's place in the list and its allocations.
+  static constexpr std::uint64_t kPieceBytes = 128;
+
   struct Piece {
     std::uint64_t place;  ///< Of its first byte.
     Chunk bytes;

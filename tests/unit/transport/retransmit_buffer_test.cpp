@@ -93,6 +93,17 @@ TEST_CASE("a large buffer is kept as it is, and less is copied", "[transport]") 
   CHECK(kept.begin() == kept.end());
 }
 
+TEST_CASE("what many small pieces take is known", "[transport]") {
+  constexpr std::uint64_t kPieces = 1000;
+  RetransmitBuffer kept;
+  for (std::uint64_t i = 0; i < kPieces; ++i) keep(kept, "x");
+  // A list's node, the piece in it, and the allocator's own words.
+  CHECK(kept.memory() >= kPieces * 100);
+  send_all(kept);
+  kept.acknowledge(kPieces);
+  CHECK(kept.memory() == 0);
+}
+
 // With a search for each piece it would take a quarter of an hour.
 TEST_CASE("many small pieces are sent again and acknowledged one by one in no time", "[transport]") {
   constexpr std::uint64_t kPieces = 500'000;
