@@ -116,6 +116,12 @@ Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<co
     fitting.push_back(runtimes[i]);
     last = i;
   }
+  // A runtime's own pid before another one's on its host.
+  const auto is_own_pid = [&](const Runtime* each) { return wanted == std::to_string(each->pid); };
+  if (fitting.size() > 1 && std::count_if(fitting.begin(), fitting.end(), is_own_pid) == 1) {
+    const auto own = std::find_if(fitting.begin(), fitting.end(), is_own_pid);
+    return static_cast<std::size_t>(std::find(runtimes.begin(), runtimes.end(), *own) - runtimes.begin());
+  }
   if (fitting.size() == 1) return last;
   const std::string_view on = wanted.empty() ? "a runtime" : wanted;
   if (runtimes.empty()) {

@@ -66,6 +66,14 @@ TEST_CASE("a runtime is named by its id, its pid or its name, with its host or w
   }
 }
 
+TEST_CASE("a runtime's own pid comes before another one's on its host") {
+  Runtime other = runtime("billing", 1, "web-1", "7e");
+  other.host_pid = 42;
+  const Runtime orders = runtime("orders", 42, "web-1", "2c");
+  CHECK(choose_runtime("42", {&other, &orders}) == 1);
+  CHECK(choose_runtime("42", {&other}) == 0);
+}
+
 TEST_CASE("an application that dotnet runs goes by the names that tools have for it, there and here") {
   Runtime shop = runtime("Shop.Web", 1, "web-1");
   shop.command_line = "dotnet /app/Shop.Web.dll --urls http://+:80";

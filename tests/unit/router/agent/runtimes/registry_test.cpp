@@ -31,6 +31,24 @@ std::string told(transport::Loop& loop, Registry::Watch& watch) {
 
 }  // namespace
 
+TEST_CASE("a runtime has a host's pid where that is not its own", "[router]") {
+  transport::Loop loop;
+  Registry registry(loop);
+  Port port;
+  Runtime contained = runtime("1", "one");
+  contained.pid = 1;
+  Runtime visible = runtime("2", "two");
+  visible.pid = 7;
+  const auto first = registry.add(contained, port, true);
+  const auto second = registry.add(visible, port, true);
+  CHECK(registry.find("1")->host_pid == 7);
+  CHECK(registry.find("2")->host_pid == 0);
+  contained.command_line = "/app/one --now";
+  registry.update(contained);
+  CHECK(registry.find("1")->command_line == "/app/one --now");
+  CHECK(registry.find("1")->host_pid == 7);
+}
+
 TEST_CASE("a watch tells of what is there, then of changes", "[router]") {
   transport::Loop loop;
   Registry registry(loop);
