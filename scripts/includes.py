@@ -1,8 +1,9 @@
 """Counts the project's own headers that each module (a header and its source) includes. More than ten are too many:
 whoever reads the module would have to know them all. The programs themselves, which put the parts together, may have
-more."""
+more. And no modules may include each other in a circle, in which none could be read first."""
 
 import collections
+import graphlib
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,21 @@ MOST = 10
 # The agent puts its parts together, as each command in cli/ does.
 PROGRAMS = {"router/agent/agent"}
 ROOMS = ("auth/", "base/", "config/", "confinement/", "ipc/", "router/", "transport/")
+SOURCES = (*ROOMS, "cli/")
+
+
+def module_of(name):
+    return str(pathlib.Path(name).with_suffix(""))
+
+
+def circle(modules):
+    """Modules that include each other, the first one last once more; nothing where there are none."""
+    graph = {module: {module_of(header) for header in headers} for module, headers in modules.items()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
 
 
 def main():
@@ -20,14 +36,18 @@ def main():
     modules = collections.defaultdict(set)
     for name in listed:
         path = pathlib.Path(name)
-        if name.startswith(ROOMS) and path.exists():
-            module = str(path.with_suffix(""))
+        if name.startswith(SOURCES) and path.exists():
+            module = module_of(name)
             included = re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
             modules[module] |= {header for header in included if not header.startswith(module + ".")}
-    wrong = {module: headers for module, headers in modules.items() if len(headers) > MOST and module not in PROGRAMS}
+    wrong = {module: headers for module, headers in modules.items()
+             if len(headers) > MOST and module.startswith(ROOMS) and module not in PROGRAMS}
     for module, headers in sorted(wrong.items()):
         print(f"{module} includes {len(headers)} headers of the project, {MOST} at most: {' '.join(sorted(headers))}")
-    return 1 if wrong else 0
+    round_about = circle(modules)
+    if round_about:
+        print("a circle of includes: " + " -> ".join(reversed(round_about)))
+    return 1 if wrong or round_about else 0
 
 
 if __name__ == "__main__":
