@@ -11,7 +11,7 @@
 
 namespace farport::auth {
 
-/// The decision (SSL_get_verify_result) on a certificate that is valid, but of another agent. The peer gets
+/// The result (SSL_get_verify_result) on a certificate that is valid, but of another agent. The peer gets
 /// the alert bad_certificate.
 inline constexpr long kAnotherAgent = X509_V_ERR_CERT_REJECTED;
 

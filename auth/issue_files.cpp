@@ -100,7 +100,7 @@ Result<Issued> load_ca(const std::string& directory) {
   const PairPaths paths = pair_paths(directory, "ca");
   auto loaded = load_credentials(paths.cert, paths.key);
   if (!loaded) {
-    if (loaded.error().code == ENOENT)
+    if (loaded.error().cause == ENOENT)
       loaded.error().hint = "make a CA first: farport certs init " + directory;
     return tl::unexpected(loaded.error());
   }

@@ -30,8 +30,8 @@ struct Content {
 };
 
 tl::unexpected<Error> with_hint(Error error) {
-  if (error.code == ENOENT) error.hint = "is the path right? farport certs makes certificates";
-  if (error.code == EACCES) {
+  if (error.cause == ENOENT) error.hint = "is the path right? farport certs makes certificates";
+  if (error.cause == EACCES) {
     error.hint = "make it readable for the user that farport runs as (uid " + std::to_string(geteuid()) + ")";
   }
   return tl::unexpected(std::move(error));

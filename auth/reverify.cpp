@@ -91,7 +91,7 @@ std::time_t valid_until(const SSL* ssl) {
 }
 
 bool may_return(const Error& distrust) {
-  return distrust.code != EKEYREVOKED;
+  return distrust.cause != EKEYREVOKED;
 }
 
 }  // namespace farport::auth

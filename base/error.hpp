@@ -1,6 +1,7 @@
 // Errors as values: what was tried, on what, why it failed, and what to do about it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,13 +10,41 @@
 
 namespace farport {
 
-/// An expected failure. Every part is written for a person; `code` is for the program.
+/// Why something failed, for the program: a number, and whose it is.
+class Cause {
+ public:
+  enum class Kind : std::uint8_t { none, system, http, runtime };
+
+  constexpr Cause() = default;
+  /// An errno value (positive), as most causes are; 0: none is known.
+  constexpr Cause(int errno_value)
+      : kind_(errno_value == 0 ? Kind::none : Kind::system),
+        value_(static_cast<std::uint32_t>(errno_value)) {}
+  /// A response's status (RFC 9110 section 15).
+  [[nodiscard]] static constexpr Cause http(int status) {
+    return {Kind::http, static_cast<std::uint32_t>(status)};
+  }
+  /// What a runtime said: an HRESULT.
+  [[nodiscard]] static constexpr Cause runtime(std::uint32_t hresult) { return {Kind::runtime, hresult}; }
+
+  [[nodiscard]] constexpr Kind kind() const { return kind_; }
+  [[nodiscard]] constexpr std::uint32_t value() const { return value_; }
+  bool operator==(const Cause&) const = default;
+
+ private:
+  constexpr Cause(Kind kind, std::uint32_t value) : kind_(kind), value_(value) {}
+
+  Kind kind_ = Kind::none;
+  std::uint32_t value_ = 0;
+};
+
+/// An expected failure. Every part is written for a person; `cause` is for the program.
 struct Error {
   std::string what;  ///< What was tried, as a verb phrase: "connect to", "read certificate".
   std::string on;    ///< The thing it was tried on: an address, a path, a runtime. May be empty.
   std::string why;   ///< The cause: "connection refused". Never empty.
   std::string hint;  ///< What to do about it, as an imperative. May be empty.
-  int code = 0;      ///< errno value (positive) where the system gave one, else 0.
+  Cause cause{};     ///< Where it is known.
 
   /// One line: "cannot connect to 10.0.0.2:9000: connection refused; is farport serve running there?"
   [[nodiscard]] std::string message() const;

@@ -10,8 +10,8 @@
 namespace farport {
 
 /// Reads the whole file at `path` into `buffer` and returns its size. Never waits: a FIFO or a device in the
-/// file's place is an error, as is a file that is larger than the buffer (`code` is EFBIG). Errors of the
-/// system have its errno as `code`. `what` names the thing in messages: "private key".
+/// file's place is an error, as is a file that is larger than the buffer (`cause` is EFBIG). Errors of the
+/// system have its errno as `cause`. `what` names the thing in messages: "private key".
 [[nodiscard]] Result<std::size_t> read_regular_file(std::string_view what, const std::string& path,
                                                     std::span<char> buffer);
 

@@ -175,7 +175,7 @@ int dump(const config::DumpCommandSettings& settings) {
   }
   if (!*path) {
     report(path->error());
-    if (path->error().code == ESRCH) loop.run(print_explanation(loop, {agents->front()}, taking.missing));
+    if (path->error().cause == ESRCH) loop.run(print_explanation(loop, {agents->front()}, taking.missing));
     return kFailure;
   }
   // A path of the agent's is its word; one of ours is for scripts as it is.

@@ -211,7 +211,7 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run& run, Log notices, std::ve
 int run(const config::RunSettings& settings) {
   const auto fatal = [](const Error& error) {
     report(error);
-    return error.what == "start" && error.code == ENOENT ? kNotFound : kOwnFailure;
+    return error.what == "start" && error.cause == ENOENT ? kNotFound : kOwnFailure;
   };
   const Result<Log> log =
       settings.log_level_given ? make_log(settings.log.level, settings.log.format) : make_notices();
@@ -234,7 +234,7 @@ int run(const config::RunSettings& settings) {
   loop.run(mirror.leave());
   if (code) return *code;
   const int failed = fatal(code.error());
-  if (missing == Missing::everything || code.error().code == ESRCH)
+  if (missing == Missing::everything || code.error().cause == ESRCH)
     loop.run(print_explanation(loop, asked, missing));
   return failed;
 }

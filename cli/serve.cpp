@@ -92,7 +92,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   agent.discovery.rescan = settings.rescan;
   agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
                 settings.dump.keep_free_bytes};
-  agent.dial_in = settings.diagnostic_ports;
+  agent.connect_ports = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;
   agent.limits = limit_settings(settings.limits);
   agent.session = session_options(settings.session);

@@ -14,8 +14,8 @@ namespace farport::cli {
 class ToolProcess {
  public:
   /// Starts `arguments[0]`, looked for in PATH and then in ~/.dotnet/tools, with our own standard streams and
-  /// environment, but for TMPDIR, which becomes `tmpdir`. Errors: it can't be found or started (`code` is the
-  /// errno value).
+  /// environment, but for TMPDIR, which becomes `tmpdir`. Errors: it can't be found or started (`cause` is
+  /// the errno value).
   static Result<std::unique_ptr<ToolProcess>> start(transport::Loop& loop, std::vector<std::string> arguments,
                                                     const std::string& tmpdir);
 

@@ -120,7 +120,7 @@ struct RemoteSettings {
 /// Every setting, as the file, the environment and the flags give it. What none of them gives has its
 /// default.
 struct Configuration {
-  std::string file;  ///< Where the file is; empty: the user's own, or none.
+  std::string file;  ///< As the flag names it; empty: the user's own, or none.
   std::string host_name;
   std::vector<Address> listen;
   bool reuse_port = false;

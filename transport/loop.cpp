@@ -121,6 +121,8 @@ void Loop::poll() {
 }
 
 void Loop::run_until(const bool& done) {
+  // What was done before it ran has kept nobody waiting.
+  turn_began_ = uv_hrtime();
   while (!done) {
     // What runs now often makes others ready: a few rounds spare as many polls, and still leave nobody
     // waiting.

@@ -116,7 +116,8 @@ TaskWithDeadline<T> with_deadline(Loop& loop, Task<T> work, Milliseconds limit) 
 }
 
 /// co_await with_deadline(loop, event.wait(), limit): waits for that long at most. What was awaited, or true
-/// where that is nothing; nothing, or false, if it did not come in time.
+/// where that is nothing; nothing, or false, if it did not come in time. Where both come in one turn of the
+/// loop, the limit counts.
 template <typename Awaitable>
 WaitWithDeadline<std::remove_reference_t<Awaitable>> with_deadline(Loop& loop, Awaitable&& awaited,
                                                                    Milliseconds limit) {

@@ -10,7 +10,8 @@
 
 namespace farport::transport {
 
-/// How long one loop of ours may keep everybody else waiting at a time.
+/// How long one loop of ours may keep other coroutines waiting at a time. Those who wait for a poll may have
+/// to wait four times as long: as many rounds has a turn of the event loop.
 inline constexpr std::chrono::microseconds kWorkPerTurn{500};
 
 /// Counts the time since its owner has first asked in a turn of the loop, or has last given way. Unlike a

@@ -61,11 +61,11 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       serving_(loop) {}
 
 Result<void> Agent::listen() {
-  for (const std::string& path : settings_.dial_in) {
+  for (const std::string& path : settings_.connect_ports) {
     auto port = ConnectPort::create(loop_, registry_, log_, path);
     if (!port) return tl::unexpected(port.error());
     log_->info("runtimes may dial in at {}", path);
-    dial_in_.push_back(std::move(*port));
+    connect_ports_.push_back(std::move(*port));
   }
   for (const transport::Address& address : settings_.listen) {
     auto listener = transport::Listener::tcp(loop_, address, settings_.reuse_port);
@@ -86,7 +86,7 @@ Task<void> Agent::run() {
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
-  for (const auto& port : dial_in_) tasks_.spawn(port->run());
+  for (const auto& port : connect_ports_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   // Once, also while connections are open: starting needed memory that serving does not.

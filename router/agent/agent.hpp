@@ -27,7 +27,7 @@ struct AgentSettings {
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   DiscoverySettings discovery;
   DumpSettings dump;
-  std::vector<std::string> dial_in;  ///< Paths of sockets for runtimes to dial.
+  std::vector<std::string> connect_ports;  ///< Paths of sockets for runtimes to dial.
   std::optional<transport::Milliseconds> resume_after;
   LimitSettings limits;
   SessionOptions session;
@@ -72,7 +72,7 @@ class Agent {
   transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                      std::unique_ptr<Limits::Session> share);
   transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, const Caller& caller,
-                                      HttpError refusal);
+                                      Refusal refusal);
   transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                       std::unique_ptr<Limits::Session> share);
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
@@ -82,8 +82,8 @@ class Agent {
   transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
                                                                      const Caller& caller,
                                                                      const HandshakeLimiter::Entry& entry);
-  [[nodiscard]] tl::expected<RuntimePtr, HttpError> choose_raw(const Caller& caller,
-                                                               const std::string& wanted) const;
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
+                                                             const std::string& wanted) const;
   /// What the API says of the agent (agent_report.cpp).
   [[nodiscard]] std::string describe(const Caller& caller) const;
   [[nodiscard]] std::string metrics_text() const;
@@ -102,7 +102,7 @@ class Agent {
   Discovery discovery_;
   Dumps dumps_;
   SuspendedRuntimes suspended_;
-  std::vector<std::unique_ptr<ConnectPort>> dial_in_;
+  std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   transport::BufferBudget budget_;
   TracingSessions tracing_;
   LiveConnections live_;

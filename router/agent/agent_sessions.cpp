@@ -132,7 +132,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
   }
 }
 
-Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, HttpError refusal) {
+Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
   if (tls->alpn() == "h2" && caller.access->none()) {
     co_await turn_away(std::move(tls), strangers_, std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
@@ -208,7 +208,7 @@ Task<void> Agent::serve_plain(Accepted connection) {
   co_await serve_raw(*connection, std::move(caller), std::move(*share), {});
 }
 
-tl::expected<RuntimePtr, HttpError> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
+tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const std::string& wanted) const {
   if (caller.access->none()) {
     return tl::unexpected(no_role(caller));
   }
@@ -220,7 +220,7 @@ tl::expected<RuntimePtr, HttpError> Agent::choose_raw(const Caller& caller, cons
       credentials_ != nullptr && (is_ip_address(wanted) || credentials_->current().has_name(wanted));
   if (!chosen && is_agents) chosen = registry_.choose({}, visible);
   if (chosen) return std::make_shared<const Runtime>(std::move(*chosen));
-  return tl::unexpected(HttpError{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
+  return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail, chosen.error().message()});
 }
 
 Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::unique_ptr<Limits::Session> share,
@@ -236,7 +236,7 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::uniqu
   if (exceeded) {
     co_await tool.refuse(refusals_.limit_reached(caller, *exceeded));
   } else {
-    tl::expected<RuntimePtr, HttpError> runtime = choose_raw(caller, wanted);
+    tl::expected<RuntimePtr, Refusal> runtime = choose_raw(caller, wanted);
     co_await connections_.carry(caller, std::move(runtime), tool);
   }
   co_await linger(stream);

@@ -218,7 +218,7 @@ void AgentLink::mirror_again(const std::string& id) {
   const auto known = mirrored_.find(id);
   if (known == mirrored_.end()) return;
   Runtime runtime = known->second->runtime();
-  services_.log->warn("process {}, which stood for {}, was ended from outside: starting another",
+  services_.log->warn("process {}, which stood for {}, has ended: starting another",
                       known->second->local_pid(), runtime.name);
   retire(std::move(known->second));
   mirrored_.erase(known);

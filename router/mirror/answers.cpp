@@ -52,8 +52,8 @@ Task<Result<std::string>> read_body(const transport::MessageHead& head, transpor
   }
   if (head.status == http_status::kOk) co_return body;
   const RefusedRequest refused = error_from_json(body);
-  const int code = refused.hresult ? static_cast<int>(*refused.hresult) : head.status;
-  const Error why{"use", "the agent", refused.why, {}, code};
+  const Cause cause = refused.hresult ? Cause::runtime(*refused.hresult) : Cause::http(head.status);
+  const Error why{"use", "the agent", refused.why, {}, cause};
   co_return tl::unexpected(why);
 }
 

@@ -12,7 +12,7 @@ namespace farport::router {
 inline constexpr std::size_t kMaxAnswer = 16 * 1024 * 1024;
 
 /// The whole body of an answer, if its status is 200, and it has no more than `most` bytes. Errors carry what
-/// the agent says; `code` is the HRESULT for a tool (negative) where the agent gives one, else the status.
+/// the agent says; `cause` is the HRESULT for a tool where the agent gives one, else the status.
 transport::Task<Result<std::string>> read_answer(transport::Http2Stream& answer,
                                                  std::size_t most = kMaxAnswer);
 /// The same for one whose head is there already.

@@ -74,7 +74,7 @@ Task<Result<std::string>> ask_one(Question& question, Asked& asked) {
     why = co_await carried.run();
   }(used, ended));
   auto body = co_await ask_in(used, question.path, asked.instance);
-  if (body || body.error().code != 0) co_return body;
+  if (body || body.error().cause != Cause()) co_return body;
   // The session's own end, where that was it, says more than that of the request in it.
   used.abort(body.error());
   co_await tasks.idle();

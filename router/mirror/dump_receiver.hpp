@@ -14,7 +14,7 @@ namespace farport::router {
 using OnDumpProgress = std::function<void(const DumpProgress&)>;
 
 /// Takes a dump of a runtime into `path`, where it appears when it is whole. Cancelling the task cancels the
-/// dump. Errors: what the agent says (`code` is the HRESULT for a tool, negative, or the HTTP status), or the
+/// dump. Errors: what the agent says (`cause` is the HRESULT for a tool, or the HTTP status), or the
 /// file can't be written; nothing is left then.
 transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id,
                                                     DumpRequest request, std::string path,

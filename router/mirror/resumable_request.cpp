@@ -84,7 +84,7 @@ void ResumableRequest::limit_turn() {
   turn_limit_.emplace(sessions_.loop(), kLongestTurn, [this] {
     stream_.abort(Error{"use", sessions_.address(),
                         "limits.requests_per_second of the agent left it no turn within a minute",
-                        "ask less often, or raise that limit", http_status::kTooManyRequests});
+                        "ask less often, or raise that limit", Cause::http(http_status::kTooManyRequests)});
     head_event_.set();
   });
 }

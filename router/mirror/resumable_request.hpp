@@ -13,8 +13,8 @@ namespace farport::router {
 
 class ResumableRequest {
  public:
-  /// Sends a POST in the sessions's session, or in the next one if there is none within the grace period. The
-  /// request's body is written to stream(), and its answer's read from there.
+  /// Sends a POST in the session that there is, or in the next one if there is none within the grace period.
+  /// The request's body is written to stream(), and its answer's read from there.
   ResumableRequest(SessionManager& sessions, std::string path, transport::HeaderFields fields = {});
   ResumableRequest(const ResumableRequest&) = delete;
   ResumableRequest& operator=(const ResumableRequest&) = delete;

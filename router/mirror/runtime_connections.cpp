@@ -36,7 +36,7 @@ Task<void> RuntimeConnections::carry(std::unique_ptr<transport::FdStream> tool) 
   services_.on_change();
   std::optional<FirstMessage> first;
   const Result<void> joined = co_await join(*tool, first);
-  if (!joined && joined.error().code != ECANCELED) {
+  if (!joined && joined.error().cause != ECANCELED) {
     services_.log->warn("{} (pid {}): {}", runtime_.name, runtime_.pid, joined.error().message());
     const ipc::Command command = first ? first->command() : ipc::Command{};
     co_await refuse(*tool, joined.error(), command);
@@ -49,7 +49,7 @@ Task<Result<void>> RuntimeConnections::join(transport::FdStream& tool, std::opti
   tool.reset_unless_finished();
   auto read = co_await read_first_message(tool);
   // A tool that comes and goes without a whole command has nothing to be told.
-  if (!read && read.error().code != EBADMSG) co_return Result<void>{};
+  if (!read && read.error().cause != EBADMSG) co_return Result<void>{};
   if (!read) co_return tl::unexpected(read.error());
   first = *read;
   Task<Result<void>> work = ipc::is_core_dump(first->command()) ? take_dump(tool, std::move(*read))
@@ -127,11 +127,12 @@ void RuntimeConnections::show_dump(const DumpProgress& progress) {
 
 Task<void> RuntimeConnections::refuse(transport::Stream& tool, Error why, ipc::Command command) {
   const std::uint32_t hresult =
-      why.code == EBADMSG ? std::uint32_t{ipc::hresult::kBadEncoding} : http_status::hresult_of(why.code);
+      why.cause == EBADMSG ? std::uint32_t{ipc::hresult::kBadEncoding} : http_status::hresult_of(why.cause);
   // The only command whose answer has room for words.
   const bool has_text = command == ipc::kGenerateCoreDump3;
   // What the agent says stands by itself: its errors carry an HRESULT or a status.
-  const bool from_agent = why.code < 0 || why.code >= http_status::kBadRequest;
+  const Cause::Kind kind = why.cause.kind();
+  const bool from_agent = kind == Cause::Kind::runtime || kind == Cause::Kind::http;
   const std::string text = from_agent ? why.why : why.message();
   const ipc::Bytes answer = ipc::encode_error(hresult, has_text ? text : std::string());
   const IoStatus written = co_await tool.write(answer);

@@ -14,7 +14,7 @@ using transport::Task;
 
 constexpr Milliseconds kFirstPause{200};
 constexpr Milliseconds kLongestPause{5'000};
-/// Some five times what 1 Gbit/s carries in 100 ms (http2_window.cpp has why): what an agent keeps for us at
+/// Some five times what 1 Gbit/s carries in 100 ms (http2/window.cpp has why): what an agent keeps for us at
 /// most.
 constexpr std::uint32_t kLargestWindow = 64U << 20;
 /// How long an agent may take to hear that its mirror leaves.

@@ -19,7 +19,7 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
   const auto header = ipc::decode_header(first.bytes);
   if (!header) {
     Error malformed = header.error();
-    malformed.code = EBADMSG;
+    malformed.cause = EBADMSG;
     co_return tl::unexpected(malformed);
   }
   if (header->size > max_size) {

@@ -20,7 +20,7 @@ struct FirstMessage {
 
 /// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
 /// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before
-/// the message was whole; it isn't an IPC message (`code` is EBADMSG); or it is larger than `max_size` bytes
+/// the message was whole; it isn't an IPC message (`cause` is EBADMSG); or it is larger than `max_size` bytes
 /// (EMSGSIZE), header included.
 transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream,
                                                          std::uint64_t max_size = ipc::kMaxMessageSize);

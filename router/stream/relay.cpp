@@ -77,10 +77,10 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
   changed.set();
 }
 
-RelayOutcome outcome_of(const Direction& forth, const Direction& back) {
-  RelayOutcome outcome{forth.bytes, back.bytes, back.finished, {}};
-  const Stream* broken = back.broken;
-  if (broken == nullptr && !back.finished) broken = forth.broken;
+RelayOutcome outcome_of(const Direction& to_runtime, const Direction& to_tool) {
+  RelayOutcome outcome{to_runtime.bytes, to_tool.bytes, to_tool.finished, {}};
+  const Stream* broken = to_tool.broken;
+  if (broken == nullptr && !to_tool.finished) broken = to_runtime.broken;
   if (broken != nullptr) outcome.broken = broken->error();
   return outcome;
 }
@@ -99,34 +99,34 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
   transport::Event changed(tool.loop());
   RelayCounts own;
   RelayCounts& carried = counts == nullptr ? own : *counts;
-  Direction forth(tool, runtime, carried.to_runtime);
-  Direction back(runtime, tool, carried.to_tool);
-  Task<void> forth_pump = pump(forth, buffers, changed);
-  Task<void> back_pump = pump(back, buffers, changed);
+  Direction to_runtime(tool, runtime, carried.to_runtime);
+  Direction to_tool(runtime, tool, carried.to_tool);
+  Task<void> runtime_pump = pump(to_runtime, buffers, changed);
+  Task<void> tool_pump = pump(to_tool, buffers, changed);
   // What the runtime has said already first: a write to one that is done and gone would lose it.
-  back_pump.start();
-  forth_pump.start();
-  const auto tool_watch = note_gone(forth, changed);
-  const auto runtime_watch = note_gone(back, changed);
+  tool_pump.start();
+  runtime_pump.start();
+  const auto tool_watch = note_gone(to_runtime, changed);
+  const auto runtime_watch = note_gone(to_tool, changed);
 
   std::optional<transport::Deadline> limit;
   const auto over = [&] {
-    if (back.broken != nullptr || (limit && limit->expired())) return true;
+    if (to_tool.broken != nullptr || (limit && limit->expired())) return true;
     // A runtime that takes nothing more may still have something to say.
-    if (forth.broken != nullptr && !forth.refused()) return true;
-    return back.finished && (forth.finished || forth.refused() || back.from_gone);
+    if (to_runtime.broken != nullptr && !to_runtime.refused()) return true;
+    return to_tool.finished && (to_runtime.finished || to_runtime.refused() || to_tool.from_gone);
   };
   while (!over()) {
     // Nobody reads what goes to a runtime that is gone; what it has sent takes as long as its tool does. A
     // tool that is gone shows when something is written to it.
-    if (back.from_gone) forth_pump.reset();
-    if (forth.from_gone) {
-      const transport::Milliseconds left = forth.finished ? kFarewell : kLastDelivery;
-      if (!limit || forth.finished) limit.emplace(tool.loop(), left, [&changed] { changed.set(); });
+    if (to_tool.from_gone) runtime_pump.reset();
+    if (to_runtime.from_gone) {
+      const transport::Milliseconds left = to_runtime.finished ? kFarewell : kLastDelivery;
+      if (!limit || to_runtime.finished) limit.emplace(tool.loop(), left, [&changed] { changed.set(); });
     }
     co_await changed.wait();
   }
-  co_return outcome_of(forth, back);
+  co_return outcome_of(to_runtime, to_tool);
 }
 
 }  // namespace farport::router

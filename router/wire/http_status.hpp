@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/error.hpp"
 #include "ipc/error.hpp"
 
 namespace farport::router::http_status {
@@ -22,10 +23,10 @@ inline constexpr int kNotImplemented = 501;
 inline constexpr int kBadGateway = 502;
 inline constexpr int kUnavailable = 503;
 
-/// The HRESULT that stands for a status in the answer to a tool; also for 0, a failure without a status. An
-/// HRESULT, which is negative as an int, stands for itself.
-[[nodiscard]] constexpr std::uint32_t hresult_of(int status) {
-  if (status < 0) return static_cast<std::uint32_t>(status);
+/// The HRESULT that stands for a failure in the answer to a tool: a runtime's own, or the one for a status.
+[[nodiscard]] constexpr std::uint32_t hresult_of(const Cause& cause) {
+  if (cause.kind() == Cause::Kind::runtime) return cause.value();
+  const int status = cause.kind() == Cause::Kind::http ? static_cast<int>(cause.value()) : 0;
   if (status == kForbidden) return ipc::hresult::kAccessDenied;
   if (status == kTooManyRequests || status == kUnavailable) return ipc::hresult::kBusy;
   return status == kNotImplemented ? ipc::hresult::kNotSupported : ipc::hresult::kFail;

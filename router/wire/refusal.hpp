@@ -9,7 +9,7 @@
 namespace farport::router {
 
 /// Why something was refused, for a person, for HTTP and for a tool.
-struct HttpError {
+struct Refusal {
   int status = 0;             ///< Of HTTP.
   std::uint32_t hresult = 0;  ///< Of the IPC error that a tool gets.
   std::string why;

@@ -26,17 +26,17 @@ class RequestEndpoint final : public ToolEndpoint {
     if (as_zstd) add_zstd(fields);
     response_.send_head(http_status::kOk, std::move(fields), true);
   }
-  Task<void> refuse(HttpError refusal) override { return answer_refused(response_, std::move(refusal)); }
+  Task<void> refuse(Refusal refusal) override { return answer_refused(response_, std::move(refusal)); }
 
  private:
   Response& response_;
 };
 
-HttpError bad_request(int status, std::string why) {
+Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
-HttpError head_too_large(std::uint64_t limit) {
+Refusal head_too_large(std::uint64_t limit) {
   return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
                                                      std::to_string(limit) +
                                                      " bytes, which is limits.head_size of the agent");
@@ -51,7 +51,7 @@ struct Api::Known {
   bool resumable = false;  ///< Its answer may go on after the session in which it was asked for.
 };
 
-tl::expected<Api::Known, HttpError> Api::handler_of(const Route& route) {
+tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
   static constexpr Known kRoutes[] = {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
@@ -81,7 +81,7 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   const auto exceeded = session_.share->count_request();
   Route route = parse_route(request->head().method, request->head().path);
   const auto known = handler_of(route);
-  PlainAnswer plain(*request);
+  PlainResponse plain(*request);
   if (exceeded) {
     co_await refuse(plain, *exceeded);
   } else if (request->head().too_large) {
@@ -100,12 +100,12 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
 
 /// Waits until a request has been handled, and tells the caller where it is refused.
 Task<void> Api::finish(Response& response, Handled handled) {
-  std::optional<HttpError> refused = co_await handled;
+  std::optional<Refusal> refused = co_await handled;
   if (refused) co_await refuse(response, std::move(*refused));
 }
 
 Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, Route route) {
-  PlainAnswer plain(*request);
+  PlainResponse plain(*request);
   auto resumable = parts_.resumption.begin(request, session_.caller);
   if (!resumable) {
     co_await refuse(plain, resumable.error());
@@ -122,7 +122,7 @@ Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, R
 }
 
 Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
-  PlainAnswer plain(*request);
+  PlainResponse plain(*request);
   auto refused = parts_.resumption.resume(request, route.id, session_.caller);
   if (refused) co_await refuse(plain, std::move(*refused));
 }
@@ -134,7 +134,7 @@ Handled Api::forget(Response& response, Route route) {
   co_return std::nullopt;
 }
 
-Task<void> Api::refuse(Response& response, HttpError refusal) {
+Task<void> Api::refuse(Response& response, Refusal refusal) {
   const std::string what = response.request().method + " " + response.request().path;
   parts_.refusals.refused(session_.caller, what, refusal.why);
   return answer_refused(response, std::move(refusal));
@@ -170,7 +170,7 @@ Handled Api::connection(Response& response, Route route) {
   return carry_connection(response, parts_.runtimes.find(route, session_.caller));
 }
 
-Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, HttpError> runtime) {
+Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime) {
   const auto place = session_.share->begin_connection();
   if (!place) {
     co_await refuse(response, place.error());
@@ -188,7 +188,7 @@ Handled Api::dump(Response& response, Route route) {
     co_return std::nullopt;
   }
   auto runtime = parts_.runtimes.find(route, session_.caller);
-  std::optional<HttpError> refused =
+  std::optional<Refusal> refused =
       co_await parts_.dumps.take(response, std::move(route), session_.caller, std::move(runtime));
   co_return refused;
 }

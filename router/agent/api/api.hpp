@@ -39,9 +39,9 @@ class Api : public std::enable_shared_from_this<Api> {
   using Handler = Handled (Api::*)(Response&, Route);
   struct Known;
 
-  [[nodiscard]] static tl::expected<Known, HttpError> handler_of(const Route& route);
+  [[nodiscard]] static tl::expected<Known, Refusal> handler_of(const Route& route);
   transport::Task<void> finish(Response& response, Handled handled);
-  transport::Task<void> refuse(Response& response, HttpError refusal);
+  transport::Task<void> refuse(Response& response, Refusal refusal);
   transport::Task<void> refuse(Response& response, const LimitExceeded& exceeded);
 
   Handled list(Response& response, Route route);
@@ -49,7 +49,7 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled about_agent(Response& response, Route route);
   Handled metrics(Response& response, Route route);
   Handled connection(Response& response, Route route);
-  Handled carry_connection(Response& response, tl::expected<RuntimePtr, HttpError> runtime);
+  Handled carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime);
   Handled dump(Response& response, Route route);
   Handled dump_progress(Response& response, Route route);
   Handled forget(Response& response, Route route);

@@ -22,6 +22,6 @@ struct CallerSession {
 };
 
 /// How a request has been handled: it is answered, or it is to be refused with this.
-using Handled = transport::Task<std::optional<HttpError>>;
+using Handled = transport::Task<std::optional<Refusal>>;
 
 }  // namespace farport::router

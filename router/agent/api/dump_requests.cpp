@@ -16,10 +16,9 @@ namespace {
 
 using transport::Task;
 
-tl::expected<DumpRequest, HttpError> request_of(const Route& route) {
+tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
   const auto bad = [](std::string why) {
-    return tl::unexpected(
-        HttpError{http_status::kBadRequest, ipc::hresult::kInvalidArgument, std::move(why)});
+    return tl::unexpected(Refusal{http_status::kBadRequest, ipc::hresult::kInvalidArgument, std::move(why)});
   };
   DumpRequest request;
   const std::string type = route.parameter("type");
@@ -37,10 +36,10 @@ tl::expected<DumpRequest, HttpError> request_of(const Route& route) {
 }
 
 /// The refusal that an error of a dump becomes: its HRESULT where the runtime gave one.
-HttpError refusal_of(const Error& error) {
-  const std::uint32_t hresult =
-      error.code < 0 ? static_cast<std::uint32_t>(error.code) : std::uint32_t{ipc::hresult::kFail};
-  return {error.code == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
+Refusal refusal_of(const Error& error) {
+  const bool by_runtime = error.cause.kind() == Cause::Kind::runtime;
+  const std::uint32_t hresult = by_runtime ? error.cause.value() : std::uint32_t{ipc::hresult::kFail};
+  return {error.cause == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
 }
 
 /// The head of an answer that is a dump.
@@ -74,15 +73,15 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 }  // namespace
 
 Handled DumpRequests::progress(Response& response, const Caller& caller,
-                               tl::expected<RuntimePtr, HttpError> runtime) {
+                               tl::expected<RuntimePtr, Refusal> runtime) {
   if (!runtime) co_return runtime.error();
   // Only for those who may take dumps: the size of one says how much memory the application has.
   const Decision decision = authorize_dump(caller, **runtime);
   if (!decision.allowed) co_return decision.refusal;
   const DumpProgress* progress = dumps_.progress((*runtime)->id);
   if (progress == nullptr) {
-    const HttpError none{http_status::kNotFound, ipc::hresult::kFail,
-                         "no dump of " + (*runtime)->name + " is under way; POST takes one"};
+    const Refusal none{http_status::kNotFound, ipc::hresult::kFail,
+                       "no dump of " + (*runtime)->name + " is under way; POST takes one"};
     co_return none;
   }
   co_await response.send(http_status::kOk, kJson, to_json(*progress));
@@ -90,11 +89,11 @@ Handled DumpRequests::progress(Response& response, const Caller& caller,
 }
 
 Handled DumpRequests::take(Response& response, Route route, const Caller& caller,
-                           tl::expected<RuntimePtr, HttpError> runtime) {
+                           tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"dump", caller};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   if (runtime) entry.runtime = *runtime;
-  std::optional<HttpError> refused;
+  std::optional<Refusal> refused;
   std::optional<AuditOnExit> audited(std::in_place, audit_, entry, AuditOnExit::Clock::now());
   if (!runtime) refused = runtime.error();
   if (runtime) {

@@ -16,9 +16,9 @@ class DumpRequests {
 
   /// POST /v1/runtimes/{id}/dump. `runtime`: the one that is meant, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
-               tl::expected<RuntimePtr, HttpError> runtime);
+               tl::expected<RuntimePtr, Refusal> runtime);
   /// GET /v1/runtimes/{id}/dump
-  Handled progress(Response& response, const Caller& caller, tl::expected<RuntimePtr, HttpError> runtime);
+  Handled progress(Response& response, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
 
  private:
   Handled write(Response& response, Route route, Runtime runtime, AuditEntry& entry);

@@ -28,12 +28,12 @@ struct Counted {
 
 }  // namespace
 
-tl::expected<RuntimePtr, HttpError> RuntimeRequests::find(const Route& route, const Caller& caller) const {
+tl::expected<RuntimePtr, Refusal> RuntimeRequests::find(const Route& route, const Caller& caller) const {
   RuntimePtr known = registry_.find(route.id);
   // One that the caller may not see is not there.
   if (known != nullptr && caller.sees(*known)) return known;
-  return tl::unexpected(HttpError{http_status::kNotFound, ipc::hresult::kFail,
-                                  "there is no runtime " + route.id + "; GET /v1/runtimes lists them"});
+  return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail,
+                                "there is no runtime " + route.id + "; GET /v1/runtimes lists them"});
 }
 
 transport::HeaderFields RuntimeRequests::instance_field() const {
@@ -64,8 +64,8 @@ void RuntimeRequests::begin_watch(Response& response) const {
 
 Handled RuntimeRequests::watch(Response& response, CallerSession& session) {
   if (session.watches >= kMostWatches) {
-    HttpError many{http_status::kTooManyRequests, ipc::hresult::kBusy,
-                   "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
+    Refusal many{http_status::kTooManyRequests, ipc::hresult::kBusy,
+                 "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
     co_return many;
   }
   const Counted counted(session.watches);
@@ -86,7 +86,7 @@ Handled RuntimeRequests::access(Response& response, Route route, CallerSession& 
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();
   if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
-    HttpError unknown{http_status::kBadRequest, ipc::hresult::kFail, "there is no command " + command};
+    Refusal unknown{http_status::kBadRequest, ipc::hresult::kFail, "there is no command " + command};
     co_return unknown;
   }
   const std::size_t count = known.size();

@@ -13,7 +13,7 @@ class RuntimeRequests {
       : registry_(registry), instance_(std::move(instance)), requests_per_second_(requests_per_second) {}
 
   /// The one that a request names. Refused: there is none that the caller sees.
-  [[nodiscard]] tl::expected<RuntimePtr, HttpError> find(const Route& route, const Caller& caller) const;
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
 
   /// GET /v1/runtimes: once, or with watch=true for as long as the caller reads.
   Handled list(Response& response, const Route& route, CallerSession& session);

@@ -10,7 +10,7 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-HttpError unreachable(const Error& error) {
+Refusal unreachable(const Error& error) {
   return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
 }
 
@@ -86,13 +86,13 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
               entry.caller, to_string(entry.outcome));
 }
 
-Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, HttpError> runtime,
+Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
                                         ToolEndpoint& tool) {
   AuditEntry entry{"command", caller};
   if (runtime) entry.runtime = *runtime;
   // Each step in a coroutine of its own: what it needs is gone when the next one begins, and an idle
   // connection holds little.
-  const HttpError* const unknown = runtime ? nullptr : &runtime.error();
+  const Refusal* const unknown = runtime ? nullptr : &runtime.error();
   std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown);
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());

@@ -27,7 +27,7 @@ class DiagnosticConnections {
 
   /// Carries one to its end. `runtime`: the one that is meant, or why there is none. The caller must stay as
   /// long.
-  transport::Task<void> carry(const Caller& caller, tl::expected<RuntimePtr, HttpError> runtime,
+  transport::Task<void> carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
                               ToolEndpoint& tool);
 
  private:

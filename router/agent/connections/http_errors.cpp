@@ -18,7 +18,7 @@ constexpr std::uint32_t kRefusedStreams = 16;
 constexpr std::uint32_t kRefusedWindow = 64 * 1024;
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-transport::HeaderFields refused_fields(const HttpError& refusal, std::size_t size) {
+transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
   transport::HeaderFields fields{{"content-type", "application/json"},
                                  {"content-length", std::to_string(size)}};
   if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
@@ -27,14 +27,14 @@ transport::HeaderFields refused_fields(const HttpError& refusal, std::size_t siz
   return fields;
 }
 
-Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, HttpError refusal) {
-  PlainAnswer response(*request);
+Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refusal) {
+  PlainResponse response(*request);
   co_await answer_refused(response, std::move(refusal));
 }
 
 }  // namespace
 
-Task<void> answer_refused(Response& response, HttpError refusal) {
+Task<void> answer_refused(Response& response, Refusal refusal) {
   const std::string body = error_json(refusal.why, refusal.hresult);
   response.send_head(refusal.status, refused_fields(refusal, body.size()), true);
   // The answer is over either way.
@@ -51,7 +51,7 @@ Task<void> turn_away(std::unique_ptr<transport::Stream> connection, std::shared_
 }
 
 Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Http2Limits limits,
-                          HttpError refusal) {
+                          Refusal refusal) {
   transport::Loop& loop = connection->loop();
   transport::TaskSet requests(loop);
   limits.streams = kRefusedStreams;

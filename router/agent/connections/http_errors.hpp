@@ -10,12 +10,12 @@
 namespace farport::router {
 
 /// Answers a request with {"error": …}, and with retry-after (RFC 9110 section 10.2.3) where that helps.
-transport::Task<void> answer_refused(Response& response, HttpError refusal);
+transport::Task<void> answer_refused(Response& response, Refusal refusal);
 
 /// For a session that there is no room for: answers whatever it asks with the refusal, for as long as a
 /// client takes to ask once, then closes it. `limits`: its account and its share of the loop count.
 transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connection,
-                                     transport::Http2Limits limits, HttpError refusal);
+                                     transport::Http2Limits limits, Refusal refusal);
 
 /// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes. `share`: how
 /// long it may keep the loop busy.

@@ -14,7 +14,7 @@ constexpr transport::Milliseconds kLinger{5000};
 
 }  // namespace
 
-Task<void> RawEndpoint::refuse(HttpError refusal) {
+Task<void> RawEndpoint::refuse(Refusal refusal) {
   const ipc::Bytes answer = ipc::encode_error(refusal.hresult, has_text_ ? refusal.why : std::string());
   const IoStatus written = co_await stream_.write(answer);
   if (written == IoStatus::ok) std::ignore = co_await stream_.finish();

@@ -12,7 +12,7 @@ class RawEndpoint final : public ToolEndpoint {
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void accept(bool) override {}
   void allow_text() override { has_text_ = true; }
-  transport::Task<void> refuse(HttpError refusal) override;
+  transport::Task<void> refuse(Refusal refusal) override;
 
  private:
   transport::Stream& stream_;

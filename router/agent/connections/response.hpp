@@ -32,9 +32,9 @@ class Response {
 };
 
 /// One that ends with its session.
-class PlainAnswer final : public Response {
+class PlainResponse final : public Response {
  public:
-  explicit PlainAnswer(transport::Http2Stream& stream) : stream_(stream) {}
+  explicit PlainResponse(transport::Http2Stream& stream) : stream_(stream) {}
   [[nodiscard]] const transport::MessageHead& request() const override { return stream_.head(); }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void send_head(int status, transport::HeaderFields fields, bool body) override {

@@ -28,7 +28,7 @@ std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::
   return number;
 }
 
-HttpError refusal(int status, std::string why) {
+Refusal refusal(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
@@ -111,36 +111,36 @@ bool ResumptionTable::wanted(const transport::MessageHead& request) {
   return !request.field(resumption_field::kToken).empty();
 }
 
-tl::expected<std::unique_ptr<ResumableResponse>, HttpError> ResumptionTable::begin(
+tl::expected<std::unique_ptr<ResumableResponse>, Refusal> ResumptionTable::begin(
     std::unique_ptr<Http2Stream>& request, const Caller& caller) {
   std::string token(request->head().field(resumption_field::kToken));
   if (!is_token(token)) {
     return tl::unexpected(refusal(http_status::kBadRequest, "the token must be 32 hexadecimal digits"));
   }
-  if (answers_.contains(token)) {
+  if (responses_.contains(token)) {
     return tl::unexpected(refusal(http_status::kConflict, "there is a connection with this token already"));
   }
   auto answer =
       std::make_unique<ResumableResponse>(*this, std::move(token), identity_key(caller), std::move(request));
-  answers_.emplace(answer->token_, answer.get());
+  responses_.emplace(answer->token_, answer.get());
   return answer;
 }
 
-std::optional<HttpError> ResumptionTable::resume(std::unique_ptr<Http2Stream>& request,
-                                                 const std::string& token, const Caller& caller) {
+std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& request,
+                                               const std::string& token, const Caller& caller) {
   const transport::MessageHead& head = request->head();
   // Whoever lost the session before it was told which agent this is has only the token to ask with.
   const std::string_view instance = head.field(resumption_field::kInstance);
   if (!instance.empty() && instance != instance_) {
     return refusal(http_status::kGone, "the agent was restarted, which no connection outlives");
   }
-  const auto known = answers_.find(token);
-  if (known == answers_.end() || known->second->owner_ != identity_key(caller)) return unknown(token);
+  const auto known = responses_.find(token);
+  if (known == responses_.end() || known->second->owner_ != identity_key(caller)) return unknown(token);
   ResumableResponse& answer = *known->second;
   std::string next(head.field(resumption_field::kToken));
   const auto received = number_in(head, resumption_field::kReceived);
   const auto from = number_in(head, resumption_field::kFrom);
-  if (!is_token(next) || answers_.contains(next) || !received || !from) {
+  if (!is_token(next) || responses_.contains(next) || !received || !from) {
     return refusal(http_status::kBadRequest,
                    "a new token, what was received and from where it goes on are needed");
   }
@@ -151,44 +151,44 @@ std::optional<HttpError> ResumptionTable::resume(std::unique_ptr<Http2Stream>& r
         Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
     return std::nullopt;
   }
-  answers_.erase(known);
+  responses_.erase(known);
   answer.token_ = std::move(next);
-  answers_.emplace(answer.token_, &answer);
+  responses_.emplace(answer.token_, &answer);
   answer.grace_.reset();
   ++resumed_;
   log_->debug("a connection of {} goes on after a break", caller);
   return std::nullopt;
 }
 
-HttpError ResumptionTable::unknown(const std::string& token) const {
+Refusal ResumptionTable::unknown(const std::string& token) const {
   const bool was_there = std::find(over_.begin(), over_.end(), token) != over_.end();
   return was_there ? refusal(http_status::kGone, "the connection is over: its mirror was away for too long")
                    : refusal(http_status::kNotFound, "there is no such connection");
 }
 
 bool ResumptionTable::end(const std::string& token, const Caller& caller) {
-  const auto known = answers_.find(token);
-  if (known == answers_.end() || known->second->owner_ != identity_key(caller)) return false;
+  const auto known = responses_.find(token);
+  if (known == responses_.end() || known->second->owner_ != identity_key(caller)) return false;
   known->second->stream_.abort(
       Error{"go on for", "a mirror", "it needs the connection no more", {}, ECANCELED});
   return true;
 }
 
 void ResumptionTable::end_waiting(const Error& why) {
-  for (const auto& [token, answer] : answers_) {
+  for (const auto& [token, answer] : responses_) {
     if (answer->waits()) answer->stream_.abort(why);
   }
 }
 
 std::size_t ResumptionTable::waiting() const {
-  return static_cast<std::size_t>(std::count_if(answers_.begin(), answers_.end(),
+  return static_cast<std::size_t>(std::count_if(responses_.begin(), responses_.end(),
                                                 [](const auto& entry) { return entry.second->waits(); }));
 }
 
 void ResumptionTable::forget(ResumableResponse& answer) {
-  answers_.erase(answer.token_);
+  responses_.erase(answer.token_);
   // Its mirror has not heard the end of it, and may ask for it again.
-  const bool too_large = answer.stream_.error().code == ENOBUFS;
+  const bool too_large = answer.stream_.error().cause == ENOBUFS;
   if (!answer.expired_ && !too_large && !answer.waits()) return;
   over_.push_back(answer.token_);
   if (over_.size() > kRemembered) over_.pop_front();

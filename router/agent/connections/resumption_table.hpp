@@ -75,12 +75,12 @@ class ResumptionTable {
   [[nodiscard]] static bool wanted(const transport::MessageHead& request);
   /// The answer to such a request, which is taken then. Refusals: the token is none, or there is such an
   /// answer already.
-  [[nodiscard]] tl::expected<std::unique_ptr<ResumableResponse>, HttpError> begin(
+  [[nodiscard]] tl::expected<std::unique_ptr<ResumableResponse>, Refusal> begin(
       std::unique_ptr<transport::Http2Stream>& request, const Caller& caller);
   /// Carries an answer on over `request`, which is taken then. Refusals: there is none with this token, or no
   /// more, or not the caller's.
-  [[nodiscard]] std::optional<HttpError> resume(std::unique_ptr<transport::Http2Stream>& request,
-                                                const std::string& token, const Caller& caller);
+  [[nodiscard]] std::optional<Refusal> resume(std::unique_ptr<transport::Http2Stream>& request,
+                                              const std::string& token, const Caller& caller);
   /// The mirror needs it no more. False: there is none.
   bool end(const std::string& token, const Caller& caller);
   /// Ends those whose mirror is away: no session will come for them.
@@ -92,7 +92,7 @@ class ResumptionTable {
   transport::Task<void> idle() { return tasks_.idle(); }
   void clear() { tasks_.clear(); }
 
-  [[nodiscard]] std::size_t size() const { return answers_.size(); }
+  [[nodiscard]] std::size_t size() const { return responses_.size(); }
   [[nodiscard]] std::size_t waiting() const;
   [[nodiscard]] std::uint64_t resumed() const { return resumed_; }
   [[nodiscard]] std::uint64_t expired() const { return expired_; }
@@ -102,14 +102,14 @@ class ResumptionTable {
   static constexpr std::size_t kRemembered = 4096;
 
   void forget(ResumableResponse& answer);
-  [[nodiscard]] HttpError unknown(const std::string& token) const;
+  [[nodiscard]] Refusal unknown(const std::string& token) const;
 
   transport::Loop& loop_;
   Log log_;
   transport::Milliseconds grace_;
   transport::BufferBudget& budget_;
   std::string instance_;
-  std::map<std::string_view, ResumableResponse*> answers_;  ///< By their tokens.
+  std::map<std::string_view, ResumableResponse*> responses_;  ///< By their tokens.
   std::deque<std::string> over_;  ///< Tokens of answers that nobody came for in time.
   std::uint64_t resumed_ = 0;
   std::uint64_t expired_ = 0;

@@ -79,7 +79,7 @@ void wake_stopped(pid_t runtime) {
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
 }
 
-bool stop_dump_writer(pid_t runtime, const std::string& path) {
+bool stop_createdump(pid_t runtime, const std::string& path) {
   bool stopped = false;
   if (runtime <= 0) return false;
   each_child(runtime, [&](pid_t child) {

@@ -19,7 +19,7 @@ namespace farport::router {
 /// Kills the runtime's createdump that writes to `path`, so that the runtime goes on and the file grows no
 /// more; other dumps of it are left alone. False where there is none to be seen, or it isn't ours to kill.
 /// The runtime then answers that its dump has failed. Blocks, for as long as the runtime's processes like.
-bool stop_dump_writer(pid_t runtime, const std::string& path);
+bool stop_createdump(pid_t runtime, const std::string& path);
 
 /// Has a runtime go on that its writer has left stopped: a tracer stops a thread with SIGSTOP (ptrace(2),
 /// PTRACE_ATTACH), which is delivered after all when the tracer is killed, and then stops the whole process.

@@ -112,7 +112,7 @@ Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials proc
 Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
   if (process <= 0) co_return false;
   const auto stopped = std::make_shared<bool>(false);
-  const std::function<void()> stop = [stopped, process, path] { *stopped = stop_dump_writer(process, path); };
+  const std::function<void()> stop = [stopped, process, path] { *stopped = stop_createdump(process, path); };
   const Result<void> done = co_await transport::run_detached(loop_, stop, kLookLimit);
   co_return done.has_value() && *stopped;
 }
@@ -196,7 +196,7 @@ bool Dumps::Job::writes_full_dumps_only() const {
 }
 
 Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
-  Error why{"take a dump of", runtime_.name, answer.message(), {}, static_cast<int>(answer.hresult)};
+  Error why{"take a dump of", runtime_.name, answer.message(), {}, Cause::runtime(answer.hresult)};
   if (writes_full_dumps_only()) {
     why.hint = kOnlyFull;
     return why;

@@ -30,7 +30,7 @@ class Dumps {
 
   /// A dump under way, which others can ask about while it lives.
   class Job;
-  /// Starts one. Errors: the runtime is gone, or another dump of it is under way (`code` is EBUSY).
+  /// Starts one. Errors: the runtime is gone, or another dump of it is under way (`cause` is EBUSY).
   [[nodiscard]] Result<std::unique_ptr<Job>> start(const Runtime& runtime, DumpRequest request);
 
   /// nullptr where none is under way.
@@ -66,8 +66,8 @@ class Dumps::Job {
   Job& operator=(const Job&) = delete;
   ~Job();
 
-  /// Has the runtime write the dump and waits for it. Errors: what the runtime says (`code` is its HRESULT,
-  /// negative), too little space, a limit, or cancelled by stop(). Nothing of the dump is left then.
+  /// Has the runtime write the dump and waits for it. Errors: what the runtime says (`cause` is its HRESULT),
+  /// too little space, a limit, or cancelled by stop(). Nothing of the dump is left then.
   transport::Task<Result<void>> write();
   /// Ends write() as soon as it can be: when the runtime has answered that its writer was stopped; where that
   /// can't be done, at once, and it may go on writing what nobody will read.

@@ -19,7 +19,7 @@ std::string_view label_of(ipc::Command command) {
 
 }  // namespace
 
-/// Past the limit the stream is left as it is, so that it can still be answered: `code` is then ETIMEDOUT.
+/// Past the limit the stream is left as it is, so that it can still be answered: `cause` is then ETIMEDOUT.
 Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
   auto first = co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_bytes),
                                       limits_.first_message);
@@ -28,21 +28,21 @@ Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
   co_return tl::unexpected(late);
 }
 
-HttpError Admission::refusal_of(const Error& unreadable) {
-  if (unreadable.code == ETIMEDOUT) {
+Refusal Admission::refusal_of(const Error& unreadable) {
+  if (unreadable.cause == ETIMEDOUT) {
     metrics_.refused.add("first_message_timeout");
     return {http_status::kRequestTimeout, ipc::hresult::kFail, unreadable.message()};
   }
-  if (unreadable.code == EMSGSIZE) {
+  if (unreadable.cause == EMSGSIZE) {
     metrics_.refused.add("message_size");
     return {http_status::kContentTooLarge, ipc::hresult::kInvalidArgument, unreadable.message()};
   }
-  const bool malformed = unreadable.code == EBADMSG;
+  const bool malformed = unreadable.cause == EBADMSG;
   return {http_status::kBadRequest, malformed ? ipc::hresult::kBadEncoding : ipc::hresult::kFail,
           unreadable.message()};
 }
 
-Task<void> Admission::refuse(AuditEntry& entry, ToolEndpoint& tool, HttpError refusal) {
+Task<void> Admission::refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refusal) {
   std::string what = entry.command.empty() ? "a connection" : entry.command;
   if (entry.runtime != nullptr) what += " on " + entry.runtime->name;
   refusals_.refused(entry.caller, what, refusal.why);
@@ -52,7 +52,7 @@ Task<void> Admission::refuse(AuditEntry& entry, ToolEndpoint& tool, HttpError re
 }
 
 Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEndpoint& tool,
-                                                   const HttpError* unknown) {
+                                                   const Refusal* unknown) {
   if (unknown != nullptr) {
     co_await refuse(entry, tool, *unknown);
     co_return std::nullopt;

@@ -17,12 +17,12 @@ class Admission {
   /// pass; nothing otherwise: the tool has been told then. `unknown`: why there is no runtime; nullptr where
   /// there is one. Fills in what the audit says of the command, and writes the entry where it is refused.
   transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEndpoint& tool,
-                                                     const HttpError* unknown);
+                                                     const Refusal* unknown);
 
  private:
   transport::Task<Result<FirstMessage>> read_in_time(transport::Stream& stream);
-  [[nodiscard]] HttpError refusal_of(const Error& unreadable);
-  transport::Task<void> refuse(AuditEntry& entry, ToolEndpoint& tool, HttpError refusal);
+  [[nodiscard]] Refusal refusal_of(const Error& unreadable);
+  transport::Task<void> refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refusal);
 
   const LimitSettings& limits_;
   RefusalLog& refusals_;

@@ -37,7 +37,7 @@ bool is_blocking(const FirstMessage& first) {
 
 }  // namespace
 
-HttpError no_role(const Caller& caller) {
+Refusal no_role(const Caller& caller) {
   return {http_status::kForbidden, ipc::hresult::kAccessDenied, refusal(caller)};
 }
 

@@ -10,14 +10,14 @@
 namespace farport::router {
 
 /// To a caller that has no grant at all.
-[[nodiscard]] HttpError no_role(const Caller& caller);
+[[nodiscard]] Refusal no_role(const Caller& caller);
 
 /// What the gate says to a command.
 struct Decision {
   bool allowed = false;
-  std::string rule;   ///< The grant that allows it.
-  std::string role;   ///< That grant's role.
-  HttpError refusal;  ///< Where it is not allowed.
+  std::string rule;  ///< The grant that allows it.
+  std::string role;  ///< That grant's role.
+  Refusal refusal;   ///< Where it is not allowed.
 };
 
 /// Decides whether a caller's command may go to a runtime. Never: what can't be carried (a user_events

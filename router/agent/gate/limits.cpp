@@ -117,7 +117,7 @@ std::string identity_key(const Caller& caller) {
   return key.empty() ? "serial " + identity.serial : key;
 }
 
-HttpError refusal_of(const LimitExceeded& exceeded) {
+Refusal refusal_of(const LimitExceeded& exceeded) {
   const bool everybodys = exceeded.limit == "sessions";
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(exceeded.wait).count();
   return {everybodys ? http_status::kUnavailable : http_status::kTooManyRequests, ipc::hresult::kBusy,

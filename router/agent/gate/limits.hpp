@@ -149,6 +149,6 @@ class Limits::Session {
 [[nodiscard]] std::string identity_key(const Caller& caller);
 
 /// What the caller is told: 429 where its own share is used up, 503 where everybody's is.
-[[nodiscard]] HttpError refusal_of(const LimitExceeded& exceeded);
+[[nodiscard]] Refusal refusal_of(const LimitExceeded& exceeded);
 
 }  // namespace farport::router

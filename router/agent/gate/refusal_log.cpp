@@ -16,8 +16,8 @@ void RefusalLog::audit(std::string_view event, const Caller& caller, std::string
   audit_.write(entry);
 }
 
-HttpError RefusalLog::limit_reached(const Caller& caller, const LimitExceeded& exceeded) {
-  HttpError refusal = refusal_of(exceeded);
+Refusal RefusalLog::limit_reached(const Caller& caller, const LimitExceeded& exceeded) {
+  Refusal refusal = refusal_of(exceeded);
   metrics_.refused.add(exceeded.limit);
   const std::string who = caller.identity ? describe(caller) : caller.address;
   const std::string kind = std::string(exceeded.limit) + " " + identity_key(caller);
@@ -42,8 +42,8 @@ void RefusalLog::refused(const Caller& caller, const std::string& what, const st
   log_->info("refused {} to {}: {}", what, caller, why);
 }
 
-HttpError RefusalLog::no_role(const Caller& caller) {
-  HttpError refusal = router::no_role(caller);
+Refusal RefusalLog::no_role(const Caller& caller) {
+  Refusal refusal = router::no_role(caller);
   metrics_.refused.add("no_role");
   const std::string message = "refused " + caller.address + ": " + refusal.why;
   if (warnings_.add("no_role " + identity_key(caller), message, kRefusalsAMinute))

@@ -22,7 +22,7 @@ class RefusalLog {
 
   /// A caller has reached a limit: logged and audited once a minute for each limit and identity. Returns what
   /// to tell the caller.
-  HttpError limit_reached(const Caller& caller, const LimitExceeded& exceeded);
+  Refusal limit_reached(const Caller& caller, const LimitExceeded& exceeded);
   /// The same for what is ended rather than refused: nobody is told.
   void ended(const Caller& caller, const LimitExceeded& exceeded);
   /// A handshake has failed for `why`; `kind` is one of Metrics' reasons. Logged and audited at most ten
@@ -32,7 +32,7 @@ class RefusalLog {
   void refused(const Caller& caller, const std::string& what, const std::string& why);
   /// A caller has no grant at all: logged and audited ten times a minute for each identity. Returns what to
   /// tell it.
-  HttpError no_role(const Caller& caller);
+  Refusal no_role(const Caller& caller);
   /// A session is ended since its certificate isn't trusted any more.
   void distrusted(const Caller& caller, const Error& why);
 

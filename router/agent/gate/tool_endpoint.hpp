@@ -17,7 +17,7 @@ class ToolEndpoint {
   /// The command is GenerateCoreDump3, whose IPC error alone has room for words.
   virtual void allow_text() {}
   /// Tells the tool that nothing comes of it.
-  virtual transport::Task<void> refuse(HttpError refusal) = 0;
+  virtual transport::Task<void> refuse(Refusal refusal) = 0;
 
  protected:
   ~ToolEndpoint() = default;

@@ -38,12 +38,12 @@ constexpr mode_t kForAllUsers = 0666;
 /// Why there can be no socket at `path`, where the system's own words would not help.
 Error explain(const Error& error, const std::string& path) {
   struct stat status {};
-  if (error.code == ENOENT) {
+  if (error.cause == ENOENT) {
     return fail("create the socket", path, "its directory does not exist",
                 "create it, or mount the volume that the runtimes share with farport there")
         .value();
   }
-  if (error.code != EADDRINUSE || ::lstat(path.c_str(), &status) != 0) return error;
+  if (error.cause != EADDRINUSE || ::lstat(path.c_str(), &status) != 0) return error;
   if (!S_ISSOCK(status.st_mode)) {
     return fail("create the socket", path, "something that is not a socket is there",
                 "remove it, or choose another path")

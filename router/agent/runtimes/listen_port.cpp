@@ -31,8 +31,8 @@ std::string user(uid_t id) {
 }
 
 DiscoveryIssue issue_of(const Error& error) {
-  if (error.code == ECONNREFUSED) return DiscoveryIssue::stale_socket;
-  return error.code == EPERM ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
+  if (error.cause == ECONNREFUSED) return DiscoveryIssue::stale_socket;
+  return error.cause == EPERM ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ Task<void> ListenPort::until_ended(Contact contact) {
     co_await transport::sleep(loop_, kLifeSign);
     const Result<Runtime> now = co_await probe(reopen, path_, nullptr);
     // Busy is not dead: only a refused connection, or another runtime, says that this one has ended.
-    const bool refused = !now && (now.error().code == ECONNREFUSED || now.error().code == ENOENT);
+    const bool refused = !now && (now.error().cause == ECONNREFUSED || now.error().cause == ENOENT);
     if (refused || (now && now->id != contact.runtime.id)) co_return;
   }
 }

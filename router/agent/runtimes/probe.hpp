@@ -19,7 +19,7 @@ transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::
 /// Sends ProcessInfo3 and reads the answer; where the runtime doesn't know that, ProcessInfo2, then
 /// ProcessInfo. A whole command is sent at once, since half of one would block the runtime's diagnostics.
 /// The first goes to `first` if there is one. `where` names the runtime's socket in errors: what opening gave
-/// (`code` is the errno value), or a runtime that doesn't answer, or answers nonsense.
+/// (`cause` is the errno value), or a runtime that doesn't answer, or answers nonsense.
 transport::Task<Result<Runtime>> probe(OpenPort open, std::string where,
                                        std::unique_ptr<transport::FdStream> first);
 

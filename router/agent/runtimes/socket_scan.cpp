@@ -119,7 +119,7 @@ class Scanner {
     const Result<SocketFile> file = inspect_socket(port.path);
     if (file) {
       result_.sockets.push_back({port.path, port.name, *file});
-    } else if (file.error().code != ENOENT) {
+    } else if (file.error().cause != ENOENT) {
       complain(port.path, scan_.shares.self, DiscoveryIssue::not_a_socket, file.error());
     }
   }

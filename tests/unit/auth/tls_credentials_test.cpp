@@ -59,7 +59,7 @@ struct Met {
 
 void expect_distrust(const Result<std::time_t>& seen, int code, const std::string& why) {
   REQUIRE(!seen);
-  CHECK(seen.error().code == code);
+  CHECK(seen.error().cause == code);
   CHECK(may_return(seen.error()) == (code != EKEYREVOKED));
   CHECK(holds(seen.error().why, why));
 }

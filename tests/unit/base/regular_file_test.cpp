@@ -25,7 +25,7 @@ TEST_CASE("a file is read up to a limit", "[base]") {
   CHECK(read_regular_file("it", directory.file("full", "abcd"), 4).value() == "abcd");
   const auto large = read_regular_file("it", directory.file("large", "abcde"), 4);
   REQUIRE_FALSE(large);
-  CHECK(large.error().code == EFBIG);
+  CHECK(large.error().cause == EFBIG);
   CHECK_THAT(large.error().message(), Catch::Contains("it is larger than 4 bytes"));
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("those of a removed CA are sent away, and no others", "[router]") {
   wait_for(watched, [&] { return !goes.ended.empty(); });
   CHECK(goes.ended.find("is no longer trusted") != std::string::npos);
   REQUIRE(goes.peer->ended());
-  CHECK(goes.peer->ended()->code == EKEYREJECTED);
+  CHECK(goes.peer->ended()->cause == EKEYREJECTED);
   CHECK(stays.ended.empty());
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("what is written for a tool that is gone already goes out before the r
     const IoStatus sent = co_await write_all(*ends.runtime_side, "resume", false);
     CHECK(sent == IoStatus::ok);
     co_await transport::sleep(loop, 10ms);
-    CHECK(ends.runtime_side->error().code == ECANCELED);
+    CHECK(ends.runtime_side->error().cause == ECANCELED);
     const std::string asked = co_await read_all(*ends.runtime);
     CHECK(asked == "resume");
   };

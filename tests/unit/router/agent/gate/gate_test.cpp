@@ -259,7 +259,7 @@ TEST_CASE("a caller without a grant is told what to do", "[router]") {
   const Gate gate;
   const Caller stranger = gate.caller("stranger");
   CHECK_FALSE(stranger.sees(gate.runtime()));
-  const HttpError refusal = no_role(stranger);
+  const Refusal refusal = no_role(stranger);
   CHECK(refusal.status == 403);
   CHECK(refusal.hresult == ipc::hresult::kAccessDenied);
   CHECK_THAT(refusal.why, Catch::StartsWith("CN=stranger has no role") && Catch::Contains("--allow-cn"));
