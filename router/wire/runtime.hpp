@@ -30,8 +30,8 @@ struct Runtime {
   /// Its pid by the agent's kernel, in the runtime's own pid namespace; 0 where that can't be seen. Grants go
   /// by this one, since `pid` is what the process says of itself.
   std::uint64_t kernel_pid = 0;
-  /// Its pid in the agent's pid namespace: the one that people at that host know. 0 where it is `pid`, and
-  /// where the agent can't see the process.
+  /// Its pid in the agent's pid namespace: the one that people at that host know. 0 where that is the
+  /// runtime's own namespace, and where the agent can't see the process.
   std::uint64_t host_pid = 0;
 
   bool operator==(const Runtime&) const = default;

@@ -19,8 +19,9 @@ bool same_process(const transport::PeerCredentials& a, const transport::PeerCred
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, DiagnosticPort& port, bool named) {
   runtime.user = port.process().uid;
   runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
-  runtime.host_pid = static_cast<std::uint64_t>(port.process().pid);
-  if (runtime.host_pid == runtime.pid) runtime.host_pid = 0;
+  // By the kernel: a process that says another pid of itself is in no other namespace for that.
+  const auto pid_here = static_cast<std::uint64_t>(port.process().pid);
+  runtime.host_pid = runtime.kernel_pid == pid_here ? 0 : pid_here;
   runtime.host = host_;
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
