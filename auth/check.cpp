@@ -67,9 +67,9 @@ void check_chain(Findings& findings, const std::vector<X509Ptr>& chain, const st
   if (X509_verify_cert(verification.get()) == 1) {
     add(findings, Finding::Level::ok, files.cert + ": chains to " + files.ca);
   } else {
-    const int decision = X509_STORE_CTX_get_error(verification.get());
+    const int verdict = X509_STORE_CTX_get_error(verification.get());
     add(findings, Finding::Level::warning,
-        files.cert + ": does not chain to " + files.ca + " (" + X509_verify_cert_error_string(decision) +
+        files.cert + ": does not chain to " + files.ca + " (" + X509_verify_cert_error_string(verdict) +
             "); a peer that trusts the same file will refuse it");
   }
   ERR_clear_error();

@@ -69,9 +69,9 @@ std::string wrong_name(SSL* ssl, const Identity& identity, const Sides& sides) {
 }
 
 /// Why we did not accept the peer's certificate.
-std::string refused_certificate(SSL* ssl, long decision, const Sides& sides) {
+std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
   X509* shown = shown_certificate(ssl);
-  if (shown == nullptr) return sides.peer + "'s certificate: " + X509_verify_cert_error_string(decision);
+  if (shown == nullptr) return sides.peer + "'s certificate: " + X509_verify_cert_error_string(verdict);
   const Identity identity = identity_of(shown);
   const std::string whose = sides.peer + "'s certificate (" + describe(identity) + ")";
   const X509* untimely = untimely_certificate(ssl);
@@ -79,7 +79,7 @@ std::string refused_certificate(SSL* ssl, long decision, const Sides& sides) {
       untimely == shown
           ? whose
           : whose + " is signed by " + distinguished_name(X509_get_subject_name(untimely)) + ", which";
-  switch (decision) {
+  switch (verdict) {
     case kAnotherAgent:
       return whose + " is valid, but " + what_differs(ssl, identity);
     case X509_V_ERR_HOSTNAME_MISMATCH:
@@ -110,7 +110,7 @@ std::string refused_certificate(SSL* ssl, long decision, const Sides& sides) {
     case X509_V_ERR_CRL_HAS_EXPIRED:
       return whose + ": the CRL of its CA in --tls-crl is out of date; fetch a new one from the CA";
     default:
-      return whose + ": " + X509_verify_cert_error_string(decision);
+      return whose + ": " + X509_verify_cert_error_string(verdict);
   }
 }
 
@@ -227,8 +227,8 @@ std::string describe_handshake_failure(SSL* ssl, unsigned long openssl_error) {
   const Sides sides = sides_of(ssl);
   const bool server = SSL_is_server(ssl) != 0;
   const bool verifies = (SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER) != 0;
-  if (const long decision = SSL_get_verify_result(ssl); verifies && decision != X509_V_OK) {
-    return refused_certificate(ssl, decision, sides);
+  if (const long verdict = SSL_get_verify_result(ssl); verifies && verdict != X509_V_OK) {
+    return refused_certificate(ssl, verdict, sides);
   }
   if (openssl_error == 0) return cut_off(sides, server);
   const int reason = ERR_GET_REASON(openssl_error);

@@ -32,11 +32,11 @@ tl::unexpected<Error> distrust(const X509* leaf, const std::string& why, int cod
 }
 
 tl::unexpected<Error> explain(X509_STORE_CTX* verification, const X509* leaf) {
-  const int decision = X509_STORE_CTX_get_error(verification);
+  const int verdict = X509_STORE_CTX_get_error(verification);
   const X509* current = X509_STORE_CTX_get_current_cert(verification);
   const bool own = current == nullptr || current == leaf;
   const std::string whose = own ? "its certificate" : "the certificate of its CA " + subject_of(current);
-  switch (decision) {
+  switch (verdict) {
     case X509_V_ERR_CERT_REVOKED:
       return distrust(leaf, whose + " has been revoked", EKEYREVOKED);
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -59,7 +59,7 @@ tl::unexpected<Error> explain(X509_STORE_CTX* verification, const X509* leaf) {
                           distinguished_name(X509_get_issuer_name(leaf)) + ")",
                       EKEYREJECTED);
     default:
-      return distrust(leaf, whose + ": " + X509_verify_cert_error_string(decision), EKEYREJECTED);
+      return distrust(leaf, whose + ": " + X509_verify_cert_error_string(verdict), EKEYREJECTED);
   }
 }
 

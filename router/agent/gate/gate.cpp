@@ -17,9 +17,9 @@ Decision refuse(int status, std::uint32_t hresult, std::string why) {
   return decision;
 }
 
-Decision decision_of(const auth::Decision& decision, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
-  if (!decision.allowed) return refuse(http_status::kForbidden, hresult, decision.why);
-  return {true, decision.rule, decision.role, {}};
+Decision decision_of(const auth::Decision& policy, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
+  if (!policy.allowed) return refuse(http_status::kForbidden, hresult, policy.why);
+  return {true, policy.rule, policy.role, {}};
 }
 
 bool is_user_events(const FirstMessage& first) {
