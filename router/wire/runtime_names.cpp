@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include <fnmatch.h>
 
@@ -93,6 +94,15 @@ std::string offers(const std::vector<const Runtime*>& offered, const std::vector
   return more == 0 ? text : text + ", or one of " + std::to_string(more) + " more (farport ps lists them)";
 }
 
+/// Leaves out those that a pid names on their host where it is another one's own.
+void prefer_own_pids(std::string_view wanted, std::vector<const Runtime*>& fitting) {
+  const auto is_own = [&](const Runtime* each) { return wanted == std::to_string(each->pid); };
+  if (std::none_of(fitting.begin(), fitting.end(), is_own)) return;
+  std::erase_if(fitting, [&](const Runtime* each) {
+    return !is_own(each) && each->host_pid != 0 && wanted == std::to_string(each->host_pid);
+  });
+}
+
 }  // namespace
 
 bool names_runtime(std::string_view wanted, const Runtime& runtime) {
@@ -110,19 +120,13 @@ bool names_runtime(std::string_view wanted, const Runtime& runtime) {
 
 Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<const Runtime*>& runtimes) {
   std::vector<const Runtime*> fitting;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < runtimes.size(); ++i) {
-    if (!wanted.empty() && !names_runtime(wanted, *runtimes[i])) continue;
-    fitting.push_back(runtimes[i]);
-    last = i;
+  std::copy_if(runtimes.begin(), runtimes.end(), std::back_inserter(fitting),
+               [&](const Runtime* each) { return wanted.empty() || names_runtime(wanted, *each); });
+  prefer_own_pids(wanted, fitting);
+  if (fitting.size() == 1) {
+    return static_cast<std::size_t>(std::find(runtimes.begin(), runtimes.end(), fitting.front()) -
+                                    runtimes.begin());
   }
-  // A runtime's own pid before another one's on its host.
-  const auto is_own_pid = [&](const Runtime* each) { return wanted == std::to_string(each->pid); };
-  if (fitting.size() > 1 && std::count_if(fitting.begin(), fitting.end(), is_own_pid) == 1) {
-    const auto own = std::find_if(fitting.begin(), fitting.end(), is_own_pid);
-    return static_cast<std::size_t>(std::find(runtimes.begin(), runtimes.end(), *own) - runtimes.begin());
-  }
-  if (fitting.size() == 1) return last;
   const std::string_view on = wanted.empty() ? "a runtime" : wanted;
   if (runtimes.empty()) {
     return tl::unexpected(Error{"choose", std::string(on), "the agent has no runtime", {}, ESRCH});
