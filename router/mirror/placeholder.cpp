@@ -48,9 +48,9 @@ std::string message_of(const ProcessLook& look, const std::string& program) {
 }  // namespace
 
 Result<void> Placeholder::spawn() {
-  program_ = image_.named(file_name_for(taken_.name));
-  const std::vector<std::string> environment = environment_of(taken_);
-  std::vector<char*> arguments = pointers_to(taken_.argv);
+  program_ = image_.named(file_name_for(look_.name));
+  const std::vector<std::string> environment = environment_of(look_);
+  std::vector<char*> arguments = pointers_to(look_.argv);
   std::vector<char*> variables = pointers_to(environment);
 
   socket_.reset(new uv_pipe_t{});
@@ -79,7 +79,7 @@ Result<void> Placeholder::spawn() {
   process_.reset(new uv_process_t{});
   process_->data = this;
   const int failed = uv_spawn(loop_.uv(), process_.get(), &options);
-  if (failed != 0) return fail_errno(kTried, taken_.name, -failed);
+  if (failed != 0) return fail_errno(kTried, look_.name, -failed);
   pid_ = process_->pid;
   alive_ = true;
   return {};
@@ -115,7 +115,7 @@ Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, Placeh
   co_await placeholder->said_.wait();
   const std::optional<ProcessStat> stat = process_stat(placeholder->pid_);
   if (!placeholder->ready_ || !stat) {
-    co_return fail(kTried, placeholder->wanted_.name, "the process ended before it was ready");
+    co_return fail(kTried, placeholder->look_.name, "the process ended before it was ready");
   }
   placeholder->start_time_ = stat->start_time;
   placeholder->on_exit_ = std::move(on_exit);
@@ -128,11 +128,12 @@ void Placeholder::change(ProcessLook look) {
 }
 
 void Placeholder::send_look() {
-  if (wanted_ == taken_) return;
-  taken_ = wanted_;
+  if (!wanted_) return;
+  const ProcessLook before = std::exchange(look_, *std::exchange(wanted_, std::nullopt));
+  if (look_ == before) return;
   ready_ = false;
-  next_program_ = image_.named(file_name_for(taken_.name));
-  const std::string message = message_of(taken_, next_program_.path_for_itself());
+  next_program_ = image_.named(file_name_for(look_.name));
+  const std::string message = message_of(look_, next_program_.path_for_itself());
   const uv_buf_t buffer =
       uv_buf_init(const_cast<char*>(message.data()), static_cast<unsigned>(message.size()));
   const int written = uv_try_write(reinterpret_cast<uv_stream_t*>(socket_.get()), &buffer, 1);

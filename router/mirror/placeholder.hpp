@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace farport::router {
 
-/// How a process is seen: by tools, and by whoever lists processes.
+/// What tools and lists of processes show of a process.
 struct ProcessLook {
   std::string name;               ///< The kernel keeps 15 bytes of it; the program's file is named after it.
   std::vector<std::string> argv;  ///< The command line, as split_command_line() gives it.
@@ -28,7 +29,7 @@ class Placeholder final : transport::EndOfTick {
   /// Starts a placeholder, and completes once it stands there as it is to be seen. Cancelling it ends the
   /// process again.
   ///
-  /// `on_exit`: called once, from the loop, when the process ends by itself (somebody killed it); it may
+  /// `on_exit`: called once, from the loop, when the process ends by itself or is killed; it may
   /// destroy the placeholder. `loop` and `image` outlive the placeholder.
   static transport::Task<Result<std::unique_ptr<Placeholder>>> start(transport::Loop& loop,
                                                                      PlaceholderImage& image,
@@ -51,7 +52,7 @@ class Placeholder final : transport::EndOfTick {
 
  private:
   Placeholder(transport::Loop& loop, PlaceholderImage& image, ProcessLook look)
-      : loop_(loop), image_(image), wanted_(look), taken_(std::move(look)), said_(loop) {}
+      : loop_(loop), image_(image), look_(std::move(look)), said_(loop) {}
 
   Result<void> spawn();
   void send_look();
@@ -61,8 +62,8 @@ class Placeholder final : transport::EndOfTick {
 
   transport::Loop& loop_;
   PlaceholderImage& image_;
-  ProcessLook wanted_;
-  ProcessLook taken_;  ///< By the process, or sent to it: one at a time.
+  ProcessLook look_;                   ///< The process has it, or it was sent to it: one at a time.
+  std::optional<ProcessLook> wanted_;  ///< That comes next.
   PlaceholderProgram program_;
   PlaceholderProgram next_program_;  ///< Of a look that has been sent.
   pid_t pid_ = 0;
