@@ -103,11 +103,7 @@ ordered_json json_of(const CLI::Option& option) {
 
 const config::Description* setting_of(const CLI::App& command, const CLI::Option& option) {
   for (const config::Description& setting : config::descriptions()) {
-    const std::vector<std::string>& commands = setting.commands;
-    if (!setting.flag.empty() && option.check_lname(setting.flag) &&
-        std::find(commands.begin(), commands.end(), command.get_name()) != commands.end()) {
-      return &setting;
-    }
+    if (setting.is_flag_of(command.get_name()) && option.check_lname(setting.flag)) return &setting;
   }
   return nullptr;
 }

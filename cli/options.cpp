@@ -79,10 +79,9 @@ void add_setting(CLI::App* command, const config::Description& setting, config::
 /// The flags of the settings that a command has.
 void add_settings(CLI::App* command, config::Given& given) {
   for (const config::Description& setting : config::descriptions()) {
-    const std::vector<std::string>& commands = setting.commands;
-    const bool has_it = std::find(commands.begin(), commands.end(), command->get_name()) != commands.end();
     // A flag of remotes may also stand for all of them.
-    if (has_it && !setting.flag.empty() && command->get_option_no_throw("--" + setting.flag) == nullptr) {
+    if (setting.is_flag_of(command->get_name()) &&
+        command->get_option_no_throw("--" + setting.flag) == nullptr) {
       add_setting(command, setting, given);
     }
   }

@@ -132,7 +132,7 @@ struct LimitSetter {
 /// Whether some flag or variable gives a grant.
 bool gives_grants(const Given& given) {
   using K = Kinds<Configuration>;
-  const auto all = settings<Configuration>();
+  const auto& all = settings<Configuration>();
   return std::any_of(all.begin(), all.end(), [&](const Setting<Configuration>& setting) {
     const bool grants =
         std::holds_alternative<K::Allow>(setting.kind) || std::holds_alternative<K::AllowAll>(setting.kind);

@@ -1,5 +1,7 @@
 #include "config/describe.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "config/declarations.hpp"
@@ -107,6 +109,10 @@ std::vector<Description> describe_everything() {
 }
 
 }  // namespace
+
+bool Description::is_flag_of(std::string_view command) const {
+  return !flag.empty() && std::find(commands.begin(), commands.end(), command) != commands.end();
+}
 
 const std::vector<Description>& descriptions() {
   static const std::vector<Description> all = describe_everything();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace farport::config {
@@ -23,6 +24,9 @@ struct Description {
   std::string help;                   ///< A sentence without its full stop.
   std::string details;                ///< Markdown.
   std::vector<std::string> commands;  ///< Which take the flag.
+
+  /// Whether this command takes the flag.
+  [[nodiscard]] bool is_flag_of(std::string_view command) const;
 };
 
 /// All settings, those of remotes, grants and roles included.

@@ -144,25 +144,25 @@ WithRole split_role(std::string_view text) {
 }
 
 auth::Grant short_grant(GrantKind kind, const std::string& text) {
-  auto [value, role] = split_role(text);
+  const WithRole split = split_role(text);
   auth::Grant grant;
-  grant.role = role;
+  grant.role = split.role;
+  const auto is = [&](const char* flag, std::vector<std::string>& names) {
+    grant.text = flag + ("=" + text);
+    names.push_back(split.value);
+  };
   switch (kind) {
     case GrantKind::cn:
-      grant.text = "allow-cn=" + text;
-      grant.identity.cn.push_back(value);
+      is("allow-cn", grant.identity.cn);
       break;
     case GrantKind::dns:
-      grant.text = "allow-dns=" + text;
-      grant.identity.dns.push_back(value);
+      is("allow-dns", grant.identity.dns);
       break;
     case GrantKind::uri:
-      grant.text = "allow-uri=" + text;
-      grant.identity.uri.push_back(value);
+      is("allow-uri", grant.identity.uri);
       break;
     case GrantKind::ip:
-      grant.text = "allow-ip=" + text;
-      grant.identity.ip.push_back(value);
+      is("allow-ip", grant.identity.ip);
       break;
   }
   return grant;
