@@ -22,6 +22,25 @@ Task<void> work(Loop& loop, std::string& order, char name, int pieces, TurnBudge
   }
 }
 
+/// The order in which two pieces of work go on that begin in one turn, each with such a budget: what has been
+/// done when both have begun, and in the end.
+std::pair<std::string, std::string> order_with(TurnBudget::Clock::duration per_turn) {
+  Loop loop;
+  std::string order;
+  std::string begun;
+  auto scenario = [&]() -> Task<void> {
+    // So that both begin in one turn.
+    co_await sleep(loop, 0ms);
+    TaskSet tasks(loop);
+    tasks.spawn(work(loop, order, 'a', 3, per_turn));
+    tasks.spawn(work(loop, order, 'b', 3, per_turn));
+    begun = order;
+    co_await tasks.idle();
+  };
+  loop.run(scenario());
+  return {begun, order};
+}
+
 std::uint64_t total(const DurationHistogram& durations) {
   return std::accumulate(durations.counts().begin(), durations.counts().end(), std::uint64_t{0});
 }
@@ -29,31 +48,12 @@ std::uint64_t total(const DurationHistogram& durations) {
 }  // namespace
 
 TEST_CASE("work goes on while its budget lasts", "[transport]") {
-  Loop loop;
-  std::string order;
-  auto scenario = [&]() -> Task<void> {
-    TaskSet tasks(loop);
-    tasks.spawn(work(loop, order, 'a', 3, 1h));
-    tasks.spawn(work(loop, order, 'b', 3, 1h));
-    CHECK(order == "aaabbb");
-    co_await tasks.idle();
-  };
-  loop.run(scenario());
+  CHECK(order_with(1h).first == "aaabbb");
 }
 
 TEST_CASE("work without a budget left lets everybody else run before each piece", "[transport]") {
-  Loop loop;
-  std::string order;
-  auto scenario = [&]() -> Task<void> {
-    // So that all begin in one turn.
-    co_await sleep(loop, 0ms);
-    TaskSet tasks(loop);
-    tasks.spawn(work(loop, order, 'a', 3, 0h));
-    tasks.spawn(work(loop, order, 'b', 3, 0h));
-    CHECK(order == "ab");
-    co_await tasks.idle();
-  };
-  loop.run(scenario());
+  const auto [begun, order] = order_with(0h);
+  CHECK(begun == "ab");
   CHECK(order == "ababab");
 }
 
