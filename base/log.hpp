@@ -1,5 +1,5 @@
-// The log: one logger to stderr, made in main and handed to whoever writes to it. It writes with spdlog,
-// whose headers no source but those that make loggers has to compile.
+// The log: one logger to stderr, made in main and handed to all that write to it. It writes with spdlog, but
+// only the sources that make loggers include its headers.
 #pragma once
 
 #include <cstdint>

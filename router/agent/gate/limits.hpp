@@ -100,7 +100,7 @@ class Limits {
     CountedSlot of_session;
   };
 
-  /// A session's place, for whoever identity_key() names.
+  /// A place for a session. `key`: its identity_key().
   tl::expected<std::unique_ptr<Session>, LimitExceeded> begin_session(const std::string& key);
 
   [[nodiscard]] std::size_t sessions() const { return *sessions_; }
