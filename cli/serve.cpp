@@ -3,6 +3,7 @@
 #include <array>
 #include <climits>
 #include <csignal>
+#include <limits>
 
 #include <unistd.h>
 
@@ -20,6 +21,9 @@ namespace {
 
 using transport::Loop;
 
+/// The limits that depend on how much memory the agent may use, where there is plenty.
+constexpr std::uint64_t kHandshakes = 256;
+constexpr std::uint64_t kBufferedBytes = 256ULL << 20;
 /// What a handshake under way takes, in OpenSSL for the most part.
 constexpr std::uint64_t kHandshakeBytes = 48 * 1024;
 
@@ -34,33 +38,17 @@ Result<std::vector<transport::Address>> resolve_all(const std::vector<config::Ad
   return all;
 }
 
-/// The limits whose defaults depend on how much memory the agent may use: a sidecar has little.
-void fit_to_memory(router::LimitSettings& limits) {
-  const std::optional<std::uint64_t> memory = memory_limit();
-  if (!memory) return;
+/// Gives those limits a value that have none yet since it depends on the memory that the agent may use: a
+/// sidecar has little.
+auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
+  const std::uint64_t memory = memory_limit().value_or(std::numeric_limits<std::uint64_t>::max());
   // The rest is for the agent itself, for the kernel's buffers of its sockets, and for what no count is exact
   // about.
-  limits.buffered_bytes = std::clamp(*memory * 3 / 8, config::kLeastBufferedBytes, limits.buffered_bytes);
-  limits.handshakes = std::clamp<std::size_t>(*memory / 8 / kHandshakeBytes, 1, limits.handshakes);
-}
-
-router::LimitSettings limit_settings(const config::LimitSettings& limits) {
-  router::LimitSettings values;
-  fit_to_memory(values);
-  values.sessions = limits.sessions;
-  values.sessions_per_identity = limits.sessions_per_identity;
-  if (limits.handshakes > 0) values.handshakes = limits.handshakes;
-  values.connections_per_session = limits.connections_per_session;
-  values.connections_per_identity = limits.connections_per_identity;
-  values.requests_per_second = limits.requests_per_second;
-  values.head_bytes = limits.head_size;
-  values.message_bytes = limits.message_size;
-  if (limits.buffered_bytes > 0) values.buffered_bytes = limits.buffered_bytes;
-  values.handshake = limits.handshake_timeout;
-  values.first_message = limits.first_message_timeout;
-  values.idle = limits.idle_timeout;
-  values.session_lifetime = limits.session_lifetime;
-  return values;
+  if (limits.buffered_bytes == 0)
+    limits.buffered_bytes = std::clamp(memory / 8 * 3, auth::kLeastBufferedBytes, kBufferedBytes);
+  if (limits.handshakes == 0)
+    limits.handshakes = std::clamp(memory / 8 / kHandshakeBytes, std::uint64_t{1}, kHandshakes);
+  return limits;
 }
 
 /// As the system has it: in a pod, the pod's name.
@@ -94,7 +82,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
                 settings.dump.keep_free_bytes};
   agent.connect_ports = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;
-  agent.limits = limit_settings(settings.limits);
+  agent.limits = fit_to_memory(settings.limits);
   agent.session = session_options(settings.session);
   agent.drain_limit = settings.drain;
   return agent;

@@ -5,16 +5,6 @@ namespace {
 
 constexpr std::string_view kAgent[] = {"serve", "check"};
 
-constexpr std::uint64_t kMany = 1'000'000;
-constexpr std::uint64_t kKiB = 1024;
-/// What an IPC message can have (its size field has 16 bits), and what its header has.
-constexpr std::uint64_t kLargestMessage = 64 * kKiB;
-constexpr std::uint64_t kMessageHeader = 20;
-/// With less, an ordinary client would not get through.
-constexpr std::uint64_t kLeastHead = kKiB;
-constexpr std::uint64_t kMostHead = 1024 * kKiB;
-constexpr std::uint64_t kMostBuffered = kKiB * kKiB * kKiB * kKiB;
-
 const Choice& confinement_choice() {
   static const Choice choice{"confine the agent as", {"auto", "required", "off"}};
   return choice;
@@ -218,95 +208,18 @@ std::vector<Setting<Configuration>> own_settings() {
   };
 }
 
-/// What is limited, and what happens at the limit.
-std::vector<Setting<Configuration>> limit_settings() {
-  using C = Configuration;
-  using L = LimitSettings;
-  const auto limit = [](LimitRange range) { return Kinds<C>::Limit{at<&C::limits>, range}; };
-  return {
-      {.key = "limits.sessions",
-       .help = "Connections to the agent with an identity, raw ones included",
-       .details = "503 to whatever the new one asks first, and its end.",
-       .commands = kAgent,
-       .kind = limit(LimitedCount{&L::sessions, kMany})},
-      {.key = "limits.sessions_per_identity",
-       .help = "Connections to the agent of one identity",
-       .details = "429, the same way.",
-       .commands = kAgent,
-       .kind = limit(LimitedCount{&L::sessions_per_identity, kMany})},
-      {.key = "limits.handshakes",
-       .help = "TLS handshakes under way",
-       .details =
-           "The oldest of the IPv4 address, or of the IPv6 network of 64 bits, that has most of them is "
-           "closed: real peers are done within moments.",
-       .default_text = "256, or [less](#memory)",
-       .commands = kAgent,
-       .kind = limit(LimitedCount{&L::handshakes, kMany})},
-      {.key = "limits.connections_per_session",
-       .help = "Diagnostic connections and dumps of a session",
-       .details = "429.",
-       .commands = kAgent,
-       .kind = limit(LimitedCount{&L::connections_per_session, kMany})},
-      {.key = "limits.connections_per_identity",
-       .help = "Diagnostic connections and dumps of all sessions and raw connections of an identity",
-       .details = "429.",
-       .commands = kAgent,
-       .kind = limit(LimitedCount{&L::connections_per_identity, kMany})},
-      {.key = "limits.requests_per_second",
-       .help = "Requests and raw connections of an identity; a second's worth may come at once",
-       .details =
-           "429 with `retry-after: 1` and, to the millisecond, `farport-retry-after-ms`. A mirror waits, and "
-           "its tools notice nothing but that. See [pace](wire.md#pace).",
-       .commands = kAgent,
-       .kind = limit(LimitedCount{&L::requests_per_second, kMany})},
-      {.key = "limits.head_size",
-       .help = "All header fields of a request together",
-       .details = "431; at 16 times as much the session ends.",
-       .commands = kAgent,
-       .kind = limit(LimitedSize{&L::head_size, kLeastHead, kMostHead})},
-      {.key = "limits.message_size",
-       .help = "The first message of a diagnostic connection; the protocol has no larger ones",
-       .details = "413.",
-       .commands = kAgent,
-       .kind = limit(LimitedSize{&L::message_size, kMessageHeader, kLargestMessage})},
-      {.key = "limits.buffered_bytes",
-       .help = "All memory that callers make the agent hold",
-       .details =
-           "Beyond half of it, tools that read slowly are waited for. Beyond all of it, the largest stream "
-           "or session of the identity that holds most is ended.",
-       .default_text = "256MiB, or [less](#memory)",
-       .commands = kAgent,
-       .kind = limit(LimitedSize{&L::buffered_bytes, kLeastBufferedBytes, kMostBuffered})},
-      {.key = "limits.handshake_timeout",
-       .help = "How long TLS may take",
-       .details = "The connection is closed.",
-       .commands = kAgent,
-       .kind = limit(LimitedTime{&L::handshake_timeout, false})},
-      {.key = "limits.first_message_timeout",
-       .help = "How long the first message may take",
-       .details = "408.",
-       .commands = kAgent,
-       .kind = limit(LimitedTime{&L::first_message_timeout, false})},
-      {.key = "limits.idle_timeout",
-       .help = "How long a session may be without any open request",
-       .details = "It ends. A mirror always watches, so it is never idle; nor is a silent trace, or a raw "
-                  "connection.",
-       .commands = kAgent,
-       .kind = limit(LimitedTime{&L::idle_timeout, true})},
-      {.key = "limits.session_lifetime",
-       .help = "How old a session or a raw connection may get",
-       .details = "It ends. A mirror dials again, with a new handshake.",
-       .commands = kAgent,
-       .kind = limit(LimitedTime{&L::session_lifetime, true})},
-  };
-}
-
 }  // namespace
 
 std::vector<Setting<Configuration>> agent_settings() {
   std::vector<Setting<Configuration>> all = own_settings();
-  std::vector<Setting<Configuration>> limits = limit_settings();
-  all.insert(all.end(), limits.begin(), limits.end());
+  for (const auth::Limit& limit : auth::kLimits) {
+    all.push_back({.key = limit.key,
+                   .help = limit.help,
+                   .details = limit.details,
+                   .default_text = limit.default_text,
+                   .commands = kAgent,
+                   .kind = Kinds<Configuration>::Limit{at<&Configuration::limits>, &limit}});
+  }
   return all;
 }
 

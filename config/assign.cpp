@@ -12,8 +12,6 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr std::string_view kLimitSection = "limits.";
-
 /// Sets the value of one setting from the texts that its flag was given.
 template <typename Target>
 struct Assignment {
@@ -93,11 +91,11 @@ void assign_all(const Given& given, std::string_view command, Target& target, Te
 
 /// Reads the value of a limit into it.
 struct LimitSetter {
-  LimitSettings& limits;
+  auth::LimitSettings& limits;
   std::string what;
   std::string_view value;
 
-  Result<void> operator()(const LimitedCount& count) const {
+  Result<void> operator()(const auth::LimitedCount& count) const {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || number == 0 || number > count.most) {
@@ -106,7 +104,7 @@ struct LimitSetter {
     limits.*count.member = number;
     return {};
   }
-  Result<void> operator()(const LimitedSize& range) const {
+  Result<void> operator()(const auth::LimitedSize& range) const {
     const Result<std::uint64_t> size = parse_bytes(value);
     if (!size) return fail("use", what, size.error().message());
     if (*size < range.least || *size > range.most) {
@@ -117,7 +115,7 @@ struct LimitSetter {
     limits.*range.member = *size;
     return {};
   }
-  Result<void> operator()(const LimitedTime& duration) const {
+  Result<void> operator()(const auth::LimitedTime& duration) const {
     if (duration.may_be_off && value == "off") {
       limits.*duration.member = Milliseconds{0};
       return {};
@@ -152,12 +150,11 @@ void assign(const Given& given, std::string_view command, RemoteSettings& target
   assign_all(given, command, target, problems);
 }
 
-Result<void> set_limit(LimitSettings& limits, std::string_view name, std::string_view value) {
-  for (const Setting<Configuration>& setting : settings<Configuration>()) {
-    const auto* const limit = std::get_if<Kinds<Configuration>::Limit>(&setting.kind);
-    if (limit == nullptr || setting.key.substr(kLimitSection.size()) != name) continue;
+Result<void> set_limit(auth::LimitSettings& limits, std::string_view name, std::string_view value) {
+  for (const auth::Limit& limit : auth::kLimits) {
+    if (limit.name() != name) continue;
     return std::visit(LimitSetter{limits, std::string(name) + " = " + std::string(value), value},
-                      limit->range);
+                      limit.range);
   }
   const std::string meant = nearest(name, limit_names());
   return fail(
@@ -165,7 +162,7 @@ Result<void> set_limit(LimitSettings& limits, std::string_view name, std::string
       meant.empty() ? "docs/configuration.md has them, under [limits]" : "did you mean \"" + meant + "\"?");
 }
 
-Result<void> set_limit(LimitSettings& limits, std::string_view assignment) {
+Result<void> set_limit(auth::LimitSettings& limits, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos) {
     return fail("use the limit", assignment, "it has no value", "write it as in: --limit sessions=100");
@@ -175,9 +172,7 @@ Result<void> set_limit(LimitSettings& limits, std::string_view assignment) {
 
 Texts limit_names() {
   Texts names;
-  for (const Setting<Configuration>& setting : settings<Configuration>()) {
-    if (setting.key.starts_with(kLimitSection)) names.emplace_back(setting.key.substr(kLimitSection.size()));
-  }
+  for (const auth::Limit& limit : auth::kLimits) names.emplace_back(limit.name());
   return names;
 }
 

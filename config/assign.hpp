@@ -18,11 +18,12 @@ void assign(const Given& given, std::string_view command, RemoteSettings& target
             std::vector<std::string>& problems);
 
 /// Sets one limit from its text: a whole number, a size ("16KiB"), or a duration ("10s", for some also
-/// "off"). Errors name the limit and what it takes; for a name that is none, the one that was meant.
-[[nodiscard]] Result<void> set_limit(LimitSettings& limits, std::string_view name, std::string_view value);
+/// "off"). Errors name the limit and what it takes; for an unknown name, the one that was meant.
+[[nodiscard]] Result<void> set_limit(auth::LimitSettings& limits, std::string_view name,
+                                     std::string_view value);
 
 /// The same from "NAME=VALUE".
-[[nodiscard]] Result<void> set_limit(LimitSettings& limits, std::string_view assignment);
+[[nodiscard]] Result<void> set_limit(auth::LimitSettings& limits, std::string_view assignment);
 
 /// Their names, as the file has them.
 [[nodiscard]] std::vector<std::string> limit_names();

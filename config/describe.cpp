@@ -55,8 +55,8 @@ struct Describer {
   void operator()(const typename K::Allow&) { is("list of strings", Takes::many); }
   void operator()(const typename K::AllowAll&) { is("boolean or string", Takes::maybe_one); }
   void operator()(const typename K::Limit& kind) {
-    const LimitSettings& limits = kind.in(defaults);
-    std::visit([&](const auto& range) { describe(range, limits); }, kind.range);
+    const auth::LimitSettings& limits = kind.in(defaults);
+    std::visit([&](const auto& range) { describe(range, limits); }, kind.limit->range);
   }
   void operator()(const typename K::AnyLimit&) { is("list of limits", Takes::many); }
   void operator()(const typename K::Roles&) { is("table of roles", Takes::many); }
@@ -69,15 +69,15 @@ struct Describer {
     into.takes = takes;
     if (into.default_text.empty()) into.default_text = std::move(default_text);
   }
-  void describe(const LimitedCount& range, const LimitSettings& limits) {
+  void describe(const auth::LimitedCount& range, const auth::LimitSettings& limits) {
     is("whole number", Takes::one, std::to_string(limits.*range.member));
     into.bounds = fmt::format("1 to {}", range.most);
   }
-  void describe(const LimitedSize& range, const LimitSettings& limits) {
+  void describe(const auth::LimitedSize& range, const auth::LimitSettings& limits) {
     is("size", Takes::one, bytes_to_string(limits.*range.member));
     into.bounds = fmt::format("{} to {} bytes", range.least, range.most);
   }
-  void describe(const LimitedTime& range, const LimitSettings& limits) {
+  void describe(const auth::LimitedTime& range, const auth::LimitSettings& limits) {
     is(range.may_be_off ? "duration or off" : "duration", Takes::one, duration_or_off(limits.*range.member));
   }
 };

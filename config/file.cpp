@@ -17,7 +17,7 @@ template <typename Target>
 void read_table(Reader& reader, const toml::node& node, const std::string& section, Target& target);
 
 /// Numbers stand for themselves, sizes and durations are strings.
-void read_limit(Reader& reader, const toml::node& node, std::string_view name, LimitSettings& limits) {
+void read_limit(Reader& reader, const toml::node& node, std::string_view name, auth::LimitSettings& limits) {
   std::vector<std::string> words;
   reader.words(node, words);
   if (words.size() != 1 || words.front().empty()) return;

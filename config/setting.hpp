@@ -11,24 +11,6 @@
 
 namespace farport::config {
 
-/// A whole number from 1 to `most`.
-struct LimitedCount {
-  std::uint64_t LimitSettings::*member;
-  std::uint64_t most;
-};
-/// A size in bytes.
-struct LimitedSize {
-  std::uint64_t LimitSettings::*member;
-  std::uint64_t least;
-  std::uint64_t most;
-};
-/// A duration, or "off".
-struct LimitedTime {
-  Milliseconds LimitSettings::*member;
-  bool may_be_off;
-};
-using LimitRange = std::variant<LimitedCount, LimitedSize, LimitedTime>;
-
 /// What a setting of a Target can be. Each kind leads to the member that takes the value.
 template <typename Target>
 struct Kinds {
@@ -92,12 +74,12 @@ struct Kinds {
   };
   /// One of the limits.
   struct Limit {
-    In<LimitSettings> in;
-    LimitRange range;
+    In<auth::LimitSettings> in;
+    const auth::Limit* limit;
   };
   /// Any of the limits, as NAME=VALUE.
   struct AnyLimit {
-    In<LimitSettings> in;
+    In<auth::LimitSettings> in;
   };
   struct Roles {
     In<std::vector<auth::RoleRule>> in;

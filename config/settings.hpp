@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "auth/limit_settings.hpp"
 #include "auth/rules.hpp"
 #include "base/error.hpp"
 
@@ -65,26 +66,6 @@ struct ConfinementSettings {
   std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
 };
 
-/// The least for LimitSettings::buffered_bytes: one stream's window.
-inline constexpr std::uint64_t kLeastBufferedBytes = 1ULL << 20;
-
-/// What an agent lets callers use. What each is stands with its declaration.
-struct LimitSettings {
-  std::uint64_t sessions = 1000;
-  std::uint64_t sessions_per_identity = 250;
-  std::uint64_t handshakes = 0;  ///< 0: by the memory that there is, as is buffered_bytes.
-  std::uint64_t connections_per_session = 1000;
-  std::uint64_t connections_per_identity = 2000;
-  std::uint64_t requests_per_second = 10'000;
-  std::uint64_t head_size = 16ULL << 10;
-  std::uint64_t message_size = 64ULL << 10;
-  std::uint64_t buffered_bytes = 0;
-  Milliseconds handshake_timeout{10'000};
-  Milliseconds first_message_timeout{10'000};
-  Milliseconds idle_timeout{300'000};  ///< 0: off.
-  Milliseconds session_lifetime{0};    ///< 0: off.
-};
-
 struct ServeSettings {
   std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
@@ -102,7 +83,7 @@ struct ServeSettings {
   DumpSettings dump;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
-  LimitSettings limits;
+  auth::LimitSettings limits;
   SessionSettings session;
   Milliseconds drain{10'000};  ///< How long what runs may go on once the agent is to stop.
 };
@@ -138,7 +119,7 @@ struct Configuration {
   bool audit_waits = false;
   DumpSettings dump;
   ConfinementSettings confinement;
-  LimitSettings limits;
+  auth::LimitSettings limits;
   SessionSettings session;
   Milliseconds drain{10'000};
   std::string socket_dir;

@@ -51,7 +51,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            resumption_,
            refusals_,
            metrics_,
-           settings_.limits.head_bytes,
+           settings_.limits.head_size,
            [this](const Caller& caller) { return describe(caller); },
            [this] { return metrics_text(); }},
       strangers_(std::make_shared<transport::Share>(loop, kStrangersShare)),

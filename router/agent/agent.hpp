@@ -29,7 +29,7 @@ struct AgentSettings {
   DumpSettings dump;
   std::vector<std::string> connect_ports;  ///< Paths of sockets for runtimes to dial.
   std::optional<transport::Milliseconds> resume_after;
-  LimitSettings limits;
+  auth::LimitSettings limits;
   SessionOptions session;
   transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
 };

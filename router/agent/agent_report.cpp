@@ -38,45 +38,48 @@ json roles_of(const auth::Policy& policy) {
   return roles;
 }
 
-double seconds(transport::Milliseconds time) {
+std::uint64_t value_of(std::uint64_t amount) {
+  return amount;
+}
+
+/// In seconds.
+double value_of(transport::Milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-json limits_of(const LimitSettings& limits) {
-  return {{"sessions", limits.sessions},
-          {"sessions_per_identity", limits.sessions_per_identity},
-          {"handshakes", limits.handshakes},
-          {"connections_per_session", limits.connections_per_session},
-          {"connections_per_identity", limits.connections_per_identity},
-          {"requests_per_second", limits.requests_per_second},
-          {"head_size", limits.head_bytes},
-          {"message_size", limits.message_bytes},
-          {"buffered_bytes", limits.buffered_bytes},
-          {"handshake_seconds", seconds(limits.handshake)},
-          {"first_message_seconds", seconds(limits.first_message)},
-          {"idle_seconds", seconds(limits.idle)},
-          {"session_lifetime_seconds", seconds(limits.session_lifetime)}};
+/// A time is called by its unit rather than as a timeout: "idle_seconds".
+std::string json_name(const auth::Limit& limit) {
+  constexpr std::string_view kTimeout = "_timeout";
+  std::string_view name = limit.name();
+  if (!std::holds_alternative<auth::LimitedTime>(limit.range)) return std::string(name);
+  if (name.ends_with(kTimeout)) name.remove_suffix(kTimeout.size());
+  return std::string(name) + "_seconds";
 }
 
-/// Sockets and processes of a host tell of more than a caller's own runtimes.
+json limits_of(const auth::LimitSettings& limits) {
+  json object = json::object();
+  for (const auth::Limit& limit : auth::kLimits) {
+    const auto add = [&](const auto& range) { object[json_name(limit)] = value_of(limits.*range.member); };
+    std::visit(add, limit.range);
+  }
+  return object;
+}
+
+/// Sockets and processes of a host disclose more than a caller's own runtimes do.
 Disclosure disclosure_for(const auth::Access& access) {
   const bool operates = access.may_everywhere(ipc::name_of(ipc::kGenerateCoreDump3)) ||
                         access.may_everywhere(ipc::name_of(ipc::kProcessEnvironment));
   return operates ? Disclosure::all : Disclosure::counts;
 }
 
-void write_limits(MetricsText& text, const LimitSettings& limits) {
-  const auto limit = [&](std::string_view name, std::uint64_t value) {
-    text.sample(value, MetricsText::label("limit", name));
-  };
+void write_limits(MetricsText& text, const auth::LimitSettings& limits) {
   text.family("farport_limit", kGauge, "The limits in force, by their names in the configuration.");
-  limit("sessions", limits.sessions);
-  limit("sessions_per_identity", limits.sessions_per_identity);
-  limit("handshakes", limits.handshakes);
-  limit("connections_per_session", limits.connections_per_session);
-  limit("connections_per_identity", limits.connections_per_identity);
-  limit("requests_per_second", limits.requests_per_second);
-  limit("buffered_bytes", limits.buffered_bytes);
+  for (const auth::Limit& limit : auth::kLimits) {
+    const auto add = [&](const auto& range) {
+      text.sample(value_of(limits.*range.member), MetricsText::label("limit", limit.name()));
+    };
+    if (limit.in_metrics) std::visit(add, limit.range);
+  }
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ void Agent::write_process(MetricsText& text) const {
       .family("farport_uptime_seconds", kGauge, "How long the agent has been running.")
       .sample(up)
       .histogram("farport_loop_stall_seconds",
-                 "How long the turns of the event loop took: as long did everybody else wait.",
+                 "How long the turns of the event loop took: everything else waits that long.",
                  loop_.stalls())
       .family("process_cpu_seconds_total", kCounter, "CPU time used, user and system.")
       .sample(usage.cpu_seconds)

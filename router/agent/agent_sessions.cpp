@@ -14,6 +14,8 @@
 
 namespace farport::router {
 
+using auth::limit_of;
+using auth::LimitSettings;
 using transport::Task;
 using transport::TlsStream;
 
@@ -77,7 +79,7 @@ Task<void> Agent::serve_tls(Accepted connection) {
 Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const Caller& caller,
                                                     const HandshakeLimiter::Entry& entry) {
   transport::FdStream& socket = *connection;
-  const transport::Deadline limit(loop_, settings_.limits.handshake, [&socket] {
+  const transport::Deadline limit(loop_, settings_.limits.handshake_timeout, [&socket] {
     socket.abort(Error{"agree on TLS with", "the peer", kTooSlow, {}, 0});
   });
   // A peer that says nothing costs no more than its socket.
@@ -91,10 +93,10 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
     if (agreed) co_return tls;
   }
   if (entry.ended()) {
-    const LimitExceeded exceeded{"handshakes", kTooManyHandshakes};
+    const LimitExceeded exceeded{&limit_of(&LimitSettings::handshakes), kTooManyHandshakes};
     std::ignore = refusals_.limit_reached(caller, exceeded);
   } else if (limit.expired()) {
-    metrics_.refused.add("handshake_timeout");
+    metrics_.refused.add(limit_of(&LimitSettings::handshake_timeout).name());
     refusals_.handshake_failed(caller, kTooSlow, "timeout");
   } else if (silent) {
     // A probe, as load balancers and orchestrators make them: nothing is wrong.
@@ -114,7 +116,8 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
   std::optional<transport::Deadline> life;
   if (settings_.limits.session_lifetime.count() > 0) {
     std::function<void()> end = [this, &stream, &caller] {
-      const LimitExceeded exceeded{"session_lifetime", "it has lasted as long as one may"};
+      const LimitExceeded exceeded{&limit_of(&LimitSettings::session_lifetime),
+                                   "it has lasted as long as one may"};
       refusals_.ended(caller, exceeded);
       stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
     };
@@ -150,7 +153,7 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& ca
 transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::Session& share) {
   transport::Http2Limits limits = settings_.session.limits();
   limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
-  limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_bytes);
+  limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_size);
   limits.account = budget_.account_of(identity_key(caller));
   limits.share = share.share();
   return limits;
@@ -163,10 +166,10 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
   const transport::Http2Limits limits = http2_limits(caller, *share);
   const auto api = std::make_shared<Api>(api_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
-  IdleWatch idle(loop_, settings_.limits.idle, [&] {
+  IdleWatch idle(loop_, settings_.limits.idle_timeout, [&] {
     // Answers that outlive their session use it too.
     if (used->busy()) return false;
-    const LimitExceeded exceeded{"idle_timeout", "nobody uses it"};
+    const LimitExceeded exceeded{&limit_of(&LimitSettings::idle_timeout), "nobody uses it"};
     refusals_.ended(caller, exceeded);
     used->leave();
     return true;

@@ -218,6 +218,10 @@ class Limits(LimitsCase):
     def test_what_the_agent_says_of_its_limits(self):
         self.start("sessions=7", "requests_per_second=800", "idle_timeout=off", "message_size=1KiB")
         limits = self.api.json("/v1/agent")["limits"]
+        self.assertEqual(set(limits), {
+            "sessions", "sessions_per_identity", "handshakes", "connections_per_session", "connections_per_identity",
+            "requests_per_second", "head_size", "message_size", "buffered_bytes", "handshake_seconds",
+            "first_message_seconds", "idle_seconds", "session_lifetime_seconds"})
         self.assertEqual((limits["sessions"], limits["requests_per_second"], limits["idle_seconds"],
                           limits["message_size"], limits["handshake_seconds"]), (7, 800, 0, 1024, 10))
         self.assertEqual(self.metric('farport_limit{limit="sessions"}'), 7)

@@ -85,7 +85,7 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   if (exceeded) {
     co_await refuse(plain, *exceeded);
   } else if (request->head().too_large) {
-    parts_.metrics.refused.add("head_size");
+    parts_.metrics.refused.add(auth::limit_of(&auth::LimitSettings::head_size).name());
     co_await refuse(plain, head_too_large(parts_.head_bytes));
   } else if (!known) {
     co_await refuse(plain, known.error());

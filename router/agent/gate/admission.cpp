@@ -9,6 +9,8 @@
 namespace farport::router {
 namespace {
 
+using auth::limit_of;
+using auth::LimitSettings;
 using transport::Task;
 
 /// The command as a label of metrics: the protocol's name, since numbers could be anything.
@@ -21,8 +23,8 @@ std::string_view label_of(ipc::Command command) {
 
 /// Past the limit the stream is left as it is, so that it can still be answered: `cause` is then ETIMEDOUT.
 Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
-  auto first = co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_bytes),
-                                      limits_.first_message);
+  auto first = co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_size),
+                                      limits_.first_message_timeout);
   if (first) co_return std::move(*first);
   const Error late{"read", "the first message", "it did not come whole in time", {}, ETIMEDOUT};
   co_return tl::unexpected(late);
@@ -30,11 +32,11 @@ Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
 
 Refusal Admission::refusal_of(const Error& unreadable) {
   if (unreadable.cause == ETIMEDOUT) {
-    metrics_.refused.add("first_message_timeout");
+    metrics_.refused.add(limit_of(&LimitSettings::first_message_timeout).name());
     return {http_status::kRequestTimeout, ipc::hresult::kFail, unreadable.message()};
   }
   if (unreadable.cause == EMSGSIZE) {
-    metrics_.refused.add("message_size");
+    metrics_.refused.add(limit_of(&LimitSettings::message_size).name());
     return {http_status::kContentTooLarge, ipc::hresult::kInvalidArgument, unreadable.message()};
   }
   const bool malformed = unreadable.cause == EBADMSG;

@@ -8,7 +8,7 @@ namespace farport::router {
 
 class Admission {
  public:
-  Admission(const LimitSettings& limits, RefusalLog& refusals, Audit& audit, Metrics& metrics)
+  Admission(const auth::LimitSettings& limits, RefusalLog& refusals, Audit& audit, Metrics& metrics)
       : limits_(limits), refusals_(refusals), audit_(audit), metrics_(metrics) {}
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
@@ -24,7 +24,7 @@ class Admission {
   [[nodiscard]] Refusal refusal_of(const Error& unreadable);
   transport::Task<void> refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refusal);
 
-  const LimitSettings& limits_;
+  const auth::LimitSettings& limits_;
   RefusalLog& refusals_;
   Audit& audit_;
   Metrics& metrics_;

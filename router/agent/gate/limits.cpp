@@ -8,15 +8,19 @@
 namespace farport::router {
 namespace {
 
-/// When it is worth the while to ask again for what only ends when somebody ends it.
+using auth::limit_of;
+using auth::LimitSettings;
+
+/// When to ask again for a place that becomes free only when another connection ends.
 constexpr int kRetryAfterS = 10;
 /// Of one identity's requests, in one turn of the loop: what the others have to wait behind it.
 constexpr std::chrono::milliseconds kTurnShare{2};
 /// An identity that has been refused as often as it may be in a second is not listened to for so long.
 constexpr transport::Milliseconds kRest{100};
 
-tl::unexpected<LimitExceeded> exceeded(std::string_view limit, const std::string& what, std::size_t value) {
-  return tl::unexpected(LimitExceeded{limit, what + " (" + std::to_string(value) + ")"});
+tl::unexpected<LimitExceeded> exceeded(const auth::Limit& limit, const std::string& what,
+                                       std::uint64_t value) {
+  return tl::unexpected(LimitExceeded{&limit, what + " (" + std::to_string(value) + ")"});
 }
 
 }  // namespace
@@ -55,13 +59,14 @@ Limits::Limits(transport::Loop& loop, LimitSettings settings, Now now)
 tl::expected<std::unique_ptr<Limits::Session>, LimitExceeded> Limits::begin_session(const std::string& key) {
   forget_idle_parties();
   if (*sessions_ >= settings_.sessions) {
-    return exceeded("sessions", "the agent has as many sessions as it takes", settings_.sessions);
+    return exceeded(limit_of(&LimitSettings::sessions), "the agent has as many sessions as it takes",
+                    settings_.sessions);
   }
   std::shared_ptr<IdentityUsage>& usage = identities_[key];
   if (!usage) usage = std::make_shared<IdentityUsage>(loop_, settings_.requests_per_second, now_());
   if (*usage->sessions >= settings_.sessions_per_identity) {
-    return exceeded("sessions_per_identity", "this identity has as many sessions as one may have",
-                    settings_.sessions_per_identity);
+    return exceeded(limit_of(&LimitSettings::sessions_per_identity),
+                    "this identity has as many sessions as one may have", settings_.sessions_per_identity);
   }
   return std::make_unique<Session>(*this, usage);
 }
@@ -81,10 +86,10 @@ std::optional<LimitExceeded> Limits::Session::count_request() {
   const Clock::time_point now = limits_.now_();
   if (usage_->requests.take(now)) return std::nullopt;
   if (!usage_->refusals.take(now)) usage_->share->rest(kRest);
-  LimitExceeded over =
-      exceeded("requests_per_second", "this identity asks more often than one may in a second",
-               limits_.settings_.requests_per_second)
-          .value();
+  LimitExceeded over = exceeded(limit_of(&LimitSettings::requests_per_second),
+                                "this identity asks more often than one may in a second",
+                                limits_.settings_.requests_per_second)
+                           .value();
   over.wait = usage_->requests.until_next(now);
   return over;
 }
@@ -92,12 +97,12 @@ std::optional<LimitExceeded> Limits::Session::count_request() {
 tl::expected<Limits::Connection, LimitExceeded> Limits::Session::begin_connection() {
   const LimitSettings& settings = limits_.settings_;
   if (*connections_ >= settings.connections_per_session) {
-    return exceeded("connections_per_session",
+    return exceeded(limit_of(&LimitSettings::connections_per_session),
                     "this session has as many diagnostic connections as one may have",
                     settings.connections_per_session);
   }
   if (*usage_->connections >= settings.connections_per_identity) {
-    return exceeded("connections_per_identity",
+    return exceeded(limit_of(&LimitSettings::connections_per_identity),
                     "this identity has as many diagnostic connections as one may have",
                     settings.connections_per_identity);
   }
@@ -118,10 +123,10 @@ std::string identity_key(const Caller& caller) {
 }
 
 Refusal refusal_of(const LimitExceeded& exceeded) {
-  const bool everybodys = exceeded.limit == "sessions";
+  const bool everybodys = exceeded.limit == &limit_of(&LimitSettings::sessions);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(exceeded.wait).count();
   return {everybodys ? http_status::kUnavailable : http_status::kTooManyRequests, ipc::hresult::kBusy,
-          exceeded.message + ": limits." + std::string(exceeded.limit) +
+          exceeded.message + ": " + std::string(exceeded.limit->key) +
               " in the agent's configuration; try again later",
           exceeded.wait.count() > 0 ? static_cast<int>(seconds) : kRetryAfterS, exceeded.wait};
 }

@@ -1,36 +1,19 @@
-// Limits: how much of the agent one identity, one session and all together may use. Plain counting: whoever
-// is refused is told which limit it was, and nobody else notices.
+// Limits: how much of the agent one identity, one session and all together may use. Plain counting: a
+// caller that is refused is told which limit it was, and no other caller notices.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "auth/limit_settings.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "transport/loop.hpp"
 #include "transport/share.hpp"
 
 namespace farport::router {
-
-/// The values. Their names in the configuration are in docs/configuration.md, [limits].
-struct LimitSettings {
-  std::size_t sessions = 1000;  ///< Connections to the agent that have an identity, raw ones included.
-  std::size_t sessions_per_identity = 250;
-  std::size_t handshakes = 256;                 ///< Under way at once.
-  std::size_t connections_per_session = 1000;   ///< Diagnostic connections and dumps.
-  std::size_t connections_per_identity = 2000;  ///< Over all its sessions.
-  std::size_t requests_per_second = 10'000;     ///< Of one identity; as many may come at once.
-  std::uint64_t head_bytes = 16ULL << 10;       ///< All header fields of a request together.
-  std::uint64_t message_bytes = 64ULL << 10;    ///< The first message of a diagnostic connection.
-  std::uint64_t buffered_bytes = 256ULL << 20;  ///< Not yet taken or acknowledged, over all sessions.
-  transport::Milliseconds handshake{10'000};
-  transport::Milliseconds first_message{10'000};
-  transport::Milliseconds idle{300'000};        ///< Of a session without any request; 0: for ever.
-  transport::Milliseconds session_lifetime{0};  ///< 0: for ever.
-};
 
 /// So many tokens a second, and at most a second's worth at once.
 class TokenBucket {
@@ -57,7 +40,7 @@ class TokenBucket {
 
 /// A limit that was reached.
 struct LimitExceeded {
-  std::string_view limit;          ///< Its name in the configuration.
+  const auth::Limit* limit;        ///< Which; never null.
   std::string message{};           ///< What was too much, for a person.
   transport::Milliseconds wait{};  ///< After which it passes by itself; 0: it doesn't.
 };
@@ -88,7 +71,7 @@ class Limits {
   using Now = Clock::time_point (*)();
 
   /// `now` is handed in so that tests have a clock of their own.
-  explicit Limits(transport::Loop& loop, LimitSettings settings, Now now = &Clock::now);
+  explicit Limits(transport::Loop& loop, auth::LimitSettings settings, Now now = &Clock::now);
   Limits(const Limits&) = delete;
   Limits& operator=(const Limits&) = delete;
 
@@ -119,7 +102,7 @@ class Limits {
   void forget_idle_parties();
 
   transport::Loop& loop_;
-  LimitSettings settings_;
+  auth::LimitSettings settings_;
   Now now_;
   std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);

@@ -18,16 +18,16 @@ void RefusalLog::audit(std::string_view event, const Caller& caller, std::string
 
 Refusal RefusalLog::limit_reached(const Caller& caller, const LimitExceeded& exceeded) {
   Refusal refusal = refusal_of(exceeded);
-  metrics_.refused.add(exceeded.limit);
+  metrics_.refused.add(exceeded.limit->name());
   const std::string who = caller.identity ? describe(caller) : caller.address;
-  const std::string kind = std::string(exceeded.limit) + " " + identity_key(caller);
+  const std::string kind = std::string(exceeded.limit->name()) + " " + identity_key(caller);
   if (warnings_.add(kind, "refused " + who + ": " + refusal.why)) audit("limit", caller, refusal.why);
   return refusal;
 }
 
 void RefusalLog::ended(const Caller& caller, const LimitExceeded& exceeded) {
-  metrics_.refused.add(exceeded.limit);
-  log_->info("ended {}: {} (limits.{})", caller, exceeded.message, exceeded.limit);
+  metrics_.refused.add(exceeded.limit->name());
+  log_->info("ended {}: {} ({})", caller, exceeded.message, exceeded.limit->key);
 }
 
 void RefusalLog::handshake_failed(const Caller& caller, const std::string& why, std::string_view kind) {

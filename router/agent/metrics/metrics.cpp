@@ -1,22 +1,17 @@
 #include "router/agent/metrics/metrics.hpp"
 
+#include "auth/limit_settings.hpp"
+
 namespace farport::router {
 namespace {
 
+/// Every limit but one: what goes beyond buffered_bytes is counted by the BufferBudget.
 std::vector<std::string> refusals() {
-  return {"sessions",
-          "sessions_per_identity",
-          "handshakes",
-          "connections_per_session",
-          "connections_per_identity",
-          "requests_per_second",
-          "head_size",
-          "message_size",
-          "handshake_timeout",
-          "first_message_timeout",
-          "idle_timeout",
-          "session_lifetime",
-          "no_role"};
+  std::vector<std::string> reasons = {"no_role"};
+  for (const auth::Limit& limit : auth::kLimits) {
+    if (&limit != &auth::limit_of(&auth::LimitSettings::buffered_bytes)) reasons.emplace_back(limit.name());
+  }
+  return reasons;
 }
 
 std::vector<std::string> handshake_failures() {

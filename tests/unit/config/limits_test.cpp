@@ -5,6 +5,7 @@
 #include "config/resolve.hpp"
 
 using namespace farport::config;
+using farport::auth::LimitSettings;
 
 namespace {
 

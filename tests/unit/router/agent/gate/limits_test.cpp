@@ -15,8 +15,8 @@ TokenBucket::Clock::time_point& test_time() {
   return now;
 }
 
-LimitSettings small_limits() {
-  LimitSettings limits;
+farport::auth::LimitSettings small_limits() {
+  farport::auth::LimitSettings limits;
   limits.sessions = 3;
   limits.sessions_per_identity = 2;
   limits.connections_per_session = 2;
@@ -26,7 +26,7 @@ LimitSettings small_limits() {
 }
 
 std::string limit_of(const std::optional<LimitExceeded>& exceeded) {
-  return exceeded ? std::string(exceeded->limit) : "none";
+  return exceeded ? std::string(exceeded->limit->name()) : "none";
 }
 
 Caller caller_named(const std::string& common_name, std::vector<std::string> uris) {
@@ -62,14 +62,14 @@ TEST_CASE("one identity's sessions are counted, and all together", "[router]") {
   REQUIRE(second);
   const auto third = limits.begin_session("alice");
   REQUIRE_FALSE(third);
-  CHECK(third.error().limit == "sessions_per_identity");
+  CHECK(third.error().limit->name() == "sessions_per_identity");
   CHECK(refusal_of(third.error()).status == 429);
   const auto other = limits.begin_session("bob");
   REQUIRE(other);
   CHECK(limits.sessions() == 3);
   const auto full = limits.begin_session("carol");
   REQUIRE_FALSE(full);
-  CHECK(full.error().limit == "sessions");
+  CHECK(full.error().limit->name() == "sessions");
   CHECK(refusal_of(full.error()).status == 503);
   CHECK(refusal_of(full.error()).retry_after > 0);
   CHECK(refusal_of(full.error()).why.find("limits.sessions in the agent's configuration") !=
@@ -90,12 +90,12 @@ TEST_CASE("diagnostic connections are counted for their session and for their id
   REQUIRE(second);
   const auto of_session = one->begin_connection();
   REQUIRE_FALSE(of_session);
-  CHECK(of_session.error().limit == "connections_per_session");
+  CHECK(of_session.error().limit->name() == "connections_per_session");
   const auto third = two->begin_connection();
   REQUIRE(third);
   const auto of_identity = two->begin_connection();
   REQUIRE_FALSE(of_identity);
-  CHECK(of_identity.error().limit == "connections_per_identity");
+  CHECK(of_identity.error().limit->name() == "connections_per_identity");
   CHECK(other->begin_connection());
   CHECK(limits.connections() == 3);
 

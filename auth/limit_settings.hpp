@@ -1,0 +1,151 @@
+// The limits of an agent, declared once: the configuration's [limits], their documentation, GET /v1/agent,
+// the metrics and the counting itself go by this list.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "ipc/message.hpp"
+
+namespace farport::auth {
+
+/// What an agent lets its callers use. What each limit is stands in kLimits.
+struct LimitSettings {
+  std::uint64_t sessions = 1000;
+  std::uint64_t sessions_per_identity = 250;
+  std::uint64_t handshakes = 0;  ///< 0: by the memory that there is.
+  std::uint64_t connections_per_session = 1000;
+  std::uint64_t connections_per_identity = 2000;
+  std::uint64_t requests_per_second = 10'000;
+  std::uint64_t head_size = 16ULL << 10;
+  std::uint64_t message_size = 64ULL << 10;
+  std::uint64_t buffered_bytes = 0;  ///< 0: by the memory that there is.
+  std::chrono::milliseconds handshake_timeout{10'000};
+  std::chrono::milliseconds first_message_timeout{10'000};
+  std::chrono::milliseconds idle_timeout{300'000};  ///< 0: off.
+  std::chrono::milliseconds session_lifetime{0};    ///< 0: off.
+};
+
+/// A whole number from 1 to `most`.
+struct LimitedCount {
+  std::uint64_t LimitSettings::*member;
+  std::uint64_t most = 1'000'000;
+};
+/// A size in bytes.
+struct LimitedSize {
+  std::uint64_t LimitSettings::*member;
+  std::uint64_t least;
+  std::uint64_t most;
+};
+/// A duration, or "off".
+struct LimitedTime {
+  std::chrono::milliseconds LimitSettings::*member;
+  bool may_be_off = false;
+};
+
+struct Limit {
+  std::string_view key;                ///< In the configuration, with its section: "limits.sessions".
+  std::string_view help;               ///< What is limited: a sentence without its full stop.
+  std::string_view details;            ///< What happens at the limit: Markdown, links from docs/.
+  std::string_view default_text = {};  ///< Where the default isn't the member's own.
+  bool in_metrics = false;             ///< Whether the metrics have it, for alerts before it is reached.
+  std::variant<LimitedCount, LimitedSize, LimitedTime> range;
+
+  /// Without its section: "sessions".
+  [[nodiscard]] constexpr std::string_view name() const { return key.substr(key.find('.') + 1); }
+};
+
+/// The least for buffered_bytes: one stream's window.
+inline constexpr std::uint64_t kLeastBufferedBytes = 1ULL << 20;
+
+/// In the order of the documentation.
+inline constexpr Limit kLimits[] = {
+    {.key = "limits.sessions",
+     .help = "Connections to the agent with an identity, raw ones included",
+     .details = "503 to whatever the new one asks first, and its end.",
+     .in_metrics = true,
+     .range = LimitedCount{&LimitSettings::sessions}},
+    {.key = "limits.sessions_per_identity",
+     .help = "Connections to the agent of one identity",
+     .details = "429, the same way.",
+     .in_metrics = true,
+     .range = LimitedCount{&LimitSettings::sessions_per_identity}},
+    {.key = "limits.handshakes",
+     .help = "TLS handshakes under way",
+     .details = "The oldest of the IPv4 address, or of the IPv6 network of 64 bits, that has most of them is "
+                "closed: real peers are done within moments.",
+     .default_text = "256, or [less](#memory)",
+     .in_metrics = true,
+     .range = LimitedCount{&LimitSettings::handshakes}},
+    {.key = "limits.connections_per_session",
+     .help = "Diagnostic connections and dumps of a session",
+     .details = "429.",
+     .in_metrics = true,
+     .range = LimitedCount{&LimitSettings::connections_per_session}},
+    {.key = "limits.connections_per_identity",
+     .help = "Diagnostic connections and dumps of all sessions and raw connections of an identity",
+     .details = "429.",
+     .in_metrics = true,
+     .range = LimitedCount{&LimitSettings::connections_per_identity}},
+    {.key = "limits.requests_per_second",
+     .help = "Requests and raw connections of an identity; a second's worth may come at once",
+     .details =
+         "429 with `retry-after: 1` and, to the millisecond, `farport-retry-after-ms`. A mirror waits, "
+         "and its tools notice nothing but that. See [pace](wire.md#pace).",
+     .in_metrics = true,
+     .range = LimitedCount{&LimitSettings::requests_per_second}},
+    {.key = "limits.head_size",
+     .help = "All header fields of a request together",
+     .details = "431; at 16 times as much the session ends.",
+     // With less, an ordinary client would not get through.
+     .range = LimitedSize{&LimitSettings::head_size, 1ULL << 10, 1ULL << 20}},
+    {.key = "limits.message_size",
+     .help = "The first message of a diagnostic connection; the protocol has no larger ones",
+     .details = "413.",
+     .range = LimitedSize{&LimitSettings::message_size, ipc::kHeaderSize, ipc::kMaxMessageSize + 1}},
+    {.key = "limits.buffered_bytes",
+     .help = "All memory that callers make the agent hold",
+     .details = "Beyond half of it, tools that read slowly are waited for. Beyond all of it, the largest "
+                "stream or session of the identity that holds most is ended.",
+     .default_text = "256MiB, or [less](#memory)",
+     .in_metrics = true,
+     .range = LimitedSize{&LimitSettings::buffered_bytes, kLeastBufferedBytes, 1ULL << 40}},
+    {.key = "limits.handshake_timeout",
+     .help = "How long TLS may take",
+     .details = "The connection is closed.",
+     .range = LimitedTime{&LimitSettings::handshake_timeout}},
+    {.key = "limits.first_message_timeout",
+     .help = "How long the first message may take",
+     .details = "408.",
+     .range = LimitedTime{&LimitSettings::first_message_timeout}},
+    {.key = "limits.idle_timeout",
+     .help = "How long a session may be without any open request",
+     .details = "It ends. A mirror always watches, so it is never idle; nor is a silent trace, or a raw "
+                "connection.",
+     .range = LimitedTime{&LimitSettings::idle_timeout, true}},
+    {.key = "limits.session_lifetime",
+     .help = "How old a session or a raw connection may get",
+     .details = "It ends. A mirror dials again, with a new handshake.",
+     .range = LimitedTime{&LimitSettings::session_lifetime, true}},
+};
+
+/// The limit that a member of LimitSettings is. Does not compile for a member that kLimits lacks.
+template <typename Value>
+consteval const Limit& limit_of(Value LimitSettings::*member) {
+  for (const Limit& limit : kLimits) {
+    const bool found = std::visit(
+        [member](const auto& range) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(range.member)>, Value LimitSettings::*>)
+            return range.member == member;
+          return false;
+        },
+        limit.range);
+    if (found) return limit;
+  }
+  throw "kLimits lacks this member";
+}
+
+}  // namespace farport::auth
