@@ -35,6 +35,7 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       limits_(std::move(limits)),
       on_request_(std::move(on_request)),
       session_(make_session()),
+      streams_(loop_, *this, session_.get()),
       heads_(limits_.head_bytes),
       output_(*lower_, *this),
       credit_(session_.get(), limits_.window, std::max(limits_.window, limits_.largest_window)),
@@ -89,7 +90,7 @@ void Http2Session::submit_settings() {
 
 Http2Session::~Http2Session() {
   output_.stop();
-  close_streams(Error{"use", "the session", "it has ended", {}, 0}, false);
+  streams_.close_all(Error{"use", "the session", "it has ended", {}, 0}, false);
 }
 
 Task<Result<void>> Http2Session::run() {
@@ -150,31 +151,16 @@ ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
   if (std::exchange(pinged_, false)) {
     // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would
     // keep the rest for ever: it is given at its next PING.
-    streams_.for_each(
-        [this](ListNode& node) { credit_.give_all_credit(static_cast<const Http2Stream&>(node)); });
+    streams_.for_each([this](const Http2Stream& stream) { credit_.give_all_credit(stream); });
   }
   dispatch_requests();
   return used;
 }
 
-std::unique_ptr<Http2Stream> Http2Session::make_stream(std::int32_t id) {
-  Http2Connection& connection = *this;
-  auto stream = std::make_unique<Http2Stream>(loop_, connection, id);
-  nghttp2_session_set_stream_user_data(session_.get(), id, stream.get());
-  streams_.push(*stream);
-  ++stream_count_;
-  return stream;
-}
-
-void Http2Session::remove(Http2Stream& stream) {
-  stream.unlink();
-  --stream_count_;
-}
-
 void Http2Session::count() {
   if (!holding_) return;
   const std::uint64_t queued = nghttp2_session_get_outbound_queue_size(session_.get());
-  holding_->update(kSessionBytes + stream_count_ * kStreamBytes + queued * kFrameBytes);
+  holding_->update(kSessionBytes + streams_.size() * kStreamBytes + queued * kFrameBytes);
 }
 
 std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std::string_view path,
@@ -188,7 +174,7 @@ std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std:
   const std::int32_t id = nghttp2_submit_request(session_.get(), nullptr, list.data(), list.size(),
                                                  body ? &provider : nullptr, nullptr);
   if (id < 0) return nullptr;
-  auto stream = make_stream(id);
+  auto stream = streams_.make(id);
   stream->outbound_ended_ = !body;
   loop_.defer(*this);
   return stream;
@@ -200,7 +186,7 @@ void Http2Session::abort(const Error& why) {
   ended_why_ = why;
   // The record on its way is sent to its end; its stream's owner may not keep the bytes for so long.
   output_.release_all();
-  close_streams(why, false);
+  streams_.close_all(why, false);
   leave();
 }
 
@@ -208,7 +194,7 @@ void Http2Session::end(const Error& why, bool lost) {
   ended_ = true;
   keepalive_.end();
   lower_->abort(why);
-  close_streams(why, lost);
+  streams_.close_all(why, lost);
 }
 
 void Http2Session::leave() {
@@ -232,21 +218,6 @@ void Http2Session::turn_away(std::string_view why) {
   loop_.defer(*this);
 }
 
-void Http2Session::close_streams(const Error& why, bool lost) {
-  stream_count_ = 0;
-  while (ListNode* node = streams_.pop()) {
-    auto* stream = static_cast<Http2Stream*>(node);
-    nghttp2_session_set_stream_user_data(session_.get(), stream->id_, nullptr);
-    stream->lost_ = lost;
-    stream->closed(why, false);
-  }
-  while (ListNode* node = ended_streams_.pop()) {
-    auto* stream = static_cast<Http2Stream*>(node);
-    stream->ended_in_ = nullptr;
-    if (stream->confirmed_by_ != 0) stream->end_known(lost);
-  }
-}
-
 void Http2Session::end_of_tick() {
   if (limits_.account != nullptr && holding_ == nullptr && !ended_) {
     abort(Error{"go on with", "the session", "the agent keeps as much as it may", {}, ENOBUFS});
@@ -260,7 +231,7 @@ void Http2Session::end_of_tick() {
 }
 
 void Http2Session::end_if_over() {
-  if (draining_out_ && streams_.empty() && heads_.empty()) {
+  if (draining_out_ && streams_.size() == 0 && heads_.empty()) {
     draining_out_ = false;
     leave();
   }
@@ -282,7 +253,7 @@ int Http2Session::send_data(Http2Stream& stream, const std::uint8_t* frame_heade
 }
 
 void Http2Session::request_begins(std::int32_t id) {
-  heads_.begin(make_stream(id));
+  heads_.begin(streams_.make(id));
 }
 
 int Http2Session::field_received(Http2Stream& stream, std::string_view name, std::string_view value) {
@@ -304,7 +275,7 @@ void Http2Session::head_received(Http2Stream* stream) {
 
 void Http2Session::stream_closed(Http2Stream& stream, std::uint32_t error_code) {
   output_.release(stream);
-  remove(stream);
+  streams_.remove(stream);
   const bool clean = error_code == NGHTTP2_NO_ERROR;
   const Error broken{"go on with",
                      "the stream",
@@ -317,8 +288,7 @@ void Http2Session::stream_closed(Http2Stream& stream, std::uint32_t error_code) 
   if (heads_.receives(stream)) {
     heads_.drop();
   } else if (clean) {
-    stream.ended_in_ = this;
-    ended_streams_.push(stream);
+    streams_.add_ended(stream);
   }
 }
 
@@ -330,20 +300,7 @@ void Http2Session::data_received(Http2Stream& stream, std::span<const std::byte>
 void Http2Session::ping_acknowledged() {
   credit_.ping_acknowledged();
   keepalive_.acknowledged();
-  confirm_ends();
-}
-
-/// Tells the streams whose end has surely arrived.
-void Http2Session::confirm_ends() {
-  ended_streams_.for_each([this](ListNode& node) {
-    auto& stream = static_cast<Http2Stream&>(node);
-    const bool confirmed =
-        stream.confirmed_by_ != 0 && stream.confirmed_by_ <= keepalive_.acknowledged_count();
-    if (!confirmed) return;
-    stream.unlink();
-    stream.ended_in_ = nullptr;
-    stream.end_known(false);
-  });
+  streams_.confirm_ends(keepalive_.acknowledged_count());
 }
 
 void Http2Session::goaway_received(std::uint32_t error_code, std::string_view text) {
@@ -412,7 +369,7 @@ void Http2Session::stop_request(Http2Stream& stream) {
 void Http2Session::forget(Http2Stream& stream, std::uint32_t error_code) {
   output_.release(stream);
   nghttp2_session_set_stream_user_data(session_.get(), stream.id_, nullptr);
-  remove(stream);
+  streams_.remove(stream);
   nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, stream.id_, error_code);
   loop_.defer(*this);
 }

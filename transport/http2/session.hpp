@@ -1,5 +1,5 @@
-// Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2: its life, and its streams'.
-// Heads, credit, PINGs and the way out are its parts.
+// Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2: its life. Its
+// streams, heads, credit, PINGs and the way out are its parts.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include "transport/http2/heads.hpp"
 #include "transport/http2/keepalive.hpp"
 #include "transport/http2/output.hpp"
+#include "transport/http2/streams.hpp"
 #include "transport/share.hpp"
 
 namespace farport::transport {
@@ -73,7 +74,7 @@ class Http2Session final : private Http2Connection,
   /// Set when the peer wants no more requests: dial another session for those.
   [[nodiscard]] Event& draining() { return draining_; }
   /// Whether any stream is open.
-  [[nodiscard]] bool busy() const { return !streams_.empty(); }
+  [[nodiscard]] bool busy() const { return streams_.size() > 0; }
   [[nodiscard]] Stream& lower() { return *lower_; }
 
  private:
@@ -117,14 +118,10 @@ class Http2Session final : private Http2Connection,
   void end_of_tick() override;
   void submit_settings();
   [[nodiscard]] ssize_t feed(std::span<const std::byte> bytes);
-  [[nodiscard]] std::unique_ptr<Http2Stream> make_stream(std::int32_t id);
-  void remove(Http2Stream& stream);
-  void confirm_ends();
   void count();
   void end_if_over();
   void dispatch_requests();
   void end(const Error& why, bool lost);
-  void close_streams(const Error& why, bool lost);
 
   Loop& loop_;
   std::unique_ptr<Stream> lower_;
@@ -132,15 +129,13 @@ class Http2Session final : private Http2Connection,
   Http2Limits limits_;
   RequestHandler on_request_;
   SessionPtr session_;
+  Http2Streams streams_;
   Http2Heads heads_;
   Http2Output output_;
   Http2FlowControl credit_;
   Http2Keepalive keepalive_;
 
   std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's own, where there is an account.
-  NodeList streams_;                                ///< Those that still belong to the session.
-  std::size_t stream_count_ = 0;                    ///< How many those are.
-  NodeList ended_streams_;                          ///< Those that both sides have ended, while they exist.
 
   bool ended_ = false;
   bool pinged_ = false;             ///< The peer has sent a PING in what is being read.

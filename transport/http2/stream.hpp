@@ -117,6 +117,7 @@ class Http2Stream final : public Stream, private ListNode {
 
  private:
   friend class Http2Session;
+  friend class Http2Streams;
   friend class Http2Output;
   friend struct Http2Callbacks;
 
