@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text_formatter.hpp"
+
 namespace farport::ipc {
 
 /// A command set and the id within it. Answers are commands too: set 0xFF.
@@ -62,3 +64,10 @@ struct NamedCommand {
 [[nodiscard]] std::string describe(Command command);
 
 }  // namespace farport::ipc
+
+template <>
+struct fmt::formatter<farport::ipc::Command> : farport::TextFormatter {
+  auto format(const farport::ipc::Command& command, fmt::format_context& context) const {
+    return write(farport::ipc::describe(command), context);
+  }
+};

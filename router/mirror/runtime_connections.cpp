@@ -79,7 +79,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   if (is_zstd(request.head())) decompressing.emplace(runtime);
   transport::Stream& from_runtime = decompressing ? *decompressing : runtime;
   const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers);
-  services_.log->debug("{} on {}: {} bytes", ipc::describe(first.command()), runtime_.name, outcome.to_tool);
+  services_.log->debug("{} on {}: {} bytes", first.command(), runtime_.name, outcome.to_tool);
   if (!outcome.broken) discard_unread(tool);
   // Only a tool that is still there misses anything.
   if (outcome.broken && !tool.peer_gone()) note_cut_off(first.command(), outcome.broken->message());

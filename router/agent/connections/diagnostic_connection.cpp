@@ -83,7 +83,7 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
   entry.outcome = {};
   if (outcome.broken) entry.outcome = {Outcome::Kind::broken_off, outcome.broken->message()};
   log_->debug("{} on {} (pid {}) by {}: {}", entry.command, entry.runtime->name, entry.runtime->pid,
-              entry.caller, to_string(entry.outcome));
+              entry.caller, entry.outcome);
 }
 
 Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,

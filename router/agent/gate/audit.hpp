@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.hpp"
+#include "base/text_formatter.hpp"
 #include "base/unblocked_writer.hpp"
 #include "router/agent/gate/caller.hpp"
 #include "router/wire/runtime.hpp"
@@ -102,3 +103,10 @@ class AuditOnExit {
 };
 
 }  // namespace farport::router
+
+template <>
+struct fmt::formatter<farport::router::Outcome> : farport::TextFormatter {
+  auto format(const farport::router::Outcome& outcome, fmt::format_context& context) const {
+    return write(farport::router::to_string(outcome), context);
+  }
+};

@@ -1,7 +1,5 @@
 #include "router/agent/gate/caller.hpp"
 
-#include <algorithm>
-
 namespace farport::router {
 
 bool Caller::sees(const Runtime& runtime) const {
@@ -9,11 +7,12 @@ bool Caller::sees(const Runtime& runtime) const {
 }
 
 std::string describe(const Caller& caller) {
-  return (caller.identity ? auth::describe(*caller.identity) : "somebody") + " from " + caller.address;
+  return (caller.identity ? auth::describe(*caller.identity) : "an unknown caller") + " from " +
+         caller.address;
 }
 
 std::string refusal(const Caller& caller) {
-  return (caller.identity ? auth::describe(*caller.identity) : "somebody") +
+  return (caller.identity ? auth::describe(*caller.identity) : "an unknown caller") +
          " has no role at this agent; give it one there with --allow-cn, --allow-dns, --allow-uri or "
          "[[grants]]";
 }
@@ -24,10 +23,3 @@ auth::RuntimeTraits traits_of(const Runtime& runtime) {
 }
 
 }  // namespace farport::router
-
-auto fmt::formatter<farport::router::Caller>::format(const farport::router::Caller& caller,
-                                                     fmt::format_context& context) const
-    -> fmt::format_context::iterator {
-  const std::string text = farport::router::describe(caller);
-  return std::copy(text.begin(), text.end(), context.out());
-}

@@ -4,9 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <fmt/core.h>
-
 #include "auth/policy.hpp"
+#include "base/text_formatter.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {
@@ -31,10 +30,9 @@ struct Caller {
 
 }  // namespace farport::router
 
-/// As describe() says it, where a log takes the line at all.
 template <>
-struct fmt::formatter<farport::router::Caller> {
-  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  auto format(const farport::router::Caller& caller, fmt::format_context& context) const
-      -> fmt::format_context::iterator;
+struct fmt::formatter<farport::router::Caller> : farport::TextFormatter {
+  auto format(const farport::router::Caller& caller, fmt::format_context& context) const {
+    return write(farport::router::describe(caller), context);
+  }
 };
