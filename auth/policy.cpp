@@ -15,22 +15,22 @@ bool Access::may_everywhere(std::string_view permission) const {
   });
 }
 
-Decision Access::may(std::string_view permission, const RuntimeTraits& runtime) const {
-  Decision decision;
+GrantMatch Access::may(std::string_view permission, const RuntimeTraits& runtime) const {
+  GrantMatch match;
   std::string has;
   for (const Grant* grant : grants_) {
     if (!matches(grant->runtimes, runtime)) continue;
     if (policy_->role(grant->role)->has(permission)) {
-      decision.allowed = true;
-      decision.rule = grant->text;
-      decision.role = grant->role;
-      return decision;
+      match.allowed = true;
+      match.rule = grant->text;
+      match.role = grant->role;
+      return match;
     }
     has += (has.empty() ? "" : ", ") + grant->role + " (" + grant->text + ")";
   }
-  decision.why = std::string(permission) + " takes " + policy_->roles_with(permission) + "; " + who_ +
-                 " has " + (has.empty() ? "no role here" : "only " + has);
-  return decision;
+  match.why = std::string(permission) + " takes " + policy_->roles_with(permission) + "; " + who_ + " has " +
+              (has.empty() ? "no role here" : "only " + has);
+  return match;
 }
 
 Policy::Policy(std::vector<Role> roles, PolicyRules rules)
@@ -76,7 +76,7 @@ Access Policy::access_of(const Identity& identity) const {
 Access Policy::loopback_access() const {
   std::vector<const Grant*> grants;
   for (const Grant& grant : loopback_grants_) grants.push_back(&grant);
-  return {*this, "whoever comes without TLS", std::move(grants)};
+  return {*this, "a caller without TLS", std::move(grants)};
 }
 
 const Role* Policy::role(std::string_view name) const {

@@ -10,8 +10,8 @@
 
 namespace farport::auth {
 
-/// What a policy says to one request.
-struct Decision {
+/// The grant that allows a caller something, or why none does.
+struct GrantMatch {
   bool allowed = false;
   std::string rule;  ///< The grant that allows it; empty where none does.
   std::string role;  ///< That grant's role.
@@ -23,7 +23,7 @@ class Policy;
 /// What one caller may do. Refers to its policy.
 class Access {
  public:
-  /// Of somebody who has these grants, and is called `who` in messages.
+  /// Of a caller that has these grants, and is called `who` in messages.
   Access(const Policy& policy, std::string who, std::vector<const Grant*> grants)
       : policy_(&policy), who_(std::move(who)), grants_(std::move(grants)) {}
 
@@ -34,7 +34,7 @@ class Access {
   /// Whether some grant that is for all runtimes gives this permission.
   [[nodiscard]] bool may_everywhere(std::string_view permission) const;
   /// Whether the caller may do what `permission` stands for, on this runtime.
-  [[nodiscard]] Decision may(std::string_view permission, const RuntimeTraits& runtime) const;
+  [[nodiscard]] GrantMatch may(std::string_view permission, const RuntimeTraits& runtime) const;
   [[nodiscard]] const std::vector<const Grant*>& grants() const { return grants_; }
   [[nodiscard]] const std::string& who() const { return who_; }
 

@@ -167,12 +167,12 @@ void check_as(Report& report, const config::ServeSettings& settings, const confi
   const auth::RuntimeTraits runtime{name, {}, 0, 0};
   for (const std::string_view permission : auth::all_permissions()) {
     if (!flags.command.empty() && permission != flags.command) continue;
-    const auth::Decision decision = access.may(permission, runtime);
-    if (decision.allowed) {
+    const auth::GrantMatch match = access.may(permission, runtime);
+    if (match.allowed) {
       report.add(Level::ok,
-                 std::string(permission) + ": allowed by " + decision.rule + ", role " + decision.role);
+                 std::string(permission) + ": allowed by " + match.rule + ", role " + match.role);
     } else {
-      report.add(flags.command.empty() ? Level::warning : Level::problem, "refused: " + decision.why);
+      report.add(flags.command.empty() ? Level::warning : Level::problem, "refused: " + match.why);
     }
   }
   warn_of_conditions(report, access, flags.runtime_name.has_value());

@@ -6,16 +6,16 @@ namespace farport::router {
 namespace {
 
 json row_of(const auth::Access& access, std::string_view command, const Runtime* runtime) {
-  const auth::Decision decision =
+  const auth::GrantMatch match =
       access.may(command, runtime == nullptr ? auth::RuntimeTraits{} : traits_of(*runtime));
-  json row = {{"command", command}, {"allowed", decision.allowed}};
+  json row = {{"command", command}, {"allowed", match.allowed}};
   if (runtime != nullptr)
     row["runtime"] = {{"id", runtime->id}, {"name", runtime->name}, {"pid", runtime->pid}};
-  if (decision.allowed) {
-    row["rule"] = decision.rule;
-    row["role"] = decision.role;
+  if (match.allowed) {
+    row["rule"] = match.rule;
+    row["role"] = match.role;
   } else {
-    row["why"] = decision.why;
+    row["why"] = match.why;
   }
   return row;
 }

@@ -17,9 +17,9 @@ Decision refuse(int status, std::uint32_t hresult, std::string why) {
   return decision;
 }
 
-Decision decision_of(const auth::Decision& policy, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
-  if (!policy.allowed) return refuse(http_status::kForbidden, hresult, policy.why);
-  return {true, policy.rule, policy.role, {}};
+Decision decision_of(const auth::GrantMatch& match, std::uint32_t hresult = ipc::hresult::kAccessDenied) {
+  if (!match.allowed) return refuse(http_status::kForbidden, hresult, match.why);
+  return {true, match.rule, match.role, {}};
 }
 
 bool is_user_events(const FirstMessage& first) {
@@ -50,20 +50,20 @@ Decision authorize(const Caller& caller, const Runtime& runtime, const FirstMess
   }
   const std::string_view name = ipc::name_of(command);
   const auth::RuntimeTraits traits = traits_of(runtime);
-  const auth::Decision decision = caller.access->may(name.empty() ? auth::kUnknownCommand : name, traits);
-  if (decision.allowed && ipc::is_core_dump(command)) {
+  const auth::GrantMatch match = caller.access->may(name.empty() ? auth::kUnknownCommand : name, traits);
+  if (match.allowed && ipc::is_core_dump(command)) {
     return refuse(
         http_status::kNotImplemented, ipc::hresult::kNotSupported,
         "a dump would be written to a path of the runtime's own host; take it with farport connect, "
         "farport dump, or POST /v1/runtimes/{id}/dump");
   }
-  if (!decision.allowed) return decision_of(decision);
+  if (!match.allowed) return decision_of(match);
   const Result<void> readable = ipc::check_payload(command, first.payload());
   if (!readable) {
     return refuse(http_status::kBadRequest, ipc::hresult::kBadEncoding,
                   std::string(name) + " can't be read: " + readable.error().why);
   }
-  if (!is_blocking(first)) return decision_of(decision);
+  if (!is_blocking(first)) return decision_of(match);
   return decision_of(caller.access->may(auth::kBlockingSession, traits), ipc::hresult::kUnknownCommand);
 }
 

@@ -99,11 +99,11 @@ TEST_CASE("without a grant nothing is allowed", "[auth]") {
 
 TEST_CASE("a decision names the grant, or what it would take", "[auth]") {
   const Policy policy = policy_of({{}, {grant_to("alice", ""), grant_to("bob", "operator")}, {}});
-  const Decision traced = policy.access_of(named("alice")).may("CollectTracing2", kOrders);
+  const GrantMatch traced = policy.access_of(named("alice")).may("CollectTracing2", kOrders);
   CHECK(traced.allowed);
   CHECK(traced.rule == "allow-cn=alice");
   CHECK(traced.role == "observer");
-  const Decision dumped = policy.access_of(named("alice")).may("GenerateCoreDump3", kOrders);
+  const GrantMatch dumped = policy.access_of(named("alice")).may("GenerateCoreDump3", kOrders);
   CHECK_FALSE(dumped.allowed);
   CHECK(dumped.why ==
         "GenerateCoreDump3 takes the role operator or admin; CN=alice has only observer (allow-cn=alice)");
