@@ -13,7 +13,6 @@
 #include "cli/mirror_view.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "config/values.hpp"
 #include "transport/signals.hpp"
 #include "transport/timer.hpp"
 
@@ -26,19 +25,6 @@ using transport::Task;
 constexpr transport::Milliseconds kSettleLimit{20'000};
 /// A mirror's own log begins anew at this size.
 constexpr off_t kMaxLogBytes = 1024 * 1024;
-
-/// The agents as they were named.
-std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& remotes) {
-  std::vector<std::string> names;
-  for (const config::RemoteSettings& remote : remotes) {
-    if (!remote.profile.empty()) {
-      names.push_back(remote.profile);
-    } else {
-      for (const config::Address& address : remote.addresses) names.push_back(to_string(address));
-    }
-  }
-  return names;
-}
 
 /// Two mirrors of one agent would show each runtime twice to the tools. What a crash has left is removed.
 Result<void> check_not_running(const config::ConnectSettings& settings) {

@@ -43,6 +43,18 @@ std::string name_of(const config::RemoteSettings& remote) {
   return config::to_string(remote.addresses.front());
 }
 
+std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& remotes) {
+  std::vector<std::string> names;
+  for (const config::RemoteSettings& remote : remotes) {
+    if (!remote.profile.empty()) {
+      names.push_back(remote.profile);
+    } else {
+      for (const config::Address& address : remote.addresses) names.push_back(to_string(address));
+    }
+  }
+  return names;
+}
+
 Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings) {
   auto agents = agents_of(settings.remotes);
   if (!agents) return tl::unexpected(agents.error());

@@ -15,6 +15,8 @@ namespace farport::cli {
 
 /// What its user calls a remote: its profile, or HOST:PORT.
 [[nodiscard]] std::string name_of(const config::RemoteSettings& remote);
+/// The same of several, each of their addresses for itself.
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& remotes);
 /// What a mirror of the remotes does. Errors as above.
 [[nodiscard]] Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings);
 
