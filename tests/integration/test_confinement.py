@@ -177,7 +177,7 @@ class AsAnotherUser(Confined):
         agent.wait_for(self.application)
         self.assertTrue(json.loads(pathlib.Path(audit + ".1").read_text().splitlines()[0]))
 
-    def test_runtimes_may_dial_in(self):
+    def test_runtimes_in_connect_mode_are_served(self):
         port = f"{self.directory}/farport.sock"
         agent = self.agent("--confine", "required", "--diagnostic-port", port, port=9010)
         dialling = self.lab.orders(directory=self.directory, enter=self.enter, diagnostics=False, environment={

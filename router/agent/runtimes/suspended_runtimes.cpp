@@ -109,8 +109,8 @@ Task<void> SuspendedRuntimes::poll(Entry& entry) {
     co_await with_deadline(loop_, entry.wake.wait(), pause);
     if (entry.overdue && !entry.wanted) {
       entry.wanted = true;
-      log_->info("nobody came for {} (pid {}) within {} s: resumed it", entry.runtime.name, entry.runtime.pid,
-                 std::chrono::duration<double>(*resume_after_).count());
+      log_->info("no command came for {} (pid {}) within {} s: resumed it", entry.runtime.name,
+                 entry.runtime.pid, std::chrono::duration<double>(*resume_after_).count());
       resume(entry.runtime.id, nullptr);
     }
     runs = co_await runs_now(entry);

@@ -1,4 +1,4 @@
-// Who gets which connection of a runtime that has dialled in.
+// Who gets which connection of a runtime in connect mode.
 #include "router/agent/runtimes/connection_queue.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,18 +12,18 @@ using router::DiagnosticPort;
 
 namespace {
 
-/// A line, and the runtime's ends of its connections.
-struct Dialled {
-  explicit Dialled(Loop& on) : loop(on), line(std::make_shared<ConnectionQueue>(on, "orders")) {}
+/// A queue, and the runtime's ends of its connections.
+struct TestedQueue {
+  explicit TestedQueue(Loop& on) : loop(on), queue(std::make_shared<ConnectionQueue>(on, "orders")) {}
 
   void dial() {
     auto [ours, theirs] = make_pair(loop);
-    line->add(std::move(ours));
+    queue->add(std::move(ours));
     runtime.push_back(std::move(theirs));
   }
   /// Takes a connection and writes `text` on it; the connection, or what was said instead, stays in `taken`.
   Task<void> take(std::string text) {
-    auto connection = co_await ConnectionQueue::take(line);
+    auto connection = co_await ConnectionQueue::take(queue);
     if (connection) {
       const IoStatus written = co_await write_all(**connection, std::move(text), false);
       CHECK(written == IoStatus::ok);
@@ -32,98 +32,98 @@ struct Dialled {
   }
 
   Loop& loop;
-  std::shared_ptr<ConnectionQueue> line;
+  std::shared_ptr<ConnectionQueue> queue;
   std::vector<std::unique_ptr<FdStream>> runtime;
   std::vector<DiagnosticPort::Connection> taken;
 };
 
-void run(Task<void> (*scenario)(Dialled&)) {
+void run(Task<void> (*scenario)(TestedQueue&)) {
   Loop loop;
-  Dialled dialled(loop);
-  loop.run(scenario(dialled));
+  TestedQueue tested(loop);
+  loop.run(scenario(tested));
 }
 
 }  // namespace
 
 TEST_CASE("commands that wait are served in the order of their coming") {
-  run([](Dialled& dialled) -> Task<void> {
-    transport::TaskSet tasks(dialled.loop);
-    for (const char* text : {"one", "two", "six"}) tasks.spawn(dialled.take(text));
-    for (int i = 0; i < 3; ++i) dialled.dial();
+  run([](TestedQueue& tested) -> Task<void> {
+    transport::TaskSet tasks(tested.loop);
+    for (const char* text : {"one", "two", "six"}) tasks.spawn(tested.take(text));
+    for (int i = 0; i < 3; ++i) tested.dial();
     co_await tasks.idle();
     std::string said;
-    for (const auto& end : dialled.runtime) said += co_await read_some(*end, 3);
+    for (const auto& end : tested.runtime) said += co_await read_some(*end, 3);
     CHECK(said == "onetwosix");
   });
 }
 
 TEST_CASE("a connection that has closed or speaks out of turn is not given to anybody") {
-  run([](Dialled& dialled) -> Task<void> {
-    for (int i = 0; i < 3; ++i) dialled.dial();
-    dialled.runtime[0].reset();
-    const IoStatus written = co_await write_all(*dialled.runtime[1], "loud", false);
+  run([](TestedQueue& tested) -> Task<void> {
+    for (int i = 0; i < 3; ++i) tested.dial();
+    tested.runtime[0].reset();
+    const IoStatus written = co_await write_all(*tested.runtime[1], "loud", false);
     CHECK(written == IoStatus::ok);
-    co_await dialled.take("ask");
-    const std::string asked = co_await read_some(*dialled.runtime[2], 3);
+    co_await tested.take("ask");
+    const std::string asked = co_await read_some(*tested.runtime[2], 3);
     CHECK(asked == "ask");
   });
 }
 
 TEST_CASE("only a few connections wait, the youngest") {
-  run([](Dialled& dialled) -> Task<void> {
-    for (int i = 0; i < 10; ++i) dialled.dial();
+  run([](TestedQueue& tested) -> Task<void> {
+    for (int i = 0; i < 10; ++i) tested.dial();
     for (int i = 0; i < 6; ++i) {
-      const std::string rest = co_await read_all(*dialled.runtime[static_cast<std::size_t>(i)]);
+      const std::string rest = co_await read_all(*tested.runtime[static_cast<std::size_t>(i)]);
       CHECK(rest.empty());
     }
-    co_await dialled.take("ask");
-    const std::string asked = co_await read_some(*dialled.runtime[6], 3);
+    co_await tested.take("ask");
+    const std::string asked = co_await read_some(*tested.runtime[6], 3);
     CHECK(asked == "ask");
   });
 }
 
 TEST_CASE("the end of a runtime fails those who wait and those who come") {
-  run([](Dialled& dialled) -> Task<void> {
-    transport::TaskSet tasks(dialled.loop);
-    for (int i = 0; i < 2; ++i) tasks.spawn(dialled.take("ask"));
-    dialled.line->close();
-    tasks.spawn(dialled.take("ask"));
+  run([](TestedQueue& tested) -> Task<void> {
+    transport::TaskSet tasks(tested.loop);
+    for (int i = 0; i < 2; ++i) tasks.spawn(tested.take("ask"));
+    tested.queue->close();
+    tasks.spawn(tested.take("ask"));
     co_await tasks.idle();
-    REQUIRE(dialled.taken.size() == 3);
-    for (const auto& taken : dialled.taken) {
+    REQUIRE(tested.taken.size() == 3);
+    for (const auto& taken : tested.taken) {
       REQUIRE_FALSE(taken.has_value());
       CHECK(taken.error().message() == "cannot reach orders: it has ended");
     }
-    dialled.dial();
-    CHECK_FALSE(dialled.line->alive());
+    tested.dial();
+    CHECK_FALSE(tested.queue->alive());
   });
 }
 
 TEST_CASE("whoever gives up waiting gives up its place") {
-  run([](Dialled& dialled) -> Task<void> {
-    Task<void> first = dialled.take("one");
+  run([](TestedQueue& tested) -> Task<void> {
+    Task<void> first = tested.take("one");
     first.start();
-    transport::TaskSet tasks(dialled.loop);
-    tasks.spawn(dialled.take("two"));
+    transport::TaskSet tasks(tested.loop);
+    tasks.spawn(tested.take("two"));
     first.reset();
-    dialled.dial();
+    tested.dial();
     co_await tasks.idle();
-    const std::string said = co_await read_some(*dialled.runtime[0], 3);
+    const std::string said = co_await read_some(*tested.runtime[0], 3);
     CHECK(said == "two");
   });
 }
 
-TEST_CASE("a line is alive while a connection waits or is in somebody's hands") {
-  run([](Dialled& dialled) -> Task<void> {
-    CHECK_FALSE(dialled.line->alive());
-    dialled.dial();
-    CHECK(dialled.line->alive());
-    co_await dialled.take("ask");
-    CHECK(dialled.line->alive());
-    dialled.taken.clear();
-    CHECK_FALSE(dialled.line->alive());
-    dialled.dial();
-    dialled.runtime.clear();
-    CHECK_FALSE(dialled.line->alive());
+TEST_CASE("a queue is alive while a connection waits or is in use") {
+  run([](TestedQueue& tested) -> Task<void> {
+    CHECK_FALSE(tested.queue->alive());
+    tested.dial();
+    CHECK(tested.queue->alive());
+    co_await tested.take("ask");
+    CHECK(tested.queue->alive());
+    tested.taken.clear();
+    CHECK_FALSE(tested.queue->alive());
+    tested.dial();
+    tested.runtime.clear();
+    CHECK_FALSE(tested.queue->alive());
   });
 }

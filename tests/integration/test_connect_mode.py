@@ -7,15 +7,15 @@ from harness import events, ipc, needs, wait
 from harness.api import Api
 from harness.case import Case, main
 from harness.certificates import Pair
-from harness.dialling import Port
+from harness.connect_port import ConnectPort
 
 NOBODY = 65534
 MANY = 20
 
 
-class DialIn(Case):
+class ConnectMode(Case):
     def setUp(self):
-        self.port = Port(self.lab)
+        self.port = ConnectPort(self.lab)
         self.empty = self.lab.new_directory(self.lab.far, "search")
 
     def start_agent(self, *flags, search=None, **options):
@@ -105,7 +105,7 @@ class DialIn(Case):
         self.wait_until_running(agent, application)
 
     def test_an_application_that_waits_for_another_port_too_stays_suspended(self):
-        other = Port(self.lab)
+        other = ConnectPort(self.lab)
         agent = self.start_agent()
         application = self.start_orders(words=f";{other.path}")
         runtime, = agent.wait_for(application)
@@ -125,19 +125,19 @@ class DialIn(Case):
         self.assertIn("--seconds 600", runtime["command_line"])
         self.assert_answers(runtime)
 
-    def test_an_application_for_which_nobody_comes_is_resumed(self):
+    def test_an_application_that_gets_no_command_is_resumed(self):
         agent = self.start_agent("--resume-after", "300ms")
         application = self.start_orders()
         self.wait_until_running(agent, application)
-        self.assertIn(f"nobody came for orders (pid {application.pid_inside}) within 0.3 s: resumed it", agent.log())
+        self.assertIn(f"no command came for orders (pid {application.pid_inside}) within 0.3 s: resumed it", agent.log())
 
-    def test_an_application_for_which_somebody_has_come_is_left_to_them(self):
+    def test_an_application_that_has_got_a_command_is_left_suspended(self):
         agent = self.start_agent("--resume-after", "5s")
         application = self.start_orders()
         runtime, = agent.wait_for(application)
         self.send(runtime, ipc.message(ipc.PROCESS, ipc.PROCESS_ENVIRONMENT))
         wait.stays(lambda: "pricing" not in application.process.stdout(), "it stays suspended", 6)
-        self.assertNotIn("nobody came", agent.log())
+        self.assertNotIn("no command came", agent.log())
         self.resume(runtime)
         self.wait_until_running(agent, application)
 

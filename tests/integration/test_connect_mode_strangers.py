@@ -8,7 +8,7 @@ from harness import ipc, needs, wait
 from harness.agent import PORT
 from harness.api import Api
 from harness.case import Case, main
-from harness.dialling import Impostor, Port, advertise
+from harness.connect_port import ConnectPort, Impostor, advertise
 
 # The agent's limit, and what a loaded machine may add to it.
 CLOSED_WITHIN_SECONDS = 15
@@ -23,7 +23,7 @@ class Strangers(Case):
     """One agent, and one runtime that is served whatever happens."""
 
     def setUp(self):
-        self.port = Port(self.lab)
+        self.port = ConnectPort(self.lab)
         empty = self.lab.new_directory(self.lab.far, "search")
         self.agent = self.use(self.lab.agent(*self.port.flags, search=[empty]))
         self.application = self.port.orders(words=",nosuspend")
@@ -72,7 +72,7 @@ class Strangers(Case):
         self.assert_closed(*[self.dial() for _ in range(10)], *[self.dial(half) for _ in range(10)])
         self.assert_one_warning("in time")
 
-    def test_a_flood_of_silent_connections_keeps_no_runtime_from_dialling_in(self):
+    def test_a_flood_of_silent_connections_keeps_no_runtime_out(self):
         flood = [self.dial() for _ in range(MANY)]
         second = self.port.orders(words=",nosuspend")
         self.agent.wait_for(self.application, second)
@@ -82,7 +82,7 @@ class Strangers(Case):
         flooded = [line for line in self.warnings() if "say nothing" in line]
         self.assertEqual(len(flooded), 1, self.warnings())
 
-    def test_whoever_only_looks_whether_somebody_listens_is_not_reported(self):
+    def test_a_peer_that_only_looks_whether_the_socket_is_live_is_not_reported(self):
         self.dial().close()
         self.assert_served()
         self.assertEqual(self.warnings(), [])
@@ -99,7 +99,7 @@ class Strangers(Case):
         self.assert_one_warning(advertised, own)
         self.assert_closed(impostor)
 
-    def test_many_that_advertise_and_never_answer_keep_no_runtime_from_dialling_in(self):
+    def test_many_that_advertise_and_never_answer_keep_no_runtime_out(self):
         crowd = [self.dial(advertise(some_id())) for _ in range(MANY)]
         second = self.port.orders(words=",nosuspend")
         self.agent.wait_for(self.application, second)
@@ -143,7 +143,7 @@ class Places(Case):
     """What may be at the path already."""
 
     def setUp(self):
-        self.port = Port(self.lab)
+        self.port = ConnectPort(self.lab)
 
     def refuse(self, path=None):
         """Has an agent fail to start, and returns what it says."""
@@ -169,7 +169,7 @@ class Places(Case):
         with open(self.port.path, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious")
 
-    def test_a_socket_that_somebody_listens_on_stays(self):
+    def test_a_socket_in_use_stays(self):
         with socket.socket(socket.AF_UNIX) as alive:
             alive.bind(self.port.path)
             alive.listen()
@@ -190,7 +190,7 @@ class Places(Case):
         self.assertIn("107", self.refuse(os.path.join(self.port.directory, "x" * 120)))
 
     def test_the_environment_names_several_and_they_are_removed_at_the_end(self):
-        other = Port(self.lab)
+        other = ConnectPort(self.lab)
         agent = self.use(self.lab.agent(environment={"FARPORT_DIAGNOSTIC_PORT": f"{self.port.path},{other.path}"}))
         applications = [port.orders(words=",nosuspend") for port in (self.port, other)]
         agent.wait_for(*applications)

@@ -1,4 +1,4 @@
-"""Runtimes that dial a port: real ones, and what pretends to be one."""
+"""Runtimes in connect mode, which dial a port: real ones, and what pretends to be one."""
 
 import os
 import struct
@@ -49,7 +49,7 @@ def _string(text):
     return struct.pack("<I", len(text) + 1) + (text + "\0").encode("utf-16-le")
 
 
-class Port:
+class ConnectPort:
     """A path for runtimes to dial, in a directory of its own on the far host."""
 
     def __init__(self, lab):
