@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/unique_fd.hpp"
+
 namespace farport {
 namespace {
 
@@ -28,11 +30,9 @@ std::optional<std::string> read_limited(int fd, std::size_t most) {
 }
 
 std::optional<std::string> read_limited(const std::string& path, std::size_t most) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  auto text = read_limited(fd, most);
-  ::close(fd);
-  return text;
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  return read_limited(fd.get(), most);
 }
 
 }  // namespace farport

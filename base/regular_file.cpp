@@ -6,22 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/unique_fd.hpp"
+
 namespace farport {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string_view kind_of(mode_t mode) {
   if (S_ISFIFO(mode)) return "it is a pipe, not a file";
@@ -53,9 +41,9 @@ Result<std::size_t> read_regular_file(std::string_view what, const std::string& 
                                       std::span<char> buffer) {
   const std::string tried = "read " + std::string(what);
   // Without O_NONBLOCK a FIFO without a writer would hold up the process in open(2).
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return fail_errno(tried, path, errno);
+  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(tried, path, errno);
   if (S_ISDIR(status.st_mode)) return fail_errno(tried, path, EISDIR, "name a file");
   if (!S_ISREG(status.st_mode)) return fail(tried, path, kind_of(status.st_mode), "name a regular file");
   const auto size = fill(file.get(), buffer);

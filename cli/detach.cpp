@@ -13,8 +13,6 @@
 namespace farport::cli {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr int kReportFd = 3;
 
 /// Standard streams that lead nowhere, the report, and nothing else: what is open here may be what ssh or a

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::cli {
 
 /// What a detached process has to say to who started it: once, how its start went. They wait for it.
 class StartReport {
  public:
-  explicit StartReport(transport::UniqueFd to) : to_(std::move(to)) {}
+  explicit StartReport(UniqueFd to) : to_(std::move(to)) {}
 
   /// Prints `text` there, as standard output, and has the command end with success. False: they have gone
   /// away meanwhile.
@@ -24,7 +24,7 @@ class StartReport {
  private:
   bool send(int exit_code, const std::string& text);
 
-  transport::UniqueFd to_;
+  UniqueFd to_;
 };
 
 /// Which of the two processes this is: one of the two members is there.

@@ -19,7 +19,6 @@ namespace farport::cli {
 namespace {
 
 using nlohmann::json;
-using transport::UniqueFd;
 
 constexpr std::string_view kPrefix = "mirror-";
 constexpr std::string_view kNewPrefix = ".mirror-";

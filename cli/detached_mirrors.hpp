@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::cli {
 
@@ -46,8 +46,7 @@ class DetachedEntry {
   /// others before publish().
   static Result<std::unique_ptr<DetachedEntry>> make(DetachedMirror mirror);
 
-  DetachedEntry(DetachedMirror mirror, std::string file, transport::UniqueFd lock, transport::UniqueFd log,
-                bool own_log);
+  DetachedEntry(DetachedMirror mirror, std::string file, UniqueFd lock, UniqueFd log, bool own_log);
   DetachedEntry(const DetachedEntry&) = delete;
   DetachedEntry& operator=(const DetachedEntry&) = delete;
   /// Removes the file, and the log where it is the entry's own.
@@ -60,8 +59,8 @@ class DetachedEntry {
  private:
   DetachedMirror mirror_;
   std::string file_;
-  transport::UniqueFd lock_;
-  transport::UniqueFd log_;
+  UniqueFd lock_;
+  UniqueFd log_;
   bool own_log_;
 };
 

@@ -15,11 +15,11 @@ namespace {
 
 /// The file on `fd`, opened once more: O_NONBLOCK belongs to what is open, which the shell and other programs
 /// share.
-transport::UniqueFd open_again(int fd) {
+UniqueFd open_again(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  transport::UniqueFd again(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  UniqueFd again(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   // Another user's terminal (su, sudo) can't be opened; it can be written to.
-  return again ? std::move(again) : transport::UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return again ? std::move(again) : UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.hpp"
 #include "cli/text.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::cli {
 
@@ -43,7 +43,7 @@ class LiveRegion {
 
   int terminal_;
   bool background_from_start_;
-  transport::UniqueFd out_;         ///< The same terminal, and nothing waits in a write to it.
+  UniqueFd out_;                    ///< The same terminal, and nothing waits in a write to it.
   std::vector<std::size_t> drawn_;  ///< The width of each line that is drawn.
   std::string pending_;             ///< What the terminal has not taken yet.
 };

@@ -21,7 +21,7 @@ constexpr Milliseconds kLastLook{3000};
 TerminalWatch::TerminalWatch(transport::Loop& loop, std::function<void()> on_gone)
     : loop_(loop), on_gone_(std::move(on_gone)) {
   if (transport::is_ignored(SIGHUP)) return;
-  terminal_ = transport::UniqueFd(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  terminal_ = UniqueFd(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 
 void TerminalWatch::hung_up() {

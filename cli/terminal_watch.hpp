@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include "base/unique_fd.hpp"
 #include "transport/timer.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::cli {
 
@@ -29,7 +29,7 @@ class TerminalWatch {
 
   transport::Loop& loop_;
   std::function<void()> on_gone_;
-  transport::UniqueFd terminal_;
+  UniqueFd terminal_;
   std::optional<transport::Deadline> look_;
 };
 

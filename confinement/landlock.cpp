@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/unique_fd.hpp"
+
 namespace farport::confinement {
 namespace {
 
@@ -55,20 +57,6 @@ struct [[gnu::packed]] PathBeneathAttributes {
   std::int32_t parent = -1;
 };
 
-class Descriptor {
- public:
-  explicit Descriptor(long fd) : fd_(static_cast<int>(fd)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 /// What is taken away: each version of the interface knows more.
 RulesetAttributes attributes_of(int version) {
   RulesetAttributes attributes{kFileAccess, 0, 0};
@@ -92,9 +80,9 @@ std::uint64_t allowed_by(std::uint8_t access) {
 }
 
 Result<void> add(int ruleset, const FileRule& rule, std::uint64_t handled) {
-  const Descriptor place(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
+  const UniqueFd place(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
-  if (place.get() < 0 || ::fstat(place.get(), &status) != 0) return {};
+  if (!place || ::fstat(place.get(), &status) != 0) return {};
   PathBeneathAttributes attributes;
   attributes.allowed = allowed_by(rule.access) & handled;
   if (!S_ISDIR(status.st_mode)) attributes.allowed &= kForOneFile;
@@ -123,8 +111,9 @@ Result<void> restrict_files(const std::vector<FileRule>& rules) {
   }
   const RulesetAttributes attributes = attributes_of(version);
   // Older kernels take the longer structure too, as long as what they don't know is zero.
-  const Descriptor ruleset(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U));
-  if (ruleset.get() < 0) return fail_errno("use", "Landlock", errno);
+  const UniqueFd ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U)));
+  if (!ruleset) return fail_errno("use", "Landlock", errno);
   for (const FileRule& rule : rules) {
     if (auto added = add(ruleset.get(), rule, attributes.files); !added) return added;
   }

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "base/unique_fd.hpp"
 #include "transport/stream.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::transport {
 

@@ -20,10 +20,10 @@
 #include <sys/epoll.h>
 #include <uv.h>
 
+#include "base/unique_fd.hpp"
 #include "transport/duration_histogram.hpp"
 #include "transport/node_list.hpp"
 #include "transport/task.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::transport {
 

@@ -17,8 +17,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr std::size_t kPage = 4096;
 
 /// A hidden name beside `path`, which nobody else uses.

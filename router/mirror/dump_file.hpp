@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -16,7 +16,7 @@ class DumpFile {
   /// Prepares a file that will be at `path`, mode 0600. Errors: it can't be made there.
   [[nodiscard]] static Result<std::unique_ptr<DumpFile>> create(const std::string& path);
 
-  DumpFile(std::string path, std::string part, transport::UniqueFd fd)
+  DumpFile(std::string path, std::string part, UniqueFd fd)
       : path_(std::move(path)), part_(std::move(part)), fd_(std::move(fd)) {}
   DumpFile(const DumpFile&) = delete;
   DumpFile& operator=(const DumpFile&) = delete;
@@ -38,7 +38,7 @@ class DumpFile {
   std::string path_;
   std::string
       part_;  ///< Its name meanwhile; empty where the file system can do without (open(2), O_TMPFILE).
-  transport::UniqueFd fd_;
+  UniqueFd fd_;
   std::uint64_t size_ = 0;
 };
 

@@ -15,8 +15,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr char kMark[] = ".farport-owned";
 /// Other users may make any number of directories with such names in a shared /tmp.
 constexpr std::size_t kMostLookedAt = 1000;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -17,7 +17,7 @@ class OwnedDirectory {
   /// that is in them, their owner and their lock, which ended with its process; all else is left alone.
   static Result<std::unique_ptr<OwnedDirectory>> make(const std::string& base, std::string_view prefix);
 
-  OwnedDirectory(std::string path, transport::UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  OwnedDirectory(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   OwnedDirectory(const OwnedDirectory&) = delete;
   OwnedDirectory& operator=(const OwnedDirectory&) = delete;
   /// Removes it with all that is in it. Links in it are removed, not followed.
@@ -27,7 +27,7 @@ class OwnedDirectory {
 
  private:
   std::string path_;
-  transport::UniqueFd fd_;  ///< Holds the lock.
+  UniqueFd fd_;  ///< Holds the lock.
 };
 
 }  // namespace farport::router

@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 namespace {
 
 using Names = std::unordered_set<std::string>;
-using transport::UniqueFd;
 
 constexpr std::size_t kMaxManifests = 64;
 /// Of all of a user's manifests in a directory: 100,000 sockets.

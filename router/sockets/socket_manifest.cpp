@@ -19,8 +19,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr std::size_t kMaxManifest = 64 * 1024 * 1024;
 /// Lines of what is gone stay in a manifest until they are more than the others and these.
 constexpr std::size_t kSpareLines = 256;

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -24,7 +24,7 @@ class SocketManifest {
   /// A manifest that is open and locked, at `path`.
   struct Manifest {
     std::string path;
-    transport::UniqueFd lock;
+    UniqueFd lock;
     off_t size = 0;  ///< As far as it is whole.
   };
 

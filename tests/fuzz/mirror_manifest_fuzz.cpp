@@ -19,7 +19,6 @@ using farport::fuzz::require;
 namespace {
 
 namespace fs = std::filesystem;
-using transport::UniqueFd;
 
 UniqueFd listening_socket(const std::string& path) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

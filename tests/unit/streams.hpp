@@ -28,8 +28,8 @@ using StreamPair = std::pair<std::unique_ptr<FdStream>, std::unique_ptr<FdStream
 inline StreamPair make_pair(Loop& loop) {
   int fds[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0) std::abort();
-  return {std::make_unique<FdStream>(loop, transport::UniqueFd(fds[0]), "left"),
-          std::make_unique<FdStream>(loop, transport::UniqueFd(fds[1]), "right")};
+  return {std::make_unique<FdStream>(loop, UniqueFd(fds[0]), "left"),
+          std::make_unique<FdStream>(loop, UniqueFd(fds[1]), "right")};
 }
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {

@@ -73,7 +73,7 @@ std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
 }
 
 void wake_stopped(pid_t runtime) {
-  const transport::UniqueFd process = open_pidfd(runtime);
+  const UniqueFd process = open_pidfd(runtime);
   const std::optional<ProcessStat> stat = process_stat(runtime);
   if (!process || !stat || stat->state != 'T') return;
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
@@ -84,7 +84,7 @@ bool stop_createdump(pid_t runtime, const std::string& path) {
   if (runtime <= 0) return false;
   each_child(runtime, [&](pid_t child) {
     // By descriptor, so that no later process with this pid is meant.
-    const transport::UniqueFd process = open_pidfd(child);
+    const UniqueFd process = open_pidfd(child);
     if (!process || !writes_to(child, path)) return;
     stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
   });

@@ -24,8 +24,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr std::string_view kPrefix = ".farport-dump-";
 constexpr const char* kDump = "dump";
 /// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "router/wire/dump.hpp"
 #include "transport/socket.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -24,7 +24,7 @@ struct DumpSettings {
 
 /// A directory that the agent and a runtime share.
 struct SharedDirectory {
-  transport::UniqueFd fd;
+  UniqueFd fd;
   std::string here;   ///< Its path for the agent.
   std::string there;  ///< Its path for the runtime.
 };
@@ -39,7 +39,7 @@ struct SharedDirectory {
 
 /// A finished dump, open for reading. It has no name any more: nothing is left of it once it is closed.
 struct OpenDump {
-  transport::UniqueFd fd;
+  UniqueFd fd;
   std::uint64_t size = 0;
 };
 
@@ -49,7 +49,7 @@ class DumpDirectory {
   /// Makes one with an unguessable name, mode 0700, that belongs to the user `owner`.
   [[nodiscard]] static Result<std::unique_ptr<DumpDirectory>> make(SharedDirectory shared, uid_t owner);
 
-  DumpDirectory(SharedDirectory shared, std::string name, transport::UniqueFd fd, uid_t owner);
+  DumpDirectory(SharedDirectory shared, std::string name, UniqueFd fd, uid_t owner);
   DumpDirectory(const DumpDirectory&) = delete;
   DumpDirectory& operator=(const DumpDirectory&) = delete;
   ~DumpDirectory();
@@ -75,7 +75,7 @@ class DumpDirectory {
 
   SharedDirectory shared_;
   std::string name_;
-  transport::UniqueFd fd_;  ///< Locked while this lives.
+  UniqueFd fd_;  ///< Locked while this lives.
   uid_t owner_;
 };
 

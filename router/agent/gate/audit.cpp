@@ -15,8 +15,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr std::string_view kStderr = "stderr";
 constexpr std::string_view kSyslog = "syslog";
 constexpr std::string_view kOff = "off";

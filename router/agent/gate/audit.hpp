@@ -10,10 +10,10 @@
 #include "base/log.hpp"
 #include "base/text_formatter.hpp"
 #include "base/unblocked_writer.hpp"
+#include "base/unique_fd.hpp"
 #include "router/agent/gate/caller.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/loop.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -72,7 +72,7 @@ class Audit final : private transport::EndOfTick {
   transport::Loop& loop_;
   Log log_;
   std::string to_;
-  transport::UniqueFd file_;
+  UniqueFd file_;
   UnblockedWriter writer_;
   std::string pending_;  ///< Lines that wait for the end of the turn.
   bool failing_ = false;

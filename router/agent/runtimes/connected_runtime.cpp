@@ -40,7 +40,7 @@ Task<void> ConnectedRuntime::follow() {
     ConnectionQueue& queue;
     ~Close() { queue.close(); }
   } const close{*queue_};
-  transport::UniqueFd pidfd = open_pidfd(process_.pid);
+  UniqueFd pidfd = open_pidfd(process_.pid);
   const Result<Runtime> met = co_await meet();
   using Listing = Result<std::unique_ptr<Registry::Entry>>;
   const Listing entry =
@@ -56,7 +56,7 @@ Task<void> ConnectedRuntime::follow() {
   services_.log->info("{} (pid {}) has ended", met->name, met->pid);
 }
 
-Task<void> ConnectedRuntime::give_up(transport::UniqueFd pidfd, Error wrong) {
+Task<void> ConnectedRuntime::give_up(UniqueFd pidfd, Error wrong) {
   if (pidfd) {
     co_await transport::sleep(services_.loop, kDying);
     // Many processes are over before they have answered: nothing is wrong with them.
@@ -77,7 +77,7 @@ Task<Result<Runtime>> ConnectedRuntime::meet() {
   co_return runtime;
 }
 
-Task<void> ConnectedRuntime::until_ended(transport::UniqueFd pidfd) {
+Task<void> ConnectedRuntime::until_ended(UniqueFd pidfd) {
   if (pidfd) {
     co_await process_exit(services_.loop, std::move(pidfd));
     co_return;

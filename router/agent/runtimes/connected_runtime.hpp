@@ -45,8 +45,8 @@ class ConnectedRuntime final : public DiagnosticPort {
 
  private:
   transport::Task<Result<Runtime>> meet();
-  transport::Task<void> give_up(transport::UniqueFd pidfd, Error wrong);
-  transport::Task<void> until_ended(transport::UniqueFd pidfd);
+  transport::Task<void> give_up(UniqueFd pidfd, Error wrong);
+  transport::Task<void> until_ended(UniqueFd pidfd);
 
   const ConnectServices& services_;
   std::string id_;

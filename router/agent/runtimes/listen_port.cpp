@@ -15,7 +15,6 @@ namespace {
 using transport::FdStream;
 using transport::Milliseconds;
 using transport::Task;
-using transport::UniqueFd;
 
 /// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
 constexpr std::array kFirstTries{Milliseconds{1},   Milliseconds{4},   Milliseconds{20},

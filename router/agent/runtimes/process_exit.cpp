@@ -8,8 +8,6 @@
 
 namespace farport::router {
 
-using transport::UniqueFd;
-
 UniqueFd open_pidfd(pid_t pid) {
   if (pid <= 0) return {};
   // Not glibc's wrapper, whose header (2.36) lacks the extern "C" that C++ needs.

@@ -8,14 +8,14 @@
 namespace farport::router {
 
 /// A pidfd of the process; none where it has ended, or isn't visible here. Open it before an answer of the
-/// process comes: whoever answers lived then, so the descriptor is of that process and not of a later one
-/// with the same pid.
-[[nodiscard]] transport::UniqueFd open_pidfd(pid_t pid);
+/// process comes: a process that answers lived then, so the descriptor is of that process and not of a later
+/// one with the same pid.
+[[nodiscard]] UniqueFd open_pidfd(pid_t pid);
 
 /// Whether the process behind the pidfd has ended already.
-[[nodiscard]] bool has_ended(const transport::UniqueFd& pidfd);
+[[nodiscard]] bool has_ended(const UniqueFd& pidfd);
 
 /// Passes when the process behind the pidfd has ended.
-transport::Task<void> process_exit(transport::Loop& loop, transport::UniqueFd pidfd);
+transport::Task<void> process_exit(transport::Loop& loop, UniqueFd pidfd);
 
 }  // namespace farport::router

@@ -40,7 +40,7 @@ int create_file() {
   return file;
 }
 
-Result<void> write_program(const transport::UniqueFd& file) {
+Result<void> write_program(const UniqueFd& file) {
   const std::byte* next = farport_placeholder_begin;
   while (next != farport_placeholder_end) {
     const ssize_t written =
@@ -53,8 +53,7 @@ Result<void> write_program(const transport::UniqueFd& file) {
 
 /// Whether there is a file at `path` now that holds the program and may be executed.
 bool make_file(const std::string& path) {
-  const transport::UniqueFd file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0500));
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0500));
   return file && write_program(file) && ::access(path.c_str(), X_OK) == 0;
 }
 
@@ -68,7 +67,7 @@ PlaceholderProgram::~PlaceholderProgram() {
 
 Result<PlaceholderImage> PlaceholderImage::make(const std::string& directory) {
   const bool has_file = !directory.empty() && make_file(directory + kFile);
-  transport::UniqueFd file(create_file());
+  UniqueFd file(create_file());
   if (!file && has_file) return PlaceholderImage({}, directory);
   if (!file) {
     return fail_errno(kTried, kWhere, errno, "check that the sysctl vm.memfd_noexec is 0 or 1");

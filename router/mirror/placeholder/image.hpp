@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -53,10 +53,10 @@ class PlaceholderImage {
   [[nodiscard]] PlaceholderProgram named(const std::string& file_name);
 
  private:
-  PlaceholderImage(transport::UniqueFd memory, std::string directory)
+  PlaceholderImage(UniqueFd memory, std::string directory)
       : memory_(std::move(memory)), directory_(std::move(directory)) {}
 
-  transport::UniqueFd memory_;
+  UniqueFd memory_;
   std::string directory_;     ///< Holds the file; empty: there is none.
   std::uint64_t number_ = 0;  ///< Of the last name's directory: two may have the same name.
 };

@@ -8,7 +8,7 @@
 #include "tests/unit/streams.hpp"
 
 using namespace farport::test;
-using farport::transport::UniqueFd;
+using farport::UniqueFd;
 
 namespace {
 

@@ -14,8 +14,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/unique_fd.hpp"
 #include "router/sockets/mirror_manifests.hpp"
-#include "transport/unique_fd.hpp"
 
 using namespace farport;
 using router::ScanResult;
@@ -46,7 +46,7 @@ class Directory {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), path.size());
-    const transport::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+    const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
     REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     return path;
   }
@@ -69,9 +69,9 @@ std::vector<std::string> paths_of(const ScanResult& result) {
 }
 
 /// A manifest as a mirror writes it.
-transport::UniqueFd write_manifest(const std::string& path, const std::string& text, bool locked) {
+UniqueFd write_manifest(const std::string& path, const std::string& text, bool locked) {
   std::ofstream(path) << text;
-  transport::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (locked) REQUIRE(::flock(fd.get(), LOCK_EX | LOCK_NB) == 0);
   return fd;
 }

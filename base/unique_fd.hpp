@@ -5,8 +5,9 @@
 
 #include <unistd.h>
 
-namespace farport::transport {
+namespace farport {
 
+/// Closes its descriptor when it goes; without one it holds -1.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -33,4 +34,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace farport::transport
+}  // namespace farport
