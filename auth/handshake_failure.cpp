@@ -79,6 +79,10 @@ std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
       untimely == shown
           ? whose
           : whose + " is signed by " + distinguished_name(X509_get_subject_name(untimely)) + ", which";
+  if (lacks_trusted_ca(verdict)) {
+    return whose + " is signed by another CA (" + distinguished_name(X509_get_issuer_name(shown)) +
+           ") than those of --tls-ca; both sides need certificates of a CA that the other one trusts";
+  }
   switch (verdict) {
     case kAnotherAgent:
       return whose + " is valid, but " + what_differs(ssl, identity);
@@ -90,14 +94,6 @@ std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return subject + " is valid only from " + time_text(X509_get0_notBefore(untimely)) +
              "; are both hosts' clocks right?";
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-      return whose + " is signed by another CA (" + distinguished_name(X509_get_issuer_name(shown)) +
-             ") than those of --tls-ca; both sides need certificates of a CA that the other one trusts";
     case X509_V_ERR_INVALID_PURPOSE:
       return whose + (SSL_is_server(ssl) != 0 ? " is not for clients; issue one with: farport certs client"
                                               : " is not for servers; issue one with: farport certs server");

@@ -42,4 +42,18 @@ std::string distinguished_name(const X509_NAME* name) {
   return {data, static_cast<std::size_t>(size)};
 }
 
+bool lacks_trusted_ca(long verdict) {
+  switch (verdict) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace farport::auth

@@ -48,4 +48,8 @@ using X509StoreCtxPtr = std::unique_ptr<X509_STORE_CTX, OpenSslFree<X509_STORE_C
 /// A name on one line, as RFC 2253 writes it: "CN=alice,O=Acme".
 [[nodiscard]] std::string distinguished_name(const X509_NAME* name);
 
+/// Whether the verification of a certificate has come to its `verdict` (X509_V_ERR_…) since no trusted CA has
+/// signed it.
+[[nodiscard]] bool lacks_trusted_ca(long verdict);
+
 }  // namespace farport::auth

@@ -8,6 +8,7 @@
 
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
+#include "auth/openssl.hpp"
 
 namespace farport::auth {
 namespace {
@@ -36,6 +37,12 @@ tl::unexpected<Error> explain(X509_STORE_CTX* verification, const X509* leaf) {
   const X509* current = X509_STORE_CTX_get_current_cert(verification);
   const bool own = current == nullptr || current == leaf;
   const std::string whose = own ? "its certificate" : "the certificate of its CA " + subject_of(current);
+  if (lacks_trusted_ca(verdict)) {
+    return distrust(leaf,
+                    "the CA of its certificate (" + distinguished_name(X509_get_issuer_name(leaf)) +
+                        ") is no longer trusted",
+                    EKEYREJECTED);
+  }
   switch (verdict) {
     case X509_V_ERR_CERT_REVOKED:
       return distrust(leaf, whose + " has been revoked", EKEYREVOKED);
@@ -43,16 +50,6 @@ tl::unexpected<Error> explain(X509_STORE_CTX* verification, const X509* leaf) {
       return distrust(
           leaf, whose + " expired on " + time_text(X509_get0_notAfter(current == nullptr ? leaf : current)),
           EKEYEXPIRED);
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-      return distrust(leaf,
-                      "the CA of its certificate (" + distinguished_name(X509_get_issuer_name(leaf)) +
-                          ") is no longer trusted",
-                      EKEYREJECTED);
     case X509_V_ERR_UNABLE_TO_GET_CRL:
       return distrust(leaf,
                       "there is no CRL of the CA of its certificate (" +

@@ -8,6 +8,7 @@ import time
 from harness import ipc, needs, proc, wait
 from harness.agent import PORT
 from harness.case import Case, main
+from harness.flood import client_hello
 
 LIMIT_SECONDS = 1.0
 # The limit, and what a loaded machine may add to it.
@@ -72,23 +73,13 @@ class Abuse(Case):
             pass
         connection.close()
 
-    def client_hello(self):
-        """The first bytes of a good handshake."""
-        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        handshake = self.context.wrap_bio(incoming, outgoing)
-        try:
-            handshake.do_handshake()
-        except ssl.SSLWantReadError:
-            pass
-        return outgoing.read()
-
     def test_a_peer_that_says_nothing_is_closed(self):
         connection = self.connect()
         self.assert_closed(connection)
         wait.until(lambda: "handshake in time" in self.agent.log(), "the agent says why")
 
     def test_a_handshake_of_a_byte_now_and_then_is_closed(self):
-        self.assert_drip_is_closed(self.connect(), self.client_hello())
+        self.assert_drip_is_closed(self.connect(), client_hello(self.context))
 
     def test_a_first_message_of_a_byte_now_and_then_is_closed_and_never_reaches_the_runtime(self):
         self.assert_drip_is_closed(self.connect_tls(), ipc.process_info()[:-1])
@@ -133,7 +124,7 @@ class Abuse(Case):
     def open_and_drop(self, count):
         """Opens connections and drops them: before, in the middle of and after the handshake, with and without a
         reset."""
-        hello = self.client_hello()
+        hello = client_hello(self.context)
         for number in range(count):
             kind = number % 4
             if kind == 3:

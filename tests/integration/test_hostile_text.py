@@ -101,7 +101,7 @@ class HostileText(Case):
         self.assert_command_is_harmless("ps", f"{hostile.TEXT}:9000")
 
     def test_the_reasons_that_an_agent_gives(self):
-        agent = hostile.HostileAgent(self.lab, PORT + 2, hostile.TEXT)
+        agent = hostile.refusing_agent(self.lab, PORT + 2, hostile.TEXT)
         self.addCleanup(agent.stop)
         self.assert_command_is_harmless("ps", agent.remote)
         self.assert_command_is_harmless("can-i", agent.remote)

@@ -21,6 +21,17 @@ LARGE_WINDOW = 1 << 30
 NEW_CONNECTIONS_PER_SECOND = 2000
 
 
+def client_hello(context):
+    """The first bytes of a good handshake."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    handshake = context.wrap_bio(incoming, outgoing)
+    try:
+        handshake.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
+
+
 class Flood:
     """One of them. A kind is a method; `step` of it is done again and again."""
 
@@ -109,13 +120,7 @@ class Flood:
 
     def handshakes(self):
         """Connections without a certificate that say hello: half of them are left open for a while."""
-        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        handshake = self.context.wrap_bio(incoming, outgoing)
-        try:
-            handshake.do_handshake()
-        except ssl.SSLWantReadError:
-            pass
-        hello, held, count, began = outgoing.read(), [], 0, time.monotonic()
+        hello, held, count, began = client_hello(self.context), [], 0, time.monotonic()
         while not self.over():
             try:
                 connection = socket.create_connection(self.peer, 10)

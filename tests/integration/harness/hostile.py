@@ -2,12 +2,9 @@
 
 import json
 import re
-import ssl
-import struct
-import threading
 import unicodedata
 
-from harness.http2 import ACK, DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, field, frame
+from harness.scripted_agent import ScriptedAgent
 
 # A line of an audit, commands for a terminal in both of their forms, and what turns text around.
 FORGED = '{"audit":"command","identity":"CN=forged","decision":"allowed"}'
@@ -36,44 +33,12 @@ def odd_lines(output):
     return odd
 
 
-class HostileAgent:
-    """Answers every request with 403 and `text` as the reason. It lives as long as the test: no process."""
+def refusing_agent(lab, port, text):
+    """An agent that answers every request with 403 and `text` as the reason."""
+    body = json.dumps({"error": text}).encode()
 
-    def __init__(self, lab, port, text):
-        self.remote = f"{lab.far.address}:{port}"
-        self._body = json.dumps({"error": text}).encode()
-        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=lab.agent_pair.ca)
-        self._context.load_cert_chain(lab.agent_pair.cert, lab.agent_pair.key)
-        self._context.set_alpn_protocols(["h2"])
-        self._listener = lab.far.listen(lab.far.address, port)
-        threading.Thread(target=self._accept, daemon=True).start()
+    def answer(_, request):
+        request.head(403)
+        request.body(body, end=True)
 
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection):
-        try:
-            with self._context.wrap_socket(connection, server_side=True) as secure:
-                secure.sendall(frame(SETTINGS))
-                with secure.makefile("rb") as stream:
-                    stream.read(len(PREFACE))
-                    while head := stream.read(9):
-                        size = int.from_bytes(head[:3], "big")
-                        kind, flags, number = struct.unpack_from(">BBI", head, 3)
-                        stream.read(size)
-                        if kind == SETTINGS and not flags & ACK:
-                            secure.sendall(frame(SETTINGS, ACK))
-                        if kind == HEADERS:
-                            secure.sendall(frame(HEADERS, END_HEADERS, number, field(":status", "403"))
-                                           + frame(DATA, END_STREAM, number, self._body))
-        except OSError:
-            pass
-
-    def stop(self):
-        """Accepts no more."""
-        self._listener.close()
+    return ScriptedAgent(lab, port, answer)
