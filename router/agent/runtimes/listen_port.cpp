@@ -71,6 +71,10 @@ ListenPort::ListenPort(transport::Loop& loop, Registry& registry, Log log, const
       report_(std::move(report)),
       retry_(retry) {}
 
+Task<DiagnosticPort::Connection> ListenPort::open() {
+  return connect_to_port(loop_, path_);
+}
+
 OpenPort ListenPort::for_probing() {
   return [this]() -> Task<Connection> {
     ProbeSlots::Slot slot = co_await slots_.take(owner_);

@@ -38,7 +38,7 @@ class ListenPort final : public DiagnosticPort {
   /// used, and tries again every `retry`. Never ends by itself: cancel it when the file has gone.
   transport::Task<void> follow();
 
-  transport::Task<Connection> open() override { return connect_to_port(loop_, path_); }
+  transport::Task<Connection> open() override;
   [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
   [[nodiscard]] const std::string& path() const override { return path_; }
   /// Whether its runtime is in the registry.
