@@ -8,14 +8,14 @@
 
 namespace farport::auth {
 
-/// What tells a file from another one, or from itself before it was written to. All zero where there is none.
+/// Differs between two files, and between a file before and after a write. All zero where there is no file.
 /// A symbolic link stands for what it leads to.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;  ///< Since 1970.
-  std::int64_t changed_ns = 0;   ///< Of the inode: also tells of a file that has been made readable.
+  std::int64_t changed_ns = 0;   ///< Of the inode: also changes when a file is made readable.
   bool operator==(const FileStamp&) const = default;
 };
 using FileStamps = std::vector<FileStamp>;

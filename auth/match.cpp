@@ -74,7 +74,7 @@ Result<void> check_uri_pattern(const std::string& pattern, const std::string& ru
   return {};
 }
 
-/// An address in the one form that an Identity has it in; nothing for what is none.
+/// An address in the one form that an Identity has it in; nothing where `text` is no address.
 std::optional<std::string> plain_address(const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;

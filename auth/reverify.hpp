@@ -10,7 +10,7 @@ namespace farport::auth {
 /// Verifies the certificate that the peer of a finished handshake has shown, as a handshake would today.
 /// Gives the time at which the first certificate of its chain expires. Errors: why it would be refused;
 /// Error::cause is EKEYREVOKED, EKEYEXPIRED or EKEYREJECTED. A list of revoked certificates that is out of
-/// date is none: it was not when the peer came.
+/// date is no reason to refuse: it was in force when the peer came.
 [[nodiscard]] Result<std::time_t> reverify(SSL* ssl, const TlsCredentials& credentials);
 
 /// When the first certificate of the peer's chain expires, as the handshake has verified it.

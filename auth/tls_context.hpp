@@ -28,7 +28,7 @@ namespace farport::auth {
 /// 3). An error means that nothing would be verified: don't connect.
 [[nodiscard]] Result<void> set_expected_server_name(SSL* ssl, const std::string& name);
 
-/// Why a handshake failed, and what to do: for our side, whichever it is, in words for whoever runs it.
+/// Why a handshake failed, and what to do: in words for the people on our side, whichever that is.
 /// `openssl_error`: ERR_peek_error() right after the call that failed; 0 where the peer just closed the
 /// connection. A TLS 1.3 client learns at its first read whether the server took its certificate (RFC 8446
 /// appendix E.1.2): this explains that failure too.

@@ -7,7 +7,7 @@
 namespace farport {
 namespace {
 
-/// Version 1 says «no limit» with the largest number of whole pages; so much nobody has.
+/// Version 1 says «no limit» with the largest number of whole pages; no machine has so much.
 constexpr std::uint64_t kUnlimited = 1ULL << 60;
 
 struct Hierarchy {
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> read_limit(const std::string& path) {
   if (!(file >> text)) return std::nullopt;
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // "max" is none.
+  // "max" means that there is no limit.
   if (error != std::errc() || end != text.data() + text.size() || value >= kUnlimited) return std::nullopt;
   return value;
 }

@@ -99,7 +99,7 @@ int certs_init(const CertsInitSettings& settings) {
   }
   print(stdout,
         "{0}  the CA's certificate: goes to every agent and every mirror; valid until {2}\n"
-        "{1}  the CA's key: stays here; whoever has it can issue certificates\n"
+        "{1}  the CA's key: stays here; anyone who has it can issue certificates\n"
         "\nNext:\n"
         "  farport certs server {3} --name orders --dns orders.prod.example --ip 10.0.0.2\n"
         "  farport certs client {3} --name alice\n",

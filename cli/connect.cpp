@@ -49,7 +49,7 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Eve
                         Task<void> explain) {
   const Result<void> started = co_await mirror.start();
   if (!started) co_return started;
-  // Whoever waits for the mirror's changes redraws; the end comes by cancelling that.
+  // Redraws at each change of the mirror, until it is cancelled.
   Task<void> redraw = [](router::Mirror& shown, MirrorView& on) -> Task<void> {
     for (;;) {
       on.show(shown);

@@ -29,7 +29,7 @@ struct FoundMirror {
 };
 
 /// $XDG_RUNTIME_DIR/farport, else /run/user/UID/farport, else /tmp/farport-UID, made with mode 0700. Errors:
-/// it is somebody else's, a link, or others may use it.
+/// it is another user's, a link, or others may use it.
 [[nodiscard]] Result<std::string> detached_directory();
 
 /// All that have a file, those that run and those that a crash left, in the order in which they were started.

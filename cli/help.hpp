@@ -116,7 +116,7 @@ inline constexpr const char* kCertsExamples = R"(Examples:
 inline constexpr const char* kCheckAbout =
     "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
     "remotes it checks what connect would use, otherwise what serve would. Exit code 0 if nothing is wrong.\n"
-    "With --as it says what somebody may do with the agent's configuration, without an agent: exit code 0 "
+    "With --as it says what an identity may do with the agent's configuration, without an agent: exit code 0 "
     "if\n"
     "the --command is allowed.";
 inline constexpr const char* kCheckExamples = R"(Examples:

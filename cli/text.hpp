@@ -27,7 +27,8 @@ struct TerminalSize {
   std::size_t columns = 0;
   std::size_t rows = 0;
 };
-/// The size of the terminal on `fd`; zeros where it is none. One that doesn't know its size counts as 80x24.
+/// The size of the terminal on `fd`; zeros where that is no terminal. One that doesn't know its size counts
+/// as 80x24.
 [[nodiscard]] TerminalSize terminal_size(int fd);
 
 /// What is put into a message: text is escaped, all else stays as it is.

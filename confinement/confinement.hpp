@@ -25,7 +25,7 @@ struct Confinement {
 };
 
 /// Keeps the process's memory, which has keys in it, out of core dumps and from other processes of the same
-/// user. A program that is started is free of it. Whoever becomes another user has to call it again.
+/// user. A program that is started is free of it. A process that becomes another user has to call it again.
 void hide_memory();
 
 /// The same, and sets the limit of core dumps to zero, which programs that are started inherit.

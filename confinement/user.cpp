@@ -15,7 +15,7 @@
 namespace farport::confinement {
 namespace {
 
-/// The largest is none: -1 means "leave as it is" to setresuid(2).
+/// The largest number is no user: -1 means "leave as it is" to setresuid(2).
 std::optional<uid_t> number_of(std::string_view text) {
   uid_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -91,7 +91,7 @@ Result<User> find_user(std::string_view text) {
 Result<void> become(const User& user) {
   if (::geteuid() != 0) {
     if (is_now(user)) return {};
-    return fail("run as the user", describe(user), "only root can become somebody else",
+    return fail("run as the user", describe(user), "only root can become another user",
                 "start farport as root, or as that user without --user");
   }
   if (auto groups = set_groups(user); !groups) return groups;

@@ -47,8 +47,8 @@ struct ErrorAnswer {
   return answer.command() == kError;
 }
 
-/// Reads an error answer. Fails where it is none, or has no HRESULT. A text that can't be read is left out:
-/// the HRESULT is what counts.
+/// Reads an error answer. Fails where `answer` is no error, or has no HRESULT. A text that can't be read is
+/// left out: the HRESULT is what counts.
 [[nodiscard]] Result<ErrorAnswer> decode_error(const Message& answer);
 
 /// A whole error answer, ready to be sent. `text` goes only to a tool that sent GenerateCoreDump3; it is cut

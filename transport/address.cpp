@@ -37,7 +37,7 @@ class LookupAwaiter {
   LookupAwaiter& operator=(const LookupAwaiter&) = delete;
   ~LookupAwaiter() {
     lookup_->waiter.unlink();
-    // libuv needs it no more: it has told of the end, though perhaps nobody has heard of it.
+    // libuv needs it no more: the callback has come, even if no coroutine has been resumed for it.
     if (lookup_->called_back || started_ != 0) {
       delete lookup_;
       return;

@@ -25,7 +25,7 @@ class FdStream final : public Stream, private Watched {
   void flush() override;
   void hold_unsent(std::size_t bytes) override;
   void cancel_write() override;
-  /// Unix sockets tell of a peer that has closed (EPOLLHUP); TCP only of one that has reset the connection.
+  /// Unix sockets report a peer that has closed (EPOLLHUP); TCP only one that has reset the connection.
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
   [[nodiscard]] const Error& error() const override { return *error_; }
@@ -36,7 +36,7 @@ class FdStream final : public Stream, private Watched {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Says that an operation on fd() by somebody else, such as accept(2), would have blocked: readable()
+  /// Says that an operation on fd() from outside, such as accept(2), would have blocked: readable()
   /// waits.
   void found_nothing() { readable_ = false; }
   /// For a Unix socket: has its end reset the connection for the peer (ECONNRESET) unless our direction was

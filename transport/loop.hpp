@@ -6,7 +6,7 @@
 // never from inside a library's callback.
 //
 // Sockets are polled edge-triggered in an epoll set of our own: one or two system calls in a socket's life,
-// where libuv's uv_poll_t takes two each time somebody begins to wait; and timers are nodes in a tree of our
+// where libuv's uv_poll_t takes two each time a wait begins; and timers are nodes in a tree of our
 // own, since every connection has some. libuv does everything else (signals, processes, names, file
 // notifications): its loop is one descriptor in that set, and runs when it has work.
 #pragma once
@@ -43,7 +43,7 @@ class EndOfTick : public ListNode {
   ~EndOfTick() = default;
 };
 
-/// Whoever has a descriptor in the loop's epoll set.
+/// What has a descriptor in the loop's epoll set.
 class Watched {
  public:
   /// Called with the events that came (epoll_ctl(2)), each once: edge-triggered.
@@ -68,7 +68,7 @@ class Loop {
   Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
-  /// Lets closing handles finish; whoever owns handles must be gone by then.
+  /// Lets closing handles finish; the owners of handles must be gone by then.
   ~Loop();
 
   /// Runs `task` on this loop until it has finished, and returns its result; rethrows its exception.
@@ -100,7 +100,7 @@ class Loop {
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
-  /// How long the turns took so far, from one poll to the next: as long has everybody else waited.
+  /// How long the turns took so far, from one poll to the next: everything else has waited that long.
   [[nodiscard]] const DurationHistogram& stalls() const { return stalls_; }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
 

@@ -1,5 +1,5 @@
-// Share: how much of the loop's time one party may take. A loop has one thread: whoever keeps it busy keeps
-// everybody else waiting.
+// Share: how much of the loop's time one party may take. A loop has one thread: a party that keeps it busy
+// keeps all others waiting.
 #pragma once
 
 #include <chrono>

@@ -18,7 +18,7 @@ struct PromiseBase {
   std::coroutine_handle<> continuation = std::noop_coroutine();
   std::exception_ptr exception;
 
-  /// Symmetric transfer to whoever awaits the task, so that long chains don't grow the stack.
+  /// Symmetric transfer to the coroutine that awaits the task, so that long chains don't grow the stack.
   struct FinalAwaiter {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>

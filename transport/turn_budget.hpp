@@ -1,5 +1,5 @@
 // A turn's worth of work for loops that might go on and on, such as those that accept connections or go
-// through long lists: whoever keeps the loop's thread busy keeps everybody else waiting.
+// through long lists: what keeps the loop's thread busy keeps everything else waiting.
 #pragma once
 
 #include <chrono>

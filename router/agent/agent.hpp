@@ -49,7 +49,7 @@ class Agent {
   /// Once: takes nothing new, lets what runs go on for the drain limit, then has the rest stopped. Twice:
   /// ends at once.
   void stop();
-  /// For whoever rotates logs.
+  /// For programs that rotate logs.
   void reopen_audit();
   /// Reads certificates, key, CAs and CRLs again.
   void reload_certificates();

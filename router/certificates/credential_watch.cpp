@@ -15,7 +15,7 @@ using transport::Task;
 constexpr Milliseconds kBurst{50};
 /// Files that have not changed for this long have been written to the end.
 constexpr Milliseconds kStill{150};
-/// Somebody who never stops writing doesn't keep us from reading.
+/// How often at the most: a file that is written to all the time is read all the same.
 constexpr int kLooks = 20;
 /// How often broken files are read before they are said to be broken: a certificate is written before its
 /// key, or after it.

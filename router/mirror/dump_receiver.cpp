@@ -99,7 +99,7 @@ std::unique_ptr<ResumableRequest> post(SessionManager& sessions, const std::stri
   return std::make_unique<ResumableRequest>(sessions, target, accepted_encodings(sessions.options()));
 }
 
-/// Waits for the answer's head, and tells of the dump's progress meanwhile.
+/// Waits for the answer's head, and reports the dump's progress meanwhile.
 Task<Result<void>> until_written(SessionManager& sessions, ResumableRequest& request, std::string runtime_id,
                                  DumpProgress& progress, const OnDumpProgress& on_progress) {
   Task<void> following = follow_writing(sessions, runtime_id, progress, on_progress);

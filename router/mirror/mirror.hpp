@@ -54,7 +54,7 @@ class Mirror {
   Mirror& operator=(const Mirror&) = delete;
 
   /// Claims the socket directory and starts following the agents. Errors name what can't be used; a name that
-  /// is not known and an agent that doesn't answer are none: they are tried until there is one.
+  /// is not known and an agent that doesn't answer are no errors: they are tried again and again.
   transport::Task<Result<void>> start();
   /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
   transport::Task<Result<void>> settled();

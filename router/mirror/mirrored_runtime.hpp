@@ -25,7 +25,7 @@ class MirroredRuntime {
   };
 
   /// Starts the placeholder and opens the sockets in the services' directory. `on_lost`: called once if
-  /// somebody ends the placeholder; it may destroy the object.
+  /// the placeholder is ended; it may destroy the object.
   static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services,
                                                                          Runtime runtime, Places places,
                                                                          SessionManager& sessions,

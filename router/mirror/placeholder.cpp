@@ -71,7 +71,8 @@ Result<void> Placeholder::spawn() {
   options.exit_cb = [](uv_process_t* process, std::int64_t, int) {
     auto* self = static_cast<Placeholder*>(process->data);
     self->alive_ = false;
-    // Not told at once: libuv has reaped others too, and tells of them next, who may not be destroyed before.
+    // Reported later: libuv has reaped others too, and calls for them next; they must not be destroyed
+    // before.
     self->loop_.defer(*self);
   };
 

@@ -36,7 +36,7 @@ struct Direction {
 };
 
 /// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
-/// `ended` tells of that.
+/// `ended` is set then.
 Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
   Io io = from.try_read(space);
   if (io.status != IoStatus::ok || io.bytes == space.size()) return io;

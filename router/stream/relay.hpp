@@ -26,7 +26,7 @@ struct RelayOutcome {
 /// Carries bytes both ways until both directions have ended, or one side is wholly gone or broken. A side
 /// that finishes sending is passed on as just that (half-close); a side that is gone ends the connection once
 /// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
-/// `counts` is kept up to date for whoever needs to know where the task is destroyed before its end; it must
+/// `counts` is up to date at every moment, also where the task is destroyed before its end; it must
 /// outlive it.
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
                                     transport::BufferPool& buffers, RelayCounts* counts = nullptr);

@@ -30,7 +30,7 @@ enum class DiscoveryIssue : std::uint8_t {
 /// "foreign_socket", as it is in JSON.
 [[nodiscard]] std::string_view to_string(DiscoveryIssue issue);
 
-/// "2 sockets belong to another user than the agent's": names nobody and nothing.
+/// "2 sockets belong to another user than the agent's": without any name.
 [[nodiscard]] std::string summary_of(DiscoveryIssue issue, std::uint64_t count);
 
 struct DiscoveryProblem {
@@ -80,7 +80,7 @@ enum class Disclosure : std::uint8_t {
 /// For GET /v1/agent (docs/wire.md). Bounded in size, however many problems there are.
 [[nodiscard]] std::string to_json(const DiscoveryReport& report, Disclosure disclosure);
 
-/// What an agent tells of its search, in lines for a person. They are the agent's text: bounded, not escaped.
+/// What an agent says of its search, in lines for a person. They are the agent's text: bounded, not escaped.
 struct Explanation {
   bool told = false;                  ///< False: it says nothing of it, as agents before 0.2 do.
   std::string searched;               ///< "it searches /tmp as user 0"; empty where the caller may not know.

@@ -37,7 +37,7 @@ struct Runtime {
   bool operator==(const Runtime&) const = default;
 };
 
-/// A runtime as it was listed at some moment, shared by whoever has to do with it.
+/// A runtime as it was listed at some moment, shared by all that deal with it.
 using RuntimePtr = std::shared_ptr<const Runtime>;
 
 /// The time now as RFC 3339 in UTC, to the second.

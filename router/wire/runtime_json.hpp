@@ -26,7 +26,7 @@ namespace farport::router {
 /// {"error":"…"}: why a request was refused; with the HRESULT that a tool is to be told, where there is one.
 [[nodiscard]] std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult = {});
 
-/// What such an object says; as `why` the body itself, shortened, where it is none.
+/// What such an object says; as `why` the body itself, shortened, where that is no such object.
 struct RefusedRequest {
   std::string why;
   std::optional<std::uint32_t> hresult;

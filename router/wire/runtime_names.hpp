@@ -24,8 +24,8 @@ namespace farport::router {
 [[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
 
 /// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
-/// one. Returns its index. Errors say what to write instead: for each runtime that is meant (for each one
-/// where none is) a text that names it and no other; ESRCH where there is none to choose from.
+/// one. Returns its index. Errors say what to write instead: for each runtime that fits (for all of them
+/// where none does) a text that names it and no other; ESRCH where there are no runtimes at all.
 [[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
                                                  const std::vector<const Runtime*>& runtimes);
 

@@ -65,7 +65,7 @@ class Directory {
   void check() {
     for (const auto* name : {"/file", "/directory", "/link", "/live", "/link-to-live"})
       require(fs::exists(fs::symlink_status(path_ + name)), "only what nobody listens on is removed");
-    // Those who asked whether somebody is there.
+    // Connections that only asked whether the socket is live.
     while (UniqueFd(::accept(live_.get(), nullptr, nullptr))) continue;
   }
 

@@ -223,7 +223,7 @@ class AsAnotherUser(Confined):
             self.assertEqual(done.code, 2, done.described)
             self.assertIn(why, done.stderr)
 
-    def test_only_root_becomes_somebody_else(self):
+    def test_only_root_becomes_another_user(self):
         done = self.lab.far.run(needs.farport(), "serve", *self.pair.flags(), "--allow-all", "--listen",
                                 "127.0.0.1:9015", "--user", "1:1", enter=self.enter)
         self.assertEqual(done.code, 2, done.described)

@@ -129,7 +129,7 @@ class Drain(Case):
         old.stop()
         self.assertEqual(len(new.runtimes()), 1)
 
-    def test_a_port_that_somebody_else_listens_on_is_named(self):
+    def test_a_port_that_another_process_listens_on_is_named(self):
         held = self.lab.far.start(needs.program("socat"), f"TCP-LISTEN:9050,bind={self.lab.far.address},fork", "STDOUT")
         self.addCleanup(held.kill)
         wait.until(lambda: "9050" in self.listening(), "the port is taken")

@@ -162,7 +162,7 @@ class Endings(Case):
                 time.sleep(0.02)  # the slowness itself
             self.assertEqual(ipc.parse_process_info(sockets.read_to_end(connection))[0], self.application.pid_inside)
 
-    def test_a_message_that_is_none_closes_the_connection_and_nothing_else(self):
+    def test_a_malformed_message_closes_the_connection_and_nothing_else(self):
         with sockets.connect(self.row["socket"]) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: orders\r\n\r\n")
             with contextlib.suppress(ConnectionResetError):

@@ -94,7 +94,7 @@ class Gate(Case):
             self.assert_denied(answer, name)
             self.assertEqual(ipc.parse_error(self.apis["reader"].raw(ipc.session(command))), ipc.ACCESS_DENIED)
 
-    def test_a_session_goes_on_when_somebody_is_refused_to_stop_it(self):
+    def test_a_session_goes_on_when_a_caller_is_refused_to_stop_it(self):
         with self.apis["admin"].connect() as connection:
             connection.sendall(ipc.session(ipc.COLLECT_TRACING + 1))
             session = ipc.parse_session(connection.recv(65536))

@@ -140,7 +140,7 @@ class Mirrors(Case):
         wait.until(lambda: len(mirror.placeholders()) == 1 and len(self.lab.near.sockets(self.directory)) == 2,
                    "placeholder and sockets are gone")
 
-    def test_a_placeholder_that_somebody_kills_is_replaced(self):
+    def test_a_placeholder_that_is_killed_is_replaced(self):
         mirror = self.mirror()
         killed = mirror.wait_for(self.application)[0]["local_pid"]
         os.kill(mirror.placeholders()[0], signal.SIGKILL)

@@ -141,7 +141,7 @@ class ToldWhy(Case):
         wait.until(lambda: f"the .NET process {hidden.pid_inside}" in agent.log(), "the log says it, too")
         self.told(agent, "1 .NET process has its diagnostics switched off", pair=self.watcher)
 
-    def test_a_stale_socket_and_a_file_that_is_none(self):
+    def test_a_stale_socket_and_a_file_that_is_no_socket(self):
         directory = self.directory()
         application = self.lab.orders(directory=directory)
         application.kill()

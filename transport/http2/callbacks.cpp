@@ -82,7 +82,7 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
   return callbacks;
 }
 
-/// A frame that has come whole. Its stream may be one that nobody holds any more.
+/// A frame that has come whole. Its stream's user may have dropped it.
 void Http2Callbacks::frame_received(nghttp2_session* session, const nghttp2_frame& frame,
                                     Http2Events& events) {
   const bool acknowledges = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;

@@ -12,7 +12,7 @@ namespace farport::transport {
 
 class Http2Stream;
 
-/// What nghttp2 has to tell of a session, and to be done for it. Called from inside nghttp2 only. What
+/// What nghttp2 reports of a session, and has to be done for it. Called from inside nghttp2 only. What
 /// returns an int or a ssize_t returns nghttp2's error codes.
 class Http2Events {
  public:
@@ -21,7 +21,7 @@ class Http2Events {
 
   virtual void request_begins(std::int32_t id) = 0;
   virtual int field_received(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
-  /// `stream`: nullptr where nobody holds it any more.
+  /// `stream`: nullptr once its user has dropped it.
   virtual void head_received(Http2Stream* stream) = 0;
   virtual void data_received(Http2Stream& stream, std::span<const std::byte> bytes) = 0;
   virtual void stream_closed(Http2Stream& stream, std::uint32_t error_code) = 0;
@@ -42,7 +42,7 @@ struct Http2Callbacks {
   static nghttp2_session_callbacks* make();
   /// The body of an outgoing message: bytes come from the stream's write, where they lie.
   static nghttp2_data_provider body();
-  /// The stream with this number; nullptr where nobody holds it any more.
+  /// The stream with this number; nullptr once its user has dropped it.
   static Http2Stream* find(nghttp2_session* session, std::int32_t id);
 
  private:

@@ -41,7 +41,7 @@ int Http2Heads::add_field(MessageHead& head, std::string_view name, std::string_
   if (bytes_ > most_) {
     head.too_large = true;
     head.fields.clear();
-    // Somebody who goes on and on wants no answer.
+    // A peer that goes on and on wants no answer.
     return bytes_ > kEndlessHead * most_ ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
   }
   if (name == ":method") {

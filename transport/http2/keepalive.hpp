@@ -45,7 +45,7 @@ class Http2Keepalive final : private Timer {
   Milliseconds limit_;
   std::uint64_t sent_ = 0;
   std::uint64_t acknowledged_ = 0;
-  std::uint64_t asked_ = 0;  ///< The number of the last one that somebody needs.
+  std::uint64_t asked_ = 0;  ///< The number of the last one that was asked for.
   bool heard_ = false;       ///< Since the timer was last started.
 };
 

@@ -15,7 +15,7 @@ Refusal unreachable(const Error& error) {
 }
 
 /// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. The
-/// session that they tell of, if `starts_session` and they do.
+/// session that they announce, if `starts_session` and they do.
 Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, transport::FdStream& runtime,
                                                    bool starts_session) {
   const auto guard = abort_when_gone(tool, runtime);

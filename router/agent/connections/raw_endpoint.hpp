@@ -19,7 +19,7 @@ class RawEndpoint final : public ToolEndpoint {
   bool has_text_ = false;
 };
 
-/// Leaves closing to the peer: whoever closes first may cut off what the other hasn't read yet.
+/// Leaves closing to the peer: the side that closes first may cut off what the other hasn't read yet.
 transport::Task<void> linger(transport::Stream& stream);
 
 }  // namespace farport::router

@@ -129,7 +129,7 @@ tl::expected<std::unique_ptr<ResumableResponse>, Refusal> ResumptionTable::begin
 std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& request,
                                                const std::string& token, const Caller& caller) {
   const transport::MessageHead& head = request->head();
-  // Whoever lost the session before it was told which agent this is has only the token to ask with.
+  // A mirror that lost the session before it was told which agent this is has only the token to ask with.
   const std::string_view instance = head.field(resumption_field::kInstance);
   if (!instance.empty() && instance != instance_) {
     return refusal(http_status::kGone, "the agent was restarted, which no connection outlives");
@@ -145,7 +145,7 @@ std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& req
                    "a new token, what was received and from where it goes on are needed");
   }
   if (!answer.resume(std::move(request), *received, *from)) {
-    // What one side has forgotten the other can't have missed: somebody counts wrongly.
+    // Neither side forgets what the other may have missed: one of them counts wrongly.
     log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again", caller);
     answer.stream_.abort(
         Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});

@@ -73,7 +73,7 @@ class ResumptionTable {
 
   /// Whether the caller wants to be able to resume the answer to this request.
   [[nodiscard]] static bool wanted(const transport::MessageHead& request);
-  /// The answer to such a request, which is taken then. Refusals: the token is none, or there is such an
+  /// The answer to such a request, which is taken then. Refusals: the token is malformed, or there is such an
   /// answer already.
   [[nodiscard]] tl::expected<std::unique_ptr<ResumableResponse>, Refusal> begin(
       std::unique_ptr<transport::Http2Stream>& request, const Caller& caller);
@@ -110,7 +110,7 @@ class ResumptionTable {
   transport::BufferBudget& budget_;
   std::string instance_;
   std::map<std::string_view, ResumableResponse*> responses_;  ///< By their tokens.
-  std::deque<std::string> over_;  ///< Tokens of answers that nobody came for in time.
+  std::deque<std::string> over_;  ///< Tokens of answers that no command came for in time.
   std::uint64_t resumed_ = 0;
   std::uint64_t expired_ = 0;
   transport::TaskSet tasks_;  ///< Last: they use the rest.

@@ -162,7 +162,7 @@ Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory share
   const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
                     status.st_uid == ::geteuid() && (status.st_mode & 07777) == S_IRWXU &&
                     status.st_nlink > 0;
-  if (!ours) return fail("make a directory for the dump in", path, "somebody else interferes with it");
+  if (!ours) return fail("make a directory for the dump in", path, "another process interferes with it");
   auto directory = std::make_unique<DumpDirectory>(std::move(shared), name, std::move(fd), owner);
   if (owner != ::geteuid() && ::fchown(directory->fd_.get(), owner, static_cast<gid_t>(-1)) != 0) {
     return fail_errno("give the dump's directory to user " + std::to_string(owner), path, errno);
@@ -207,7 +207,7 @@ Result<OpenDump> DumpDirectory::check_dump() const {
   dump.fd = UniqueFd(::openat(fd_.get(), kDump, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!dump.fd) {
     const int error = errno;
-    if (error == ELOOP) return fail("read the dump", path, "somebody has put a link in its place");
+    if (error == ELOOP) return fail("read the dump", path, "a link has been put in its place");
     return fail_errno("read the dump", path, error, "does the runtime see " + described() + "?");
   }
   struct stat status {};

@@ -60,9 +60,9 @@ class DumpDirectory {
   [[nodiscard]] std::string described() const { return shared_.here + " at " + shared_.there; }
   /// How much has been written so far, in bytes; 0 before there is a file.
   [[nodiscard]] std::uint64_t written() const;
-  /// Gives back what has been written so far, where somebody goes on writing who can't be stopped.
+  /// Gives back what has been written so far, where a process goes on writing that can't be stopped.
   void cut();
-  /// What is free in the file system for somebody without privileges, in bytes.
+  /// What is free in the file system for a user without privileges, in bytes.
   [[nodiscard]] std::uint64_t free_bytes() const;
   /// Opens the dump and takes its name away. Errors: the file is not there, or is not what the runtime's user
   /// alone can have written: a link, another user's, no file.

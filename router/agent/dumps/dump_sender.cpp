@@ -63,7 +63,7 @@ class Source {
     const std::size_t wanted = std::min<std::uint64_t>(into.size(), left);
     const ssize_t got = ::pread(dump_.fd.get(), into.data(), wanted, static_cast<off_t>(offset_));
     if (got < 0) return fail_errno("read", "the dump", errno);
-    if (got == 0 && wanted > 0) return fail("read", "the dump", "somebody has made it shorter meanwhile");
+    if (got == 0 && wanted > 0) return fail("read", "the dump", "it has been made shorter meanwhile");
     offset_ += static_cast<std::uint64_t>(got);
     return static_cast<std::size_t>(got);
   }

@@ -33,7 +33,7 @@ struct AuditEntry {
   const Caller& caller;
   RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name.
-  std::string arguments{};  ///< A JSON object: what tells of the command, without any secret.
+  std::string arguments{};  ///< A JSON object: what describes the command, without any secret.
   bool allowed = false;
   std::string rule{};  ///< The grant that allowed it.
   std::string role{};  ///< That grant's role.
@@ -62,7 +62,7 @@ class Audit final : private transport::EndOfTick {
   void write(const AuditEntry& entry);
   /// How many lines have been lost: nothing read them, or the disk was full.
   [[nodiscard]] std::uint64_t lost() const { return writer_.lost(); }
-  /// Opens the file again under its name, after somebody has renamed it. Errors: the old one stays in use.
+  /// Opens the file again under its name, after it has been renamed. Errors: the old one stays in use.
   Result<void> reopen();
 
  private:
@@ -78,12 +78,12 @@ class Audit final : private transport::EndOfTick {
   bool failing_ = false;
 };
 
-/// Writes an entry when it goes: also where the agent stops under what the entry tells of.
+/// Writes an entry when it goes: also where the agent stops in the middle of the event.
 class AuditOnExit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `since`: when what the entry tells of began. The entry must outlive this, and gets its outcome
+  /// `since`: when the event began. The entry must outlive this, and gets its outcome
   /// meanwhile.
   AuditOnExit(Audit& audit, AuditEntry& entry, Clock::time_point since)
       : audit_(audit), entry_(entry), since_(since) {

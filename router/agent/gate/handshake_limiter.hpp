@@ -1,5 +1,5 @@
-// HandshakeLimiter: those that are under way. Peers are nobody yet, so all that can be told apart are
-// addresses.
+// HandshakeLimiter: how many handshakes are under way. Their peers have no identity yet: all that sets them
+// apart are their addresses.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace farport::router {
 [[nodiscard]] std::string network_of(const std::string& peer);
 
 /// Bounds how many handshakes are under way. One too many ends the oldest of the address that has the most:
-/// a real peer is done within moments, so those who are in nobody's way go on.
+/// a real peer is done within moments, so a few slow ones of other addresses go on.
 class HandshakeLimiter {
  public:
   explicit HandshakeLimiter(std::size_t limit) : limit_(limit) {}

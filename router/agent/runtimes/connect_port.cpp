@@ -168,7 +168,7 @@ Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user)
   const transport::Io io = co_await connection.read_exactly(bytes);
   if (io.status == transport::IoStatus::failed) co_return tl::unexpected(connection.error());
   if (io.status == transport::IoStatus::end) {
-    // Whoever only looks whether somebody listens here does no harm.
+    // A peer that only looks whether the socket is live does no harm.
     co_return tl::unexpected(
         Error{"read", "the advertise", io.bytes == 0 ? "" : "it broke off in the middle", {}, 0});
   }

@@ -12,7 +12,7 @@ using transport::Task;
 
 /// A runtime that can't be used is not tried again for this long.
 constexpr Milliseconds kRetry{5000};
-/// A process closes its connections a moment before its pidfd tells of its end.
+/// A process closes its connections a moment before its pidfd reports its end.
 constexpr Milliseconds kDying{200};
 /// A runtime whose process we can't see has ended when it has had no connection for this long.
 constexpr std::uint64_t kGoneAfterMs = 2000;

@@ -11,7 +11,7 @@
 
 namespace farport::router {
 
-/// What the runtimes of one dial-in port share.
+/// What the runtimes of one ConnectPort share.
 struct ConnectServices {
   transport::Loop& loop;
   Registry& registry;

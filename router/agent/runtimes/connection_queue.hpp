@@ -27,7 +27,8 @@ class ConnectionQueue {
   /// Errors: it doesn't within kRedialLimit, or close() was called.
   static transport::Task<DiagnosticPort::Connection> take(std::shared_ptr<ConnectionQueue> queue);
 
-  /// The runtime has ended: drops what waits here, and fails whoever waits for it. What was taken lives on.
+  /// The runtime has ended: drops the connections that wait, and fails the commands that wait. What was taken
+  /// lives on.
   void close();
 
   /// Whether a connection is open, in here or in a command's hands.

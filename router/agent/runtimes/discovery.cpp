@@ -51,7 +51,7 @@ class Discovery::DirectoryWatch {
     handle_.reset(handle);
     active_ = uv_fs_event_start(handle, on_event, directory.c_str(), 0) == 0;
   }
-  /// Whether it tells of the directory that is there now.
+  /// Whether it is about the directory that is there now.
   [[nodiscard]] bool watches(const std::string& directory) const {
     return active_ && directory_ == directory_at(directory);
   }

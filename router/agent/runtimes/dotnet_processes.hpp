@@ -50,7 +50,7 @@ class DotnetProcesses {
 };
 
 /// The path under which a Unix socket called `name` is bound, by the text of /proc/PID/net/unix: in the mount
-/// namespace of whoever bound it. Empty where there is none.
+/// namespace of the process that bound it. Empty where there is none.
 [[nodiscard]] std::string bound_path(std::string_view net_unix, std::string_view name);
 
 }  // namespace farport::router

@@ -140,7 +140,7 @@ void Registry::Watch::note(const std::string& id) {
   arrived_.set();
 }
 
-/// What there is to tell of a runtime, by what the reader knows of it.
+/// What there is to report of a runtime, by what the reader knows of it.
 std::optional<RuntimeEvent> Registry::Watch::event_of(const std::string& id) {
   RuntimePtr now = registry_.find(id);
   if (now != nullptr && filter_ && !filter_(*now)) now = nullptr;

@@ -27,7 +27,7 @@ class Registry {
   class Entry;
   /// Lists a runtime that is reached through `port`, which outlives the entry. A runtime may have several
   /// ports (same id): it is listed once, under the name that was configured for one of them. Errors: another
-  /// process is listed with that id, which only somebody who pretends to be it can have.
+  /// process is listed with that id, which only an impostor can have.
   [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, DiagnosticPort& port, bool named);
 
   [[nodiscard]] const std::string& host() const { return host_; }
@@ -49,7 +49,7 @@ class Registry {
   /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
   void update(Runtime runtime);
 
-  /// Tells of all runtimes now and of every change from now on, as far as `filter` lets them count.
+  /// Reports all runtimes now and every change from now on, as far as `filter` lets them count.
   class Watch;
   [[nodiscard]] std::unique_ptr<Watch> watch(Filter filter = {});
 

@@ -41,7 +41,7 @@ struct SuspendedRuntimes::Entry {
   Entry(transport::Loop& loop, Runtime suspended) : runtime(std::move(suspended)), wake(loop) {}
 
   Runtime runtime;
-  bool wanted = false;  ///< Somebody has sent a command: they will resume it when they are ready.
+  bool wanted = false;  ///< A command has come: its sender will resume it when it is ready.
   bool overdue = false;
   int fast_polls_left = 0;  ///< Still to be made, after it has been resumed.
   transport::Event wake;

@@ -15,7 +15,8 @@ namespace farport::router {
 
 class SuspendedRuntimes {
  public:
-  /// `resume_after`: how long a suspended runtime waits for somebody before it is resumed; nothing: for ever.
+  /// `resume_after`: how long a suspended runtime waits for a command before it is resumed; nothing: for
+  /// ever.
   SuspendedRuntimes(transport::Loop& loop, Registry& registry, Log log,
                     std::optional<transport::Milliseconds> resume_after);
   SuspendedRuntimes(const SuspendedRuntimes&) = delete;
@@ -27,7 +28,7 @@ class SuspendedRuntimes {
 
   /// To be told of each command that has been sent to a runtime through `used` (which may be gone by now).
   /// ResumeRuntime is passed on to the runtime's other ports, since it waits for each port that suspends it:
-  /// for whoever sends it through farport there is only one.
+  /// for callers of farport there is only one.
   void command_sent(const std::string& runtime_id, const DiagnosticPort* used, ipc::Command command);
 
  private:

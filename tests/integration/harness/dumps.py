@@ -33,7 +33,7 @@ def open_when_there(directory):
 
 
 def core_notes(path):
-    """The kinds of notes in an ELF core file; an error if it is none."""
+    """The kinds of notes in an ELF core file; an error if it is not one."""
     with open(path, "rb") as file:
         header = file.read(64)
         if header[:5] != b"\x7fELF\x02" or struct.unpack_from("<H", header, 16)[0] != CORE_FILE:

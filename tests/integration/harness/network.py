@@ -7,7 +7,7 @@ import subprocess
 from harness import needs, wait
 
 CABLE = "cable"
-# Nobody's: what is sent there is dropped by whoever gets it, without a word to the sender.
+# No host's: what is sent there is dropped on the way, without a word to the sender.
 NOBODY = "02:00:00:00:00:99"
 OTHER_ADDRESS = "10.77.0.3"
 

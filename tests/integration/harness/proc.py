@@ -80,7 +80,7 @@ def peak_memory_kib(pid):
 
 
 def own_memory_kib(pid):
-    """What the process has written itself, heap and stacks, in KiB: whoever else runs the program does not matter."""
+    """What the process has written itself, heap and stacks, in KiB: other processes of the program do not matter."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return int(re.search(r"^Anonymous:\s+(\d+)", text, re.MULTILINE).group(1))
 

@@ -124,7 +124,7 @@ class ScriptedRuntime:
 
     def stop(self):
         """Ends it, with all its connections."""
-        self._listener.shutdown(socket.SHUT_RDWR)  # wakes whoever accepts
+        self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
         for connection in self._connections:
             connection.close()

@@ -110,7 +110,7 @@ class _Session:
         try:
             self._answer(request)
         except OSError:
-            pass  # whoever asked has had enough
+            pass  # the mirror has had enough
 
 
 class ScriptedAgent:
@@ -150,7 +150,7 @@ class ScriptedAgent:
 
 
 def runtime(number, command_line="dotnet many.dll", name="many"):
-    """A runtime as the API tells of it."""
+    """A runtime as the API lists it."""
     return {"id": str(uuid.UUID(int=number)), "pid": number, "name": name, "command_line": command_line, "os": "Linux",
             "architecture": "x64", "version": "10.0.0", "state": "running", "user": 0, "since": "2026-01-01T00:00:00Z"}
 

@@ -8,7 +8,7 @@ PROVIDER = "Silent"
 
 
 class Silent:
-    """A .NET program on the far host. Its provider tells of every change of its sessions, but writes no event: by
+    """A .NET program on the far host. Its provider reports every change of its sessions, but writes no event: by
     itself the runtime never notices that nobody reads."""
 
     def __init__(self, lab, directory=None):

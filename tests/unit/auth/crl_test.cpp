@@ -121,7 +121,7 @@ TEST_CASE("a CA's file in place of a CRL, and the other way round, are told apar
   holds(pair.server_error(), "it holds a CRL; are CA and CRL swapped?");
 }
 
-TEST_CASE("check tells of lists") {
+TEST_CASE("check reports lists of revoked certificates") {
   Pair pair;
   const TestCa other;
   const std::string both = text_of(pair.server_files.ca) + text_of(other.files("ca").cert);

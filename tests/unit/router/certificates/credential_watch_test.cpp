@@ -166,7 +166,7 @@ TEST_CASE("whose handshake began before the change is seen with what came after 
   CHECK(late.ended.find("is no longer trusted") != std::string::npos);
 }
 
-TEST_CASE("a CA without a list is told of", "[router]") {
+TEST_CASE("a CA without a list is warned of", "[router]") {
   Watched watched;
   watched.replace(watched.files.crl, crl_text(watched.ca.ca(), {}));
   wait_for(watched, [&] { return watched.watch->reloads() == 1; });

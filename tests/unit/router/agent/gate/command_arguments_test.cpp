@@ -91,7 +91,7 @@ TEST_CASE("a profiler's data for itself is not told", "[router]") {
   CHECK(parsed(ipc::kStartupProfiler, startup.encode())["path"] == "/opt/profiler.so");
 }
 
-TEST_CASE("what else tells of a command", "[router]") {
+TEST_CASE("other arguments that the audit has of a command", "[router]") {
   CHECK(parsed(ipc::kGenerateCoreDump2, ipc::GenerateCoreDump{"/tmp/x", ipc::DumpType::full, 4}.encode()) ==
         json({{"path", "/tmp/x"}, {"type", "full"}, {"flags", 4}}));
   CHECK(parsed(ipc::kStopTracing, ipc::SessionId{0x123456789ABCDEF0}.encode())["session"] ==
@@ -110,7 +110,7 @@ TEST_CASE("commands without telling arguments have none", "[router]") {
   }
 }
 
-TEST_CASE("a payload that is none of its command is told as unreadable", "[router]") {
+TEST_CASE("a payload that doesn't fit its command is audited as unreadable", "[router]") {
   for (const ipc::Command command :
        {ipc::kCollectTracing, ipc::kCollectTracing6, ipc::kGenerateCoreDump3, ipc::kStopTracing,
         ipc::kAttachProfiler, ipc::kStartupProfiler, ipc::kSetEnvironmentVariable, ipc::kEnablePerfMap,

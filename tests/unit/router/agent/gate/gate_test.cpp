@@ -81,7 +81,7 @@ TEST_CASE("the gate asks for a command by its name in the protocol", "[router]")
   CHECK_FALSE(gate.rule("observer", message(ipc::kProcessEnvironment)).allowed);
 }
 
-TEST_CASE("a payload that is none of its command is for nobody", "[router]") {
+TEST_CASE("a payload that doesn't fit its command is refused to everybody", "[router]") {
   const Gate gate;
   for (const ipc::NamedCommand& named : ipc::all_commands()) {
     if (ipc::is_core_dump(named.command)) continue;

@@ -94,7 +94,7 @@ TEST_CASE("of a user's sockets no more than the share are found: listed ones, th
   CHECK(result.left_out.at(::geteuid()) == 98);
 }
 
-TEST_CASE("what looks like a socket and is none is told of, a few times") {
+TEST_CASE("a file that is named like a socket but is not one is reported a few times") {
   const Directory directory;
   for (int pid = 1; pid <= 200; ++pid) {
     if (pid % 2 == 0) {
