@@ -147,7 +147,14 @@ Identity identity_of(const X509* certificate) {
   return identity;
 }
 
+Identity identity_of(uid_t user) {
+  Identity identity;
+  identity.local = user;
+  return identity;
+}
+
 std::string describe(const Identity& identity) {
+  if (identity.local) return "local:" + std::to_string(*identity.local);
   constexpr std::size_t kMostNames = 4;
   std::string text;
   std::size_t count = 0;

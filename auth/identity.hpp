@@ -1,10 +1,12 @@
-// Identity: who a certificate says that its holder is.
+// Identity: who a certificate, or for a local user the kernel, says that a peer is.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <openssl/x509.h>
+#include <sys/types.h>
 
 namespace farport::auth {
 
@@ -20,13 +22,17 @@ struct Identity {
   std::string serial;            ///< Hexadecimal, lower case.
   std::string spki_pin;          ///< SHA-256 of the SubjectPublicKeyInfo, base64 (RFC 7469 section 2.4).
   int rejected_names = 0;        ///< How many were left out.
+  std::optional<uid_t> local;    ///< A user of this host, who has no certificate and none of the names above.
 };
 
 /// Reads the names of a certificate. Says nothing about whether the certificate is to be trusted.
 [[nodiscard]] Identity identity_of(const X509* certificate);
 
+/// Who a user of this host is.
+[[nodiscard]] Identity identity_of(uid_t user);
+
 /// One line for people and logs: "CN=alice, spiffe://acme.example/ns/prod"; "serial 5f3a…" for a nameless
-/// one. Safe to print: without control characters, as an Identity is.
+/// one; "local:1000". Safe to print: without control characters, as an Identity is.
 [[nodiscard]] std::string describe(const Identity& identity);
 
 }  // namespace farport::auth

@@ -119,7 +119,7 @@ bool uri_matches(std::string_view pattern, std::string_view uri) {
 
 Result<void> check_filter(const IdentityFilter& filter, const std::string& rule) {
   if (filter.empty()) {
-    return fail("use", rule, "it says nothing of who it is for", "give it cn, ou, dns, uri, ip, pin or all");
+    return fail("use", rule, "it says nothing of who it is for", "give it cn, ou, dns, uri, ip, pin, local or all");
   }
   for (const auto* names : {&filter.cn, &filter.ou, &filter.dns}) {
     for (const std::string& name : *names) {
@@ -143,6 +143,11 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
                   "write it as 10.0.0.2 or fd00::2, without a port or a mask");
     }
   }
+  const bool has_name = !filter.cn.empty() || !filter.ou.empty() || !filter.dns.empty() ||
+                        !filter.uri.empty() || !filter.ip.empty() || !filter.pin.empty() || filter.all;
+  if (!filter.local.empty() && has_name) {
+    return fail("use", rule, "a local user has no certificate", "write two rules");
+  }
   for (const std::string& pin : filter.pin) {
     if (pin.size() != kPinLength || pin.back() != '=') {
       return fail("use " + rule, pin, "a pin is the SHA-256 of a public key in base64: 44 characters",
@@ -154,6 +159,12 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
 
 bool matches(const IdentityFilter& filter, const Identity& identity) {
   if (filter.empty()) return false;
+  // Users have numbers, and nothing that a certificate has: one kind of rule never means the other.
+  if (identity.local || !filter.local.empty()) {
+    return identity.local && std::any_of(filter.local.begin(), filter.local.end(), [&](const auto& user) {
+             return number_of(user) == identity.local;
+           });
+  }
   const auto equal = [](const std::string& a, const std::string& b) { return a == b; };
   const auto same_address = [](const std::string& a, const std::string& b) { return plain_address(a) == b; };
   return fits(filter.cn, std::vector<std::string>{identity.common_name}, equal) &&
@@ -163,8 +174,8 @@ bool matches(const IdentityFilter& filter, const Identity& identity) {
          fits(filter.pin, std::vector<std::string>{identity.spki_pin}, equal);
 }
 
-Result<void> resolve_users(RuntimeFilter& filter, const std::string& rule) {
-  for (std::string& user : filter.user) {
+Result<void> resolve_users(std::vector<std::string>& users, const std::string& rule) {
+  for (std::string& user : users) {
     if (number_of(user)) continue;
     const passwd* entry = ::getpwnam(user.c_str());
     if (entry == nullptr) {

@@ -15,7 +15,7 @@ namespace farport::auth {
 /// patterns and pins in their form. `rule` stands for it in errors.
 [[nodiscard]] Result<void> check_filter(const IdentityFilter& filter, const std::string& rule);
 
-/// Whether the filter is for this identity. An empty filter is for nobody.
+/// Whether the filter, with its users as numbers, is for this identity. An empty filter is for nobody.
 [[nodiscard]] bool matches(const IdentityFilter& filter, const Identity& identity);
 
 /// Whether a URI matches a pattern: "scheme://host/path", scheme and host literal and without regard to case,
@@ -33,8 +33,8 @@ struct RuntimeTraits {
   uid_t user = 0;
 };
 
-/// Makes the users in a filter numbers. Errors name the one that isn't known on this host.
-[[nodiscard]] Result<void> resolve_users(RuntimeFilter& filter, const std::string& rule);
+/// Makes users, by name or number, numbers. Errors name the one that isn't known on this host.
+[[nodiscard]] Result<void> resolve_users(std::vector<std::string>& users, const std::string& rule);
 
 /// Whether the filter, with its users as numbers, is for this runtime. An empty filter is for all.
 [[nodiscard]] bool matches(const RuntimeFilter& filter, const RuntimeTraits& runtime);

@@ -55,7 +55,8 @@ Result<Policy> Policy::make(PolicyRules rules) {
   for (Grant& grant : rules.grants) {
     Result<void> checked = check_filter(grant.identity, grant.text);
     if (checked) checked = check_role(grant.role, grant.text);
-    if (checked) checked = resolve_users(grant.runtimes, grant.text);
+    if (checked) checked = resolve_users(grant.runtimes.user, grant.text);
+    if (checked) checked = resolve_users(grant.identity.local, grant.text);
     if (!checked) return tl::unexpected(checked.error());
   }
   if (rules.loopback_role) {

@@ -1,5 +1,7 @@
 #include "auth/subject.hpp"
 
+#include <charconv>
+
 namespace farport::auth {
 namespace {
 
@@ -16,6 +18,11 @@ bool set(Identity& identity, std::string_view kind, std::string value) {
     identity.ips.push_back(std::move(value));
   } else if (kind == "PIN") {
     identity.spki_pin = std::move(value);
+  } else if (kind == "LOCAL") {
+    uid_t user = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), user);
+    if (error != std::errc() || end != value.data() + value.size()) return false;
+    identity.local = user;
   } else {
     return false;
   }
@@ -33,7 +40,7 @@ Result<Identity> parse_identity(std::string_view text) {
     const std::size_t equals = part.find('=');
     const bool whole = equals != std::string_view::npos && equals + 1 < part.size();
     if (!whole || !set(identity, part.substr(0, equals), std::string(part.substr(equals + 1)))) {
-      return fail("use the identity", text, "\"" + std::string(part) + "\" is no CN, OU, DNS, URI, IP or PIN",
+      return fail("use the identity", text, "\"" + std::string(part) + "\" is no CN, OU, DNS, URI, IP or PIN, and no LOCAL with a number",
                   "write for example CN=alice or CN=alice,OU=oncall");
     }
   }

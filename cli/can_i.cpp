@@ -11,6 +11,7 @@
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
+#include "router/mirror/ask_agent.hpp"
 #include "router/wire/access_row.hpp"
 
 namespace farport::cli {
@@ -76,7 +77,7 @@ int can_i(const config::CanISettings& settings) {
   transport::Loop loop;
   bool all_allowed = true;
   for (const router::MirroredAgent& agent : *agents) {
-    const auto answers = loop.run(router::ask_agent(loop, agent.address, agent.credentials->context(), path));
+    const auto answers = loop.run(router::ask_agent(loop, agent, path));
     if (!answers) return report(answers.error());
     for (const router::AgentAnswer& answer : *answers) {
       const auto rows = router::access_from_json(answer.body);

@@ -7,6 +7,7 @@
 #include "cli/remotes.hpp"
 #include "config/values.hpp"
 #include "router/agent/runtimes/discovery.hpp"
+#include "router/mirror/ask_agent.hpp"
 #include "transport/race.hpp"
 #include "transport/socket.hpp"
 
@@ -118,7 +119,7 @@ Findings try_dialling(const config::RemoteSettings& remote) {
   transport::Loop loop;
   for (const router::MirroredAgent& agent : *agents) {
     const auto answers =
-        loop.run(router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/agent"));
+        loop.run(router::ask_agent(loop, agent, "/v1/agent"));
     if (!answers) {
       findings.push_back({Level::problem, answers.error().message()});
       continue;

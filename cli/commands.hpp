@@ -22,6 +22,8 @@ int run(const config::RunSettings& settings);
 int can_i(const config::CanISettings& settings);
 int dump(const config::DumpCommandSettings& settings);
 int ps(const config::PsSettings& settings);
+/// Carries a session over standard input and output.
+int stdio(const config::StdioSettings& settings);
 /// Takes the flags as they are: what doesn't resolve is what it reports.
 int check(const config::Flags& flags);
 

@@ -133,6 +133,7 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   for (const std::string& socket : settings.diagnostic_ports) {
     places.add(Places::directory_of(socket), {Access::exchange, Access::remove});
   }
+  if (!settings.local.empty()) places.add(Places::directory_of(settings.local), {Access::remove});
   places.add(settings.dump.directory, {Access::exchange});
   return {places.take(), confinement::agent_capabilities(), against_landlock(settings)};
 }

@@ -15,6 +15,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/own_directory.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -25,23 +27,6 @@ constexpr std::string_view kNewPrefix = ".mirror-";
 constexpr std::size_t kMaxFile = 64 * 1024;
 /// A mirror closes its sessions in good order, for which the network may take its time.
 constexpr int kEndLimitMs = 15'000;
-
-/// Whether a directory is this user's, and nobody else may make anything in it.
-bool is_own(const struct stat& status, mode_t forbidden) {
-  return S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & forbidden) == 0;
-}
-
-/// The user's own run-time directory; empty where the system gives it none. What the environment says may be
-/// another user's: sudo keeps it.
-std::string runtime_directory() {
-  const char* named = std::getenv("XDG_RUNTIME_DIR");
-  for (const std::string& path :
-       {std::string(named == nullptr ? "" : named), "/run/user/" + std::to_string(::geteuid())}) {
-    struct stat status {};
-    if (path.starts_with('/') && ::lstat(path.c_str(), &status) == 0 && is_own(status, 022)) return path;
-  }
-  return {};
-}
 
 /// The kernel's word on who holds the lock: its pid, 0 for nobody. Below 0: a process that is not visible
 /// here.
@@ -107,20 +92,8 @@ void remove_files(const FoundMirror& found) {
 
 }  // namespace
 
-Result<std::string> detached_directory() {
-  const std::string base = runtime_directory();
-  const std::string path = base.empty() ? "/tmp/farport-" + std::to_string(::geteuid()) : base + "/farport";
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail_errno("make the directory", path, errno, "set XDG_RUNTIME_DIR to a directory of your own");
-  }
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && is_own(status, 077)) return path;
-  return fail("use the directory", path, "it is not yours alone",
-              "remove it, or set XDG_RUNTIME_DIR to a directory of your own");
-}
-
 Result<std::vector<FoundMirror>> find_detached_mirrors() {
-  const auto directory = detached_directory();
+  const auto directory = own_directory();
   if (!directory) return tl::unexpected(directory.error());
   std::vector<FoundMirror> all;
   std::error_code error;
@@ -159,7 +132,7 @@ Result<void> end_detached_mirror(const FoundMirror& found) {
 }
 
 Result<std::unique_ptr<DetachedEntry>> DetachedEntry::make(DetachedMirror mirror) {
-  const auto directory = detached_directory();
+  const auto directory = own_directory();
   if (!directory) return tl::unexpected(directory.error());
   std::string file = *directory + "/" + std::string(kNewPrefix) + "XXXXXX";
   UniqueFd lock(::mkostemp(file.data(), O_CLOEXEC));

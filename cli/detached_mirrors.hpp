@@ -28,10 +28,6 @@ struct FoundMirror {
   pid_t pid = 0;  ///< 0: it has ended without taking its file away.
 };
 
-/// $XDG_RUNTIME_DIR/farport, else /run/user/UID/farport, else /tmp/farport-UID, made with mode 0700. Errors:
-/// it is another user's, a link, or others may use it.
-[[nodiscard]] Result<std::string> detached_directory();
-
 /// All that have a file, those that run and those that a crash left, in the order in which they were started.
 [[nodiscard]] Result<std::vector<FoundMirror>> find_detached_mirrors();
 

@@ -10,6 +10,8 @@
 #include "cli/session_options.hpp"
 #include "cli/text.hpp"
 #include "router/mirror/dump_receiver.hpp"
+#include "router/mirror/reach_route.hpp"
+#include "router/mirror/tcp_route.hpp"
 #include "transport/race.hpp"
 
 namespace farport::cli {
@@ -71,13 +73,16 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   co_return path;
 }
 
+std::unique_ptr<router::Route> DumpTransfer::route_to(const std::vector<transport::Address>& addresses) {
+  if (agent_.reach != nullptr) return std::make_unique<router::ReachRoute>(loop_, log_, agent_.reach);
+  credentials_.emplace(loop_, log_, agent_.credentials);
+  return std::make_unique<router::TcpRoute>(loop_, addresses, agent_.address.verified_name(), *credentials_);
+}
+
 Task<Result<std::string>> DumpTransfer::transfer() {
-  const router::AgentAddress& agent = agent_.address;
   const auto target = co_await find_runtime(loop_, agent_, settings_.runtime, missing_);
   if (!target) co_return tl::unexpected(target.error());
-  const router::SessionManager::Target at{target->addresses, agent.verified_name()};
-  credentials_.emplace(loop_, log_, agent_.credentials);
-  sessions_.emplace(loop_, log_, at, *credentials_, session_options(settings_.session));
+  sessions_.emplace(loop_, log_, route_to(target->addresses), session_options(settings_.session));
   router::SessionManager::OnEnd on_end = [this](const Error& why) { bar_.interrupted(why.message()); };
   dialling_ = sessions_->run(learn_instance, std::move(on_end));
   dialling_.start();

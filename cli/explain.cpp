@@ -1,6 +1,7 @@
 #include "cli/explain.hpp"
 
 #include "cli/text.hpp"
+#include "router/mirror/ask_agent.hpp"
 #include "router/wire/discovery_report.hpp"
 #include "transport/race.hpp"
 
@@ -16,7 +17,7 @@ constexpr transport::Milliseconds kPatience{5000};
 constexpr const char* kNothingWrong =
     "  it knows of nothing that is wrong: does an application run there, and is there a grant for it? "
     "farport "
-    "can-i says what your certificate may do";
+    "can-i says what you may do";
 
 constexpr const char* kOldAgent = "  it is of a version that says no more; its log does";
 
@@ -28,7 +29,7 @@ void add_lines(Lines& lines, const router::AgentAnswer& answer, Missing missing)
   }
   if (told->problems.empty() && missing == Missing::something) return;
   lines.push_back(answer.address + (missing == Missing::everything
-                                        ? " lists no runtime that your certificate may see:"
+                                        ? " lists no runtime that you may see:"
                                         : " has found more than it can list:"));
   if (!told->searched.empty()) lines.push_back("  " + told->searched);
   for (const std::string& problem : told->problems) lines.push_back("  " + problem);
@@ -42,7 +43,7 @@ Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, M
                            std::string only) {
   Lines lines;
   const auto answers =
-      co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/agent");
+      co_await router::ask_agent(loop, agent, "/v1/agent");
   if (!answers) co_return lines;
   for (const router::AgentAnswer& answer : *answers) {
     if (only.empty() || answer.address == only) add_lines(lines, answer, missing);

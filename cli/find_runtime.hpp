@@ -10,7 +10,7 @@ namespace farport::cli {
 
 /// A runtime, and where the agent is that has it: several may stand behind one name.
 struct FoundRuntime {
-  std::vector<transport::Address> addresses;
+  std::vector<transport::Address> addresses;  ///< None where a command reaches it.
   router::Runtime runtime;
 };
 

@@ -55,6 +55,15 @@ Then, in another terminal:
   dotnet-trace ps
   dotnet-trace collect -p PID)";
 
+inline constexpr const char* kStdioAbout =
+    "What connect --via and ssh:// run at the other end. It joins this user's own agent, or starts it, and\n"
+    "carries a session over its standard input and output. That agent serves this user's runtimes to this\n"
+    "user alone, without a port, and ends a while after its last session.";
+inline constexpr const char* kStdioExamples = R"(Examples:
+  farport connect --via 'ssh ops@web-3 farport stdio'      (on the laptop)
+  farport stdio --join /run/farport/agent.sock
+      (a farport serve with --local /run/farport/agent.sock, whose grants count)";
+
 inline constexpr const char* kDisconnectAbout =
     "Ends mirrors that farport connect --detach has started, and says which are running when no agent is "
     "named.";

@@ -37,6 +37,8 @@ int dispatch(CommandLine line) {
       return run_with(config::resolve_can_i(line.flags), can_i);
     case Command::check:
       return check(line.flags);
+    case Command::stdio:
+      return stdio(line.stdio);
     case Command::certs_init:
       return certs_init(line.certs_init);
     case Command::certs_server:

@@ -27,6 +27,10 @@ std::string version_text() {
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
 }
 
+constexpr const char* kAgentHelp =
+    "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, or a profile of the "
+    "configuration file";
+
 /// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
 CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
                       const char* examples) {
@@ -89,7 +93,7 @@ void add_settings(CLI::App* command, config::Given& given) {
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
   return command->add_option("AGENT", flags.remotes,
-                             "HOST:PORT of an agent, or a profile of the configuration file");
+                             kAgentHelp);
 }
 
 void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about,
@@ -128,7 +132,7 @@ struct Parser {
     add_settings(run, line.flags.given);
 
     ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
-    add_remotes(ps, line.flags)->required();
+    add_remotes(ps, line.flags);
     ps->add_flag("--json", line.flags.json, "Print a JSON array");
     add_settings(ps, line.flags.given);
 
@@ -136,6 +140,7 @@ struct Parser {
     add_can_i();
     add_certs();
     add_check();
+    add_stdio();
     help_all =
         add_command(app, "help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples);
     help_all->add_option("--format", line.help_format, "text or json [text]")
@@ -146,7 +151,7 @@ struct Parser {
   void add_connect() {
     connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
                           kConnectAbout, kConnectExamples);
-    add_remotes(connect, line.flags)->required();
+    add_remotes(connect, line.flags);
     connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
     CLI::Option* detach = connect->add_flag(
         "--detach", line.flags.detach,
@@ -161,8 +166,7 @@ struct Parser {
     can_i
         ->add_option_function<std::string>(
             "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; },
-            "HOST:PORT of an agent, or a profile of the configuration file")
-        ->required();
+            kAgentHelp);
     can_i->add_option("COMMAND", line.flags.command, "A command of the protocol, such as GenerateCoreDump3");
     can_i->add_flag("--all", line.flags.all, "Answer for each command of the protocol");
     can_i->add_flag("--json", line.flags.json, "Print a JSON array: a row for each command and runtime");
@@ -175,7 +179,7 @@ struct Parser {
     add_remotes(check, line.flags);
     check->add_flag("--json", line.flags.json, "Print a JSON array of what was found");
     check->add_option("--as", line.flags.as, "Say what this identity may do with the agent's configuration")
-        ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…]");
+        ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…] or LOCAL=UID");
     check->add_option("--command", line.flags.command, "With --as: whether it may send this command")
         ->type_name("COMMAND");
     check->add_option("--on", line.flags.runtime_name, "With --command: to a runtime of this name")
@@ -183,12 +187,22 @@ struct Parser {
     add_settings(check, line.flags.given);
   }
 
+  void add_stdio() {
+    stdio = add_command(app, "stdio", "Beside the runtimes: a session over standard input and output",
+                        kStdioAbout, kStdioExamples);
+    stdio
+        ->add_option("--join", line.stdio.join,
+                     "Join the farport serve that listens on this local socket, instead of an agent of our own")
+        ->type_name("PATH");
+    stdio->add_flag("--foreground", line.stdio.foreground,
+                    "Be that agent of our own, for sessions that are to come, until nobody needs it");
+  }
+
   void add_dump() {
     dump = add_command(app, "dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
                        kDumpExamples);
     dump->add_option("TARGET", line.flags.dump_target,
-                     "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it")
-        ->required();
+                     "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it");
     dump->add_option("-o,--output", line.flags.output,
                      "Where the dump goes; NAME_TIME.dmp where none is given")
         ->type_name("FILE");
@@ -222,6 +236,7 @@ struct Parser {
     if (dump->parsed()) return Command::dump;
     if (can_i->parsed()) return Command::can_i;
     if (check->parsed()) return Command::check;
+    if (stdio->parsed()) return Command::stdio;
     if (certs->got_subcommand("init")) return Command::certs_init;
     return certs->got_subcommand("server") ? Command::certs_server : Command::certs_client;
   }
@@ -256,6 +271,7 @@ struct Parser {
   CLI::App* can_i = nullptr;
   CLI::App* certs = nullptr;
   CLI::App* check = nullptr;
+  CLI::App* stdio = nullptr;
   CLI::App* help_all = nullptr;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/certs.hpp"
 #include "config/flags.hpp"
+#include "config/settings.hpp"
 
 namespace farport::cli {
 
@@ -19,12 +20,14 @@ enum class Command {
   certs_init,
   certs_server,
   certs_client,
-  check
+  check,
+  stdio
 };
 
 struct CommandLine {
   Command command = Command::serve;
   config::Flags flags;
+  config::StdioSettings stdio;
   CertsInitSettings certs_init;
   CertsIssueSettings certs_issue;
   std::string help_format = "text";  ///< Of `help-all`: text or json.

@@ -11,6 +11,7 @@
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
+#include "router/mirror/ask_agent.hpp"
 #include "router/wire/runtime_json.hpp"
 
 namespace farport::cli {
@@ -42,7 +43,7 @@ transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::Mir
   Listing listing;
   for (const router::MirroredAgent& agent : agents) {
     const auto answers =
-        co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
+        co_await router::ask_agent(loop, agent, "/v1/runtimes");
     if (!answers) listing.failures.push_back(answers.error());
     if (!answers) continue;
     const std::size_t before = listing.agents.size();

@@ -13,14 +13,25 @@ auth::TlsFiles files_of(const config::RemoteSettings& remote) {
   return {tls.cert, tls.key, tls.ca, tls.crl, remote.verify};
 }
 
+Result<std::shared_ptr<const router::Reach>> reach_of(const config::RemoteSettings& remote) {
+  if (!remote.via.empty()) return router::reach_by_shell(remote.via);
+  return router::reach_of(remote.reach);
+}
+
 }  // namespace
 
 Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::RemoteSettings>& remotes) {
   std::vector<router::MirroredAgent> agents;
   for (const config::RemoteSettings& remote : remotes) {
+    if (remote.addresses.empty()) {
+      auto reach = reach_of(remote);
+      if (!reach) return tl::unexpected(reach.error());
+      agents.push_back({{}, {}, remote.select, name_of(remote), std::move(*reach)});
+      continue;
+    }
     const auth::TlsFiles files = files_of(remote);
     const auto known = std::find_if(agents.begin(), agents.end(), [&](const router::MirroredAgent& agent) {
-      return agent.credentials->files() == files;
+      return agent.credentials != nullptr && agent.credentials->files() == files;
     });
     auth::TlsCredentialsPtr credentials;
     if (known != agents.end()) {
@@ -39,15 +50,16 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
 }
 
 std::string name_of(const config::RemoteSettings& remote) {
-  if (!remote.profile.empty() || remote.addresses.empty()) return remote.profile;
-  return config::to_string(remote.addresses.front());
+  if (!remote.profile.empty()) return remote.profile;
+  if (!remote.addresses.empty()) return config::to_string(remote.addresses.front());
+  return remote.via.empty() ? remote.reach : remote.via;
 }
 
 std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& remotes) {
   std::vector<std::string> names;
   for (const config::RemoteSettings& remote : remotes) {
-    if (!remote.profile.empty()) {
-      names.push_back(remote.profile);
+    if (!remote.profile.empty() || remote.addresses.empty()) {
+      names.push_back(name_of(remote));
     } else {
       for (const config::Address& address : remote.addresses) names.push_back(to_string(address));
     }

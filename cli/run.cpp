@@ -75,12 +75,12 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
   if (run.notices != nullptr) run.notices->set_level(LogLevel::warn);
   // Before the tool runs: a signal may come as soon as it does. The terminal sends Ctrl-C to both, and the
   // tool decides what it means; others reach only us.
-  ToolProcess* running = nullptr;
+  transport::ChildProcess* running = nullptr;
   const transport::SignalWatch terminal(loop, {SIGINT, SIGQUIT}, [](int) {});
   const transport::SignalWatch others(loop, {SIGTERM, SIGHUP}, [&running](int number) {
     if (running != nullptr) running->signal(number);
   });
-  auto process = ToolProcess::start(loop, std::move(*arguments), run.directory);
+  auto process = start_tool(loop, std::move(*arguments), run.directory);
   if (!process) co_return tl::unexpected(process.error());
   running = process->get();
   Task<void> following = follow(run.mirror, sockets);

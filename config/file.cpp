@@ -64,8 +64,8 @@ void read_grants(Reader& reader, const toml::node& node, std::vector<auth::Grant
 
 /// What a remote's table must have, and what would verify nothing.
 void check_remote(Reader& reader, const toml::table& table, const RemoteSettings& remote) {
-  if (remote.addresses.empty() && !table.contains("address")) {
-    reader.problem(table.source(), "the remote \"" + remote.profile + "\" has no address");
+  if (remote.addresses.empty() && remote.reach.empty() && remote.via.empty() && !table.contains("address")) {
+    reader.problem(table.source(), "the remote \"" + remote.profile + "\" has no address, reach or via");
   }
   const toml::node* const verify = table.get("verify");
   if (verify != nullptr && verify->is_table() && remote.verify.empty() && reader.ok()) {

@@ -71,6 +71,8 @@ class Resolver {
     RemoteSettings remote;
     if (const auto profile = configuration_.remotes.find(text); profile != configuration_.remotes.end()) {
       remote = profile->second;
+    } else if (is_reach(text)) {
+      remote.reach = text;
     } else if (text.find(':') == std::string::npos) {
       problem(no_such_profile(text));
       return std::nullopt;
@@ -79,16 +81,34 @@ class Resolver {
     } else {
       return std::nullopt;
     }
-    complete(remote.tls);
-    assign(flags_.given, command_, remote, problems_);
-    require_tls(remote.tls, text);
-    return remote;
+    return completed(std::move(remote), text);
+  }
+
+  /// The remote that is behind --via; nothing where that is not given.
+  std::optional<RemoteSettings> via() {
+    RemoteSettings remote;
+    Problems said_elsewhere;
+    assign(flags_.given, command_, remote, said_elsewhere);
+    if (remote.via.empty()) return std::nullopt;
+    return completed(std::move(remote), remote.via);
   }
 
   std::vector<RemoteSettings> remotes() {
     std::vector<RemoteSettings> all;
     for (const std::string& text : flags_.remotes) {
       if (auto one = remote(text)) all.push_back(std::move(*one));
+    }
+    auto behind = via();
+    if (behind && !flags_.remotes.empty()) problem("--via reaches an agent by itself: name no other one");
+    if (behind) all.push_back(std::move(*behind));
+    return all;
+  }
+
+  /// The same where there must be one.
+  std::vector<RemoteSettings> some_remotes() {
+    std::vector<RemoteSettings> all = remotes();
+    if (all.empty() && ok()) {
+      problem("no agent is named: give HOST:PORT, ssh://HOST, a profile of the configuration file, or --via");
     }
     return all;
   }
@@ -113,6 +133,17 @@ class Resolver {
     return std::filesystem::exists(path, error) ? path : std::string();
   }
 
+  std::optional<RemoteSettings> completed(RemoteSettings remote, const std::string& text) {
+    complete(remote.tls);
+    assign(flags_.given, command_, remote, problems_);
+    const int ways = (remote.addresses.empty() ? 0 : 1) + (remote.reach.empty() ? 0 : 1) +
+                     (remote.via.empty() ? 0 : 1);
+    if (ways != 1) problem("the remote " + text + " needs one of address, reach and via");
+    // A command brings its own way to know the other side.
+    if (!remote.addresses.empty()) require_tls(remote.tls, text);
+    return remote;
+  }
+
   /// What a remote's own table leaves out is that of [tls].
   void complete(TlsFiles& own) const {
     const TlsFiles& common = configuration_.tls;
@@ -128,6 +159,21 @@ class Resolver {
   Configuration configuration_;
   Problems problems_;
 };
+
+struct DumpTarget {
+  std::string agent;
+  std::string runtime;
+};
+
+/// "AGENT/RUNTIME", where an agent that is reached by a command has slashes of its own: its runtime stands
+/// behind a double one.
+DumpTarget split_dump_target(const std::string& text) {
+  const std::string_view separator = is_reach(text) ? "//" : "/";
+  const std::size_t from = is_reach(text) ? text.find("://") + 3 : 0;
+  const std::size_t end = text.find(separator, from);
+  if (end == std::string::npos) return {text, {}};
+  return {text.substr(0, end), text.substr(end + separator.size())};
+}
 
 bool is_loopback(const Address& address) {
   return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
@@ -146,7 +192,7 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
     resolver.problem("the host name \"" + settings.host_name +
                      "\" can't be used: give 1 to 255 printable ASCII characters, without @ * ? [ ] / and ,");
   }
-  if (settings.listen.empty() && !settings.insecure_loopback) {
+  if (settings.listen.empty() && settings.local.empty() && !settings.insecure_loopback) {
     resolver.problem("nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000");
   }
   if (settings.insecure_loopback && !is_loopback(*settings.insecure_loopback)) {
@@ -156,12 +202,12 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
   if (!settings.dump.runtime_directory.empty() && settings.dump.directory.empty()) {
     resolver.problem("dump.runtime_directory says where runtimes see dump.directory, which is not given");
   }
-  if (settings.listen.empty()) return;
-  resolver.require_tls(settings.tls, "the agent");
+  if (settings.listen.empty() && settings.local.empty()) return;
+  if (!settings.listen.empty()) resolver.require_tls(settings.tls, "the agent");
   if (settings.policy.grants.empty()) {
     resolver.problem(
-        "nobody could connect: give --allow-cn NAME[=ROLE], --allow-dns, --allow-uri, --allow-ip or "
-        "--allow-all, or "
+        "nobody could connect: give --allow-cn NAME[=ROLE], --allow-dns, --allow-uri, --allow-ip, "
+        "--allow-local or --allow-all, or "
         "[[grants]] in the configuration file");
   }
 }
@@ -174,6 +220,7 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   ServeSettings settings;
   settings.host_name = from.host_name;
   settings.listen = from.listen;
+  settings.local = from.local;
   settings.reuse_port = from.reuse_port;
   if (!from.insecure_loopback.empty()) {
     const auto [address, role] = split_role(from.insecure_loopback);
@@ -206,7 +253,7 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   Resolver resolver(flags, "connect");
   const Configuration& from = resolver.configuration();
   ConnectSettings settings;
-  settings.remotes = resolver.remotes();
+  settings.remotes = resolver.some_remotes();
   settings.socket_dir = from.socket_dir.empty() ? *parse_path(temporary_directory()) : from.socket_dir;
   settings.sockets = from.sockets;
   settings.tools = from.tools;
@@ -222,14 +269,14 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
 
 Resolved<PsSettings> resolve_ps(const Flags& flags) {
   Resolver resolver(flags, "ps");
-  PsSettings settings{resolver.remotes(), flags.json};
+  PsSettings settings{resolver.some_remotes(), flags.json};
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
 }
 
 Resolved<CanISettings> resolve_can_i(const Flags& flags) {
   Resolver resolver(flags, "can-i");
-  CanISettings settings{resolver.remotes(), flags.command, flags.all, flags.json};
+  CanISettings settings{resolver.some_remotes(), flags.command, flags.all, flags.json};
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
 }
@@ -237,10 +284,16 @@ Resolved<CanISettings> resolve_can_i(const Flags& flags) {
 Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   Resolver resolver(flags, "dump");
   DumpCommandSettings settings;
-  const std::string& target = flags.dump_target;
-  const std::size_t slash = target.find('/');
-  if (auto remote = resolver.remote(target.substr(0, slash))) settings.remote = std::move(*remote);
-  if (slash != std::string::npos) settings.runtime = target.substr(slash + 1);
+  const DumpTarget target = split_dump_target(flags.dump_target);
+  if (auto behind = resolver.via()) {
+    settings.remote = std::move(*behind);
+    settings.runtime = flags.dump_target;
+  } else if (target.agent.empty()) {
+    resolver.problem("no agent is named: give AGENT or AGENT/RUNTIME, or --via");
+  } else if (auto remote = resolver.remote(target.agent)) {
+    settings.remote = std::move(*remote);
+    settings.runtime = target.runtime;
+  }
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;

@@ -70,6 +70,7 @@ struct ServeSettings {
   std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
   bool reuse_port = false;  ///< Let another agent listen there too.
+  std::string local;        ///< A socket for users of this host; empty: none.
   std::optional<Address> insecure_loopback;
   TlsFiles tls;
   LogSettings log;
@@ -90,8 +91,10 @@ struct ServeSettings {
 
 /// An agent, or several behind one name or profile.
 struct RemoteSettings {
-  std::string profile;  ///< The profile's name; empty for a HOST:PORT.
+  std::string profile;  ///< The profile's name; empty for one that is named without.
   std::vector<Address> addresses;
+  std::string reach;  ///< SCHEME://…: reached by a command, without a port.
+  std::string via;    ///< A shell command that reaches it.
   std::string server_name;      ///< Empty: the host that is dialled.
   auth::IdentityFilter verify;  ///< What the agent's certificate must say besides; empty: nothing.
   TlsFiles tls;
@@ -105,6 +108,7 @@ struct Configuration {
   std::string host_name;
   std::vector<Address> listen;
   bool reuse_port = false;
+  std::string local;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
   TlsFiles tls;
   LogSettings log{.level = {}};  ///< No level: what the command has by itself.
@@ -140,6 +144,12 @@ struct ConnectSettings {
   SessionSettings session;
   LogSettings log;
   bool log_level_given = false;  ///< By a flag, the environment or the file.
+};
+
+/// Of `farport stdio`.
+struct StdioSettings {
+  std::string join;         ///< The socket of an agent that runs; empty: this user's own, which is started.
+  bool foreground = false;  ///< Be that agent, and carry nothing.
 };
 
 struct PsSettings {

@@ -143,6 +143,12 @@ WithRole split_role(std::string_view text) {
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
+bool is_reach(std::string_view text) {
+  constexpr std::string_view kSchemes[] = {"ssh://", "docker://", "podman://", "k8s://"};
+  return std::any_of(std::begin(kSchemes), std::end(kSchemes),
+                     [&](std::string_view scheme) { return text.starts_with(scheme); });
+}
+
 auth::Grant short_grant(GrantKind kind, const std::string& text) {
   const WithRole split = split_role(text);
   auth::Grant grant;
@@ -163,6 +169,9 @@ auth::Grant short_grant(GrantKind kind, const std::string& text) {
       break;
     case GrantKind::ip:
       is("allow-ip", grant.identity.ip);
+      break;
+    case GrantKind::local:
+      is("allow-local", grant.identity.local);
       break;
   }
   return grant;

@@ -14,6 +14,9 @@ namespace farport::config {
 /// The reverse.
 [[nodiscard]] std::string to_string(const Address& address);
 
+/// Whether the text names an agent that is reached by a command: ssh://…, docker://…, podman://… or k8s://….
+[[nodiscard]] bool is_reach(std::string_view text);
+
 /// "500ms", "5s", "2m", "1h": a whole number above zero with its unit.
 [[nodiscard]] Result<Milliseconds> parse_duration(std::string_view text);
 /// The reverse, with the largest unit that leaves a whole number.
@@ -40,7 +43,7 @@ struct WithRole {
 };
 [[nodiscard]] WithRole split_role(std::string_view text);
 
-enum class GrantKind { cn, dns, uri, ip };
+enum class GrantKind { cn, dns, uri, ip, local };
 /// A grant for all runtimes from "NAME" or "NAME=ROLE".
 [[nodiscard]] auth::Grant short_grant(GrantKind kind, const std::string& text);
 /// A grant for every certificate of the CA. An empty role is the default one.

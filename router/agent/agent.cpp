@@ -11,6 +11,9 @@ using transport::Task;
 
 namespace {
 
+/// How soon after a session that was left in good order an agent that nobody needs ends: the next command may
+/// follow at once.
+constexpr transport::Milliseconds kLinger{1000};
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
 /// How long a runtime may take to stop a session, and a peer to hear that it is over.
@@ -73,6 +76,12 @@ Result<void> Agent::listen() {
     log_->info("listening on {} (mutual TLS)", (*listener)->name());
     listeners_.push_back(std::move(*listener));
   }
+  if (!settings_.local.empty()) {
+    auto local = LocalSocket::create(loop_, settings_.local, settings_.local_for_all);
+    if (!local) return tl::unexpected(local.error());
+    local_socket_ = std::move(*local);
+    log_->info("users of this host may join at {}", settings_.local);
+  }
   if (!settings_.insecure_loopback) return {};
   auto listener = transport::Listener::tcp(loop_, *settings_.insecure_loopback);
   if (!listener) return tl::unexpected(listener.error());
@@ -89,6 +98,8 @@ Task<void> Agent::run() {
   for (const auto& port : connect_ports_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
+  if (local_socket_ != nullptr) accepting_.spawn(accept(local_socket_->listener(), &Agent::serve_local));
+  if (settings_.linger) accepting_.spawn(end_when_unused());
   // Once, also while connections are open: starting needed memory that serving does not.
   const transport::Deadline settled(loop_, kUntilRest, release_start_memory);
   co_await stopped_.wait();
@@ -109,6 +120,7 @@ Task<void> Agent::drain() {
   accepting_.clear();
   listeners_.clear();
   plain_listener_.reset();
+  local_socket_.reset();
   resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
   live_.drain();
   if (resumption_.size() > 0) {
@@ -153,7 +165,20 @@ Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
   }
 }
 
+Task<void> Agent::end_when_unused() {
+  for (;;) {
+    co_await idle();
+    const std::size_t begun = sessions_begun_;
+    co_await transport::sleep(loop_, left_in_order_ ? std::min(kLinger, *settings_.linger) : *settings_.linger);
+    if (begun != sessions_begun_) continue;
+    log_->info("nobody uses this agent any more");
+    stop();
+    co_return;
+  }
+}
+
 Task<void> Agent::serve(Handler handler, Accepted connection) {
+  ++sessions_begun_;
   co_await (this->*handler)(std::move(connection));
   if (rest_ && !rest_->expired()) co_return;
   rest_.emplace(loop_, kUntilRest, return_free_memory);

@@ -10,6 +10,7 @@
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/handshake_limiter.hpp"
 #include "router/agent/live_connections.hpp"
+#include "router/agent/local_socket.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/certificates/credential_watch.hpp"
@@ -25,6 +26,10 @@ struct AgentSettings {
   std::vector<transport::Address> listen;  ///< TLS.
   bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
+  std::string local;  ///< A Unix socket for users of this host; may be empty.
+  bool local_for_all = false;  ///< All users may connect there, and the grants decide.
+  /// How long after its last session the agent ends by itself; nothing: it doesn't.
+  std::optional<transport::Milliseconds> linger;
   DiscoverySettings discovery;
   DumpSettings dump;
   std::vector<std::string> connect_ports;  ///< Paths of sockets for runtimes to dial.
@@ -69,12 +74,15 @@ class Agent {
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
   transport::Task<void> serve_plain(Accepted connection);
+  transport::Task<void> serve_local(Accepted connection);
   transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
                                      std::unique_ptr<Limits::Session> share);
   transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, const Caller& caller,
                                       Refusal refusal);
-  transport::Task<void> serve_session(std::unique_ptr<transport::TlsStream> tls, Caller caller,
+  /// `ssl`: the connection's, where it is TLS; else null.
+  transport::Task<void> serve_session(std::unique_ptr<transport::Stream> connection, SSL* ssl, Caller caller,
                                       std::unique_ptr<Limits::Session> share);
+  transport::Task<void> end_when_unused();
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
   [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
@@ -120,6 +128,9 @@ class Agent {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
+  std::unique_ptr<LocalSocket> local_socket_;
+  std::size_t sessions_begun_ = 0;
+  bool left_in_order_ = true;  ///< By its peer: the last session that ended.
   std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;

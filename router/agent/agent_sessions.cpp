@@ -124,7 +124,8 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
     life.emplace(loop_, settings_.limits.session_lifetime, std::move(end));
   }
   if (stream.alpn() == "h2") {
-    co_await serve_session(std::move(tls), caller, std::move(share));
+    SSL* const ssl = tls->ssl();
+    co_await serve_session(std::move(tls), ssl, caller, std::move(share));
   } else {
     const char* name = SSL_get_servername(stream.ssl(), TLSEXT_NAMETYPE_host_name);
     std::string wanted = name == nullptr ? std::string() : std::string(name);
@@ -159,10 +160,9 @@ transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::S
   return limits;
 }
 
-Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
+Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, SSL* ssl, Caller caller,
                                 std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", caller);
-  SSL* ssl = tls->ssl();
   const transport::Http2Limits limits = http2_limits(caller, *share);
   const auto api = std::make_shared<Api>(api_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
@@ -175,26 +175,50 @@ Task<void> Agent::serve_session(std::unique_ptr<TlsStream> tls, Caller caller,
     return true;
   });
   transport::TaskSet requests(loop_);
-  transport::Http2Session session(std::move(tls), transport::Http2Session::Role::server, limits,
+  transport::Http2Session session(std::move(connection), transport::Http2Session::Role::server, limits,
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
                                     requests.spawn(answer(*api, idle, std::move(request)));
                                   });
   used = &session;
   std::function<void(const Error&)> end = [&session](const Error& why) { end_distrusted(session, why); };
-  const VerifiedPeer peer(credentials_->peers(), ssl, std::move(end));
+  std::optional<VerifiedPeer> peer;
+  if (ssl != nullptr) peer.emplace(credentials_->peers(), ssl, std::move(end));
   std::function<void()> drain = [&session] { session.drain(); };
   std::function<void()> stop = [&session] {
     session.abort(Error{"go on with", "the session", "the agent is being stopped", {}, ECANCELED});
   };
   const LiveConnection live(live_, std::move(drain), std::move(stop));
   const Result<void> ended = co_await session.run();
-  if (peer.ended()) {
-    refusals_.distrusted(caller, *peer.ended());
+  left_in_order_ = session.peer_left();
+  if (peer && peer->ended()) {
+    refusals_.distrusted(caller, *peer->ended());
   } else {
     log_->info("session of {} ended: {}", caller, ended.error().why);
   }
   // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
   co_await requests.idle();
+}
+
+Task<void> Agent::serve_local(Accepted connection) {
+  Caller caller;
+  caller.address = "stdio";
+  const auto user = transport::peer_credentials(*connection);
+  if (!user) {
+    log_->warn("{}", user.error().message());
+    co_return;
+  }
+  caller.identity = auth::identity_of(user->uid);
+  caller.access = policy_.access_of(*caller.identity);
+  auto share = limits_.begin_session(identity_key(caller));
+  ++metrics_.sessions;
+  if (!share) {
+    co_await refuse_session(std::move(connection), {}, refusals_.limit_reached(caller, share.error()));
+  } else if (caller.access->none()) {
+    co_await turn_away(std::move(connection), strangers_, refusals_.no_role(caller).why);
+  } else {
+    co_await discovery_.first_look();
+    co_await serve_session(std::move(connection), nullptr, std::move(caller), std::move(*share));
+  }
 }
 
 Task<void> Agent::serve_plain(Accepted connection) {

@@ -33,11 +33,11 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 }  // namespace
 
 AgentLink::AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
-                     SessionManager::Target target, CredentialWatch& credentials)
+                     std::unique_ptr<Route> route)
     : services_(services),
       owner_(owner),
       choice_(std::move(choice)),
-      sessions_(services.loop, services.log, std::move(target), credentials, services.session),
+      sessions_(services.loop, services.log, std::move(route), services.session),
       tasks_(services.loop) {}
 
 AgentLink::~AgentLink() = default;
@@ -95,7 +95,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
     co_return;
   }
   session.learn_instance(answer.head());
-  if (!owner_.may_follow(*this, session.instance(), session.peer())) {
+  if (!owner_.may_follow(*this, session)) {
     // A link that has never had an agent ends with its session.
     if (!instance_.empty()) session.leave();
     co_return;

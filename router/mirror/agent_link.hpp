@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "router/certificates/credential_watch.hpp"
 #include "router/mirror/mirrored_runtime.hpp"
 #include "transport/timer.hpp"
 
@@ -33,9 +32,8 @@ class AgentLink;
 class LinkOwner {
  public:
   /// Asked in each session, before anything is mirrored: whether the link is the one for the agent that has
-  /// answered at `address`. Where not, the owner ends the link or gives it other addresses.
-  [[nodiscard]] virtual bool may_follow(AgentLink& link, const std::string& instance,
-                                        const transport::Address& address) = 0;
+  /// answered in this session. Where not, the owner ends the link or gives it another way.
+  [[nodiscard]] virtual bool may_follow(AgentLink& link, const AgentSession& session) = 0;
   /// The link has listed its runtimes, or its session has ended or could not be had.
   virtual void link_changed(AgentLink& link) = 0;
 
@@ -45,8 +43,7 @@ class LinkOwner {
 
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice, SessionManager::Target target,
-            CredentialWatch& credentials);
+  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice, std::unique_ptr<Route> route);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
   ~AgentLink();
@@ -57,7 +54,6 @@ class AgentLink {
   transport::Task<void> leave();
 
   [[nodiscard]] SessionManager& sessions() { return sessions_; }
-  [[nodiscard]] const std::vector<transport::Address>& addresses() const { return sessions_.addresses(); }
   [[nodiscard]] const std::string& address() const { return sessions_.address(); }
   /// Which agent there was last; empty before there was one, and where it does not say so.
   [[nodiscard]] const std::string& instance() const { return instance_; }

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <optional>
 
+#include "router/mirror/agent_session.hpp"
 #include "router/mirror/answers.hpp"
+#include "router/mirror/reach_route.hpp"
+#include "router/mirror/tcp_route.hpp"
 #include "router/wire/resumption_fields.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
@@ -56,29 +59,39 @@ Task<Result<std::string>> ask_in(AgentSession& session, std::string path, std::s
   co_return body;
 }
 
+/// Opens a session on the connection for one question.
+Task<Result<std::string>> ask_on(AgentConnection connection, std::string path, std::string& instance) {
+  AgentSession session(std::move(connection), transport::Http2Limits{});
+  transport::Loop& loop = session.loop();
+  const transport::Deadline limit(loop, kAnswerLimit, [&session] {
+    session.abort(Error{"ask", session.address(), "it does not answer", {}, ETIMEDOUT});
+  });
+  std::optional<Error> ended;
+  transport::TaskSet tasks(loop);
+  tasks.spawn([](AgentSession& carried, std::optional<Error>& why) -> Task<void> {
+    why = co_await carried.run();
+  }(session, ended));
+  auto body = co_await ask_in(session, std::move(path), instance);
+  if (body || body.error().cause != Cause()) {
+    session.leave();
+    co_await tasks.idle();
+    co_return body;
+  }
+  // The session's own end, where that was it, says more than that of the request in it.
+  session.abort(body.error());
+  co_await tasks.idle();
+  co_return tl::unexpected(ended ? *ended : body.error());
+}
+
 Task<Result<std::string>> ask_one(Question& question, Asked& asked) {
   auto connection = co_await transport::connect_tcp(question.loop, asked.address, kConnectLimit);
   if (!connection) co_return tl::unexpected(connection.error());
   asked.connected = true;
   transport::Connected connected{std::move(*connection), asked.address};
-  auto session = co_await AgentSession::shake_hands(std::move(connected), question.server_name,
-                                                    question.context, transport::Http2Limits{});
-  if (!session) co_return tl::unexpected(session.error());
-  AgentSession& used = **session;
-  const transport::Deadline limit(question.loop, kAnswerLimit, [&used] {
-    used.abort(Error{"ask", used.address(), "it does not answer", {}, ETIMEDOUT});
-  });
-  std::optional<Error> ended;
-  transport::TaskSet tasks(question.loop);
-  tasks.spawn([](AgentSession& carried, std::optional<Error>& why) -> Task<void> {
-    why = co_await carried.run();
-  }(used, ended));
-  auto body = co_await ask_in(used, question.path, asked.instance);
-  if (body || body.error().cause != Cause()) co_return body;
-  // The session's own end, where that was it, says more than that of the request in it.
-  used.abort(body.error());
-  co_await tasks.idle();
-  co_return tl::unexpected(ended ? *ended : body.error());
+  auto agreed = co_await shake_hands(std::move(connected), question.server_name, question.context);
+  if (!agreed) co_return tl::unexpected(agreed.error());
+  auto body = co_await ask_on(std::move(*agreed), question.path, asked.instance);
+  co_return body;
 }
 
 Task<void> ask_address(Question& question, Asked& asked) {
@@ -110,6 +123,20 @@ std::vector<AgentAnswer> answers_to(Question& question) {
   return answers;
 }
 
+Task<Result<std::vector<AgentAnswer>>> ask_reached(transport::Loop& loop, std::shared_ptr<const Reach> reach,
+                                                   std::string path) {
+  ReachRoute route(loop, make_silent_log(), reach);
+  auto connection = co_await route.open();
+  if (!connection) co_return tl::unexpected(connection.error());
+  std::string instance;
+  auto body = co_await ask_on(std::move(*connection), std::move(path), instance);
+  if (!body) co_return tl::unexpected(body.error());
+  std::vector<AgentAnswer> answers(1);
+  answers.front().address = reach->text();
+  answers.front().body = std::move(*body);
+  co_return answers;
+}
+
 }  // namespace
 
 std::string AgentAddress::text() const {
@@ -117,12 +144,16 @@ std::string AgentAddress::text() const {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, AgentAddress agent, SSL_CTX* context,
+Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, MirroredAgent agent,
                                                  std::string path) {
-  const auto addresses = co_await transport::resolve(loop, agent.host, agent.port);
+  if (agent.reach != nullptr) {
+    auto reached = co_await ask_reached(loop, agent.reach, std::move(path));
+    co_return reached;
+  }
+  const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
   if (!addresses) co_return tl::unexpected(addresses.error());
-  Question question(loop, context);
-  question.server_name = agent.verified_name();
+  Question question(loop, agent.credentials->context());
+  question.server_name = agent.address.verified_name();
   question.path = std::move(path);
   for (const transport::Address& address : transport::by_turns(*addresses)) {
     question.asked.emplace_back().address = address;

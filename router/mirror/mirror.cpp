@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/mirror/named_agents.hpp"
+#include "router/mirror/reached_agents.hpp"
 #include "router/wire/runtime_names.hpp"
 
 namespace farport::router {
@@ -45,13 +47,17 @@ Task<Result<void>> Mirror::start() {
   services_ = std::make_unique<MirrorServices>(
       MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); }});
   for (const MirroredAgent& agent : settings_.agents) {
-    const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
-    agents_.push_back(
-        std::make_unique<NamedAgents>(*services_, choice, agent.address, watch_of(agent.credentials)));
+    agents_.push_back(agents_behind(agent));
   }
   for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
   for (const auto& agents : agents_) tasks_.spawn(agents->run());
   co_return Result<void>{};
+}
+
+std::unique_ptr<RemoteAgents> Mirror::agents_behind(const MirroredAgent& agent) {
+  const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
+  if (agent.reach != nullptr) return std::make_unique<ReachedAgents>(*services_, choice, agent.reach);
+  return std::make_unique<NamedAgents>(*services_, choice, agent.address, watch_of(agent.credentials));
 }
 
 CredentialWatch& Mirror::watch_of(const auth::TlsCredentialsPtr& credentials) {

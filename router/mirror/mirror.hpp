@@ -6,18 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/named_agents.hpp"
+#include "router/certificates/credential_watch.hpp"
+#include "router/mirror/mirrored_agent.hpp"
 #include "router/mirror/owned_directory.hpp"
+#include "router/mirror/remote_agents.hpp"
 
 namespace farport::router {
-
-/// An agent to mirror, with what its sessions need.
-struct MirroredAgent {
-  AgentAddress address;
-  auth::TlsCredentialsPtr credentials;  ///< Agents with the same ones share them.
-  std::vector<std::string> select;      ///< Ids, pids, names, globs of what is mirrored; empty: all.
-  std::string remote{};                 ///< What its user calls it: a profile, or HOST:PORT.
-};
 
 struct MirrorSettings {
   std::vector<MirroredAgent> agents;
@@ -82,6 +76,7 @@ class Mirror {
   [[nodiscard]] std::uint64_t cut_off() const { return services_ == nullptr ? 0 : services_->cut_off; }
 
  private:
+  std::unique_ptr<RemoteAgents> agents_behind(const MirroredAgent& agent);
   CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
 
   transport::Loop& loop_;
@@ -97,7 +92,7 @@ class Mirror {
   std::unique_ptr<MirrorServices> services_;
   std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>
       credentials_;  ///< By what was first.
-  std::vector<std::unique_ptr<NamedAgents>> agents_;
+  std::vector<std::unique_ptr<RemoteAgents>> agents_;
   transport::TaskSet tasks_;  ///< Last: the agents' tasks use all the rest.
 };
 

@@ -79,12 +79,12 @@ void NamedAgents::take(std::vector<Address> addresses) {
   lookup_error_.clear();
   for (Kept& each : links_) {
     std::vector<Address> still;
-    for (const Address& address : each.link->addresses()) {
+    for (const Address& address : each.route->addresses()) {
       if (contains(addresses_, address)) still.push_back(address);
     }
     each.named = !still.empty();
     // Without any, the old ones: names may be wrong for a moment, and what runs there waits to be resumed.
-    if (each.named) each.link->sessions().set_addresses(std::move(still));
+    if (each.named) each.move_to(std::move(still));
   }
   std::erase_if(pending_, [&](const Address& address) { return !contains(addresses_, address); });
   for (const Address& address : addresses_) {
@@ -95,7 +95,7 @@ void NamedAgents::take(std::vector<Address> addresses) {
 
 bool NamedAgents::claimed(const Address& address) const {
   return std::any_of(links_.begin(), links_.end(), [&](const Kept& each) {
-    return !each.superseded && contains(each.link->addresses(), address);
+    return !each.superseded && contains(each.route->addresses(), address);
   });
 }
 
@@ -119,11 +119,11 @@ Task<void> NamedAgents::dial_pending() {
 }
 
 void NamedAgents::add_link(const Address& address) {
-  SessionManager::Target target;
-  target.addresses.push_back(address);
-  target.server_name = agent_.verified_name();
+  auto route = std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(),
+                                          credentials_);
   Kept& added = links_.emplace_back();
-  added.link = std::make_unique<AgentLink>(services_, *this, choice_, std::move(target), credentials_);
+  added.route = route.get();
+  added.link = std::make_unique<AgentLink>(services_, *this, choice_, std::move(route));
   added.running = added.link->run();
   added.running.start();
 }
@@ -152,25 +152,31 @@ NamedAgents::Kept* NamedAgents::other_with(const AgentLink& link, const std::str
   return found == links_.end() ? nullptr : &*found;
 }
 
-bool NamedAgents::may_follow(AgentLink& link, const std::string& instance, const Address& address) {
+void NamedAgents::Kept::move_to(std::vector<Address> addresses) {
+  if (route->set_addresses(std::move(addresses))) link->sessions().dial_now();
+}
+
+bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
+  const std::string& instance = session.instance();
+  const Address address = *session.peer();
   ++outcomes_;
   pending_changed_.set();
   Kept* own = kept(link);
   if (instance.empty() || own == nullptr) return true;
-  const std::vector<Address>& all = link.addresses();
+  const std::vector<Address>& all = own->route->addresses();
   if (Kept* other = other_with(link, instance)) {
     services_.log->info("{} is the agent at {}, too", address.text(), other->link->address());
-    std::vector<Address> more = other->link->addresses();
+    std::vector<Address> more = other->route->addresses();
     if (!contains(more, address)) more.push_back(address);
-    other->link->sessions().set_addresses(std::move(more));
+    other->move_to(std::move(more));
     own->superseded = link.instance().empty();
-    if (!own->superseded) link.sessions().set_addresses(without(all, address));
+    if (!own->superseded) own->move_to(without(all, address));
     look_now_.set();
     return false;
   }
   if (!link.instance().empty() && link.instance() != instance && all.size() > 1) {
     // What led to one agent need not lead to one any more: the next look-up dials the others anew.
-    link.sessions().set_addresses({address});
+    own->move_to({address});
     look_now_.set();
   }
   return true;
@@ -223,18 +229,18 @@ std::string NamedAgents::last_error() const {
 }
 
 std::vector<const AgentLink*> NamedAgents::links() const {
-  const auto family = [](const AgentLink& link) {
-    const std::vector<Address>& all = link.addresses();
+  const auto family = [](const Kept& each) {
+    const std::vector<Address>& all = each.route->addresses();
     return all.empty() ? AF_UNSPEC : static_cast<int>(all.front().storage.ss_family);
   };
   std::vector<int> connected;
   for (const Kept& each : links_) {
-    if (each.link->listed()) connected.push_back(family(*each.link));
+    if (each.link->listed()) connected.push_back(family(each));
   }
   std::vector<const AgentLink*> shown;
   for (const Kept& each : links_) {
     const bool of_connected_family =
-        std::find(connected.begin(), connected.end(), family(*each.link)) != connected.end();
+        std::find(connected.begin(), connected.end(), family(each)) != connected.end();
     const bool never = each.link->instance().empty() && !each.link->listed();
     if (each.superseded || (never && !connected.empty() && !of_connected_family)) continue;
     shown.push_back(each.link.get());

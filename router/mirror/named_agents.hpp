@@ -8,41 +8,38 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/agent_link.hpp"
-#include "router/mirror/ask_agent.hpp"
+#include "router/mirror/mirrored_agent.hpp"
+#include "router/mirror/remote_agents.hpp"
+#include "router/mirror/tcp_route.hpp"
 
 namespace farport::router {
 
-class NamedAgents final : public LinkOwner {
+class NamedAgents final : public RemoteAgents, public LinkOwner {
  public:
   NamedAgents(MirrorServices& services, MirrorChoice choice, AgentAddress name, CredentialWatch& credentials);
-  NamedAgents(const NamedAgents&) = delete;
-  NamedAgents& operator=(const NamedAgents&) = delete;
-  ~NamedAgents();
+  ~NamedAgents() override;
 
-  /// Follows the name until it is cancelled.
-  transport::Task<void> run();
-  /// Ends the links in good order. run() must not go on.
-  transport::Task<void> leave();
-
-  /// Whether each address has listed its runtimes or failed to; or one has, and the others had their time.
-  [[nodiscard]] bool settled() const;
-  /// Why none has listed its runtimes; empty where one has.
-  [[nodiscard]] std::string last_error() const;
+  transport::Task<void> run() override;
+  transport::Task<void> leave() override;
+  [[nodiscard]] bool settled() const override;
+  [[nodiscard]] std::string last_error() const override;
   /// HOST:PORT.
-  [[nodiscard]] const std::string& name() const { return name_; }
-  /// Those that a person would want to hear of: not the other family's addresses of a host that is connected.
-  [[nodiscard]] std::vector<const AgentLink*> links() const;
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  /// Not the other family's addresses of a host that is connected.
+  [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
  private:
   struct Kept {
+    TcpRoute* route = nullptr;  ///< The link's own.
     std::unique_ptr<AgentLink> link;
     transport::Task<void> running;
+    /// Where its agent is from now on.
+    void move_to(std::vector<transport::Address> addresses);
     bool named = true;        ///< The name leads to one of its addresses still.
     bool superseded = false;  ///< Another link has its agent.
   };
 
-  bool may_follow(AgentLink& link, const std::string& instance, const transport::Address& address) override;
+  bool may_follow(AgentLink& link, const AgentSession& session) override;
   void link_changed(AgentLink& link) override;
 
   transport::Task<void> dial_pending();

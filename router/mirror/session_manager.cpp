@@ -39,13 +39,12 @@ struct SessionManager::HeldSession {
   std::optional<Error> why;  ///< It ended. Nothing: it only takes no more requests.
 };
 
-SessionManager::SessionManager(transport::Loop& loop, Log log, Target target, CredentialWatch& credentials,
+SessionManager::SessionManager(transport::Loop& loop, Log log, std::unique_ptr<Route> route,
                                SessionOptions options)
     : loop_(loop),
       log_(std::move(log)),
-      target_(std::move(target)),
-      address_text_(target_.addresses.front().text()),
-      credentials_(credentials),
+      route_(std::move(route)),
+      address_text_(route_->text()),
       options_(options),
       pace_(loop),
       session_changed_(loop),
@@ -63,19 +62,12 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
     on_end(why);
     // An agent that has answered is there: it is worth hurrying back.
     if (answered_) pause = kFirstPause;
-    co_await rest(jittered(pause));
+    co_await with_deadline(loop_, dial_now_.wait(), jittered(pause));
     pause = std::min(pause * 2, kLongestPause);
   }
 }
 
-Task<void> SessionManager::rest(Milliseconds pause) {
-  co_await with_deadline(loop_, dial_now_.wait(), pause);
-  while (target_.addresses.empty()) co_await dial_now_.wait();
-}
-
-void SessionManager::set_addresses(std::vector<transport::Address> addresses) {
-  if (addresses == target_.addresses) return;
-  target_.addresses = std::move(addresses);
+void SessionManager::dial_now() {
   if (session_ == nullptr) dial_now_.set();
 }
 
@@ -83,11 +75,11 @@ Task<Error> SessionManager::hold_session(const OnSession& follow) {
   transport::Http2Limits limits = options_.limits();
   limits.largest_window = kLargestWindow;
   if (options_.budget != nullptr) limits.account = options_.budget->account_of(address_text_);
-  auto dialled = co_await AgentSession::dial(loop_, target_.addresses, target_.server_name,
-                                             credentials_.context(), limits);
-  if (!dialled) co_return dialled.error();
-  address_text_ = (*dialled)->address();
-  const auto held = std::make_shared<HeldSession>(loop_, std::move(*dialled));
+  auto connection = co_await route_->open();
+  if (!connection) co_return connection.error();
+  address_text_ = connection->address;
+  const auto held = std::make_shared<HeldSession>(
+      loop_, std::make_shared<AgentSession>(std::move(*connection), std::move(limits)));
   struct Current {
     SessionManager& sessions;
     ~Current() {
@@ -116,10 +108,7 @@ Task<void> SessionManager::carry(std::shared_ptr<HeldSession> held) {
     const HeldSession* held;
     ~Known() { all.erase(held); }
   } const known{held_, *held_.insert(held.get()).first};
-  AgentSession& session = *held->session;
-  std::function<void(const Error&)> end = [&session](const Error& why) { session.distrust(why); };
-  const VerifiedPeer peer(credentials_.peers(), session.ssl(), std::move(end));
-  held->why = co_await session.run();
+  held->why = co_await held->session->run();
   held->over.set();
 }
 

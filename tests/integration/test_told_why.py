@@ -80,7 +80,7 @@ class ToldWhy(Case):
         text = self.told(agent, application.socket, "it belongs to user 0", f"farport runs as user {NOBODY}",
                          "run farport as user 0")
         self.assertIn(f"it searches {directory} as user {NOBODY}", text)
-        self.assertIn(f"{agent.remote} lists no runtime that your certificate may see", text)
+        self.assertIn(f"{agent.remote} lists no runtime that you may see", text)
 
     def test_observers_are_told_kinds_and_counts_and_strangers_nothing(self):
         directory = self.directory()

@@ -310,6 +310,7 @@ void Http2Session::goaway_received(std::uint32_t error_code, std::string_view te
         Error{"begin a session with", "the peer", std::string(text.substr(0, kLongestFarewell)), {}, 0};
     return;
   }
+  peer_left_ = true;
   draining_.set();
 }
 

@@ -73,6 +73,8 @@ class Http2Session final : private Http2Connection,
   void turn_away(std::string_view why);
   /// Set when the peer wants no more requests: dial another session for those.
   [[nodiscard]] Event& draining() { return draining_; }
+  /// Whether the peer has said that it leaves in good order (GOAWAY).
+  [[nodiscard]] bool peer_left() const { return peer_left_; }
   /// Whether any stream is open.
   [[nodiscard]] bool busy() const { return streams_.size() > 0; }
   [[nodiscard]] Stream& lower() { return *lower_; }
@@ -138,6 +140,7 @@ class Http2Session final : private Http2Connection,
   std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's own, where there is an account.
 
   bool ended_ = false;
+  bool peer_left_ = false;
   bool pinged_ = false;             ///< The peer has sent a PING in what is being read.
   std::optional<Error> ended_why_;  ///< By abort(), or by the peer's word.
   std::optional<Deadline> settings_limit_;

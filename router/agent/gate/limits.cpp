@@ -113,6 +113,7 @@ tl::expected<Limits::Connection, LimitExceeded> Limits::Session::begin_connectio
 std::string identity_key(const Caller& caller) {
   if (!caller.identity) return {};
   const auth::Identity& identity = *caller.identity;
+  if (identity.local) return "local " + std::to_string(*identity.local);
   // Names have no control characters, so a line each can't be taken for another's.
   std::string key = identity.common_name.empty() ? "" : "cn " + identity.common_name;
   for (const std::string& unit : identity.organizational_units) key += "\nou " + unit;

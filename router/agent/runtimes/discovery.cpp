@@ -22,6 +22,9 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
+/// How long the first look may take for those who wait for it, and how often they ask.
+constexpr Milliseconds kFirstLook{2000};
+constexpr Milliseconds kFirstLookStep{10};
 /// A scan costs other threads time: there are at least so many times as long as it took between two.
 constexpr int kRest = 10;
 constexpr Milliseconds kLeastRest{20};
@@ -110,9 +113,20 @@ Task<void> Discovery::run() {
     ScanResult result = co_await scan();
     const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRest;
     co_await apply(std::move(result));
+    scanned_ = true;
     co_await transport::sleep(loop_, std::max(rest, kLeastRest));
     co_await with_deadline(loop_, changed_.wait(), settings_.rescan);
   }
+}
+
+Task<void> Discovery::first_look() {
+  const auto is_over = [this] {
+    return scanned_ && std::all_of(followed_.begin(), followed_.end(), [](const auto& each) {
+             return each.second->port->listed() || each.second->port->problem();
+           });
+  };
+  const transport::Deadline limit(loop_, kFirstLook, [] {});
+  while (!limit.expired() && !is_over()) co_await transport::sleep(loop_, kFirstLookStep);
 }
 
 void Discovery::watch_directories() {

@@ -1,0 +1,43 @@
+// TcpRoute: to an agent's port, over TCP and mutual TLS.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "router/certificates/credential_watch.hpp"
+#include "router/mirror/route.hpp"
+#include "transport/event.hpp"
+#include "transport/happy_eyeballs.hpp"
+
+namespace farport::router {
+
+class TcpRoute final : public Route {
+ public:
+  /// `addresses`: all of one agent, as far as is known, the best one first. `server_name`: the name or address
+  /// that the agent's certificate must hold.
+  TcpRoute(transport::Loop& loop, std::vector<transport::Address> addresses, std::string server_name,
+           CredentialWatch& credentials);
+
+  /// Dials the first address that answers, and shakes hands; at another one where that fails. Errors are about
+  /// the first.
+  transport::Task<Result<AgentConnection>> open() override;
+  [[nodiscard]] std::string text() const override { return text_; }
+
+  [[nodiscard]] const std::vector<transport::Address>& addresses() const { return addresses_; }
+  /// Where to dial from now on; false where that is nothing new.
+  bool set_addresses(std::vector<transport::Address> addresses);
+
+ private:
+  transport::Loop& loop_;
+  std::vector<transport::Address> addresses_;
+  std::string text_;
+  std::string server_name_;
+  CredentialWatch& credentials_;
+  transport::Event addresses_changed_;
+};
+
+/// Shakes hands over a connection to an agent, with the client's side of TLS. Errors say what to do.
+transport::Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
+                                                     SSL_CTX* context);
+
+}  // namespace farport::router

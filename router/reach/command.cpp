@@ -1,0 +1,111 @@
+#include "router/reach/command.hpp"
+
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <fmt/format.h>
+
+#include "transport/race.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::FdStream;
+using transport::Task;
+using transport::UniqueFd;
+
+/// Of what a command prints to standard error: a line's length, and how many lines are logged.
+constexpr std::size_t kLongestLine = 1000;
+constexpr std::size_t kMostLines = 100;
+/// How long a command may take to end once it has closed its output.
+constexpr transport::Milliseconds kUntilEnded{2000};
+/// What a shell ends with where there is no such program (POSIX, Shell Command Language 2.8.2).
+constexpr int kNotFound = 127;
+
+struct Pair {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+Result<Pair> socket_pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fail_errno("make", "a socket for a command", errno);
+  }
+  Pair pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  // Ours alone: a program is not made for standard streams that don't wait.
+  ::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
+  return pair;
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+Command::Command(transport::Loop& loop, Log log, std::string name)
+    : loop_(loop), log_(std::move(log)), name_(std::move(name)), tasks_(loop) {}
+
+Result<std::shared_ptr<Command>> Command::start(transport::Loop& loop, Log log,
+                                                std::vector<std::string> arguments) {
+  auto streams = socket_pair();
+  auto messages = socket_pair();
+  if (!streams || !messages) return tl::unexpected(streams ? messages.error() : streams.error());
+  auto command = std::make_shared<Command>(loop, std::move(log), base_name(arguments.front()));
+  std::vector<std::string> ignoring{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh"};
+  ignoring.insert(ignoring.end(), arguments.begin(), arguments.end());
+  const int standard = streams->theirs.get();
+  auto process = transport::ChildProcess::start(
+      loop, {std::move(ignoring), {}, {standard, standard, messages->theirs.get()}});
+  if (!process) return tl::unexpected(process.error());
+  command->process_ = std::move(*process);
+  command->stream_ = std::make_unique<FdStream>(loop, std::move(streams->ours), command->name_);
+  command->messages_ = std::make_unique<FdStream>(loop, std::move(messages->ours), command->name_);
+  command->tasks_.spawn(command->read_messages());
+  return command;
+}
+
+Task<void> Command::read_messages() {
+  std::string line;
+  std::array<std::byte, 512> part{};
+  for (;;) {
+    const transport::Io got = co_await messages_->read(part);
+    if (got.status != transport::IoStatus::ok) break;
+    for (std::size_t i = 0; i < got.bytes; ++i) {
+      const char c = static_cast<char>(part[i]);
+      if (c == '\n' || c == '\r') {
+        take_line(std::exchange(line, {}));
+      } else if (line.size() < kLongestLine) {
+        line += c;
+      }
+    }
+  }
+  take_line(std::move(line));
+}
+
+void Command::take_line(std::string line) {
+  if (line.empty()) return;
+  if (++lines_ <= kMostLines) log_->info("{}: {}", name_, line);
+  last_line_ = std::move(line);
+}
+
+Task<Error> Command::ended() {
+  const std::optional<int> code = co_await with_deadline(loop_, process_->wait(), kUntilEnded);
+  std::string why = name_ + " has closed its output";
+  if (code) why = fmt::format("{} ended with code {}", name_, *code);
+  // What it has said last may still be on its way.
+  co_await with_deadline(loop_, tasks_.idle(), kUntilEnded);
+  if (!last_line_.empty()) why += ": " + last_line_;
+  const bool missing = code && *code == kNotFound;
+  co_return Error{"reach", {}, std::move(why), missing ? "is farport installed there, and in PATH?" : "", {}};
+}
+
+std::string Command::explain(const Error& why) const {
+  return last_line_.empty() ? why.why : fmt::format("{} ({}: {})", why.why, name_, last_line_);
+}
+
+}  // namespace farport::router

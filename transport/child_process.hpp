@@ -1,0 +1,43 @@
+// A child process.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "transport/event.hpp"
+
+namespace farport::transport {
+
+class ChildProcess {
+ public:
+  struct Start {
+    std::vector<std::string> arguments;        ///< The first is the program, looked for in PATH.
+    std::vector<std::string> environment = {};  ///< "NAME=VALUE"; empty: ours.
+    std::array<int, 3> streams = {0, 1, 2};    ///< What its standard streams are; they stay ours, too.
+  };
+  /// Errors: it can't be found or started (`cause` is the errno value).
+  static Result<std::unique_ptr<ChildProcess>> start(Loop& loop, Start start);
+
+  explicit ChildProcess(Loop& loop) : ended_(loop) {}
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  /// Ends the process if it still runs: SIGTERM, and SIGKILL where that takes longer than a moment.
+  ~ChildProcess();
+
+  /// Passes when the process has ended: its exit code, or 128 + N when signal N ended it.
+  Task<int> wait();
+  /// Nothing while it runs.
+  [[nodiscard]] const std::optional<int>& exit_code() const { return exit_code_; }
+  void signal(int number);
+
+ private:
+  OwnedHandle<uv_process_t> process_;
+  Event ended_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace farport::transport
