@@ -115,6 +115,11 @@ int serve_in_foreground(const std::string& directory) {
 }  // namespace
 
 int stdio(const config::StdioSettings& settings) {
+  if (!settings.foreground && ::isatty(STDOUT_FILENO) != 0) {
+    return report(Error{"carry", "a session", "standard output is a terminal",
+                        "this is what farport connect --via 'ssh HOST farport stdio' runs at the other end", {}},
+                  kUsage);
+  }
   if (!settings.join.empty()) {
     auto joined = join(settings.join);
     return joined ? carry(std::move(*joined)) : report(joined.error());

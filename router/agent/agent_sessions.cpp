@@ -163,7 +163,8 @@ transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::S
 Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, SSL* ssl, Caller caller,
                                 std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", caller);
-  const transport::Http2Limits limits = http2_limits(caller, *share);
+  transport::Http2Limits limits = http2_limits(caller, *share);
+  limits.end_is_break = ssl == nullptr;
   const auto api = std::make_shared<Api>(api_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
   IdleWatch idle(loop_, settings_.limits.idle_timeout, [&] {

@@ -14,12 +14,19 @@ namespace {
 
 const std::string kNoAuthority = "localhost";
 
+/// Without TLS nothing tells an end in good order from another one.
+transport::Http2Limits limits_on(const AgentConnection& connection, transport::Http2Limits limits) {
+  limits.end_is_break = connection.ssl == nullptr;
+  return limits;
+}
+
 }  // namespace
 
 AgentSession::AgentSession(AgentConnection connection, transport::Http2Limits limits)
     : loop_(connection.stream->loop()),
       connection_(std::move(connection)),
-      http_(std::move(connection_.stream), transport::Http2Session::Role::client, std::move(limits)) {
+      http_(std::move(connection_.stream), transport::Http2Session::Role::client,
+            limits_on(connection_, std::move(limits))) {
   if (connection_.peers == nullptr) return;
   std::function<void(const Error&)> end = [this](const Error& why) { end_distrusted(http_, why); };
   verified_.emplace(*connection_.peers, connection_.ssl, std::move(end));

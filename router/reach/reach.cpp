@@ -17,22 +17,24 @@ constexpr transport::Milliseconds kUntilGreeted{120'000};
 /// What may be printed before the greeting, in bytes.
 constexpr std::size_t kMostNoise = 64 * 1024;
 
-/// Reads to the greeting and no further. False: the stream ended, or says something else for too long.
-Task<bool> greeted(transport::Stream& stream) {
+enum class Greeting { came, ended, something_else };
+
+/// Reads to the greeting and no further.
+Task<Greeting> greeted(transport::Stream& stream) {
   std::string line;
   for (std::size_t read = 0; read < kMostNoise; ++read) {
     std::byte next{};
     const transport::Io got = co_await stream.read(std::span(&next, 1));
-    if (got.status != IoStatus::ok) co_return false;
+    if (got.status != IoStatus::ok) co_return Greeting::ended;
     if (static_cast<char>(next) != '\n') {
       line += static_cast<char>(next);
       continue;
     }
     // A terminal in between, as of ssh -t, would break the session: it doesn't have this form then.
-    if (line == kGreeting) co_return true;
+    if (line == kGreeting) co_return Greeting::came;
     line.clear();
   }
-  co_return false;
+  co_return Greeting::something_else;
 }
 
 class CommandReach final : public Reach {
@@ -44,11 +46,15 @@ class CommandReach final : public Reach {
     auto started = Command::start(loop, std::move(log), arguments_);
     if (!started) co_return tl::unexpected(started.error());
     const std::shared_ptr<Command> command = std::move(*started);
-    const std::optional<bool> ready = co_await with_deadline(loop, greeted(command->stream()), kUntilGreeted);
-    if (!ready) {
+    const std::optional<Greeting> greeting = co_await with_deadline(loop, greeted(command->stream()), kUntilGreeted);
+    if (!greeting) {
       co_return fail("reach", text(), "no farport stdio has answered in time", "does the command run it?");
     }
-    if (!*ready) {
+    if (*greeting == Greeting::something_else) {
+      co_return fail("reach", text(), "the command says something else than farport stdio would",
+                     "does it run that?");
+    }
+    if (*greeting == Greeting::ended) {
       Error why = co_await command->ended();
       why.on = text();
       co_return tl::unexpected(std::move(why));
@@ -84,7 +90,8 @@ Result<std::shared_ptr<const Reach>> reach_of(const std::string& text) {
 }
 
 std::shared_ptr<const Reach> reach_by_shell(const std::string& command) {
-  return std::make_shared<CommandReach>(command, std::vector<std::string>{"/bin/sh", "-c", command});
+  // As ssh has it for ProxyCommand: no shell stays behind that would have to be ended, too.
+  return std::make_shared<CommandReach>(command, std::vector<std::string>{"/bin/sh", "-c", "exec " + command});
 }
 
 }  // namespace farport::router

@@ -108,7 +108,8 @@ Task<Result<void>> Http2Session::run() {
       why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
                                        : lower_->error();
       // A peer that we have said farewell to may just go.
-      lost = io.status == IoStatus::failed && !ended_ && !farewell_;
+      const bool broken = io.status == IoStatus::failed || (limits_.end_is_break && !peer_left_);
+      lost = broken && !ended_ && !farewell_;
       if (io.status == IoStatus::end) output_.say_farewell();
       break;
     }
