@@ -27,7 +27,7 @@ _farport() {
     word=""
   fi
   case $before in
-    --audit | --config | --diagnostic-port | --log-file | --output | --tls-ca | --tls-cert | --tls-crl | --tls-key | -o)
+    --audit | --config | --diagnostic-port | --join | --local | --log-file | --output | --tls-ca | --tls-cert | --tls-crl | --tls-key | -o)
       _farport_paths -f
       return
       ;;
@@ -35,7 +35,7 @@ _farport() {
       _farport_paths -d
       return
       ;;
-    --allow-cn | --allow-dns | --allow-ip | --allow-uri | --as | --command | --dns | --drain | --grace | --host-name | --insecure-loopback | --ip | --limit | --listen | --name | --on | --ping-interval | --ping-timeout | --resume-after | --runtime | --select | --server-name | --socket | --to | --uri | --user | --verify-cn | --verify-pin | --verify-uri)
+    --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --as | --command | --dns | --drain | --grace | --host-name | --insecure-loopback | --ip | --limit | --listen | --name | --on | --ping-interval | --ping-timeout | --resume-after | --runtime | --select | --server-name | --socket | --to | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via)
       return
       ;;
     --compression)
@@ -60,22 +60,23 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "serve connect disconnect run ps dump can-i certs check help-all --help --version"
+    _farport_words "serve connect disconnect run ps dump can-i certs check stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
-    'serve '*) words="-h --help --listen --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format" ;;
-    'connect '*) words="-h --help --json --detach --socket-dir --socket --to --log-file --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'serve '*) words="-h --help --listen --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format" ;;
+    'connect '*) words="-h --help --json --detach --socket-dir --socket --to --log-file --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'disconnect '*) words="-h --help --all" ;;
-    'run '*) words="-h --help --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --server-name --verify-cn --verify-uri --verify-pin --select" ;;
-    'ps '*) words="-h --help --json --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'dump '*) words="-h --help -o --output --type --force --stay --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'can-i '*) words="-h --help --all --json --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'run '*) words="-h --help --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'ps '*) words="-h --help --json --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'dump '*) words="-h --help -o --output --type --force --stay --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'can-i '*) words="-h --help --all --json --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin" ;;
     'certs init'*) words="-h --help --force" ;;
     'certs server'*) words="-h --help --name --dns --ip --uri --force" ;;
     'certs client'*) words="-h --help --name --dns --ip --uri --force" ;;
     'certs '*) words="-h --help init server client" ;;
-    'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'stdio '*) words="-h --help --join --foreground" ;;
     'help-all '*) words="-h --help --format" ;;
   esac
   _farport_words "$words"

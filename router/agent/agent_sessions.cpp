@@ -210,14 +210,28 @@ Task<void> Agent::serve_local(Accepted connection) {
   }
   caller.identity = auth::identity_of(user->uid);
   caller.access = policy_.access_of(*caller.identity);
-  auto share = limits_.begin_session(identity_key(caller));
+  transport::FdStream& socket = *connection;
+  std::function<void()> make_room = [&socket] {
+    socket.abort(Error{"begin a session with", "a local user", kTooManyHandshakes, {}, ENOBUFS});
+  };
+  // Those who are refused count as handshakes and as nothing else, as with TLS.
+  std::optional<HandshakeLimiter::Entry> stranger(std::in_place, handshakes_, identity_key(caller),
+                                                  std::move(make_room));
   ++metrics_.sessions;
-  if (!share) {
-    co_await refuse_session(std::move(connection), {}, refusals_.limit_reached(caller, share.error()));
-  } else if (caller.access->none()) {
+  if (caller.access->none()) {
     co_await turn_away(std::move(connection), strangers_, refusals_.no_role(caller).why);
+    co_return;
+  }
+  auto share = limits_.begin_session(identity_key(caller));
+  if (!share) {
+    transport::Http2Limits limits;
+    limits.account = budget_.account_of(identity_key(caller));
+    limits.share = strangers_;
+    co_await refuse_session(std::move(connection), std::move(limits),
+                            refusals_.limit_reached(caller, share.error()));
   } else {
     co_await discovery_.first_look();
+    stranger.reset();
     co_await serve_session(std::move(connection), nullptr, std::move(caller), std::move(*share));
   }
 }
