@@ -23,7 +23,7 @@
 namespace farport::cli {
 namespace {
 
-using transport::UniqueFd;
+
 
 /// Where this user's agent of this version listens.
 std::string socket_in(const std::string& directory) {

@@ -15,7 +15,7 @@ namespace {
 
 using transport::FdStream;
 using transport::Task;
-using transport::UniqueFd;
+
 
 /// Of what a command prints to standard error: a line's length, and how many lines are logged.
 constexpr std::size_t kLongestLine = 1000;

@@ -165,13 +165,35 @@ TEST_CASE("which runtimes a filter is for", "[auth]") {
   CHECK_FALSE(matches({{"orders"}, {}, {8}, {}}, orders));
 }
 
+TEST_CASE("a local user matches a rule for local users, and no other rule", "[auth]") {
+  const Identity user = identity_of(uid_t{1000});
+  CHECK(matched(&IdentityFilter::local, {"1", "1000"}, user));
+  CHECK_FALSE(matched(&IdentityFilter::local, {"1001"}, user));
+  CHECK_FALSE(matched(&IdentityFilter::local, {"0"}, alice()));
+  CHECK_FALSE(matched(&IdentityFilter::cn, {""}, user));
+  CHECK_FALSE(matched(&IdentityFilter::pin, {""}, user));
+  IdentityFilter all;
+  all.all = true;
+  CHECK_FALSE(matches(all, user));
+  CHECK(matches(all, alice()));
+}
+
+TEST_CASE("a certificate matches no rule for local users, whatever else the rule says", "[auth]") {
+  IdentityFilter filter = filter_of(&IdentityFilter::local, {"1000"});
+  filter.cn = {"alice"};
+  CHECK_FALSE(matches(filter, alice()));
+  const auto checked = check_filter(filter, "grant 1");
+  REQUIRE_FALSE(checked.has_value());
+  CHECK_THAT(checked.error().message(), Catch::Contains("a local user has no certificate"));
+}
+
 TEST_CASE("users become numbers once", "[auth]") {
   RuntimeFilter filter;
   filter.user = {"root", "1000"};
-  REQUIRE(resolve_users(filter, "grant 1"));
+  REQUIRE(resolve_users(filter.user, "grant 1"));
   CHECK(filter.user == Names{"0", "1000"});
   filter.user = {"nobody-of-this-name"};
-  CHECK_FALSE(resolve_users(filter, "grant 1"));
+  CHECK_FALSE(resolve_users(filter.user, "grant 1"));
 }
 
 }  // namespace

@@ -173,6 +173,52 @@ TEST_CASE("a remote is an address or a profile") {
   CHECK_THAT(wrong.error().front(), Catch::Contains("did you mean \"prod-orders\"?"));
 }
 
+TEST_CASE("an agent may be reached by a command, without certificates") {
+  Flags flags;
+  flags.given["via"] = {"ssh web-3 farport stdio"};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->remotes.size() == 1);
+  CHECK(settings->remotes.front().via == "ssh web-3 farport stdio");
+  CHECK(settings->remotes.front().addresses.empty());
+  flags.remotes = {"10.0.0.2:9000"};
+  CHECK_FALSE(resolve_connect(flags).has_value());
+}
+
+TEST_CASE("schemes name agents that are reached by a command") {
+  Flags flags;
+  flags.remotes = {"ssh://ops@web-3:22"};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->remotes.front().reach == "ssh://ops@web-3:22");
+  flags.remotes = {"https://web-3:9000"};
+  CHECK_FALSE(resolve_connect(flags).has_value());
+}
+
+TEST_CASE("a dump's runtime stands behind one slash, behind two where the agent has slashes of its own") {
+  Flags flags;
+  flags.dump_target = "ssh://ops@web-3//orders";
+  auto settings = resolve_dump(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->remote.reach == "ssh://ops@web-3");
+  CHECK(settings->runtime == "orders");
+  flags.dump_target = "ssh://ops@web-3";
+  settings = resolve_dump(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->runtime.empty());
+  flags.dump_target = "orders";
+  flags.given["via"] = {"farport stdio"};
+  settings = resolve_dump(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->runtime == "orders");
+}
+
+TEST_CASE("where no agent is named, it says what can be given") {
+  const auto settings = resolve_ps(Flags{});
+  REQUIRE_FALSE(settings.has_value());
+  CHECK_THAT(settings.error().front(), Catch::Contains("ssh://HOST"));
+}
+
 TEST_CASE("run resolves remotes that are named in the tool's arguments") {
   Flags flags;
   flags.given["tls-cert"] = {"c"};
