@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/escape.hpp"
+#include "base/escaped_message.hpp"
 #include "base/unblocked_writer.hpp"
 
 namespace farport {
@@ -44,18 +45,6 @@ class JsonMessage : public spdlog::custom_flag_formatter {
   }
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<JsonMessage>();
-  }
-};
-
-/// %* in a pattern: the message as one line that no terminal obeys. The audit may share standard error with
-/// it, and what peers and runtimes put into a message must not look like a line of that.
-class EscapedMessage : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
-    escape_into(out, {message.payload.data(), message.payload.size()});
-  }
-  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<EscapedMessage>();
   }
 };
 

@@ -4,23 +4,9 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
-#include "base/escape.hpp"
+#include "base/escaped_message.hpp"
 
 namespace farport {
-namespace {
-
-/// %* in a pattern: the message as one line that no terminal obeys.
-class EscapedMessage : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
-    escape_into(out, {message.payload.data(), message.payload.size()});
-  }
-  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<EscapedMessage>();
-  }
-};
-
-}  // namespace
 
 Log make_notices() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();

@@ -32,32 +32,32 @@ using transport::Task;
 constexpr int kInterrupted = 130;
 
 /// The runtime that is meant, and the agent that has it.
-struct Target {
+struct FoundRuntime {
   std::vector<transport::Address> addresses;
   router::Runtime runtime;
 };
 
-Result<Target> choose(std::vector<Target> targets, const std::string& wanted) {
+Result<FoundRuntime> choose(std::vector<FoundRuntime> targets, const std::string& wanted) {
   std::vector<const router::Runtime*> among;
-  for (const Target& target : targets) among.push_back(&target.runtime);
+  for (const FoundRuntime& target : targets) among.push_back(&target.runtime);
   const auto chosen = router::choose_runtime(wanted, among);
   if (!chosen) return tl::unexpected(chosen.error());
   return std::move(targets[*chosen]);
 }
 
 /// `missing`: what the agents list, should it not be there.
-Task<Result<Target>> find_runtime(transport::Loop& loop, router::MirroredAgent agent, std::string wanted,
-                                  Missing& missing) {
+Task<Result<FoundRuntime>> find_runtime(transport::Loop& loop, router::MirroredAgent agent,
+                                        std::string wanted, Missing& missing) {
   const auto answers =
       co_await router::ask_agent(loop, agent.address, agent.credentials->context(), "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
-  std::vector<Target> targets;
+  std::vector<FoundRuntime> targets;
   for (const router::AgentAnswer& answer : *answers) {
     const auto runtimes = router::runtimes_from_json(answer.body);
     if (!runtimes) co_return tl::unexpected(runtimes.error());
     for (const router::Runtime& runtime : *runtimes) {
       // Two agents may share a runtime.
-      const auto same = [&](const Target& target) { return target.runtime.id == runtime.id; };
+      const auto same = [&](const FoundRuntime& target) { return target.runtime.id == runtime.id; };
       if (std::any_of(targets.begin(), targets.end(), same)) continue;
       targets.push_back({answer.addresses, runtime});
     }

@@ -23,10 +23,8 @@ namespace {
 
 using transport::Task;
 
-constexpr transport::Milliseconds kSettleLimit{20'000};
 constexpr int kNotFound = 127;
 constexpr int kOwnFailure = 125;
-constexpr int kKilledBySignal = 128;
 
 /// An argument of the tool that names a remote runtime.
 struct Target {
@@ -171,7 +169,7 @@ Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& m
     interrupted = number;
     mirror.stop_settling();
   });
-  const transport::Deadline limit(loop, kSettleLimit, [&mirror] { mirror.stop_settling(); });
+  const transport::Deadline limit(loop, router::kSettleLimit, [&mirror] { mirror.stop_settling(); });
   const Result<void> settled = co_await mirror.settled();
   if (interrupted != 0) co_return std::optional<int>(kKilledBySignal + interrupted);
   if (!settled) co_return tl::unexpected(settled.error());

@@ -9,8 +9,6 @@
 namespace farport::cli {
 namespace {
 
-constexpr int kKilledBySignal = 128;
-
 std::vector<std::string> environment_with(const std::string& tmpdir) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -11,6 +11,9 @@
 
 namespace farport::cli {
 
+/// A program that a signal has ended has this and the signal's number as its exit code, as shells say it.
+inline constexpr int kKilledBySignal = 128;
+
 class ToolProcess {
  public:
   /// Starts `arguments[0]`, looked for in PATH and then in ~/.dotnet/tools, with our own standard streams and
@@ -23,7 +26,7 @@ class ToolProcess {
   ToolProcess(const ToolProcess&) = delete;
   ToolProcess& operator=(const ToolProcess&) = delete;
 
-  /// Passes when the tool has ended: its exit code, or 128 + N when signal N ended it.
+  /// Passes when the tool has ended: its exit code, or kKilledBySignal + N when signal N ended it.
   transport::Task<int> wait();
   void signal(int number);
 

@@ -15,7 +15,6 @@ using transport::IoStatus;
 using transport::Task;
 using transport::TlsStream;
 
-constexpr transport::Milliseconds kConnectLimit{10'000};
 constexpr transport::Milliseconds kHandshakeLimit{10'000};
 
 std::string explain(const TlsStream& tls, const Error& error) {
@@ -34,7 +33,7 @@ Task<AgentSession::Dialled> AgentSession::dial(transport::Loop& loop,
   const auth::SslCtxPtr kept(context);
   std::optional<Error> failure;
   for (;;) {
-    auto connection = co_await transport::connect_any(loop, addresses, kConnectLimit);
+    auto connection = co_await transport::connect_any(loop, addresses, kDialLimit);
     if (!connection) co_return tl::unexpected(failure ? *failure : connection.error());
     std::erase(addresses, connection->address);
     auto session = co_await shake_hands(std::move(*connection), server_name, context, limits);

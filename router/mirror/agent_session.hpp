@@ -14,6 +14,11 @@
 
 namespace farport::router {
 
+/// How long an agent's address may take to connect.
+inline constexpr transport::Milliseconds kDialLimit{10'000};
+/// How long the other addresses of a name may take once one has answered.
+inline constexpr transport::Milliseconds kOtherAddresses{1000};
+
 class AgentSession {
  public:
   using Dialled = Result<std::unique_ptr<AgentSession>>;

@@ -11,6 +11,9 @@
 
 namespace farport::router {
 
+/// How long a command waits for agents to list their runtimes.
+inline constexpr transport::Milliseconds kSettleLimit{20'000};
+
 /// An agent to mirror, with what its sessions need.
 struct MirroredAgent {
   AgentAddress address;
