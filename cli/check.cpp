@@ -33,6 +33,8 @@ class Report {
   }
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
+  // What it prints is text: it throws where there is no memory left alone.
+  // NOLINTNEXTLINE(bugprone-exception-escape)
   ~Report() {
     if (!json_.is_array()) return;
     const std::string text = json_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
