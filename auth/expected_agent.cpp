@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "auth/match.hpp"
 #include "auth/openssl.hpp"
 
@@ -28,20 +30,14 @@ int verify(X509_STORE_CTX* verification, void* filter) {
   return 0;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " or ") + word;
-  return text;
-}
-
 /// What of the certificate is compared with a list of a filter, and where that was asked for.
-struct Kind {
+struct FilterList {
   std::vector<std::string> IdentityFilter::*list;
   const char* what;
   const char* asked;
 };
 
-constexpr Kind kKinds[] = {
+constexpr FilterList kLists[] = {
     {&IdentityFilter::cn, "common name", "--verify-cn"}, {&IdentityFilter::uri, "URI", "--verify-uri"},
     {&IdentityFilter::pin, "pin", "--verify-pin"},       {&IdentityFilter::ou, "unit", "verify.ou"},
     {&IdentityFilter::dns, "DNS name", "verify.dns"},    {&IdentityFilter::ip, "address", "verify.ip"},
@@ -64,13 +60,13 @@ std::string what_differs(const SSL* ssl, const Identity& identity) {
   const auto* filter =
       static_cast<const IdentityFilter*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), filter_index()));
   std::string text;
-  for (const Kind& kind : kKinds) {
-    if (filter == nullptr || (filter->*kind.list).empty()) continue;
+  for (const FilterList& each : kLists) {
+    if (filter == nullptr || (filter->*each.list).empty()) continue;
     IdentityFilter alone;
-    alone.*kind.list = filter->*kind.list;
+    alone.*each.list = filter->*each.list;
     if (matches(alone, identity)) continue;
-    text += std::string(text.empty() ? "" : ", and ") + "it has not the " + kind.what + " " +
-            joined(alone.*kind.list) + " (" + kind.asked + ")";
+    text += fmt::format("{}it has not the {} {} ({})", text.empty() ? "" : ", and ", each.what,
+                        fmt::join(alone.*each.list, " or "), each.asked);
   }
   return text.empty() ? "it is rejected" : text + "; its pin is " + identity.spki_pin;
 }

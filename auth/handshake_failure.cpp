@@ -1,6 +1,7 @@
 // describe_handshake_failure(): from OpenSSL's codes to words and advice.
 #include <string_view>
 
+#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/tls1.h>
 
@@ -19,12 +20,6 @@ struct Sides {
 
 Sides sides_of(const SSL* ssl) {
   return SSL_is_server(ssl) != 0 ? Sides{"the client", "this agent"} : Sides{"the agent", "this client"};
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 /// The certificate that the peer showed, also when it was not accepted. Null if it showed none.
@@ -64,8 +59,8 @@ std::string wrong_name(SSL* ssl, const Identity& identity, const Sides& sides) {
            "certs "
            "server … --dns NAME";
   }
-  return sides.peer + "'s certificate is for " + joined(names) + ", not " + expected_name(ssl) +
-         "; if that is the one you mean: --server-name " + names.front();
+  return fmt::format("{}'s certificate is for {}, not {}; if that is the one you mean: --server-name {}",
+                     sides.peer, fmt::join(names, ", "), expected_name(ssl), names.front());
 }
 
 /// Why we did not accept the peer's certificate.

@@ -36,7 +36,7 @@ std::optional<std::string> subject_text(const ASN1_STRING* value) {
     ERR_clear_error();
     return std::nullopt;
   }
-  const std::string text(reinterpret_cast<const char*>(converted), static_cast<std::size_t>(size));
+  std::string text(reinterpret_cast<const char*>(converted), static_cast<std::size_t>(size));
   OPENSSL_free(converted);
   if (text.empty() || !without_controls(text)) return std::nullopt;
   return text;

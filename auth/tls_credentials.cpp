@@ -96,7 +96,7 @@ std::string Lifetime::described() const {
 }
 
 Result<TlsCredentialsPtr> TlsCredentials::load(const TlsFiles& files, Side side) {
-  const std::shared_ptr<TlsCredentials> loaded(new TlsCredentials);
+  std::shared_ptr<TlsCredentials> loaded(new TlsCredentials);
   loaded->files_ = files;
   loaded->side_ = side;
   loaded->paths_ = {files.cert, files.key, files.ca};
@@ -113,6 +113,7 @@ Result<TlsCredentialsPtr> TlsCredentials::load(const TlsFiles& files, Side side)
 void TlsCredentials::note_lifetimes() {
   lifetimes_.push_back(lifetime_of(Kind::own, files_.cert, SSL_CTX_get0_certificate(context_.get())));
   STACK_OF(X509)* chain = nullptr;
+  // OpenSSL's macro. NOLINTNEXTLINE(bugprone-multi-level-implicit-pointer-conversion)
   SSL_CTX_get0_chain_certs(context_.get(), &chain);
   for (int i = 0; i < sk_X509_num(chain); ++i) {
     lifetimes_.push_back(lifetime_of(Kind::intermediate, files_.cert, sk_X509_value(chain, i)));

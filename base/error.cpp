@@ -30,8 +30,8 @@ BoxedError& BoxedError::operator=(Error error) {
 }
 
 const Error& BoxedError::operator*() const {
-  static const Error kNone;
-  return error_ == nullptr ? kNone : *error_;
+  static const Error none;
+  return error_ == nullptr ? none : *error_;
 }
 
 }  // namespace farport

@@ -20,6 +20,7 @@ int drop_constant_pages(dl_phdr_info* object, std::size_t, void*) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
     const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    // An address is what program headers have. NOLINTNEXTLINE(performance-no-int-to-ptr)
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 0;

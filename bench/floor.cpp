@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kRecord = 16 * 1024;
-constexpr std::size_t kReadSize = 4 * kRecord;
+constexpr std::size_t kPlainSize = 4 * kRecord;
 constexpr std::size_t kTag = 16;
 constexpr std::size_t kNonce = 12;
 
@@ -127,8 +127,8 @@ Floor run_floor(const std::string& path, Seconds duration) {
   connection.send(collect_tracing_command());
   connection.receive_ok();
   Encryption encryption;
-  std::vector<std::byte> plain(kReadSize);
-  std::vector<std::byte> records(kReadSize + kReadSize / kRecord * kTag);
+  std::vector<std::byte> plain(kPlainSize);
+  std::vector<std::byte> records(kPlainSize + kPlainSize / kRecord * kTag);
   Floor result;
   const double cpu_before = cpu_seconds();
   const auto start = Clock::now();

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kReadSize = 256 * 1024;
+constexpr std::size_t kBufferSize = 256 * 1024;
 /// Before a stream is measured: congestion windows and buffers have grown by then.
 constexpr Seconds kWarmUp{0.2};
 
@@ -52,7 +52,7 @@ class Reader {
 
   void run() {
     try {
-      std::vector<std::byte> buffer(kReadSize);
+      std::vector<std::byte> buffer(kBufferSize);
       while (!stopped_.load(std::memory_order_relaxed)) {
         const std::size_t got = connection_.read(buffer);
         if (got == 0) throw std::runtime_error("the session ended by itself");
@@ -164,7 +164,7 @@ Throughput run_whole(const std::string& path) {
   connection.send(collect_tracing_command());
   connection.receive_ok();
   Throughput result;
-  std::vector<std::byte> buffer(kReadSize);
+  std::vector<std::byte> buffer(kBufferSize);
   while (const std::size_t got = connection.read(buffer)) result.amount += got;
   result.seconds = since(start);
   result.all = result.amount;

@@ -21,8 +21,6 @@ namespace {
 
 using transport::Task;
 
-/// How long to wait for agents to list their runtimes.
-constexpr transport::Milliseconds kSettleLimit{20'000};
 /// A mirror's own log begins anew at this size.
 constexpr off_t kMaxLogBytes = 1024 * 1024;
 
@@ -71,7 +69,8 @@ Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::Event& 
   const Result<void> started = co_await mirror.start();
   if (!started) co_return started;
   {
-    const transport::Deadline limit(mirror.loop(), kSettleLimit, [&mirror] { mirror.stop_settling(); });
+    const transport::Deadline limit(mirror.loop(), router::kSettleLimit,
+                                    [&mirror] { mirror.stop_settling(); });
     const Result<void> settled = co_await mirror.settled();
     if (!settled) co_return settled;
   }

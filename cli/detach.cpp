@@ -45,7 +45,7 @@ int pass_on(const std::string& reported) {
   if (reported.empty()) {
     return report(Error{"start", "the detached mirror", "it ended without a word", {}, 0});
   }
-  const int exit_code = reported.front();
+  const int exit_code = static_cast<unsigned char>(reported.front());
   std::fputs(reported.c_str() + 1, exit_code == kSuccess ? stdout : stderr);
   return exit_code;
 }

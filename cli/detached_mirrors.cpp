@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kPrefix = "mirror-";
+constexpr std::string_view kMirrorPrefix = "mirror-";
 constexpr std::string_view kNewPrefix = ".mirror-";
 constexpr std::size_t kMaxFile = 64 * 1024;
 /// A mirror closes its sessions in good order, for which the network may take its time.
@@ -79,7 +79,7 @@ std::string own_log_of(const std::string& file) {
   return file + ".log";
 }
 
-std::string name_of(const FoundMirror& found) {
+std::string agents_of(const FoundMirror& found) {
   std::string agents;
   for (const std::string& agent : found.mirror.agents) agents += (agents.empty() ? "" : ", ") + agent;
   return agents;
@@ -99,7 +99,7 @@ Result<std::vector<FoundMirror>> find_detached_mirrors() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(*directory, error)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with(kPrefix) || name.ends_with(".log")) continue;
+    if (!name.starts_with(kMirrorPrefix) || name.ends_with(".log")) continue;
     const UniqueFd fd = open_entry(entry.path());
     if (fd) all.push_back({entry.path(), parse(fd.get()), holder_of(fd.get())});
   }
@@ -117,17 +117,17 @@ Result<void> end_detached_mirror(const FoundMirror& found) {
     remove_files(found);
     return {};
   }
-  if (pid < 0) return fail("disconnect from", name_of(found), "its mirror runs in another container");
+  if (pid < 0) return fail("disconnect from", agents_of(found), "its mirror runs in another container");
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // Who holds the lock now that the descriptor is open is who the descriptor means: the pid was nobody else's
   // between.
   if (!process || holder_of(fd.get()) != pid) return {};
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
-    return fail_errno("disconnect from", name_of(found), errno);
+    return fail_errno("disconnect from", agents_of(found), errno);
   }
   pollfd ended{process.get(), POLLIN, 0};
   if (::poll(&ended, 1, kEndLimitMs) == 1) return {};
-  return fail("disconnect from", name_of(found), "its mirror has not ended in time",
+  return fail("disconnect from", agents_of(found), "its mirror has not ended in time",
               "see its log, " + found.mirror.log + "; it is process " + std::to_string(pid));
 }
 

@@ -10,13 +10,13 @@
 namespace farport::cli {
 namespace {
 
-constexpr std::string_view kPrefix = "farport-run-";
+constexpr std::string_view kRunPrefix = "farport-run-";
 /// What mkdtemp(3) puts behind it, and the slash before it.
 constexpr std::size_t kRandomPart = 7;
 
 bool is_usable(const char* directory) {
   return directory != nullptr && directory[0] == '/' && ::access(directory, W_OK | X_OK) == 0 &&
-         router::has_room_for_sockets(std::string(directory), kPrefix.size() + kRandomPart);
+         router::has_room_for_sockets(std::string(directory), kRunPrefix.size() + kRandomPart);
 }
 
 std::string base_directory() {
@@ -30,7 +30,7 @@ std::string base_directory() {
 }  // namespace
 
 Result<std::unique_ptr<router::OwnedDirectory>> make_private_directory() {
-  return router::OwnedDirectory::make(base_directory(), kPrefix);
+  return router::OwnedDirectory::make(base_directory(), kRunPrefix);
 }
 
 }  // namespace farport::cli

@@ -18,10 +18,8 @@ namespace {
 
 using transport::Task;
 
-constexpr transport::Milliseconds kSettleLimit{20'000};
 constexpr int kNotFound = 127;
 constexpr int kOwnFailure = 125;
-constexpr int kKilledBySignal = 128;
 
 /// Says which agents there are no runtimes of, beside others that are there.
 void report_missing(const router::Mirror& mirror) {
@@ -48,9 +46,9 @@ Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& m
     interrupted = number;
     mirror.stop_settling();
   });
-  const transport::Deadline limit(loop, kSettleLimit, [&mirror] { mirror.stop_settling(); });
+  const transport::Deadline limit(loop, router::kSettleLimit, [&mirror] { mirror.stop_settling(); });
   const Result<void> settled = co_await mirror.settled();
-  if (interrupted != 0) co_return std::optional<int>(kKilledBySignal + interrupted);
+  if (interrupted != 0) co_return std::optional<int>(transport::kKilledBySignal + interrupted);
   if (!settled) co_return tl::unexpected(settled.error());
   co_return std::optional<int>();
 }

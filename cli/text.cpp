@@ -88,9 +88,9 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
 }
 
 void print_message(const std::string& text) {
-  constexpr std::size_t kIndent = 2;
+  constexpr std::size_t kHangingIndent = 2;
   for (const std::string& line :
-       wrap("farport: " + escape(text), terminal_size(STDERR_FILENO).columns, kIndent))
+       wrap("farport: " + escape(text), terminal_size(STDERR_FILENO).columns, kHangingIndent))
     std::fputs((line + "\n").c_str(), stderr);
 }
 

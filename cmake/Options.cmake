@@ -6,6 +6,11 @@ target_compile_options(farport_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 at -O3 is wrong about `"text" + std::string`.
   target_compile_options(farport_options INTERFACE -Wno-restrict)
+  if(CMAKE_UNITY_BUILD)
+    # It takes the sources that are compiled as one for headers, and warns of coroutines whose locals are of a type in
+    # an anonymous namespace.
+    target_compile_options(farport_options INTERFACE -Wno-subobject-linkage)
+  endif()
 endif()
 target_link_options(farport_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed)
 

@@ -64,10 +64,10 @@ Bytes encode_answer(Command command, Writer payload) {
 
 }  // namespace
 
-std::string describe_hresult(std::uint32_t value) {
+std::string describe_hresult(std::uint32_t hresult) {
   std::array<char, 16> number{};
-  std::snprintf(number.data(), number.size(), "0x%08X", value);
-  const std::string_view meaning = meaning_of(value);
+  std::snprintf(number.data(), number.size(), "0x%08X", hresult);
+  const std::string_view meaning = meaning_of(hresult);
   if (meaning.empty()) return std::string("HRESULT ") + number.data();
   return std::string(meaning) + " (" + number.data() + ")";
 }

@@ -6,7 +6,7 @@ namespace farport::ipc {
 namespace {
 
 /// "DOTNET_IPC_V1" and a zero.
-constexpr std::array<std::byte, 14> kMagic = [] {
+constexpr std::array<std::byte, 14> kMessageMagic = [] {
   constexpr char kText[] = "DOTNET_IPC_V1";
   std::array<std::byte, sizeof kText> magic{};
   std::ranges::transform(kText, magic.begin(), [](char c) { return static_cast<std::byte>(c); });
@@ -20,11 +20,11 @@ Result<Header> decode_header(BytesView bytes) {
     return fail("decode", "an IPC message",
                 "a header has 20 bytes, but there are only " + std::to_string(bytes.size()));
   }
-  if (!std::ranges::equal(bytes.first(kMagic.size()), kMagic)) {
+  if (!std::ranges::equal(bytes.first(kMessageMagic.size()), kMessageMagic)) {
     return fail("decode", "an IPC message", "it does not begin with DOTNET_IPC_V1",
                 "check that the peer is a .NET diagnostic tool or runtime");
   }
-  Reader in(bytes.subspan(kMagic.size()), "an IPC message");
+  Reader in(bytes.subspan(kMessageMagic.size()), "an IPC message");
   Header header;
   header.size = in.u16();
   header.command_set = in.u8();
@@ -39,7 +39,7 @@ Result<Header> decode_header(BytesView bytes) {
 
 std::array<std::byte, kHeaderSize> encode_header(const Header& header) {
   Writer out;
-  out.bytes(kMagic);
+  out.bytes(kMessageMagic);
   out.u16(header.size);
   out.u8(header.command_set);
   out.u8(header.command_id);

@@ -50,7 +50,9 @@ install_missing() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"
 }
 
-# build_preset PRESET [TARGET...] [-- CMAKE_ARGUMENT...]: configures and builds, with ccache.
+# build_preset PRESET [TARGET...] [-- CMAKE_ARGUMENT...]: configures and builds, with ccache. A build directory that is
+# new compiles a room's sources several at a time, unless $unity is OFF: most of what each takes is the headers that all
+# include. One that has been configured before stays as it is, for a change of one source is built sooner alone.
 build_preset() {
   local preset=$1 targets=()
   shift
@@ -59,6 +61,7 @@ build_preset() {
     shift
   done
   [[ $# -gt 0 ]] && shift
+  [[ -e $root/build/$preset/CMakeCache.txt ]] || set -- "-DCMAKE_UNITY_BUILD=${unity:-ON}" "$@"
   say "building ${targets[*]:-everything} (preset $preset)"
   (
     cd "$root" || exit

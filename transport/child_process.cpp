@@ -13,7 +13,6 @@
 namespace farport::transport {
 namespace {
 
-constexpr int kKilledBySignal = 128;
 /// How long a process may take to clean up: one that reads a password gives the terminal its echo back.
 constexpr int kUntilKilledMs = 100;
 

@@ -12,6 +12,9 @@
 
 namespace farport::transport {
 
+/// A program that a signal has ended has this and the signal's number as its exit code, as shells say it.
+inline constexpr int kKilledBySignal = 128;
+
 class ChildProcess {
  public:
   struct Start {
@@ -28,7 +31,7 @@ class ChildProcess {
   /// Ends the process if it still runs: SIGTERM, and SIGKILL where that takes longer than a moment.
   ~ChildProcess();
 
-  /// Passes when the process has ended: its exit code, or 128 + N when signal N ended it.
+  /// Passes when the process has ended: its exit code, or kKilledBySignal + N when signal N ended it.
   Task<int> wait();
   /// Nothing while it runs.
   [[nodiscard]] const std::optional<int>& exit_code() const { return exit_code_; }

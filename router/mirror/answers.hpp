@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxAnswer = 16 * 1024 * 1024;
 transport::Task<Result<std::string>> read_answer(transport::Http2Stream& answer,
                                                  std::size_t most = kMaxAnswer);
 /// The same for one whose head is there already.
-transport::Task<Result<std::string>> read_body(const transport::MessageHead& head, transport::Stream& body,
+transport::Task<Result<std::string>> read_body(const transport::MessageHead& head, transport::Stream& from,
                                                std::size_t most = kMaxAnswer);
 
 /// The lines of an answer as they come.

@@ -18,11 +18,8 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-constexpr Milliseconds kConnectLimit{10'000};
 /// How long an agent may take to answer, from its connection on.
 constexpr Milliseconds kAnswerLimit{20'000};
-/// How long addresses may take to connect once another one has answered.
-constexpr Milliseconds kOthers{1000};
 
 /// One address, and what has become of it.
 struct Asked {
@@ -84,7 +81,7 @@ Task<Result<std::string>> ask_on(AgentConnection connection, std::string path, s
 }
 
 Task<Result<std::string>> ask_one(Question& question, Asked& asked) {
-  auto connection = co_await transport::connect_tcp(question.loop, asked.address, kConnectLimit);
+  auto connection = co_await transport::connect_tcp(question.loop, asked.address, kDialLimit);
   if (!connection) co_return tl::unexpected(connection.error());
   asked.connected = true;
   transport::Connected connected{std::move(*connection), asked.address};
@@ -98,7 +95,7 @@ Task<void> ask_address(Question& question, Asked& asked) {
   asked.body = co_await ask_one(question, asked);
   asked.over = true;
   if (asked.body && !question.others) {
-    question.others.emplace(question.loop, kOthers, [&question] { question.changed.set(); });
+    question.others.emplace(question.loop, kOtherAddresses, [&question] { question.changed.set(); });
   }
   question.changed.set();
 }

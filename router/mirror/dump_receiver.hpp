@@ -17,11 +17,11 @@ using OnDumpProgress = std::function<void(const DumpProgress&)>;
 /// dump. Errors: what the agent says (`cause` is the HRESULT for a tool, or the HTTP status), or the
 /// file can't be written; nothing is left then.
 transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id,
-                                                    DumpRequest request, std::string path,
+                                                    DumpRequest wanted, std::string path,
                                                     OnDumpProgress on_progress);
 
 /// Has a dump written and left where the runtime can see it: its path there.
 transport::Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id,
-                                                DumpRequest request, OnDumpProgress on_progress);
+                                                DumpRequest wanted, OnDumpProgress on_progress);
 
 }  // namespace farport::router

@@ -13,8 +13,8 @@ using transport::Milliseconds;
 using transport::Task;
 
 // As the runtime's own loop has them (DiagnosticServer's poll of connect ports).
-constexpr Milliseconds kFirstPause{10};
-constexpr Milliseconds kLongestPause{500};
+constexpr Milliseconds kFirstRedial{10};
+constexpr Milliseconds kLongestRedial{500};
 constexpr Milliseconds kConnectLimit{2000};
 
 /// Whether a command has begun to come; otherwise the tool is gone. Nothing is taken from the stream.
@@ -30,7 +30,7 @@ Task<bool> command_comes(transport::FdStream& tool) {
 Task<void> dial_listening_tool(transport::Loop& loop, std::string path, ipc::Advertise advertise,
                                std::function<void(std::unique_ptr<transport::FdStream>)> on_command) {
   const auto greeting = ipc::encode_advertise(advertise);
-  for (Milliseconds pause = kFirstPause;;) {
+  for (Milliseconds pause = kFirstRedial;;) {
     bool served = false;
     auto tool = co_await transport::connect_unix(loop, path, kConnectLimit);
     if (tool) {
@@ -39,12 +39,12 @@ Task<void> dial_listening_tool(transport::Loop& loop, std::string path, ipc::Adv
     }
     if (served) {
       on_command(std::move(*tool));
-      pause = kFirstPause;
+      pause = kFirstRedial;
       continue;
     }
     tool = tl::unexpected(Error{});
     co_await transport::sleep(loop, pause);
-    pause = std::min(pause * 5 / 4 + Milliseconds{1}, kLongestPause);
+    pause = std::min(pause * 5 / 4 + Milliseconds{1}, kLongestRedial);
   }
 }
 

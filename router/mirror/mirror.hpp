@@ -13,6 +13,9 @@
 
 namespace farport::router {
 
+/// How long a command waits for agents to list their runtimes.
+inline constexpr transport::Milliseconds kSettleLimit{20'000};
+
 struct MirrorSettings {
   std::vector<MirroredAgent> agents;
   std::string socket_directory;

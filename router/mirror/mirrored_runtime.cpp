@@ -90,7 +90,7 @@ Result<void> MirroredRuntime::dial(const std::string& tool) {
 }
 
 Result<void> MirroredRuntime::open_socket(std::string path) {
-  const Result<void> free = services_.files.add(path);
+  Result<void> free = services_.files.add(path);
   if (!free) return free;
   auto listener = transport::Listener::unix_socket(services_.loop, path);
   if (!listener) {

@@ -14,8 +14,6 @@ using transport::Task;
 /// How often a name is looked up, and at most.
 constexpr Milliseconds kLookAgain{3000};
 constexpr Milliseconds kLeastBetween{500};
-/// How long the other addresses may take once one agent has listed its runtimes.
-constexpr Milliseconds kOthers{1000};
 
 bool contains(const std::vector<Address>& all, const Address& address) {
   return std::find(all.begin(), all.end(), address) != all.end();
@@ -186,7 +184,7 @@ void NamedAgents::link_changed(AgentLink& link) {
   ++outcomes_;
   pending_changed_.set();
   if (link.listed()) {
-    if (!others_) others_.emplace(services_.loop, kOthers, [this] { services_.on_change(); });
+    if (!others_) others_.emplace(services_.loop, kOtherAddresses, [this] { services_.on_change(); });
   } else if (!link.given_up()) {
     // Where it was, there may be another one by now.
     look_now_.set();

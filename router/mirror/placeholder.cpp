@@ -38,8 +38,8 @@ std::string message_of(const ProcessLook& look, const std::string& program) {
   std::string texts = program + '\0';
   // Each up to a zero of its own, as execve(2) would have it: what comes after one must not pass for the
   // next.
-  for (const std::string& argument : look.argv) texts.append(argument.c_str()) += '\0';
-  for (const std::string& variable : environment) texts.append(variable.c_str()) += '\0';
+  for (const std::string& argument : look.argv) texts.append(argument, 0, argument.find('\0')) += '\0';
+  for (const std::string& variable : environment) texts.append(variable, 0, variable.find('\0')) += '\0';
   const Look head{static_cast<unsigned>(texts.size()), static_cast<unsigned>(look.argv.size()),
                   static_cast<unsigned>(environment.size())};
   return std::string(reinterpret_cast<const char*>(&head), sizeof head) + texts;

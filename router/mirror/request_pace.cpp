@@ -12,8 +12,8 @@ namespace {
 
 using transport::Milliseconds;
 
-constexpr Milliseconds kShortestPause{1};
-constexpr Milliseconds kLongestPause{10'000};
+constexpr Milliseconds kShortestWait{1};
+constexpr Milliseconds kLongestWait{10'000};
 /// What a refusal leaves of the pace, and the least that is left.
 constexpr double kSlower = 0.8;
 constexpr double kSlowest = 1.0 / 64;
@@ -40,7 +40,7 @@ std::optional<Milliseconds> pause_told(const transport::MessageHead& answer) {
   if (answer.status != http_status::kTooManyRequests) return std::nullopt;
   const auto told = number_in(answer, pace_field::kRetryAfterMs);
   if (!told) return std::nullopt;
-  return std::clamp(Milliseconds(*told), kShortestPause, kLongestPause);
+  return std::clamp(Milliseconds(*told), kShortestWait, kLongestWait);
 }
 
 void RequestPace::learn(const transport::MessageHead& answer, bool another_agent) {
@@ -101,7 +101,7 @@ void RequestPace::go_on() {
 Milliseconds RequestPace::until_next(Clock::time_point now) const {
   double wait = std::max(seconds(blocked_until_ - now), 0.0);
   if (rate_ > 0) wait = std::max(wait, seconds(refilled_ - now) + (1 - tokens_) / (rate_ * share_));
-  return std::max(Milliseconds(static_cast<Milliseconds::rep>(std::ceil(wait * 1000))), kShortestPause);
+  return std::max(Milliseconds(static_cast<Milliseconds::rep>(std::ceil(wait * 1000))), kShortestWait);
 }
 
 bool RequestPace::Turn::is_now() {

@@ -18,7 +18,7 @@ constexpr Milliseconds kLongestPause{5'000};
 /// most.
 constexpr std::uint32_t kLargestWindow = 64U << 20;
 /// How long an agent may take to hear that its mirror leaves.
-constexpr Milliseconds kFarewell{1500};
+constexpr Milliseconds kMirrorsFarewell{1500};
 
 /// Spreads out mirrors that lost the same agent at the same moment.
 Milliseconds jittered(Milliseconds pause) {
@@ -114,7 +114,7 @@ Task<void> SessionManager::carry(std::shared_ptr<HeldSession> held) {
 
 Task<void> SessionManager::leave() {
   for (const HeldSession* held : held_) held->session->leave();
-  co_await with_deadline(loop_, sessions_.idle(), kFarewell);
+  co_await with_deadline(loop_, sessions_.idle(), kMirrorsFarewell);
 }
 
 void SessionManager::forget(std::vector<std::string> tokens) {

@@ -12,7 +12,6 @@ namespace {
 using transport::Task;
 using transport::TlsStream;
 
-constexpr transport::Milliseconds kConnectLimit{10'000};
 constexpr transport::Milliseconds kHandshakeLimit{10'000};
 
 std::string explain(const TlsStream& tls, const Error& error) {
@@ -47,7 +46,7 @@ Task<Result<AgentConnection>> TcpRoute::open() {
   const auth::SslCtxPtr kept(context);
   std::optional<Error> failure;
   for (;;) {
-    auto connection = co_await transport::connect_any(loop_, addresses, kConnectLimit);
+    auto connection = co_await transport::connect_any(loop_, addresses, kDialLimit);
     if (!connection) co_return tl::unexpected(failure ? *failure : connection.error());
     std::erase(addresses, connection->address);
     auto agreed = co_await shake_hands(std::move(*connection), server_name_, context);

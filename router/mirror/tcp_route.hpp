@@ -11,6 +11,9 @@
 
 namespace farport::router {
 
+/// How long an address may take to connect.
+inline constexpr transport::Milliseconds kDialLimit{10'000};
+
 class TcpRoute final : public Route {
  public:
   /// `addresses`: all of one agent, as far as is known, the best one first. `server_name`: the name or address

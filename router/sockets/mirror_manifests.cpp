@@ -18,7 +18,7 @@ using Names = std::unordered_set<std::string>;
 constexpr std::size_t kMaxManifests = 64;
 /// Of all of a user's manifests in a directory: 100,000 sockets.
 constexpr std::size_t kMaxBytes = 8 * 1024 * 1024;
-constexpr std::size_t kPart = 64 * 1024;
+constexpr std::size_t kManifestPart = 64 * 1024;
 /// A path and more than that: what is longer is no line of a manifest.
 constexpr std::size_t kMaxLine = 8192;
 
@@ -26,7 +26,7 @@ constexpr std::size_t kMaxLine = 8192;
 template <typename Each>
 void each_line(int fd, std::size_t& budget, Each each) {
   std::string rest;
-  std::string part(kPart, '\0');
+  std::string part(kManifestPart, '\0');
   while (budget > 0 && rest.size() < kMaxLine) {
     const ssize_t got = ::read(fd, part.data(), std::min(part.size(), budget));
     if (got <= 0) break;

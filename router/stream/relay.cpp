@@ -17,7 +17,7 @@ constexpr int kChunksPerTurn = 4;
 constexpr transport::Milliseconds kLastDelivery{5000};
 /// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream
 /// that ends needs no reset.
-constexpr transport::Milliseconds kFarewell{100};
+constexpr transport::Milliseconds kRuntimesFarewell{100};
 
 /// One way: from a stream to the other.
 struct Direction {
@@ -121,7 +121,7 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& b
     // tool that is gone shows when something is written to it.
     if (to_tool.from_gone) runtime_pump.reset();
     if (to_runtime.from_gone) {
-      const transport::Milliseconds left = to_runtime.finished ? kFarewell : kLastDelivery;
+      const transport::Milliseconds left = to_runtime.finished ? kRuntimesFarewell : kLastDelivery;
       if (!limit || to_runtime.finished) limit.emplace(tool.loop(), left, [&changed] { changed.set(); });
     }
     co_await changed.wait();

@@ -124,7 +124,7 @@ RefusedRequest error_from_json(std::string_view body) {
   try {
     object = parse_bounded(body, kErrorValues);
   } catch (const std::exception&) {
-    // Then it is shown as it is.
+    object = nullptr;  // Then it is shown as it is.
   }
   if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) {
     refused.why = body.substr(0, kShownReason);

@@ -15,20 +15,20 @@
 namespace farport::fake {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kDumpBlock = 64 * 1024;
 
 }  // namespace
 
 void write_dump(const std::string& path, std::uint64_t size) {
   std::ofstream file(path, std::ios::binary);
   std::mt19937_64 random(size);
-  std::vector<char> block(kBlock);
+  std::vector<char> block(kDumpBlock);
   for (std::uint64_t done = 0, number = 0; done < size; done += block.size(), ++number) {
     // A quarter of it random; the zeros begin and end at odd places.
     std::fill(block.begin(), block.end(), '\0');
-    const std::size_t filled = number % 4 == 0 ? kBlock : number % 7 * 100;
+    const std::size_t filled = number % 4 == 0 ? kDumpBlock : number % 7 * 100;
     std::generate_n(block.begin(), filled, [&] { return static_cast<char>(random()); });
-    file.write(block.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(kBlock, size - done)));
+    file.write(block.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(kDumpBlock, size - done)));
   }
 }
 

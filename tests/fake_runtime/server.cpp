@@ -19,7 +19,7 @@
 namespace farport::fake {
 namespace {
 
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kStreamBlock = 256 * 1024;
 /// Then it is the other connections' turn, however fast the stream's reader is.
 constexpr int kWritesPerTurn = 4;
 
@@ -36,7 +36,7 @@ ipc::Guid cookie_for(const Options& options, std::uint64_t pid) {
 
 /// What sessions stream: a file, or bytes that differ from place to place.
 ipc::Bytes stream_block(const Options& options) {
-  ipc::Bytes block(kBlock);
+  ipc::Bytes block(kStreamBlock);
   if (options.stream_file.empty()) {
     for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<std::byte>(i * 31 + i / 251);
     return block;

@@ -21,10 +21,10 @@ class Drain(Case):
         cls.runtime = ScriptedRuntime(cls.lab)
         cls.addClassCleanup(cls.runtime.stop)
 
-    def start(self, drain):
-        """An agent and a mirror of it."""
+    def start(self, drain, *flags):
+        """An agent and a mirror of it, which has these flags, too."""
         agent = self.use(self.agent(drain))
-        mirror = self.use(self.lab.mirror(agent.remote, flags=QUICK_PINGS))
+        mirror = self.use(self.lab.mirror(agent.remote, flags=(*QUICK_PINGS, *flags)))
         return agent, mirror, mirror.wait_for(self.runtime)[0]["socket"]
 
     def agent(self, drain, *flags):
@@ -78,7 +78,8 @@ class Drain(Case):
 
     def test_a_second_signal_stops_at_once(self):
         for second in (signal.SIGTERM, signal.SIGINT):
-            agent, mirror, path = self.start(LONG)
+            # The tool is told once the mirror has waited that long for the agent.
+            agent, mirror, path = self.start(LONG, "--grace", "2s")
             exchange = self.exchange(path)
             self.begin_to_drain(agent)
             agent.process.send(second)

@@ -136,6 +136,7 @@ class ToldWhy(Case):
         hidden = self.use(self.lab.orders(diagnostics=False, environment={"DOTNET_EnableDiagnostics": "0"}))
         hidden.process.wait_for_output("pricing")
         agent = self.agent_of_nobody(search=[self.directory()])
+        wait.until(lambda: "confined:" in agent.log(), "it has confined itself")
         self.assertIn("Landlock", next(line for line in agent.log().splitlines() if "confined:" in line))
         self.told(agent, f"the .NET process {hidden.pid_inside}", "can't be diagnosed", "DOTNET_EnableDiagnostics=0")
         wait.until(lambda: f"the .NET process {hidden.pid_inside}" in agent.log(), "the log says it, too")

@@ -18,7 +18,7 @@ using transport::ResumableStream;
 using transport::Task;
 
 /// How long a tool may go on after its answer has ended.
-constexpr transport::Milliseconds kFarewell{100};
+constexpr transport::Milliseconds kToolsFarewell{100};
 
 std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::string_view name) {
   const std::string_view text = head.field(name);
@@ -92,7 +92,7 @@ Task<void> ResumableResponse::watch_carrier() {
 Task<void> ResumableResponse::delivered() {
   if (!stream_.finishing()) co_return;
   // Most tools end by themselves once they have the answer, which takes fewer words.
-  const transport::Deadline farewell(table_.loop_, kFarewell, [this] { stream_.stop_reading(); });
+  const transport::Deadline farewell(table_.loop_, kToolsFarewell, [this] { stream_.stop_reading(); });
   co_await stream_.gone();
 }
 

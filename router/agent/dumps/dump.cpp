@@ -20,7 +20,7 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-constexpr transport::Milliseconds kLook{200};
+constexpr transport::Milliseconds kProgressLook{200};
 /// How often, and how many times, a runtime is looked at whose writer has been killed.
 constexpr transport::Milliseconds kLookAtEnd{10};
 constexpr int kLooksAtEnd = 10;
@@ -30,7 +30,7 @@ constexpr int kLooksForAnswer = 25;
 constexpr transport::Milliseconds kLookLimit{2000};
 constexpr long kMaxLooks = 4;
 /// Looking for what dead agents have left rests so many times as long as it took.
-constexpr int kRest = 10;
+constexpr int kRestsPerLook = 10;
 
 /// The newest first: each knows more than the one before it.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
@@ -67,7 +67,7 @@ Task<void> Dumps::keep_clean() {
     // There may be a thousand runtimes, and in their directories whatever others put there.
     const auto took =
         std::chrono::duration_cast<transport::Milliseconds>(std::chrono::steady_clock::now() - start);
-    co_await transport::sleep(loop_, took * kRest);
+    co_await transport::sleep(loop_, took * kRestsPerLook);
   }
 }
 
@@ -255,7 +255,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
 
 Task<void> Dumps::Job::watch() {
   for (;;) {
-    co_await with_deadline(dumps_.loop_, look_.wait(), kLook);
+    co_await with_deadline(dumps_.loop_, look_.wait(), kProgressLook);
     progress_.written = directory_->written();
     const Result<void> enough = check_space(0);
     if (!enough) stop(enough.error());

@@ -24,15 +24,15 @@
 namespace farport::router {
 namespace {
 
-constexpr std::string_view kPrefix = ".farport-dump-";
+constexpr std::string_view kDirectoryPrefix = ".farport-dump-";
 constexpr const char* kDump = "dump";
 /// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.
-constexpr std::size_t kLongestName = 100;
+constexpr std::size_t kLongestNamePart = 100;
 /// Of a dump: a runtime writes one, and another for its log.
 constexpr std::size_t kMaxFiles = 64;
 constexpr std::size_t kMaxAbandoned = 1024;
 /// The longest variable that a program can be started with is half of it (execve(2)).
-constexpr std::size_t kMaxEnvironment = 256 * 1024;
+constexpr std::size_t kMaxEnvironFile = 256 * 1024;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 /// Those whose names begin so. Others may have made any number of them.
@@ -69,7 +69,7 @@ std::string namespace_of(int process, const char* kind) {
 std::string temporary_directory_of(int process) {
   const UniqueFd file(::openat(process, "environ", O_RDONLY | O_CLOEXEC));
   const std::string environment =
-      '\0' + (file ? read_limited(file.get(), kMaxEnvironment).value_or("") : "") + '\0';
+      '\0' + (file ? read_limited(file.get(), kMaxEnvironFile).value_or("") : "") + '\0';
   const std::string wanted = std::string(1, '\0') + "TMPDIR=/";
   const std::size_t at = environment.find(wanted);
   if (at == std::string::npos) return "tmp";
@@ -150,7 +150,7 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
 }
 
 Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
-  const std::string name = std::string(kPrefix) + random_token();
+  const std::string name = std::string(kDirectoryPrefix) + random_token();
   const std::string path = shared.here + "/" + name;
   if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
     return fail_errno("make a directory for the dump in", shared.here, errno,
@@ -231,7 +231,7 @@ Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
   if (!dump) return tl::unexpected(dump.error());
   // Its own characters only: the name comes from the runtime.
   std::string safe;
-  for (const char c : name.substr(0, kLongestName)) {
+  for (const char c : name.substr(0, kLongestNamePart)) {
     const bool plain =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     safe += plain ? c : '_';
@@ -256,7 +256,7 @@ std::string warn_of_strangers(const SharedDirectory& shared) {
 
 std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner) {
   std::vector<std::string> removed;
-  for (const std::string& name : entries_of(shared.fd.get(), kPrefix, kMaxAbandoned)) {
+  for (const std::string& name : entries_of(shared.fd.get(), kDirectoryPrefix, kMaxAbandoned)) {
     const UniqueFd fd = open_private(shared.fd.get(), name);
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || (status.st_mode & 07777) != S_IRWXU) continue;

@@ -23,7 +23,7 @@ constexpr int kLevel = -3;
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr std::size_t kPieceSize = 256 * 1024;
 /// What shrinks to nothing makes no piece, but ends the work after so much of it.
-constexpr std::uint64_t kMostPerPiece = 8 * 1024 * 1024;
+constexpr std::uint64_t kMostReadPerPiece = 8 * 1024 * 1024;
 
 struct Piece {
   std::vector<std::byte> bytes = std::vector<std::byte>(transport::kHeadroom + kPieceSize);
@@ -50,7 +50,7 @@ class Source {
     piece.size = 0;
     const std::uint64_t begin = offset_;
     Result<void> filled;
-    while (filled && !piece.last && !piece.space().empty() && offset_ - begin < kMostPerPiece) {
+    while (filled && !piece.last && !piece.space().empty() && offset_ - begin < kMostReadPerPiece) {
       filled = compressor_ ? add_compressed(piece) : add_plain(piece);
     }
     piece.read = offset_;

@@ -16,7 +16,7 @@ constexpr int kRetryAfterS = 10;
 /// Of one identity's requests, in one turn of the loop: what the others have to wait behind it.
 constexpr std::chrono::milliseconds kTurnShare{2};
 /// An identity that has been refused as often as it may be in a second is not listened to for so long.
-constexpr transport::Milliseconds kRest{100};
+constexpr transport::Milliseconds kRefusedRest{100};
 
 tl::unexpected<LimitExceeded> exceeded(const auth::Limit& limit, const std::string& what,
                                        std::uint64_t value) {
@@ -85,7 +85,7 @@ Limits::Session::Session(Limits& limits, std::shared_ptr<IdentityUsage> usage)
 std::optional<LimitExceeded> Limits::Session::count_request() {
   const Clock::time_point now = limits_.now_();
   if (usage_->requests.take(now)) return std::nullopt;
-  if (!usage_->refusals.take(now)) usage_->share->rest(kRest);
+  if (!usage_->refusals.take(now)) usage_->share->rest(kRefusedRest);
   LimitExceeded over = exceeded(limit_of(&LimitSettings::requests_per_second),
                                 "this identity asks more often than one may in a second",
                                 limits_.settings_.requests_per_second)

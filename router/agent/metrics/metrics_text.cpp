@@ -49,9 +49,9 @@ MetricsText& MetricsText::histogram(std::string_view name, std::string_view help
   family(name, "histogram", help);
   // Each bucket has all that were shorter, too.
   std::uint64_t so_far = 0;
-  for (std::size_t i = 0; i < durations.kBounds.size(); ++i) {
+  for (std::size_t i = 0; i < transport::DurationHistogram::kBounds.size(); ++i) {
     so_far += durations.counts()[i];
-    const std::string bound = fmt::format("{}", in_seconds(durations.kBounds[i]));
+    const std::string bound = fmt::format("{}", in_seconds(transport::DurationHistogram::kBounds[i]));
     line(std::to_string(so_far), label("le", bound), "_bucket");
   }
   so_far += durations.counts().back();

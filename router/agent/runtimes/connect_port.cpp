@@ -213,8 +213,8 @@ bool ConnectPort::has_share_left(uid_t user) {
   const bool trusted = shares_.is_trusted(user);
   const std::size_t share = shares_.of(user) / (trusted ? kDescriptors : kMostDescriptors);
   if (static_cast<std::size_t>(count) < share) return true;
-  warnings_.add("share of user " + std::to_string(user),
-                "user " + std::to_string(user) + " has more runtimes that dial " + path() + " than the " +
+  warnings_.add("share of " + user_text(user),
+                user_text(user) + " has more runtimes that dial " + path() + " than the " +
                     std::to_string(share) +
                     " that are taken of one user: the others are refused; raise the limit of open files "
                     "(LimitNOFILE=)");

@@ -2,6 +2,7 @@
 
 #include "router/agent/runtimes/process_exit.hpp"
 #include "router/agent/runtimes/suspension.hpp"
+#include "router/agent/runtimes/user_shares.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -16,12 +17,12 @@ constexpr Milliseconds kRetry{5000};
 constexpr Milliseconds kDying{200};
 /// A runtime whose process we can't see has ended when it has had no connection for this long.
 constexpr std::uint64_t kGoneAfterMs = 2000;
-constexpr Milliseconds kLook{500};
+constexpr Milliseconds kLifeLook{500};
 
 }  // namespace
 
 std::string describe(const transport::PeerCredentials& process) {
-  const std::string user = "user " + std::to_string(process.uid);
+  const std::string user = user_text(process.uid);
   if (process.pid <= 0) return "a process of " + user + " that is not visible here";
   return "process " + std::to_string(process.pid) + " of " + user;
 }
@@ -84,7 +85,7 @@ Task<void> ConnectedRuntime::until_ended(UniqueFd pidfd) {
   }
   transport::Loop& loop = services_.loop;
   for (std::uint64_t last_seen = loop.now_ms(); loop.now_ms() - last_seen < kGoneAfterMs;) {
-    co_await transport::sleep(loop, kLook);
+    co_await transport::sleep(loop, kLifeLook);
     if (queue_->alive()) last_seen = loop.now_ms();
   }
 }

@@ -26,7 +26,7 @@ using transport::Task;
 constexpr Milliseconds kFirstLook{2000};
 constexpr Milliseconds kFirstLookStep{10};
 /// A scan costs other threads time: there are at least so many times as long as it took between two.
-constexpr int kRest = 10;
+constexpr int kRestsPerScan = 10;
 constexpr Milliseconds kLeastRest{20};
 /// Other users can make any number of events. From this one on the directory is left alone until the next
 /// scan.
@@ -111,7 +111,7 @@ Task<void> Discovery::run() {
   for (;;) {
     watch_directories();
     ScanResult result = co_await scan();
-    const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRest;
+    const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRestsPerScan;
     co_await apply(std::move(result));
     scanned_ = true;
     co_await transport::sleep(loop_, std::max(rest, kLeastRest));
@@ -210,7 +210,7 @@ void Discovery::report(const ScanResult& result) {
   findings_.set_scan(std::move(problems));
   for (const auto& [user, count] : result.left_out) {
     left_out_ += count;
-    const std::string name = "user " + std::to_string(user);
+    const std::string name = user_text(user);
     tell("sockets of " + name, user,
          name + " has more sockets than the " + std::to_string(shares_.of(user)) +
              " that are followed of one user: the oldest are left out; remove those that are stale, or raise "

@@ -26,13 +26,13 @@ constexpr double kYoungSeconds = 3;
 constexpr double kSettledSeconds = 30;
 /// .NET starts its own threads before the application's.
 constexpr int kMaxThreads = 64;
-constexpr std::size_t kMaxName = 32;
+constexpr std::size_t kMaxThreadName = 32;
 constexpr std::size_t kMaxMounts = 256 * 1024;
 constexpr std::size_t kMaxSockets = 4 * 1024 * 1024;
-constexpr std::size_t kMaxEnvironment = 128 * 1024;
+constexpr std::size_t kMaxDotnetEnviron = 128 * 1024;
 /// Of each user's processes, and of all users'.
-constexpr std::size_t kMaxPerUser = 16;
-constexpr std::size_t kMaxProblems = 128;
+constexpr std::size_t kMaxOfOneUser = 16;
+constexpr std::size_t kMaxOfAllUsers = 128;
 
 constexpr std::string_view kThreads = ".NET ";
 /// The thread that serves the diagnostic port.
@@ -74,7 +74,7 @@ Threads threads_of(pid_t pid) {
   Threads threads;
   const std::string directory = directory_of_process(pid) + "/task";
   for (const int thread : numbered_entries(directory, kMaxThreads)) {
-    const auto name = read_limited(directory + "/" + std::to_string(thread) + "/comm", kMaxName);
+    const auto name = read_limited(directory + "/" + std::to_string(thread) + "/comm", kMaxThreadName);
     if (!name || !name->starts_with(kThreads)) continue;
     threads.dotnet = true;
     threads.port = threads.port || name->starts_with(kPortThread);
@@ -86,13 +86,13 @@ Threads threads_of(pid_t pid) {
 double seconds_since_start(const ProcessStat& stat) {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   return static_cast<double>(now.tv_sec) - static_cast<double>(stat.start_time) / ticks;
 }
 
 /// The setting in a process's environment that switches its diagnostics off, if the kernel lets us see it.
 std::string_view switched_off_by(pid_t pid) {
-  const auto environment = read_limited(directory_of_process(pid) + "/environ", kMaxEnvironment);
+  const auto environment = read_limited(directory_of_process(pid) + "/environ", kMaxDotnetEnviron);
   if (!environment) return {};
   for (const std::string_view setting : kSwitches) {
     for (std::size_t at = environment->find(setting); at != std::string::npos;
@@ -227,8 +227,8 @@ std::vector<DiscoveryProblem> DotnetProcesses::unserved() const {
   std::vector<DiscoveryProblem> problems;
   std::map<uid_t, std::size_t> of_user;
   for (const auto& [process, seen] : seen_) {
-    if (!seen.unserved || !seen.problem || problems.size() == kMaxProblems) continue;
-    if (++of_user[seen.user] <= kMaxPerUser) problems.push_back(*seen.problem);
+    if (!seen.unserved || !seen.problem || problems.size() == kMaxOfAllUsers) continue;
+    if (++of_user[seen.user] <= kMaxOfOneUser) problems.push_back(*seen.problem);
   }
   return problems;
 }

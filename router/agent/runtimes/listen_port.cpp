@@ -25,10 +25,6 @@ constexpr Milliseconds kLifeSign{800};
 /// How long a runtime's full backlog is waited out.
 constexpr Milliseconds kConnectLimit{5000};
 
-std::string user(uid_t id) {
-  return "user " + std::to_string(id);
-}
-
 DiscoveryIssue issue_of(const Error& error) {
   if (error.cause == ECONNREFUSED) return DiscoveryIssue::stale_socket;
   return error.cause == EPERM ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
@@ -48,7 +44,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, s
   if (peer->uid != file->owner) {
     co_return tl::unexpected(
         Error{"use the socket", path,
-              "a process of " + user(peer->uid) + " listens on a file of " + user(file->owner),
+              "a process of " + user_text(peer->uid) + " listens on a file of " + user_text(file->owner),
               "find out who made it", EPERM});
   }
   co_return connection;
@@ -75,13 +71,11 @@ Task<DiagnosticPort::Connection> ListenPort::open() {
   return connect_to_port(loop_, path_);
 }
 
-OpenPort ListenPort::for_probing() {
-  return [this]() -> Task<Connection> {
-    ProbeSlots::Slot slot = co_await slots_.take(owner_);
-    auto connection = co_await connect_to_port(loop_, path_);
-    if (connection) (*connection)->keep(std::move(slot));
-    co_return connection;
-  };
+Task<ListenPort::Connection> ListenPort::open_for_probing() {
+  ProbeSlots::Slot slot = co_await slots_.take(owner_);
+  auto connection = co_await connect_to_port(loop_, path_);
+  if (connection) (*connection)->keep(std::move(slot));
+  co_return connection;
 }
 
 Task<void> ListenPort::follow() {
@@ -117,7 +111,7 @@ Task<void> ListenPort::follow() {
 }
 
 Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
-  const OpenPort open = for_probing();
+  const OpenPort open = [this] { return open_for_probing(); };
   auto connection = co_await open();
   if (!connection) co_return tl::unexpected(connection.error());
   const auto peer = transport::peer_credentials(**connection);
@@ -136,7 +130,7 @@ Task<void> ListenPort::until_ended(Contact contact) {
     co_await process_exit(loop_, std::move(contact.pidfd));
     co_return;
   }
-  const OpenPort reopen = for_probing();
+  const OpenPort reopen = [this] { return open_for_probing(); };
   for (;;) {
     co_await transport::sleep(loop_, kLifeSign);
     const Result<Runtime> now = co_await probe(reopen, path_, nullptr);

@@ -50,7 +50,7 @@ class ListenPort final : public DiagnosticPort {
   struct Contact;
   transport::Task<Result<Contact>> make_contact();
   transport::Task<void> until_ended(Contact contact);
-  [[nodiscard]] OpenPort for_probing();
+  transport::Task<Connection> open_for_probing();
   void report(DiscoveryIssue issue, const Error& error);
 
   transport::Loop& loop_;

@@ -10,7 +10,7 @@ namespace farport::router {
 
 namespace {
 
-bool same_process(const transport::PeerCredentials& a, const transport::PeerCredentials& b) {
+bool may_be_same_process(const transport::PeerCredentials& a, const transport::PeerCredentials& b) {
   return a.uid == b.uid && (a.pid == b.pid || a.pid == 0 || b.pid == 0);
 }
 
@@ -25,7 +25,7 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
   runtime.host = host_;
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
-      !same_process(known->second.entries.front()->port_.process(), port.process())) {
+      !may_be_same_process(known->second.entries.front()->port_.process(), port.process())) {
     return fail("list the runtime at", port.path(),
                 "another process has its identity " + runtime.id + " already: " +
                     known->second.runtime->name + " at " + known->second.entries.front()->port_.path(),

@@ -13,7 +13,7 @@
 namespace farport::router {
 namespace {
 
-constexpr std::string_view kPrefix = "dotnet-diagnostic-";
+constexpr std::string_view kSocketPrefix = "dotnet-diagnostic-";
 constexpr std::string_view kSuffix = "-socket";
 /// Of each user's problems: the rest are of the same kind.
 constexpr std::size_t kMaxProblems = 16;
@@ -24,10 +24,6 @@ constexpr std::size_t kMirrors = 4096;
 
 bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-std::string user(uid_t id) {
-  return "user " + std::to_string(id);
 }
 
 Result<SocketFile> classify(const std::string& path, const struct stat& status) {
@@ -47,8 +43,7 @@ DiscoveryIssue issue_of_directory(int error) {
 Error directory_error(const std::string& directory, int error) {
   std::string hint;
   if (error == ENOENT) hint = "is it mounted here, and at this path? name the right one with --search";
-  if (error == EACCES)
-    hint = "user " + std::to_string(::geteuid()) + " may not read it: run farport as a user who may";
+  if (error == EACCES) hint = user_text(::geteuid()) + " may not read it: run farport as a user who may";
   return fail_errno("search the directory", directory, error, hint).value();
 }
 
@@ -223,9 +218,10 @@ class Scanner {
 }  // namespace
 
 bool is_default_port_name(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
-  if (name.size() < kPrefix.size() + kSuffix.size()) return false;
-  const std::string_view middle = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  if (!name.starts_with(kSocketPrefix) || !name.ends_with(kSuffix)) return false;
+  if (name.size() < kSocketPrefix.size() + kSuffix.size()) return false;
+  const std::string_view middle =
+      name.substr(kSocketPrefix.size(), name.size() - kSocketPrefix.size() - kSuffix.size());
   const std::size_t dash = middle.find('-');
   return dash != std::string_view::npos && all_digits(middle.substr(0, dash)) &&
          all_digits(middle.substr(dash + 1));
@@ -240,8 +236,9 @@ Result<SocketFile> inspect_socket(const std::string& path) {
 Result<void> check_owner(const std::string& path, uid_t owner) {
   const uid_t own = ::geteuid();
   if (own == 0 || own == owner) return {};
-  return fail("use the socket", path, "it belongs to " + user(owner) + " and farport runs as " + user(own),
-              "run farport as " + user(owner) + " (in a pod: the same runAsUser)");
+  return fail("use the socket", path,
+              "it belongs to " + user_text(owner) + " and farport runs as " + user_text(own),
+              "run farport as " + user_text(owner) + " (in a pod: the same runAsUser)");
 }
 
 ScanResult scan_sockets(const SocketScan& scan) {

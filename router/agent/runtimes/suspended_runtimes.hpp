@@ -33,8 +33,8 @@ class SuspendedRuntimes {
 
  private:
   struct Entry;
-  transport::Task<void> poll(Entry& runtime);
-  transport::Task<bool> runs_now(Entry& runtime);
+  transport::Task<void> poll(Entry& entry);
+  transport::Task<bool> runs_now(Entry& entry);
   void resume(const std::string& runtime_id, const DiagnosticPort* except);
   void begin(const Runtime& runtime);
 

@@ -22,7 +22,7 @@ constexpr Milliseconds kStartUpPause{200};
 /// An environment in UTF-16: some hundred thousand characters. Those of services are a few thousand.
 constexpr std::uint32_t kMaxEnvironment = 1024 * 1024;
 /// Room is made for what has come, not for what is announced.
-constexpr std::size_t kPart = 16 * 1024;
+constexpr std::size_t kEnvironmentPart = 16 * 1024;
 
 /// The value of a setting of the runtime, which looks for DOTNET_ first.
 std::optional<std::string_view> setting(const std::vector<std::string>& environment, std::string_view name) {
@@ -83,7 +83,7 @@ Task<Result<std::vector<std::string>>> read_environment(FdStream& connection, st
   std::vector<std::byte> bytes;
   for (bool more = true; more && bytes.size() < size;) {
     const std::size_t before = bytes.size();
-    bytes.resize(std::min<std::size_t>(size, before + kPart));
+    bytes.resize(std::min<std::size_t>(size, before + kEnvironmentPart));
     const transport::Io io = co_await connection.read_exactly(std::span(bytes).subspan(before));
     if (io.status == transport::IoStatus::failed) co_return tl::unexpected(connection.error());
     bytes.resize(before + io.bytes);

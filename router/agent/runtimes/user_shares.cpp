@@ -22,6 +22,10 @@ constexpr std::size_t kMostOther = 1000;
 
 }  // namespace
 
+std::string user_text(uid_t user) {
+  return "user " + std::to_string(user);
+}
+
 UserShares user_shares(std::size_t descriptors, uid_t self) {
   const std::size_t total = std::clamp(descriptors / 2, kLeastTotal, kMostTotal);
   return {self, std::clamp(total / 4, kLeastOther, kMostOther), total};

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include <sys/types.h>
 
@@ -23,6 +24,9 @@ struct UserShares {
   [[nodiscard]] std::size_t questions(uid_t user) const { return is_trusted(user) ? 32 : 8; }
   [[nodiscard]] bool is_trusted(uid_t user) const { return user == 0 || user == self; }
 };
+
+/// A user as messages name one: "user 1000".
+[[nodiscard]] std::string user_text(uid_t user);
 
 /// Derived from the limit of open descriptors: half of them are for runtimes, and an eighth for each user's.
 [[nodiscard]] UserShares user_shares(std::size_t descriptors, uid_t self);

@@ -10,6 +10,8 @@
 
 #include <sys/stat.h>
 
+#include <catch2/catch.hpp>
+
 #include "auth/issue.hpp"
 #include "auth/tls_context.hpp"
 
@@ -42,6 +44,12 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+/// Whether a text has this part; a check of it that fails shows the text.
+inline bool holds(const std::string& text, const std::string& part) {
+  UNSCOPED_INFO(text);
+  return text.find(part) != std::string::npos;
+}
 
 inline std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -10,13 +10,9 @@ namespace {
 
 using test::End;
 using test::Handshake;
+using test::holds;
 using test::must;
 using test::TestCa;
-
-bool holds(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO(text);
-  return text.find(part) != std::string::npos;
-}
 
 /// A context as another TLS program has it: verifies nothing, shows a certificate if given.
 SslCtxPtr foreign_client(const TlsFiles* files = nullptr) {

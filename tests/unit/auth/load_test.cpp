@@ -10,6 +10,7 @@
 namespace farport::auth {
 namespace {
 
+using test::holds;
 using test::must;
 using test::TestCa;
 
@@ -21,11 +22,6 @@ std::string server_error(const TlsFiles& files) {
 std::string client_error(const TlsFiles& files) {
   const auto context = make_client_context(files);
   return context ? "" : context.error().message();
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
 }
 
 std::string findings_of(const TlsFiles& files, Side side, Finding::Level level) {

@@ -21,11 +21,6 @@ std::string both_cas(const TestCa& directory, const TestCa& first, const TestCa&
                                     text_of(first.files("ca").cert) + text_of(second.files("ca").cert));
 }
 
-bool holds(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
 /// A server that trusts two CAs and a client of the first, after their handshake.
 struct Met {
   explicit Met(Validity validity = Validity::days_from_now(1)) {

@@ -4,13 +4,14 @@
 #include "config/file.hpp"
 #include "config/resolve.hpp"
 #include "tests/unit/auth/fixtures.hpp"
+#include "tests/unit/config/wrong_with.hpp"
 
 using namespace farport::config;
 using farport::auth::test::TemporaryDirectory;
 
 namespace {
 
-Flags agent_flags() {
+Flags confined_flags() {
   Flags flags;
   flags.given["listen"] = {"127.0.0.1:9000"};
   flags.given["allow-cn"] = {"alice"};
@@ -18,37 +19,30 @@ Flags agent_flags() {
   return flags;
 }
 
-ConfinementSettings settings_of(const Flags& flags) {
+ConfinementSettings confinement_of(const Flags& flags) {
   auto settings = resolve_serve(flags);
   REQUIRE(settings.has_value());
   return settings->confinement;
 }
 
-std::string wrong_with(const std::string& text) {
-  const auto file = parse_file(text, "a.toml");
-  REQUIRE_FALSE(file.has_value());
-  REQUIRE(file.error().size() == 1);
-  return file.error().front();
-}
-
 }  // namespace
 
 TEST_CASE("nobody else is become, and the agent confines itself as far as it can") {
-  CHECK(settings_of(agent_flags()).user.empty());
-  CHECK(settings_of(agent_flags()).mode == "auto");
+  CHECK(confinement_of(confined_flags()).user.empty());
+  CHECK(confinement_of(confined_flags()).mode == "auto");
 }
 
 TEST_CASE("the file says who to become, and how much is required") {
   const TemporaryDirectory directory;
-  Flags flags = agent_flags();
+  Flags flags = confined_flags();
   flags.given["config"] = {
       directory.file("a.toml", "[confinement]\nuser = \"farport:adm\"\nmode = \"required\"\n")};
-  CHECK(settings_of(flags).user == "farport:adm");
-  CHECK(settings_of(flags).mode == "required");
+  CHECK(confinement_of(flags).user == "farport:adm");
+  CHECK(confinement_of(flags).mode == "required");
   flags.given["user"] = {"1654"};
   flags.given["confine"] = {"off"};
-  CHECK(settings_of(flags).user == "1654");
-  CHECK(settings_of(flags).mode == "off");
+  CHECK(confinement_of(flags).user == "1654");
+  CHECK(confinement_of(flags).mode == "off");
 }
 
 TEST_CASE("variables say it where flags don't") {
@@ -57,18 +51,18 @@ TEST_CASE("variables say it where flags don't") {
     if (name == "FARPORT_CONFINE") return "required";
     return std::nullopt;
   };
-  Flags flags = agent_flags();
+  Flags flags = confined_flags();
   flags.given["confine"] = {"auto"};
   take_environment(flags, environment);
-  CHECK(settings_of(flags).user == "farport");
-  CHECK(settings_of(flags).mode == "auto");
+  CHECK(confinement_of(flags).user == "farport");
+  CHECK(confinement_of(flags).mode == "auto");
 }
 
 TEST_CASE("other words are errors") {
-  CHECK_THAT(wrong_with("[confinement]\nmode = \"strict\""), Catch::Contains("a.toml:2:8: "));
+  CHECK_THAT(wrong_with("[confinement]\nmode = \"strict\""), Catch::Contains("2:8: "));
   CHECK_THAT(wrong_with("[confinement]\nusers = \"x\""), Catch::Contains("did you mean \"user\"?"));
   CHECK_THAT(wrong_with("[confinement]\nuser = 1000"), Catch::Contains("must be a string"));
-  Flags flags = agent_flags();
+  Flags flags = confined_flags();
   flags.given["confine"] = {"none"};
   const auto settings = resolve_serve(flags);
   REQUIRE_FALSE(settings.has_value());

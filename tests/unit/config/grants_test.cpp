@@ -5,6 +5,7 @@
 #include "config/resolve.hpp"
 #include "config/values.hpp"
 #include "tests/unit/auth/fixtures.hpp"
+#include "tests/unit/config/wrong_with.hpp"
 
 using namespace farport::config;
 using farport::auth::Grant;
@@ -17,14 +18,6 @@ Configuration file_of(const std::string& text) {
   auto file = parse_file(text, "/etc/farport/agent.toml");
   REQUIRE(file.has_value());
   return std::move(*file);
-}
-
-/// The only thing that is wrong with a text, without the file's name.
-std::string wrong_with(const std::string& text) {
-  const auto file = parse_file(text, "a.toml");
-  REQUIRE_FALSE(file.has_value());
-  REQUIRE(file.error().size() == 1);
-  return file.error().front().substr(std::string("a.toml:").size());
 }
 
 Flags agent_flags() {
