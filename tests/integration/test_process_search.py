@@ -24,6 +24,16 @@ for each, path in zip(bound, sys.argv[1:]):
 print("bound", flush=True)
 time.sleep(600)
 """
+# Mounts a file system that never answers: whoever looks something up there waits.
+SILENT_FILES = """
+import ctypes, os, sys, time
+fuse = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other"
+if ctypes.CDLL(None, use_errno=True).mount(b"silent", sys.argv[1].encode(), b"fuse", 0, options.encode()) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+print("mounted", flush=True)
+time.sleep(600)
+"""
 
 
 class ProcessSearch(Case):
@@ -217,6 +227,26 @@ class AsRoot(ProcessSearch):
         agent = self.agent()
         self.assertEqual(agent.wait_for(application)[0]["user"], USER)
         self.trace(agent, application)
+
+    def test_a_file_system_that_never_answers_holds_up_its_own_user_alone(self):
+        inside = self.lab.new_directory(self.lab.far, "inside")
+        stuck = self.private_tmp(*as_user(OTHER), directory=inside)
+        enter = ["nsenter", "--target", str(stuck.process.pid), "--mount", "--pid", "--net", "--"]
+        silent = self.lab.far.start(sys.executable, "-c", SILENT_FILES, inside, enter=enter)
+        self.addCleanup(silent.kill)
+        silent.wait_for_output("mounted")
+        first = self.private_tmp(*as_user(USER))
+        agent = self.agent()
+        agent.wait_for(first)
+        second = self.private_tmp()
+        agent.wait_for(first, second)
+        tasks = f"/proc/{agent.process.pid}/task"
+        states = [proc.status(f"{agent.process.pid}/task/{thread}", "State") for thread in os.listdir(tasks)]
+        self.assertEqual(len([state for state in states if state.startswith("D")]), 1, states)
+        # Once it answers, if only that it is gone, that user's processes are looked into again.
+        silent.kill()
+        later = self.private_tmp(*as_user(OTHER))
+        agent.wait_for(first, second, later)
 
     def test_a_socket_that_has_been_removed(self):
         application = self.private_tmp()
