@@ -25,20 +25,32 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   return stat;
 }
 
+std::optional<ProcessStatus> process_status(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  if (!file) return std::nullopt;
+  ProcessStatus status;
+  status.own_pid = static_cast<std::uint64_t>(pid);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string_view key = std::string_view(line).substr(0, colon);
+    std::istringstream values(line.substr(colon + 1));
+    std::uint64_t real = 0;
+    if (key == "Uid") values >> real >> status.user;
+    if (key == "Gid") values >> real >> status.group;
+    if (key == "CapPrm") values >> std::hex >> status.capabilities;
+    // One for each namespace, from ours to its own.
+    if (key == "NSpid") {
+      while (values >> real) status.own_pid = real;
+    }
+  }
+  return status;
+}
+
 std::uint64_t pid_in_own_namespace(pid_t pid) {
   if (pid <= 0) return 0;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  constexpr std::string_view kKey = "NSpid:";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(kKey)) continue;
-    // One for each namespace, from ours to its own.
-    std::istringstream numbers(line.substr(kKey.size()));
-    std::uint64_t own = 0;
-    while (numbers >> own) {
-    }
-    return own;
-  }
-  return static_cast<std::uint64_t>(pid);
+  const std::optional<ProcessStatus> status = process_status(pid);
+  return status ? status->own_pid : static_cast<std::uint64_t>(pid);
 }
 
 }  // namespace farport

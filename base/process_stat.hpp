@@ -1,4 +1,5 @@
-// /proc/PID/stat (proc(5)), as far as it is asked for here.
+// /proc/PID/stat and /proc/PID/status (proc(5)), as far as they are asked for here. Any process may read them
+// of any other one that it sees.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,16 @@ struct ProcessStat {
 
 /// None where the process has ended, or isn't visible here.
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
+
+struct ProcessStatus {
+  uid_t user = 0;                  ///< The effective one.
+  gid_t group = 0;                 ///< The effective one.
+  std::uint64_t capabilities = 0;  ///< Those that it may use: bit N for number N (linux/capability.h).
+  std::uint64_t own_pid = 0;       ///< Its pid in its own pid namespace.
+};
+
+/// None where the process has ended, or isn't visible here.
+[[nodiscard]] std::optional<ProcessStatus> process_status(pid_t pid);
 
 /// The pid that the process of this pid (here) has in its own pid namespace. 0 for 0, a process that isn't
 /// visible here; `pid` itself where /proc doesn't say.

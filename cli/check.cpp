@@ -62,6 +62,7 @@ void check_agent(FindingReport& report, const config::ServeSettings& settings) {
   check_policy(report, settings.policy);
   for (const std::string& path : settings.search)
     check_directory(report, "search directory", path, R_OK | X_OK);
+  if (settings.search_processes) report.add(Level::ok, "looks into every process that it sees");
   for (const config::NamedSocket& named : settings.runtimes) {
     report.add(Level::ok, "the runtime " + named.name + " is expected at " + named.path);
   }

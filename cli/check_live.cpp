@@ -30,6 +30,7 @@ Task<void> search(transport::Loop& loop, router::Discovery& discovery) {
 router::DiscoverySettings discovery_settings(const config::ServeSettings& settings) {
   router::DiscoverySettings discovery;
   discovery.search = settings.search;
+  discovery.search_processes = settings.search_processes;
   for (const config::NamedSocket& named : settings.runtimes) {
     discovery.named.push_back({named.name, named.path});
   }

@@ -93,6 +93,11 @@ bool leads_through_process(const std::string& path) {
 
 /// Why Landlock can't be in force with these settings; empty where it can.
 std::string against_landlock(const config::ServeSettings& settings) {
+  if (settings.search_processes) {
+    return "it looks into processes (--search proc), and Landlock forbids that whatever its rules say; "
+           "search the "
+           "directories that they share instead";
+  }
   std::vector<std::string> places = settings.search;
   for (const config::NamedSocket& named : settings.runtimes) places.push_back(named.path);
   for (const std::string& place : places) {

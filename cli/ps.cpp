@@ -17,6 +17,9 @@
 namespace farport::cli {
 namespace {
 
+/// Where the column of containers is, if there are any.
+constexpr std::ptrdiff_t kContainerColumn = 2;
+
 struct AgentRuntimes {
   std::string address;
   std::vector<router::Runtime> runtimes;
@@ -87,17 +90,34 @@ std::string pid_text(const router::Runtime& runtime) {
   return runtime.host_pid == 0 ? pid : fmt::format("{} ({})", pid, runtime.host_pid);
 }
 
+/// As its pod calls it, else as the engines' short lists do.
+std::string container_text(const router::Container& container) {
+  constexpr std::size_t kShort = 12;
+  if (container.pod.empty()) return container.name.empty() ? container.id.substr(0, kShort) : container.name;
+  return container.name.empty() ? container.pod : container.pod + "/" + container.name;
+}
+
+bool has_containers(const Listing& listing) {
+  const auto in_container = [](const router::Runtime& runtime) { return !runtime.container.id.empty(); };
+  return std::any_of(listing.agents.begin(), listing.agents.end(), [&](const AgentRuntimes& agent) {
+    return std::any_of(agent.runtimes.begin(), agent.runtimes.end(), in_container);
+  });
+}
+
 std::string as_table(const Listing& listing) {
   // Which agent it is says something only where there are several.
   const int agent_weight = listing.agents.size() > 1 ? 6 : 1;
-  const std::vector<Column> columns{{"REMOTE PID", 8},      {"NAME", 9, 12}, {"AGENT", agent_weight},
-                                    {"VERSION", 2},         {"STATE", 5},    {"SINCE", 0},
-                                    {"COMMAND LINE", 4, 20}};
+  std::vector<Column> columns{{"REMOTE PID", 8}, {"NAME", 9, 12}, {"AGENT", agent_weight}, {"VERSION", 2},
+                              {"STATE", 5},      {"SINCE", 0},    {"COMMAND LINE", 4, 20}};
+  const bool containers = has_containers(listing);
+  if (containers) columns.insert(columns.begin() + kContainerColumn, {"CONTAINER", 7, 12});
   std::vector<TableRow> rows;
   for (const AgentRuntimes& agent : listing.agents) {
     for (const router::Runtime& runtime : agent.runtimes) {
       rows.push_back({pid_text(runtime), runtime.name, agent.address, runtime.version,
                       std::string(to_string(runtime.state)), runtime.since, runtime.command_line});
+      if (containers)
+        rows.back().insert(rows.back().begin() + kContainerColumn, container_text(runtime.container));
     }
   }
   return join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns));

@@ -56,10 +56,13 @@ std::vector<Setting<Configuration>> own_settings() {
       {.key = "runtimes.search",
        .flag = "search",
        .value = "DIR",
-       .help = "Directory with diagnostic sockets",
+       .help = "Directory with diagnostic sockets, or proc for every process that the agent sees",
+       .details =
+           "See [without a shared folder](guide.md#without-a-shared-folder). A directory that is called proc "
+           "is `./proc`.",
        .default_text = "$TMPDIR, else /tmp",
        .commands = kAgent,
-       .kind = K::Paths{at<&C::search>}},
+       .kind = K::Paths{at<&C::search>, false, kSearchProcesses}},
       {.key = "runtimes.rescan",
        .help = "How often the directories, and the certificates' files, are looked through",
        .details = "The file system's notifications come sooner where it has them.",

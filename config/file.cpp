@@ -101,7 +101,7 @@ struct Reading {
     reader.choice(node, kind.in(target), kind.choice().words);
   }
   void operator()(const typename K::Path& kind) const { reader.path(node, kind.in(target)); }
-  void operator()(const typename K::Paths& kind) const { reader.paths(node, kind.in(target)); }
+  void operator()(const typename K::Paths& kind) const { reader.paths(node, kind.in(target), kind.word); }
   void operator()(const typename K::Duration& kind) const { reader.duration(node, kind.in(target)); }
   void operator()(const typename K::Size& kind) const { reader.bytes(node, kind.in(target)); }
   void operator()(const typename K::Addresses& kind) const { reader.addresses(node, kind.in(target)); }

@@ -44,8 +44,13 @@ class Reader {
   void texts(const toml::node& node, std::vector<std::string>& into) {
     each(node, [&](const toml::node& element) { text(element, into.emplace_back()); });
   }
-  void paths(const toml::node& node, std::vector<std::string>& into) {
-    each(node, [&](const toml::node& element) { path(element, into.emplace_back()); });
+  /// `word`: one that is no path, and stays as it is.
+  void paths(const toml::node& node, std::vector<std::string>& into, std::string_view word) {
+    each(node, [&](const toml::node& element) {
+      std::string& to = into.emplace_back();
+      text(element, to);
+      if (!to.empty() && to != word) to = absolute(to);
+    });
   }
   void address(const toml::node& node, Address& into) { parsed(node, parse_address, into); }
   void addresses(const toml::node& node, std::vector<Address>& into) {

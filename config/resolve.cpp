@@ -230,7 +230,8 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.tls = from.tls;
   settings.log = resolver.log();
   settings.search = from.search;
-  if (settings.search.empty()) settings.search.push_back(temporary_directory());
+  settings.search_processes = std::erase(settings.search, kSearchProcesses) > 0;
+  if (settings.search.empty() && !settings.search_processes) settings.search.push_back(temporary_directory());
   settings.runtimes = from.named;
   settings.diagnostic_ports = from.diagnostic_ports;
   if (from.resume_after.count() > 0) settings.resume_after = from.resume_after;

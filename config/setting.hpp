@@ -45,6 +45,7 @@ struct Kinds {
   struct Paths {
     In<std::vector<std::string>> in;
     bool make_absolute = false;
+    std::string_view word{};  ///< One that is no path, and stays as it is.
   };
   struct Duration {
     In<Milliseconds> in;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "auth/limit_settings.hpp"
@@ -66,6 +67,9 @@ struct ConfinementSettings {
   std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
 };
 
+/// What stands among the directories to search for a look into every process.
+inline constexpr std::string_view kSearchProcesses = "proc";
+
 struct ServeSettings {
   std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
@@ -74,7 +78,8 @@ struct ServeSettings {
   std::optional<Address> insecure_loopback;
   TlsFiles tls;
   LogSettings log;
-  std::vector<std::string> search;            ///< Directories; never empty: $TMPDIR, else /tmp.
+  std::vector<std::string> search;            ///< Directories: $TMPDIR, else /tmp, where nothing is named.
+  bool search_processes = false;              ///< Look into every process that is visible.
   std::vector<NamedSocket> runtimes;          ///< Listen ports at paths of their own.
   std::vector<std::string> diagnostic_ports;  ///< Sockets for runtimes to dial: absolute paths.
   std::optional<Milliseconds> resume_after;   ///< How long a suspended runtime waits; nothing: for ever.

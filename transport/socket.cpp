@@ -187,18 +187,20 @@ Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address,
   co_return stream;
 }
 
-Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit) {
+Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit,
+                                                     std::string name) {
   const Result<sockaddr_un> target = unix_address(path);
+  if (name.empty()) name = std::move(path);
   if (!target) co_return tl::unexpected(target.error());
   const std::uint64_t give_up_at = loop.now_ms() + static_cast<std::uint64_t>(limit.count());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) co_return fail_errno("connect to", path, errno);
+  if (!fd) co_return fail_errno("connect to", name, errno);
   while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*target), sizeof *target) != 0) {
     const int error = errno;
-    if (error != EAGAIN || loop.now_ms() >= give_up_at) co_return fail_errno("connect to", path, error);
+    if (error != EAGAIN || loop.now_ms() >= give_up_at) co_return fail_errno("connect to", name, error);
     co_await sleep(loop, kBacklogPause);
   }
-  co_return std::make_unique<FdStream>(loop, std::move(fd), std::move(path));
+  co_return std::make_unique<FdStream>(loop, std::move(fd), std::move(name));
 }
 
 Result<PeerCredentials> peer_credentials(const FdStream& stream) {

@@ -47,8 +47,10 @@ class Listener {
 /// Connects to a TCP address within `limit`.
 Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address, Milliseconds limit);
 
-/// Connects to a Unix socket path. A full backlog is waited out for up to `limit`.
-Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit);
+/// Connects to a Unix socket path. A full backlog is waited out for up to `limit`. `name`: what the stream,
+/// and errors, call it instead of its path.
+Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit,
+                                                     std::string name = {});
 
 /// The process and user at the other end of a Unix socket, as they were when it connected or listened
 /// (unix(7), SO_PEERCRED). The pid is 0 where the process has none in our pid namespace.

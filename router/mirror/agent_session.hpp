@@ -11,7 +11,6 @@
 
 namespace farport::router {
 
-/// How long an agent's address may take to connect.
 /// How long the other addresses of a name may take once one has answered.
 inline constexpr transport::Milliseconds kOtherAddresses{1000};
 

@@ -48,6 +48,8 @@ constexpr std::array kIssues{
     IssueText{DiscoveryIssue::socket_elsewhere, "socket_elsewhere",
               "1 .NET process has its socket where the agent does not look",
               ".NET processes have their sockets where the agent does not look"},
+    IssueText{DiscoveryIssue::out_of_reach, "out_of_reach", "1 .NET process is out of the agent's reach",
+              ".NET processes are out of the agent's reach"},
     IssueText{DiscoveryIssue::other, "other", "1 socket cannot be used", "sockets cannot be used"},
 };
 
@@ -93,7 +95,9 @@ std::string line_of(const json& detail) {
 std::string searched_line(const json& discovery) {
   std::string text;
   for (const json& directory : discovery.value("searched", json::array())) {
-    if (directory.is_string()) text += (text.empty() ? "" : ", ") + cut(directory.get<std::string>());
+    if (!directory.is_string()) continue;
+    const auto place = directory.get<std::string>();
+    text += (text.empty() ? "" : ", ") + (place == kSearchProcesses ? "every process (proc)" : cut(place));
   }
   if (text.empty()) return text;
   const auto user = discovery.find("user");

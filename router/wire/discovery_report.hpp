@@ -24,6 +24,7 @@ enum class DiscoveryIssue : std::uint8_t {
   silent_runtime,    ///< A process listens and doesn't answer as a runtime does.
   diagnostics_off,   ///< A .NET process that has its diagnostics switched off.
   socket_elsewhere,  ///< A .NET process whose socket is in no search directory.
+  out_of_reach,      ///< A .NET process that may not be looked into.
   other,
 };
 
@@ -76,6 +77,9 @@ enum class Disclosure : std::uint8_t {
   counts,  ///< The kinds of problems and how many there are of each.
   all,     ///< Names of directories, sockets, processes and users, too.
 };
+
+/// What stands among the searched directories for a look into every process.
+inline constexpr std::string_view kSearchProcesses = "proc";
 
 /// For GET /v1/agent (docs/wire.md). Bounded in size, however many problems there are.
 [[nodiscard]] std::string to_json(const DiscoveryReport& report, Disclosure disclosure);

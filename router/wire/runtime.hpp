@@ -15,6 +15,15 @@ enum class RuntimeState : std::uint8_t { running, suspended };
 /// "running" or "suspended".
 [[nodiscard]] std::string_view to_string(RuntimeState state);
 
+/// The container that a process is in, as far as it can be told without asking an engine. But for the id,
+/// which is the kernel's, these are words of the container's own: for people, and not for decisions.
+struct Container {
+  std::string id;    ///< 64 hexadecimal digits; empty: it is in none, or in one of an unknown kind.
+  std::string name;  ///< As its pod calls it; may be empty.
+  std::string pod;   ///< The pod's name; may be empty.
+  bool operator==(const Container&) const = default;
+};
+
 struct Runtime {
   std::string id;         ///< The runtime cookie: a GUID in its usual form, lower case.
   std::uint64_t pid = 0;  ///< In the runtime's own pid namespace.
@@ -33,6 +42,7 @@ struct Runtime {
   /// Its pid in the agent's pid namespace: the one that people at that host know. 0 where that is the
   /// runtime's own namespace, and where the agent can't see the process.
   std::uint64_t host_pid = 0;
+  Container container;
 
   bool operator==(const Runtime&) const = default;
 };

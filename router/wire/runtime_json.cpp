@@ -21,6 +21,13 @@ constexpr std::size_t kListValues = 300'000;
 constexpr std::size_t kEventValues = 1000;
 constexpr std::size_t kErrorValues = 100;
 
+json object_of(const Container& container) {
+  json object{{"id", container.id}};
+  if (!container.name.empty()) object["name"] = container.name;
+  if (!container.pod.empty()) object["pod"] = container.pod;
+  return object;
+}
+
 json object_of(const Runtime& runtime) {
   json object{{"id", runtime.id},           {"pid", runtime.pid},
               {"name", runtime.name},       {"command_line", runtime.command_line},
@@ -29,6 +36,7 @@ json object_of(const Runtime& runtime) {
               {"user", runtime.user},       {"host", runtime.host},
               {"since", runtime.since}};
   if (runtime.host_pid != 0) object["host_pid"] = runtime.host_pid;
+  if (!runtime.container.id.empty()) object["container"] = object_of(runtime.container);
   return object;
 }
 
@@ -44,6 +52,15 @@ std::string text_in(const json& object, const char* name, std::size_t longest = 
   return text;
 }
 
+Container container_of(const json& object) {
+  Container container;
+  container.id = text_in(object, "id", kLongestHost);
+  if (container.id.empty()) return container;
+  if (object.contains("name")) container.name = text_in(object, "name", kLongestHost);
+  if (object.contains("pod")) container.pod = text_in(object, "pod", kLongestHost);
+  return container;
+}
+
 Runtime runtime_of(const json& object) {
   Runtime runtime;
   runtime.id = text_in(object, "id");
@@ -57,6 +74,7 @@ Runtime runtime_of(const json& object) {
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
   runtime.user = number_at<uid_t>(object, "user");
   if (object.contains("host_pid")) runtime.host_pid = number_at<std::uint64_t>(object, "host_pid");
+  if (object.contains("container")) runtime.container = container_of(object.at("container"));
   // Older agents have none.
   if (object.contains("host")) runtime.host = text_in(object, "host");
   if (runtime.host.size() > kLongestHost) runtime.host.clear();

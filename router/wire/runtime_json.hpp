@@ -12,7 +12,8 @@
 
 namespace farport::router {
 
-/// One object: id, pid, name, command_line, os, architecture, version, state, user, host, since.
+/// One object: id, pid, name, command_line, os, architecture, version, state, user, host, since; host_pid and
+/// container where there are any.
 [[nodiscard]] std::string to_json(const Runtime& runtime);
 /// An array of such objects.
 [[nodiscard]] std::string to_json(const std::vector<Runtime>& runtimes);

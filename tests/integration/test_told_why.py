@@ -120,7 +120,7 @@ class ToldWhy(Case):
         hidden.process.wait_for_output("pricing")
         agent = self.agent_of_nobody(search=[directory])
         self.told(agent, f"the .NET process {hidden.pid_inside}", "a container, or a service with PrivateTmp",
-                  f"--search /proc/{hidden.pid_inside}/root{directory}")
+                  "add --search proc")
 
     def test_a_socket_that_is_found_through_a_process_works_and_the_price_is_said(self):
         directory = self.directory()

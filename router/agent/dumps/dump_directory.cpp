@@ -1,6 +1,5 @@
 #include "router/agent/dumps/dump_directory.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -20,6 +19,7 @@
 #include "base/directory.hpp"
 #include "base/limited_read.hpp"
 #include "base/random_token.hpp"
+#include "router/agent/runtimes/process_root.hpp"
 
 namespace farport::router {
 namespace {
@@ -58,11 +58,8 @@ void remove_private(int parent, int directory, const std::string& name) {
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 
-/// Which namespace of a kind a process is in; empty where that can't be seen. `process` is /proc/PID.
-std::string namespace_of(int process, const char* kind) {
-  std::array<char, 64> text{};
-  const ssize_t size = ::readlinkat(process, kind, text.data(), text.size());
-  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+std::string root_of(pid_t pid) {
+  return "/proc/" + std::to_string(pid) + "/root";
 }
 
 /// TMPDIR of a process, else /tmp; without the slash that it begins with.
@@ -78,15 +75,6 @@ std::string temporary_directory_of(int process) {
   return path.empty() ? "." : path;
 }
 
-/// Opens a directory of another root, and never one outside of it. Not through links either: those of that
-/// root are made by others.
-UniqueFd open_beneath(int root, const std::string& path) {
-  open_how how{};
-  how.flags = kOpenDirectory;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
-}
-
 /// Whether a process of that user and group may make something in the directory by itself.
 bool may_write(int directory, const transport::PeerCredentials& process) {
   struct stat status {};
@@ -99,23 +87,17 @@ bool may_write(int directory, const transport::PeerCredentials& process) {
 
 std::optional<SharedDirectory> directory_in_root_of(const transport::PeerCredentials& process) {
   if (process.pid <= 0) return std::nullopt;
-  const std::string path = "/proc/" + std::to_string(process.pid);
-  // What is reached through this is of this process, and of no later one with its pid.
-  const UniqueFd theirs(::open(path.c_str(), kOpenDirectory));
-  const UniqueFd own(::open("/proc/self", kOpenDirectory));
-  if (!theirs || !own) return std::nullopt;
-  const std::string mounts = namespace_of(theirs.get(), "ns/mnt");
-  if (mounts.empty() || mounts == namespace_of(own.get(), "ns/mnt")) return std::nullopt;
-  const UniqueFd root(::openat(theirs.get(), "root", kOpenDirectory));
+  const auto root = ProcessRoot::open(process.pid);
+  if (!root || root->shares("mnt") != false) return std::nullopt;
   // Looked at after the root was opened: a process can't come back from another user namespace. In one, any
   // user may mount any directory that root alone may write to where this looks for a temporary one.
-  const std::string users = namespace_of(theirs.get(), "ns/user");
-  if (!root || users.empty() || users != namespace_of(own.get(), "ns/user")) return std::nullopt;
-  const std::string temporary = temporary_directory_of(theirs.get());
+  if (root->shares("user") != true) return std::nullopt;
+  const std::string temporary = temporary_directory_of(root->process());
   SharedDirectory shared;
   shared.there = "/" + temporary;
-  shared.here = path + "/root" + shared.there;
-  shared.fd = open_beneath(root.get(), temporary);
+  shared.here = root_of(process.pid) + shared.there;
+  // Not through links either: those of that root are made by others.
+  shared.fd = root->open_beneath(temporary, kOpenDirectory, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
   if (!shared.fd || !may_write(shared.fd.get(), process)) return std::nullopt;
   return shared;
 }
@@ -136,6 +118,11 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
   SharedDirectory shared;
   if (settings.directory.empty()) {
     if (auto other = directory_in_root_of(process)) return std::move(*other);
+    if (socket.starts_with(root_of(process.pid) + "/")) {
+      return fail("use the dump directory", directory_of(socket),
+                  "it is the runtime's own, whose user may not write there, or decides what is mounted there",
+                  "set [dump] directory to one that the agent and the runtime share");
+    }
     shared.here = shared.there = directory_of(socket);
   } else {
     shared.here = settings.directory;

@@ -10,8 +10,6 @@
 
 #include "base/directory.hpp"
 #include "router/agent/metrics/metrics_text.hpp"
-#include "router/agent/runtimes/dotnet_processes.hpp"
-#include "transport/detached_work.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/turn_budget.hpp"
@@ -33,6 +31,15 @@ constexpr Milliseconds kLeastRest{20};
 constexpr int kMaxEvents = 1000;
 /// Of one user's sockets.
 constexpr std::size_t kWarningsPerMinute = 30;
+
+/// One that is found through its process is held open, beside its process.
+constexpr std::size_t kDescriptorsThroughProcess = 2;
+
+std::vector<std::string> searched_by(const DiscoverySettings& settings) {
+  std::vector<std::string> searched = settings.search;
+  if (settings.search_processes) searched.emplace_back(kSearchProcesses);
+  return searched;
+}
 
 /// Which directory has a path now: one that was made anew is another.
 std::pair<dev_t, ino_t> directory_at(const std::string& path) {
@@ -97,16 +104,18 @@ Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, Discove
       registry_(registry),
       log_(std::move(log)),
       settings_(std::move(settings)),
-      shares_(user_shares()),
+      shares_(user_shares(settings_.search_processes ? kDescriptorsThroughProcess : 1)),
       slots_(loop, shares_),
       warnings_(loop, log_),
       changed_(loop),
-      findings_(settings_.search) {}
+      processes_(loop, registry, log_, {settings_.search, settings_.search_processes, settings_.rescan},
+                 shares_),
+      findings_(searched_by(settings_)) {}
 
 Discovery::~Discovery() = default;
 
 Task<void> Discovery::run() {
-  Task<void> watching = watch_processes();
+  Task<void> watching = processes_.run(changed_);
   watching.start();
   for (;;) {
     watch_directories();
@@ -163,6 +172,10 @@ Task<void> Discovery::apply(ScanResult result) {
   report(result);
   // We could not look: that says nothing about what is there.
   if (!result.complete) co_return;
+  const ProcessWatch::IsFollowed followed = [this](const std::string& path) {
+    return followed_.contains(path);
+  };
+  result.sockets = processes_.with_sockets(std::move(result.sockets), followed);
   std::unordered_set<std::string> present;
   for (const FoundSocket& each : result.sockets) present.insert(each.path);
   transport::TurnBudget budget(loop_);
@@ -229,41 +242,11 @@ void Discovery::report_once(const std::string& about, uid_t user, const std::str
 
 DiscoveryReport Discovery::findings() const {
   DiscoveryReport all = findings_;
+  all.set_processes(processes_.problems());
   for (const auto& [path, followed] : followed_) {
     if (const auto& problem = followed->port->problem()) all.set_socket(path, *problem);
   }
   return all;
-}
-
-Task<void> Discovery::watch_processes() {
-  struct Look {
-    DotnetProcesses processes;
-    DotnetProcesses::Served served;
-    std::vector<DiscoveryProblem> found;
-  };
-  const auto look = std::make_shared<Look>();
-  look->served.search = settings_.search;
-  for (;;) {
-    co_await transport::sleep(loop_, settings_.rescan);
-    look->served.listed = registry_.processes();
-    const std::function<void()> work = [look] { look->found = look->processes.look(look->served); };
-    const Result<void> looked = co_await transport::run_detached(loop_, work);
-    if (!looked) continue;
-    tell_of_processes(look->found);
-    findings_.set_processes(look->found);
-  }
-}
-
-void Discovery::tell_of_processes(const std::vector<DiscoveryProblem>& problems) {
-  std::set<std::string> present;
-  for (const DiscoveryProblem& problem : problems) {
-    const std::string message = problem.message();
-    // Those of others' containers are no problem of a host's agent.
-    const bool expected = problem.issue == DiscoveryIssue::socket_elsewhere;
-    if (!told_.contains(message)) log_->say(expected ? LogLevel::info : LogLevel::warn, message);
-    present.insert(message);
-  }
-  told_ = std::move(present);
 }
 
 void Discovery::write_metrics(MetricsText& text) const {

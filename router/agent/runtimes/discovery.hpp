@@ -3,11 +3,11 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "router/agent/runtimes/listen_port.hpp"
+#include "router/agent/runtimes/process_watch.hpp"
 #include "router/agent/runtimes/socket_scan.hpp"
 #include "transport/rate_limited_log.hpp"
 
@@ -17,6 +17,7 @@ class MetricsText;
 
 struct DiscoverySettings {
   std::vector<std::string> search;  ///< Directories that hold dotnet-diagnostic-{pid}-{key}-socket files.
+  bool search_processes = false;    ///< Look into every process that is visible, too.
   std::vector<NamedPort> named;     ///< Listen ports at paths of their own.
   transport::Milliseconds rescan{5000};  ///< For file systems without notifications.
 };
@@ -47,8 +48,6 @@ class Discovery {
 
   transport::Task<ScanResult> scan();
   transport::Task<void> apply(ScanResult result);
-  transport::Task<void> watch_processes();
-  void tell_of_processes(const std::vector<DiscoveryProblem>& problems);
   void watch_directories();
   void follow(const FoundSocket& found);
   void report(const ScanResult& result);
@@ -63,11 +62,11 @@ class Discovery {
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
   bool scanned_ = false;
+  ProcessWatch processes_;
   std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;  ///< By path.
   std::map<std::string, std::string> reported_;                ///< The last complaint about each path.
   DiscoveryReport findings_;                                   ///< But for what is followed.
-  std::set<std::string> told_;                                 ///< What has been said of processes.
   std::size_t left_out_ = 0;                                   ///< Sockets above their users' shares.
 };
 

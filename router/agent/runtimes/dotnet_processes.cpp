@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <ctime>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
 #include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
+#include "router/agent/runtimes/port_processes.hpp"
 
 namespace farport::router {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Of another thread's time, in each look.
 constexpr std::chrono::milliseconds kBudget{500};
@@ -44,25 +41,6 @@ constexpr std::array<std::string_view, 4> kSwitches{
 
 std::string directory_of_process(pid_t pid) {
   return "/proc/" + std::to_string(pid);
-}
-
-std::optional<int> number_in(std::string_view name) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return number;
-}
-
-/// The numbers among the entries of a directory, ascending.
-std::vector<int> numbered_entries(const std::string& directory, std::size_t most) {
-  std::vector<int> numbers;
-  const OpenDirectory entries(::opendir(directory.c_str()));
-  while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries.get())) {
-    if (numbers.size() == most) break;
-    if (const auto number = number_in(entry->d_name)) numbers.push_back(*number);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
 }
 
 struct Threads {
@@ -134,18 +112,25 @@ DiscoveryProblem diagnostics_off(pid_t pid, uid_t user) {
           "start it without"};
 }
 
-DiscoveryProblem socket_elsewhere(pid_t pid, uid_t user, const std::string& socket) {
+/// The path under which a socket of this name is bound, in the mount namespace of whoever bound it. Empty
+/// where there is none.
+std::string bound_path(pid_t pid, const PortName& name) {
+  const auto sockets = read_limited(directory_of_process(pid) + "/net/unix", kMaxSockets);
+  BoundPaths bound;
+  add_bound_paths(sockets.value_or(""), {name}, bound);
+  return bound.empty() ? std::string() : bound.begin()->second.front();
+}
+
+DiscoveryProblem socket_elsewhere(pid_t pid, uid_t user, const PortName& socket) {
   DiscoveryProblem problem{
       DiscoveryIssue::socket_elsewhere, "the .NET process " + std::to_string(pid), user, {}, {}};
-  const auto sockets = read_limited(directory_of_process(pid) + "/net/unix", kMaxSockets);
-  const std::string path = sockets ? bound_path(*sockets, socket) : std::string();
+  const std::string path = bound_path(pid, socket);
   const std::string directory = path.empty() ? std::string() : path.substr(0, path.rfind('/'));
   if (!shares_mounts(pid)) {
     const std::string inside = directory.empty() ? "/tmp" : directory;
     problem.why = "its socket is in " + inside +
                   " of a mount namespace of its own (a container, or a service with PrivateTmp)";
-    problem.hint = "share that directory with the agent, or search it from outside with --search " +
-                   directory_of_process(pid) + "/root" + inside + as_its_user(user);
+    problem.hint = "share that directory with the agent, or add --search proc" + as_its_user(user);
   } else if (directory.empty()) {
     problem.why = "its socket is in no search directory, and no process listens at one of its name";
     problem.hint = "start it again: its socket has been removed, or its diagnostics have failed to start";
@@ -165,33 +150,11 @@ bool is_in(const std::vector<std::string>& directories, const std::string& name)
 
 }  // namespace
 
-std::string bound_path(std::string_view net_unix, std::string_view name) {
-  const std::string wanted = "/" + std::string(name);
-  for (std::size_t at = net_unix.find(wanted); at != std::string_view::npos;
-       at = net_unix.find(wanted, at + 1)) {
-    const std::size_t end = at + wanted.size();
-    if (end < net_unix.size() && net_unix[end] != '\n') continue;
-    const std::size_t line = net_unix.rfind('\n', at);
-    // No column before the path has a slash.
-    const std::size_t start = net_unix.find('/', line == std::string_view::npos ? 0 : line + 1);
-    return std::string(net_unix.substr(start, end - start));
-  }
-  return {};
-}
-
 std::vector<DiscoveryProblem> DotnetProcesses::look(const Served& served) {
-  const Clock::time_point end = Clock::now() + kBudget;
-  const std::vector<int> pids = numbered_entries("/proc", std::string::npos);
-  // Where they can't be read since there are no descriptors, what is known stays known.
-  if (pids.empty()) return unserved();
-  for (auto pid = std::lower_bound(pids.begin(), pids.end(), next_); pid != pids.end(); ++pid) {
-    next_ = *pid;
-    if (Clock::now() >= end) return unserved();
-    look_at(*pid, served);
-  }
+  const bool all = walk_.go_on(kBudget, [&](pid_t pid) { look_at(pid, served); });
+  if (!all) return unserved();
   std::erase_if(seen_, [this](const auto& entry) { return entry.second.round != round_; });
   ++round_;
-  next_ = 0;
   return unserved();
 }
 
@@ -212,15 +175,14 @@ void DotnetProcesses::look_at(pid_t pid, const Served& served) {
   struct stat directory {};
   if (::stat(directory_of_process(pid).c_str(), &directory) != 0) return;
   Seen& seen = seen_[{pid, stat->start_time}];
-  const std::string socket = "dotnet-diagnostic-" + std::to_string(pid_in_own_namespace(pid)) + "-" +
-                             std::to_string(stat->start_time) + "-socket";
+  const PortName name{pid_in_own_namespace(pid), stat->start_time};
   seen.name = stat->name;
   seen.dotnet = true;
   seen.round = round_;
   seen.user = directory.st_uid;
-  seen.unserved = !served.listed.contains(pid) && !is_in(served.search, socket);
+  seen.unserved = !served.processes.contains(pid) && !is_in(served.search, to_string(name));
   if (!seen.unserved || seen.problem) return;
-  seen.problem = threads.port ? socket_elsewhere(pid, seen.user, socket) : diagnostics_off(pid, seen.user);
+  seen.problem = threads.port ? socket_elsewhere(pid, seen.user, name) : diagnostics_off(pid, seen.user);
 }
 
 std::vector<DiscoveryProblem> DotnetProcesses::unserved() const {

@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include "router/agent/runtimes/process_walk.hpp"
 #include "router/wire/discovery_report.hpp"
 
 namespace farport::router {
@@ -24,7 +25,7 @@ class DotnetProcesses {
   /// What the agent serves already.
   struct Served {
     std::vector<std::string> search;  ///< Directories.
-    std::set<pid_t> listed;           ///< Processes whose runtimes are listed.
+    std::set<pid_t> processes;        ///< Those whose runtimes are listed, or that are known of otherwise.
   };
   /// Why processes that are not served are not. A look takes a limited time; the next one goes on where it
   /// ended, and until then what was found before stays. Processes that have just started are left out, and
@@ -46,11 +47,7 @@ class DotnetProcesses {
 
   std::map<Process, Seen> seen_;
   std::uint64_t round_ = 0;
-  pid_t next_ = 0;  ///< Where the next look begins.
+  ProcessWalk walk_;
 };
-
-/// The path under which a Unix socket called `name` is bound, by the text of /proc/PID/net/unix: in the mount
-/// namespace of the process that bound it. Empty where there is none.
-[[nodiscard]] std::string bound_path(std::string_view net_unix, std::string_view name);
 
 }  // namespace farport::router

@@ -27,17 +27,24 @@ constexpr Milliseconds kConnectLimit{5000};
 
 DiscoveryIssue issue_of(const Error& error) {
   if (error.cause == ECONNREFUSED) return DiscoveryIssue::stale_socket;
-  return error.cause == EPERM ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
+  const bool forbidden = error.cause == EPERM || error.cause == EACCES;
+  return forbidden ? DiscoveryIssue::foreign_socket : DiscoveryIssue::silent_runtime;
 }
 
 }  // namespace
 
-Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, std::string path) {
-  const Result<SocketFile> file = inspect_socket(path);
+Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, std::string path,
+                                                        std::shared_ptr<const OpenedSocket> opened) {
+  const std::string here = opened == nullptr ? path : "/proc/self/fd/" + std::to_string(opened->fd.get());
+  const Result<SocketFile> file = opened == nullptr ? inspect_socket(path) : inspect_socket(opened->fd, path);
   if (!file) co_return tl::unexpected(file.error());
   const Result<void> owner = check_owner(path, file->owner);
   if (!owner) co_return tl::unexpected(owner.error());
-  auto connection = co_await transport::connect_unix(loop, path, kConnectLimit);
+  auto connection = co_await transport::connect_unix(loop, here, kConnectLimit, path);
+  if (!connection && connection.error().cause == EACCES) {
+    connection.error().hint =
+        "run farport as " + user(file->owner) + ", or as root with the capability CAP_DAC_OVERRIDE";
+  }
   if (!connection) co_return tl::unexpected(connection.error());
   const auto peer = transport::peer_credentials(**connection);
   if (!peer) co_return tl::unexpected(peer.error());
@@ -46,6 +53,14 @@ Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, s
         Error{"use the socket", path,
               "a process of " + user_text(peer->uid) + " listens on a file of " + user_text(file->owner),
               "find out who made it", EPERM});
+  }
+  if (opened != nullptr && peer->pid != opened->process) {
+    co_return tl::unexpected(Error{"use the socket",
+                                   path,
+                                   "process " + std::to_string(peer->pid) + " listens on it instead of " +
+                                       std::to_string(opened->process),
+                                   {},
+                                   ESRCH});
   }
   co_return connection;
 }
@@ -63,17 +78,19 @@ ListenPort::ListenPort(transport::Loop& loop, Registry& registry, Log log, const
       path_(found.path),
       name_(found.name),
       owner_(found.file.owner),
+      opened_(found.opened),
+      container_(found.container),
       slots_(slots),
       report_(std::move(report)),
       retry_(retry) {}
 
 Task<DiagnosticPort::Connection> ListenPort::open() {
-  return connect_to_port(loop_, path_);
+  return connect_to_port(loop_, path_, opened_);
 }
 
 Task<ListenPort::Connection> ListenPort::open_for_probing() {
   ProbeSlots::Slot slot = co_await slots_.take(owner_);
-  auto connection = co_await connect_to_port(loop_, path_);
+  auto connection = co_await connect_to_port(loop_, path_, opened_);
   if (connection) (*connection)->keep(std::move(slot));
   co_return connection;
 }
@@ -81,6 +98,10 @@ Task<ListenPort::Connection> ListenPort::open_for_probing() {
 Task<void> ListenPort::follow() {
   for (std::size_t failures = 0;;) {
     Result<Contact> contact = co_await make_contact();
+    if (!contact && contact.error().cause == ESRCH) {
+      log_->debug("{}", contact.error().message());
+      co_return;
+    }
     if (!contact) {
       const bool early = failures < kFirstTries.size();
       if (!early) report(issue_of(contact.error()), contact.error());
@@ -90,6 +111,7 @@ Task<void> ListenPort::follow() {
     }
     Runtime runtime = contact->runtime;
     if (!name_.empty()) runtime.name = name_;
+    runtime.container = container_;
     {
       const auto entry = registry_.add(runtime, *this, !name_.empty());
       if (!entry) {

@@ -18,10 +18,12 @@
 namespace farport::router {
 
 /// Connects to a runtime's listen port, if its file belongs to our user (or we are root) and the process that
-/// listens has the file's owner: anything else in a shared directory is not a runtime of ours. The runtime
-/// reads one header at a time, so send a whole message at once and never leave the connection idle.
-transport::Task<Result<std::unique_ptr<transport::FdStream>>> connect_to_port(transport::Loop& loop,
-                                                                              std::string path);
+/// listens has the file's owner: anything else in a shared directory is not a runtime of ours. `opened`: the
+/// file itself, where it was found through a process; only that one may listen then (ESRCH: another one
+/// does), as none does behind a mirror's placeholder. The runtime reads one header at a time, so send a whole
+/// message at once and never leave the connection idle.
+transport::Task<Result<std::unique_ptr<transport::FdStream>>> connect_to_port(
+    transport::Loop& loop, std::string path, std::shared_ptr<const OpenedSocket> opened);
 
 /// Takes what is wrong with a socket of a user's.
 using ReportPort = std::function<void(uid_t user, const std::string& message)>;
@@ -35,7 +37,8 @@ class ListenPort final : public DiagnosticPort {
              ReportPort report, transport::Milliseconds retry);
 
   /// Lists the runtime in the registry while it lives. Says once what is wrong with a socket that can't be
-  /// used, and tries again every `retry`. Never ends by itself: cancel it when the file has gone.
+  /// used, and tries again every `retry`. Ends by itself only where it was found through a process that
+  /// doesn't listen: cancel it when the file has gone.
   transport::Task<void> follow();
 
   transport::Task<Connection> open() override;
@@ -59,6 +62,8 @@ class ListenPort final : public DiagnosticPort {
   std::string path_;
   std::string name_;
   uid_t owner_;
+  std::shared_ptr<const OpenedSocket> opened_;
+  Container container_;
   ProbeSlots& slots_;
   ReportPort report_;
   transport::Milliseconds retry_;

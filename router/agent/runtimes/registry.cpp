@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/process_stat.hpp"
+#include "router/agent/runtimes/container.hpp"
 #include "router/wire/runtime_names.hpp"
 
 namespace farport::router {
@@ -23,6 +24,8 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
   const auto pid_here = static_cast<std::uint64_t>(port.process().pid);
   runtime.host_pid = runtime.kernel_pid == pid_here ? 0 : pid_here;
   runtime.host = host_;
+  if (runtime.container.id.empty() && pid_here != 0)
+    runtime.container = container_of(port.process().pid).container;
   const auto known = listed_.find(runtime.id);
   if (known != listed_.end() &&
       !may_be_same_process(known->second.entries.front()->port_.process(), port.process())) {
@@ -56,6 +59,7 @@ void Registry::change(Listed& listed, Runtime runtime) {
   runtime.user = listed.runtime->user;
   runtime.kernel_pid = listed.runtime->kernel_pid;
   runtime.host_pid = listed.runtime->host_pid;
+  runtime.container = listed.runtime->container;
   runtime.host = host_;
   runtime.since = listed.runtime->since;
   if (runtime == *listed.runtime) return;

@@ -113,7 +113,7 @@ class Scanner {
     if (!paths_.insert(port.path).second) return;
     const Result<SocketFile> file = inspect_socket(port.path);
     if (file) {
-      result_.sockets.push_back({port.path, port.name, *file});
+      result_.sockets.push_back({port.path, port.name, *file, {}, {}});
     } else if (file.error().cause != ENOENT) {
       complain(port.path, scan_.shares.self, DiscoveryIssue::not_a_socket, file.error());
     }
@@ -179,20 +179,10 @@ class Scanner {
     Candidate candidate;
   };
 
-  /// How many each user may have, so that all of them together have no more than there may be.
-  [[nodiscard]] std::size_t fair_share() const {
-    std::size_t share = scan_.shares.total;
-    const auto together = [&] {
-      std::size_t sum = 0;
-      for (const auto& [owner, all] : found_) sum += std::min({all.size(), share, scan_.shares.of(owner)});
-      return sum;
-    };
-    while (share > 1 && together() > scan_.shares.total) share -= (share + 7) / 8;
-    return share;
-  }
-
   void share_out() {
-    const std::size_t fair = fair_share();
+    std::map<uid_t, std::size_t> counts;
+    for (const auto& [owner, all] : found_) counts[owner] = all.size();
+    const std::size_t fair = fair_share(scan_.shares, counts);
     for (auto& [owner, all] : found_) {
       std::sort(all.begin(), all.end(),
                 [](const Found& a, const Found& b) { return a.candidate < b.candidate; });
@@ -200,7 +190,8 @@ class Scanner {
       left_out_[owner] += all.size() - share;
       all.resize(share);
       for (Found& each : all) {
-        result_.sockets.push_back({each.directory + "/" + each.candidate.name, {}, each.candidate.file});
+        result_.sockets.push_back(
+            {each.directory + "/" + each.candidate.name, {}, each.candidate.file, {}, {}});
       }
     }
     std::erase_if(left_out_, [](const auto& entry) { return entry.second == 0; });
@@ -230,6 +221,12 @@ bool is_default_port_name(std::string_view name) {
 Result<SocketFile> inspect_socket(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return fail_errno("use the socket", path, errno);
+  return classify(path, status);
+}
+
+Result<SocketFile> inspect_socket(const transport::UniqueFd& fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return fail_errno("use the socket", path, errno);
   return classify(path, status);
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -14,6 +15,8 @@
 #include "base/error.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
 #include "router/wire/discovery_report.hpp"
+#include "router/wire/runtime.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -27,6 +30,8 @@ struct SocketFile {
 
 /// The socket file at `path`. Links are not followed. Errors: there is none, or it is something else.
 [[nodiscard]] Result<SocketFile> inspect_socket(const std::string& path);
+/// The one that is open; `path` names it in errors.
+[[nodiscard]] Result<SocketFile> inspect_socket(const transport::UniqueFd& fd, const std::string& path);
 
 /// Whether this process may use a socket of that user's: its own, and any if it is root.
 [[nodiscard]] Result<void> check_owner(const std::string& path, uid_t owner);
@@ -46,10 +51,19 @@ struct SocketScan {
   std::unordered_set<std::string> listed;  ///< Paths whose runtimes are listed: these go before others.
 };
 
+/// A socket that was found through a process: it is used by this descriptor, since whatever is at its path
+/// may be changed, or take its time, as that process likes.
+struct OpenedSocket {
+  transport::UniqueFd fd;  ///< O_PATH.
+  pid_t process = 0;       ///< Nobody else may listen on it.
+};
+
 struct FoundSocket {
   std::string path;
-  std::string name;  ///< As it is configured; empty: found in a search directory.
+  std::string name;  ///< As it is configured; empty: found in a search directory, or through a process.
   SocketFile file;
+  std::shared_ptr<const OpenedSocket> opened{};  ///< Null: found by its path.
+  Container container{};                         ///< As far as that is known by now.
 };
 
 /// Something that looks like a runtime's socket and can't be used, or a directory that can't be read.

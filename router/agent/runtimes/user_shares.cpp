@@ -31,8 +31,19 @@ UserShares user_shares(std::size_t descriptors, uid_t self) {
   return {self, std::clamp(total / 4, kLeastOther, kMostOther), total};
 }
 
-UserShares user_shares() {
-  return user_shares(descriptor_limit(), ::geteuid());
+UserShares user_shares(std::size_t descriptors_each) {
+  return user_shares(descriptor_limit() / descriptors_each, ::geteuid());
+}
+
+std::size_t fair_share(const UserShares& shares, const std::map<uid_t, std::size_t>& counts) {
+  std::size_t share = shares.total;
+  const auto together = [&] {
+    std::size_t sum = 0;
+    for (const auto& [user, count] : counts) sum += std::min({count, share, shares.of(user)});
+    return sum;
+  };
+  while (share > 1 && together() > shares.total) share -= (share + 7) / 8;
+  return share;
 }
 
 struct ProbeSlots::State {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -28,10 +29,14 @@ struct UserShares {
 /// A user as messages name one: "user 1000".
 [[nodiscard]] std::string user_text(uid_t user);
 
+/// How many sockets each user may have who has as many as `counts` says, so that all of them together have no
+/// more than there may be.
+[[nodiscard]] std::size_t fair_share(const UserShares& shares, const std::map<uid_t, std::size_t>& counts);
+
 /// Derived from the limit of open descriptors: half of them are for runtimes, and an eighth for each user's.
 [[nodiscard]] UserShares user_shares(std::size_t descriptors, uid_t self);
-/// For this process's limit and user.
-[[nodiscard]] UserShares user_shares();
+/// For this process's limit and user, where each runtime takes so many descriptors.
+[[nodiscard]] UserShares user_shares(std::size_t descriptors_each = 1);
 
 /// Questions to runtimes: a few of each user's at once, the others wait for their turn.
 class ProbeSlots {

@@ -52,6 +52,7 @@ class Host:
         subprocess.run(["ip", "netns", "add", self.network], check=True)
         self._pods = []
         init, self.enter = self._new_pids()
+        self._init = init
         self._pid_namespace = os.readlink(f"/proc/{init}/ns/pid")
         self._inits = {init}
 
@@ -74,6 +75,10 @@ class Host:
     def enter_other_pids(self):
         """A way into this host where its other processes are not visible, as in another container of a pod."""
         return self._new_pids()[1]
+
+    def enter_namespaces(self, *kinds):
+        """A way into some of this host's namespaces alone, with the machine's own file systems for example."""
+        return ["nsenter", "--target", str(self._init), *(f"--{kind}" for kind in kinds), "--"]
 
     def environment(self, more=None):
         """What programs on this host are started with."""

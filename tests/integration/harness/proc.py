@@ -112,3 +112,8 @@ def listens(pid, port):
             if fields[1].endswith(wanted) and fields[3] == "0A":
                 return True
     return False
+
+
+def start_time(pid):
+    """When the process has started, in clock ticks after boot."""
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])

@@ -40,6 +40,27 @@ std::string problems_of(const Flags& flags) {
 
 }  // namespace
 
+TEST_CASE("the word proc among the search directories stands for every process, wherever it is given") {
+  const TemporaryDirectory directory;
+  Flags flags = agent_flags();
+  CHECK_FALSE(resolve_serve(flags)->search_processes);
+  flags.given["config"] = {directory.file("agent.toml", "[runtimes]\nsearch = [\"proc\", \"/a\"]\n")};
+  const auto by_file = resolve_serve(flags);
+  REQUIRE(by_file.has_value());
+  CHECK(by_file->search_processes);
+  CHECK(by_file->search == std::vector<std::string>{"/a"});
+  flags.given["search"] = {"proc"};
+  const auto alone = resolve_serve(flags);
+  REQUIRE(alone.has_value());
+  CHECK(alone->search_processes);
+  CHECK(alone->search.empty());
+  flags.given["search"] = {"./proc", "/proc"};
+  const auto directories = resolve_serve(flags);
+  REQUIRE(directories.has_value());
+  CHECK_FALSE(directories->search_processes);
+  CHECK(directories->search == std::vector<std::string>{"./proc", "/proc"});
+}
+
 TEST_CASE("flags win over the environment, the environment over the file") {
   const TemporaryDirectory directory;
   Flags flags = agent_flags();

@@ -52,6 +52,20 @@ TEST_CASE("a text ends before a zero byte, which would end a placeholder's argum
   CHECK(runtimes->front().command_line == "dotnet a");
 }
 
+TEST_CASE("a container goes to the other side and back, and need not be there") {
+  Runtime runtime = orders();
+  CHECK(to_json(runtime).find("container") == std::string::npos);
+  runtime.container = {std::string(64, 'a'), "web", "orders-7d4b9"};
+  const auto back = runtimes_from_json("[" + to_json(runtime) + "]");
+  REQUIRE(back.has_value());
+  CHECK(back->front().container == runtime.container);
+  runtime.container = {std::string(64, 'a'), std::string(1000, 'b'), ""};
+  CHECK(runtimes_from_json("[" + to_json(runtime) + "]")->front().container.name.size() == 255);
+  std::string text = to_json(orders());
+  text.insert(1, R"("container":{"id":"","name":"web"},)");
+  CHECK(runtimes_from_json("[" + text + "]")->front().container == farport::router::Container{});
+}
+
 TEST_CASE("what is no list is an error") {
   for (const std::string& text :
        {std::string("null"), std::string("{}"), "{\"x\":" + to_json(orders()) + "}"}) {

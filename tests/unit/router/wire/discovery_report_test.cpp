@@ -4,8 +4,6 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "router/agent/runtimes/dotnet_processes.hpp"
-
 using namespace farport;
 using namespace farport::router;
 using nlohmann::json;
@@ -43,6 +41,8 @@ TEST_CASE("who may know is told what was searched, what is wrong with it and wha
   const Explanation told = told_by(body(example(), Disclosure::all));
   CHECK(told.told);
   CHECK_THAT(told.searched, Catch::StartsWith("it searches /tmp, /run/app as user "));
+  CHECK_THAT(told_by(body(DiscoveryReport({"/tmp", "proc"}), Disclosure::all)).searched,
+             Catch::StartsWith("it searches /tmp, every process (proc) as user "));
   const auto& lines = told.problems;
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] == "/run/app: No such file or directory");
@@ -115,18 +115,4 @@ TEST_CASE("an answer of another agent is read with care", "[router]") {
   std::string many = R"({"discovery":{"problems":[)";
   for (int i = 0; i < 5000; ++i) many += R"({"summary":"s"},)";
   CHECK(lines_of(many + R"({"summary":"s"}]}})").size() <= 100);
-}
-
-TEST_CASE("where a socket is bound is read from what the kernel lists", "[router]") {
-  const std::string name = "dotnet-diagnostic-7-99-socket";
-  const std::string head =
-      "Num       RefCount Protocol Flags    Type St Inode Path\n"
-      "0000000000000000: 00000002 00000000 00010000 0001 01 20001\n";
-  const std::string line = "0000000000000000: 00000002 00000000 00010000 0001 01 20002 ";
-  CHECK(bound_path(head, name).empty());
-  CHECK(bound_path(head + line + "/run/my app/" + name + "\n", name) == "/run/my app/" + name);
-  CHECK(bound_path(head + line + "/tmp/" + name, name) == "/tmp/" + name);
-  // Another name that holds this one.
-  CHECK(bound_path(head + line + "/tmp/" + name + ".old\n" + line + "/tmp/x" + name + "\n", name).empty());
-  CHECK(bound_path("", name).empty());
 }

@@ -1,0 +1,44 @@
+// The file system of another process, by /proc/PID/root. Whoever runs there decides what is in it: nothing
+// leads out of it, and opening something may take as long as its file systems like.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace farport::router {
+
+class ProcessRoot {
+ public:
+  /// Of the process that has this pid now: what is read through this is of that process, and of no later one
+  /// with its pid. Errors: the system's (`cause`), EACCES where the process may not be looked into.
+  [[nodiscard]] static Result<ProcessRoot> open(pid_t pid);
+
+  /// Whether the process is in the namespace of this kind ("mnt", "user") that we are in. None where that
+  /// can't be seen.
+  [[nodiscard]] std::optional<bool> shares(const std::string& kind) const;
+  /// Whether it sees the files that we see, at the same paths.
+  [[nodiscard]] bool is_ours() const;
+
+  /// Opens something by its path there, with or without the slash it begins with; `resolve` as in openat2(2),
+  /// which should keep it beneath. None: errno says why.
+  [[nodiscard]] transport::UniqueFd open_beneath(const std::string& path, int flags,
+                                                 std::uint64_t resolve) const;
+
+  /// /proc/PID, open.
+  [[nodiscard]] int process() const { return process_.get(); }
+
+ private:
+  ProcessRoot(transport::UniqueFd process, transport::UniqueFd root)
+      : process_(std::move(process)), root_(std::move(root)) {}
+
+  transport::UniqueFd process_;
+  transport::UniqueFd root_;
+};
+
+}  // namespace farport::router

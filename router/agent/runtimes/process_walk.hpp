@@ -1,0 +1,27 @@
+// Going through the processes in /proc, of which there may be very many.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace farport::router {
+
+/// A round through all processes, in as many calls as it takes.
+class ProcessWalk {
+ public:
+  /// Calls `each` for processes, ascending, from where the last call has ended, for no longer than `budget`.
+  /// Returns whether the round is over; never where /proc can't be read.
+  [[nodiscard]] bool go_on(std::chrono::milliseconds budget, const std::function<void(pid_t)>& each);
+
+ private:
+  pid_t next_ = 0;
+};
+
+/// The numbers among the names in a directory, ascending; `most` of them at the most.
+[[nodiscard]] std::vector<int> numbered_entries(const std::string& directory, std::size_t most);
+
+}  // namespace farport::router

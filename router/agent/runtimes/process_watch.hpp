@@ -1,0 +1,75 @@
+// What /proc tells discovery: runtimes' sockets that are in no search directory, where they are asked for,
+// and .NET processes that are not served, with why.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "router/agent/runtimes/process_sockets.hpp"
+#include "router/agent/runtimes/registry.hpp"
+#include "transport/event.hpp"
+
+namespace farport::router {
+
+class ProcessWatch {
+ public:
+  struct Settings {
+    std::vector<std::string> search;  ///< Directories that others look through.
+    bool find_sockets = false;        ///< Look into every process.
+    transport::Milliseconds rescan{5000};
+  };
+  /// `shares`: of sockets that are found.
+  ProcessWatch(transport::Loop& loop, Registry& registry, Log log, Settings settings, UserShares shares);
+  ProcessWatch(const ProcessWatch&) = delete;
+  ProcessWatch& operator=(const ProcessWatch&) = delete;
+  ~ProcessWatch();
+
+  /// Looks around until it is cancelled, and sets `changed` whenever there are other sockets than before.
+  transport::Task<void> run(transport::Event& changed);
+
+  /// Whether the socket at a path is followed already.
+  using IsFollowed = std::function<bool(const std::string& path)>;
+  /// Those of `present`, and those that were found through processes. A file that is both is taken by its
+  /// path, unless it is followed through its process already.
+  [[nodiscard]] std::vector<FoundSocket> with_sockets(std::vector<FoundSocket> present,
+                                                      const IsFollowed& followed) const;
+  /// What is known of and not served.
+  [[nodiscard]] std::vector<DiscoveryProblem> problems() const;
+
+ private:
+  /// One user's processes: whatever takes its time in them holds up that user's alone.
+  struct OfUser;
+  using ByUser = std::map<uid_t, std::vector<PortProcess>>;
+
+  transport::Task<void> find_sockets(transport::Event& changed);
+  transport::Task<void> look_for_sockets();
+  transport::Task<void> look_into(OfUser& user, std::vector<PortProcess> processes);
+  transport::Task<void> find_unserved();
+  void share_out(ByUser& processes);
+  [[nodiscard]] std::map<std::string, FoundSocket> gather_sockets() const;
+  void gather_problems();
+  void tell(const std::vector<DiscoveryProblem>& problems, std::set<std::string>& told);
+
+  transport::Loop& loop_;
+  Registry& registry_;
+  Log log_;
+  Settings settings_;
+  UserShares shares_;
+  std::shared_ptr<PortProcesses> port_processes_;
+  std::map<uid_t, std::unique_ptr<OfUser>> users_;
+  std::set<pid_t> looked_into_;
+  std::map<std::string, FoundSocket> sockets_;  ///< By path.
+  std::vector<DiscoveryProblem> left_out_;
+  std::vector<DiscoveryProblem> suspected_;  ///< Of one look: what is ending looks the same for a moment.
+  std::vector<DiscoveryProblem> unreached_;  ///< Of two looks in a row.
+  std::vector<DiscoveryProblem> unserved_;
+  std::set<std::string> told_unreached_;
+  std::set<std::string> told_unserved_;
+};
+
+}  // namespace farport::router

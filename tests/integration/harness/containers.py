@@ -1,0 +1,126 @@
+"""Containers of podman, in a host's network and pid namespaces. There is no registry: images are made of what this
+machine has."""
+
+import contextlib
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+
+from harness import needs, proc, wait
+
+USER = 1654
+# No limits above those of the machine, which podman would ask for.
+CONFIGURATION = """
+[containers]
+log_driver = "k8s-file"
+default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+runtime = "crun"
+infra_image = ""
+"""
+
+
+class Podman:
+    """An engine of its own, with its storage in the lab's directory."""
+
+    def __init__(self, host):
+        for name in ("podman", "crun", "conmon"):
+            needs.program(name)
+        self.directory = host.lab.new_directory(host, "podman")
+        self._configuration = pathlib.Path(self.directory, "containers.conf")
+        self._configuration.write_text(CONFIGURATION, encoding="ascii")
+        # A mount namespace of its own, where the cgroups are as the machine has them: crun takes v1 or v2, not both.
+        script = ("mount -t proc proc /proc; ! mountpoint --quiet /sys/fs/cgroup/unified || "
+                  "umount /sys/fs/cgroup/unified; exec sleep infinity")
+        self._place = subprocess.Popen([*host.enter_namespaces("net", "pid"), "unshare", "--mount", "--propagation",
+                                        "private", "sh", "-c", script])
+        self._enter = ["nsenter", "--target", str(self._first_process()), "--mount", "--pid", "--net", "--wdns=/", "--"]
+
+    def _first_process(self):
+        def ready():
+            found = proc.children(self._place.pid)
+            return found if found and proc.command_line(found[0])[:1] == [b"sleep"] else None
+
+        return wait.until(ready, "podman has a place")[0]
+
+    def run(self, *arguments, source=None):
+        """Runs podman, and returns what it prints to standard output."""
+        return self._run(arguments, source).stdout.strip()
+
+    def logs(self, container):
+        """What a container has printed to either stream."""
+        done = self._run(["logs", container])
+        return done.stdout + done.stderr
+
+    def _run(self, arguments, source=None):
+        done = subprocess.run(
+            [*self._enter, "env", f"CONTAINERS_CONF={self._configuration}", "podman",
+             "--root", f"{self.directory}/storage", "--runroot", f"{self.directory}/run", "--tmpdir",
+             f"{self.directory}/tmp", *[str(argument) for argument in arguments]],
+            stdin=source or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+            timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"podman {' '.join(map(str, arguments))}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def image(self, name, *files, directories=(), entry, environment=()):
+        """An image of files and directories of this machine, and what these need, at the same paths. It has no shell;
+        its user is nobody that the machine knows."""
+        archive = pathlib.Path(self.directory, f"{name}.tar")
+        with tarfile.open(archive, "w") as tar:
+            for path, mode in (("tmp", 0o1777), ("etc", 0o755)):
+                entry_of = tarfile.TarInfo(path)
+                entry_of.type, entry_of.mode = tarfile.DIRTYPE, mode
+                tar.addfile(entry_of)
+            for directory in directories:
+                tar.add(directory)
+            programs = [*files, *(path for directory in directories for path in pathlib.Path(directory).rglob("*.so")),
+                        *([entry] if os.path.isfile(entry) else [])]
+            for path in sorted({str(path) for path in files} | _libraries(programs)):
+                if not path.startswith(tuple(f"{directory}/" for directory in directories)):
+                    tar.add(os.path.realpath(path), path)
+        changes = [f"USER {USER}:{USER}", f'ENTRYPOINT ["{entry}"]', *(f"ENV {each}" for each in environment)]
+        with open(archive, "rb") as file:
+            self.run("import", "--quiet", *(word for change in changes for word in ("--change", change)), "-",
+                     f"localhost/{name}", source=file)
+        archive.unlink()
+        return f"localhost/{name}"
+
+    def state(self, container):
+        """What podman knows of a container."""
+        return json.loads(self.run("inspect", container))[0]
+
+    def files(self, container, directory):
+        """The names in a directory of a running container."""
+        root = f"/proc/{self.state(container)['State']['Pid']}/root"
+        done = subprocess.run([*self._enter, "ls", "-A", root + directory], stdout=subprocess.PIPE, text=True, check=True)
+        return done.stdout.split()
+
+    def close(self):
+        """Ends and removes all containers."""
+        self.run("pod", "rm", "--force", "--all", "--time", "0")
+        self.run("rm", "--force", "--all", "--time", "0")
+        self._place.kill()
+        self._place.wait(10)
+        # What podman leaves of its cgroups: those that are empty.
+        for cgroup in (*glob.glob("/sys/fs/cgroup/*/libpod_parent/conmon"), *glob.glob("/sys/fs/cgroup/*/libpod_parent")):
+            with contextlib.suppress(OSError):
+                os.rmdir(cgroup)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _libraries(programs):
+    """The shared libraries that programs are linked with."""
+    done = subprocess.run(["ldd", *[str(program) for program in programs]], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False)
+    found = set(re.findall(r"(/[^ ():]+\.so[^ ():]*) \(0x", done.stdout))
+    # OpenSSL is loaded by name.
+    return found | {str(path) for path in pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("lib*.so.3")
+                    if path.name in ("libssl.so.3", "libcrypto.so.3")}
