@@ -119,7 +119,8 @@ bool uri_matches(std::string_view pattern, std::string_view uri) {
 
 Result<void> check_filter(const IdentityFilter& filter, const std::string& rule) {
   if (filter.empty()) {
-    return fail("use", rule, "it says nothing of who it is for", "give it cn, ou, dns, uri, ip, pin, local or all");
+    return fail("use", rule, "it says nothing of who it is for",
+                "give it cn, ou, dns, uri, ip, pin, local or all");
   }
   for (const auto* names : {&filter.cn, &filter.ou, &filter.dns}) {
     for (const std::string& name : *names) {
@@ -161,9 +162,8 @@ bool matches(const IdentityFilter& filter, const Identity& identity) {
   if (filter.empty()) return false;
   // Users have numbers, and nothing that a certificate has: one kind of rule never means the other.
   if (identity.local || !filter.local.empty()) {
-    return identity.local && std::any_of(filter.local.begin(), filter.local.end(), [&](const auto& user) {
-             return number_of(user) == identity.local;
-           });
+    return identity.local && std::any_of(filter.local.begin(), filter.local.end(),
+                                         [&](const auto& user) { return number_of(user) == identity.local; });
   }
   const auto equal = [](const std::string& a, const std::string& b) { return a == b; };
   const auto same_address = [](const std::string& a, const std::string& b) { return plain_address(a) == b; };

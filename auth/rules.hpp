@@ -19,14 +19,14 @@ struct RoleRule {
 /// Who a grant is for. A certificate must have one name of every list that is not empty; a local user has no
 /// certificate.
 struct IdentityFilter {
-  std::vector<std::string> cn;   ///< Common names, compared exactly.
-  std::vector<std::string> ou;   ///< Organizational units, compared exactly.
-  std::vector<std::string> dns;  ///< Compared exactly but for case; no wildcards.
-  std::vector<std::string> uri;  ///< Patterns, as uri_matches() takes them.
-  std::vector<std::string> ip;   ///< Addresses among the alternative names, however they are written.
-  std::vector<std::string> pin;  ///< SHA-256 of the public key, base64 (RFC 7469 section 2.4).
+  std::vector<std::string> cn;       ///< Common names, compared exactly.
+  std::vector<std::string> ou;       ///< Organizational units, compared exactly.
+  std::vector<std::string> dns;      ///< Compared exactly but for case; no wildcards.
+  std::vector<std::string> uri;      ///< Patterns, as uri_matches() takes them.
+  std::vector<std::string> ip;       ///< Addresses among the alternative names, however they are written.
+  std::vector<std::string> pin;      ///< SHA-256 of the public key, base64 (RFC 7469 section 2.4).
   std::vector<std::string> local{};  ///< Users of the agent's host, by name or number.
-  bool all = false;              ///< Every certificate of the CA.
+  bool all = false;                  ///< Every certificate of the CA.
 
   [[nodiscard]] bool empty() const {
     return cn.empty() && ou.empty() && dns.empty() && uri.empty() && ip.empty() && pin.empty() &&

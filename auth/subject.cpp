@@ -40,8 +40,10 @@ Result<Identity> parse_identity(std::string_view text) {
     const std::size_t equals = part.find('=');
     const bool whole = equals != std::string_view::npos && equals + 1 < part.size();
     if (!whole || !set(identity, part.substr(0, equals), std::string(part.substr(equals + 1)))) {
-      return fail("use the identity", text, "\"" + std::string(part) + "\" is no CN, OU, DNS, URI, IP or PIN, and no LOCAL with a number",
-                  "write for example CN=alice or CN=alice,OU=oncall");
+      return fail(
+          "use the identity", text,
+          "\"" + std::string(part) + "\" is no CN, OU, DNS, URI, IP or PIN, and no LOCAL with a number",
+          "write for example CN=alice or CN=alice,OU=oncall");
     }
   }
   if (text.empty()) return fail("use the identity", text, "it is empty", "write for example CN=alice");

@@ -15,8 +15,8 @@ struct AgentProgram {
   std::function<int(const Error&, int)> fatal;
   /// Called once it listens; may be empty.
   std::function<void()> on_listening{};
-  /// How long after its last session it ends by itself; nothing: it doesn't. One that does is for its own user
-  /// alone.
+  /// How long after its last session it ends by itself; nothing: it doesn't. One that does is for its own
+  /// user alone.
   std::optional<config::Milliseconds> linger{};
 };
 

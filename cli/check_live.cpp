@@ -119,8 +119,7 @@ Findings try_dialling(const config::RemoteSettings& remote) {
   if (!agents) return findings;  // The files have findings of their own.
   transport::Loop loop;
   for (const router::MirroredAgent& agent : *agents) {
-    const auto answers =
-        loop.run(router::ask_agent(loop, agent, "/v1/agent"));
+    const auto answers = loop.run(router::ask_agent(loop, agent, "/v1/agent"));
     if (!answers) {
       findings.push_back({Level::problem, answers.error().message()});
       continue;

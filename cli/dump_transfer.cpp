@@ -73,7 +73,7 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   co_return path;
 }
 
-std::unique_ptr<router::Route> DumpTransfer::route_to(const std::vector<transport::Address>& addresses) {
+std::unique_ptr<router::AgentRoute> DumpTransfer::route_to(const std::vector<transport::Address>& addresses) {
   if (agent_.reach != nullptr) return std::make_unique<router::ReachRoute>(loop_, log_, agent_.reach);
   credentials_.emplace(loop_, log_, agent_.credentials);
   return std::make_unique<router::TcpRoute>(loop_, addresses, agent_.address.verified_name(), *credentials_);

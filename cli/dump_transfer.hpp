@@ -28,7 +28,8 @@ class DumpTransfer {
 
  private:
   transport::Task<Result<std::string>> transfer();
-  [[nodiscard]] std::unique_ptr<router::Route> route_to(const std::vector<transport::Address>& addresses);
+  [[nodiscard]] std::unique_ptr<router::AgentRoute> route_to(
+      const std::vector<transport::Address>& addresses);
   transport::Task<Result<std::string>> receive(router::Runtime runtime);
 
   transport::Loop& loop_;

@@ -28,9 +28,8 @@ void add_lines(Lines& lines, const router::AgentAnswer& answer, Missing missing)
     return;
   }
   if (told->problems.empty() && missing == Missing::something) return;
-  lines.push_back(answer.address + (missing == Missing::everything
-                                        ? " lists no runtime that you may see:"
-                                        : " has found more than it can list:"));
+  lines.push_back(answer.address + (missing == Missing::everything ? " lists no runtime that you may see:"
+                                                                   : " has found more than it can list:"));
   if (!told->searched.empty()) lines.push_back("  " + told->searched);
   for (const std::string& problem : told->problems) lines.push_back("  " + problem);
   if (!told->told) lines.emplace_back(kOldAgent);
@@ -42,8 +41,7 @@ void add_lines(Lines& lines, const router::AgentAnswer& answer, Missing missing)
 Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, Missing missing,
                            std::string only) {
   Lines lines;
-  const auto answers =
-      co_await router::ask_agent(loop, agent, "/v1/agent");
+  const auto answers = co_await router::ask_agent(loop, agent, "/v1/agent");
   if (!answers) co_return lines;
   for (const router::AgentAnswer& answer : *answers) {
     if (only.empty() || answer.address == only) add_lines(lines, answer, missing);

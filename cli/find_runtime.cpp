@@ -21,8 +21,7 @@ Result<FoundRuntime> choose(std::vector<FoundRuntime> found, const std::string& 
 
 transport::Task<Result<FoundRuntime>> find_runtime(transport::Loop& loop, router::MirroredAgent agent,
                                                    std::string wanted, Missing& missing) {
-  const auto answers =
-      co_await router::ask_agent(loop, agent, "/v1/runtimes");
+  const auto answers = co_await router::ask_agent(loop, agent, "/v1/runtimes");
   if (!answers) co_return tl::unexpected(answers.error());
   std::vector<FoundRuntime> found;
   for (const router::AgentAnswer& answer : *answers) {

@@ -92,8 +92,7 @@ void add_settings(CLI::App* command, config::Given& given) {
 }
 
 CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
-  return command->add_option("AGENT", flags.remotes,
-                             kAgentHelp);
+  return command->add_option("AGENT", flags.remotes, kAgentHelp);
 }
 
 void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about,
@@ -163,10 +162,8 @@ struct Parser {
   void add_can_i() {
     can_i =
         add_command(app, "can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples);
-    can_i
-        ->add_option_function<std::string>(
-            "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; },
-            kAgentHelp);
+    can_i->add_option_function<std::string>(
+        "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; }, kAgentHelp);
     can_i->add_option("COMMAND", line.flags.command, "A command of the protocol, such as GenerateCoreDump3");
     can_i->add_flag("--all", line.flags.all, "Answer for each command of the protocol");
     can_i->add_flag("--json", line.flags.json, "Print a JSON array: a row for each command and runtime");
@@ -191,8 +188,9 @@ struct Parser {
     stdio = add_command(app, "stdio", "Beside the runtimes: a session over standard input and output",
                         kStdioAbout, kStdioExamples);
     stdio
-        ->add_option("--join", line.stdio.join,
-                     "Join the farport serve that listens on this local socket, instead of an agent of our own")
+        ->add_option(
+            "--join", line.stdio.join,
+            "Join the farport serve that listens on this local socket, instead of an agent of our own")
         ->type_name("PATH");
     stdio->add_flag("--foreground", line.stdio.foreground,
                     "Be that agent of our own, for sessions that are to come, until nobody needs it");

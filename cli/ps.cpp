@@ -45,8 +45,7 @@ void add_lists(Listing& listing, const std::vector<router::AgentAnswer>& answers
 transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Listing listing;
   for (const router::MirroredAgent& agent : agents) {
-    const auto answers =
-        co_await router::ask_agent(loop, agent, "/v1/runtimes");
+    const auto answers = co_await router::ask_agent(loop, agent, "/v1/runtimes");
     if (!answers) listing.failures.push_back(answers.error());
     if (!answers) continue;
     const std::size_t before = listing.agents.size();

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <fcntl.h>
-
+#include "base/unique_fd.hpp"
 #include "base/version.hpp"
 #include "cli/agent_program.hpp"
 #include "cli/commands.hpp"
@@ -18,12 +18,9 @@
 #include "cli/splice.hpp"
 #include "config/values.hpp"
 #include "router/reach/greeting.hpp"
-#include "base/unique_fd.hpp"
 
 namespace farport::cli {
 namespace {
-
-
 
 /// Where this user's agent of this version listens.
 std::string socket_in(const std::string& directory) {
@@ -51,6 +48,7 @@ config::ServeSettings private_agent(const std::string& socket) {
   config::ServeSettings settings;
   settings.local = socket;
   settings.search.push_back(config::temporary_directory());
+  settings.search_processes = true;
   auth::Grant grant;
   grant.text = "stdio";
   grant.identity.local = {std::to_string(::geteuid())};
@@ -116,8 +114,11 @@ int serve_in_foreground(const std::string& directory) {
 
 int stdio(const config::StdioSettings& settings) {
   if (!settings.foreground && ::isatty(STDOUT_FILENO) != 0) {
-    return report(Error{"carry", "a session", "standard output is a terminal",
-                        "this is what farport connect --via 'ssh HOST farport stdio' runs at the other end", {}},
+    return report(Error{"carry",
+                        "a session",
+                        "standard output is a terminal",
+                        "this is what farport connect --via 'ssh HOST farport stdio' runs at the other end",
+                        {}},
                   kUsage);
   }
   if (!settings.join.empty()) {

@@ -136,8 +136,8 @@ class Resolver {
   std::optional<RemoteSettings> completed(RemoteSettings remote, const std::string& text) {
     complete(remote.tls);
     assign(flags_.given, command_, remote, problems_);
-    const int ways = (remote.addresses.empty() ? 0 : 1) + (remote.reach.empty() ? 0 : 1) +
-                     (remote.via.empty() ? 0 : 1);
+    const int ways =
+        (remote.addresses.empty() ? 0 : 1) + (remote.reach.empty() ? 0 : 1) + (remote.via.empty() ? 0 : 1);
     if (ways != 1) problem("the remote " + text + " needs one of address, reach and via");
     // A command brings its own way to know the other side.
     if (!remote.addresses.empty()) require_tls(remote.tls, text);

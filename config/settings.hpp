@@ -98,8 +98,8 @@ struct ServeSettings {
 struct RemoteSettings {
   std::string profile;  ///< The profile's name; empty for one that is named without.
   std::vector<Address> addresses;
-  std::string reach;  ///< SCHEME://…: reached by a command, without a port.
-  std::string via;    ///< A shell command that reaches it.
+  std::string reach;            ///< SCHEME://…: reached by a command, without a port.
+  std::string via;              ///< A shell command that reaches it.
   std::string server_name;      ///< Empty: the host that is dialled.
   auth::IdentityFilter verify;  ///< What the agent's certificate must say besides; empty: nothing.
   TlsFiles tls;

@@ -65,8 +65,8 @@ void ChildProcess::signal(int number) {
 
 ChildProcess::~ChildProcess() {
   if (exit_code_) return;
-  // Not reaped yet, so the pid is still this process's. Waited for here rather than in the loop, so that it is
-  // gone also where the loop never runs again.
+  // Not reaped yet, so the pid is still this process's. Waited for here rather than in the loop, so that it
+  // is gone also where the loop never runs again.
   const pid_t pid = process_->pid;
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   ::kill(pid, SIGTERM);

@@ -18,9 +18,9 @@ inline constexpr int kKilledBySignal = 128;
 class ChildProcess {
  public:
   struct Start {
-    std::vector<std::string> arguments;        ///< The first is the program, looked for in PATH.
+    std::vector<std::string> arguments;         ///< The first is the program, looked for in PATH.
     std::vector<std::string> environment = {};  ///< "NAME=VALUE"; empty: ours.
-    std::array<int, 3> streams = {0, 1, 2};    ///< What its standard streams are; they stay ours, too.
+    std::array<int, 3> streams = {0, 1, 2};     ///< What its standard streams are; they stay ours, too.
   };
   /// Errors: it can't be found or started (`cause` is the errno value).
   static Result<std::unique_ptr<ChildProcess>> start(Loop& loop, Start start);

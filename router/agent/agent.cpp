@@ -169,7 +169,8 @@ Task<void> Agent::end_when_unused() {
   for (;;) {
     co_await idle();
     const std::size_t begun = sessions_begun_;
-    co_await transport::sleep(loop_, left_in_order_ ? std::min(kLinger, *settings_.linger) : *settings_.linger);
+    co_await transport::sleep(loop_,
+                              left_in_order_ ? std::min(kLinger, *settings_.linger) : *settings_.linger);
     if (begun != sessions_begun_) continue;
     log_->info("nobody uses this agent any more");
     stop();

@@ -26,7 +26,7 @@ struct AgentSettings {
   std::vector<transport::Address> listen;  ///< TLS.
   bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
-  std::string local;  ///< A Unix socket for users of this host; may be empty.
+  std::string local;           ///< A Unix socket for users of this host; may be empty.
   bool local_for_all = false;  ///< All users may connect there, and the grants decide.
   /// How long after its last session the agent ends by itself; nothing: it doesn't.
   std::optional<transport::Milliseconds> linger;
@@ -130,7 +130,7 @@ class Agent {
   std::unique_ptr<transport::Listener> plain_listener_;
   std::unique_ptr<LocalSocket> local_socket_;
   std::size_t sessions_begun_ = 0;
-  bool left_in_order_ = true;  ///< By its peer: the last session that ended.
+  bool left_in_order_ = true;                ///< By its peer: the last session that ended.
   std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;

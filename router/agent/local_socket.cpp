@@ -33,7 +33,8 @@ LocalSocket::LocalSocket(std::unique_ptr<transport::Listener> listener, std::str
 
 LocalSocket::~LocalSocket() {
   struct stat now {};
-  const bool same = ::lstat(path_.c_str(), &now) == 0 && now.st_dev == made_.st_dev && now.st_ino == made_.st_ino;
+  const bool same =
+      ::lstat(path_.c_str(), &now) == 0 && now.st_dev == made_.st_dev && now.st_ino == made_.st_ino;
   if (same) ::unlink(path_.c_str());
 }
 

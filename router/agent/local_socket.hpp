@@ -12,8 +12,8 @@ namespace farport::router {
 
 class LocalSocket {
  public:
-  /// Makes a socket at `path`, in place of one that a dead agent of this user has left there. `for_all`: every
-  /// user may connect; else ours alone. Errors: it can't be made.
+  /// Makes a socket at `path`, in place of one that a dead agent of this user has left there. `for_all`:
+  /// every user may connect; else ours alone. Errors: it can't be made.
   static Result<std::unique_ptr<LocalSocket>> create(transport::Loop& loop, const std::string& path,
                                                      bool for_all);
 

@@ -33,7 +33,7 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 }  // namespace
 
 AgentLink::AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
-                     std::unique_ptr<Route> route)
+                     std::unique_ptr<AgentRoute> route)
     : services_(services),
       owner_(owner),
       choice_(std::move(choice)),

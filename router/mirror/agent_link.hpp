@@ -43,7 +43,8 @@ class LinkOwner {
 
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice, std::unique_ptr<Route> route);
+  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
+            std::unique_ptr<AgentRoute> route);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
   ~AgentLink();

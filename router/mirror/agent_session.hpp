@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "router/mirror/route.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "transport/http2/session.hpp"
 
 namespace farport::router {

@@ -11,14 +11,14 @@ namespace farport::router {
 
 /// What one agent answers.
 struct AgentAnswer {
-  std::string address;                        ///< Where it answered.
+  std::string address;                          ///< Where it answered.
   std::vector<transport::Address> addresses{};  ///< The same, and others where it answered, too.
   std::string body;
 };
 
 /// Sends a GET to every agent behind a name: to all its addresses, one session each. An agent answers once,
-/// however many addresses it has. Asks the one that it leads to where a command reaches it. Addresses that take no connection while others have answered are left out.
-/// Errors: the first address's, if none answers.
+/// however many addresses it has. Asks the one that it leads to where a command reaches it. Addresses that
+/// take no connection while others have answered are left out. Errors: the first address's, if none answers.
 transport::Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, MirroredAgent agent,
                                                             std::string path);
 

@@ -25,9 +25,10 @@ struct AgentAddress {
 
 struct MirroredAgent {
   AgentAddress address;
-  auth::TlsCredentialsPtr credentials;  ///< Agents with the same ones share them; null where it is reached otherwise.
-  std::vector<std::string> select;      ///< Ids, pids, names, globs of what is mirrored; empty: all.
-  std::string remote{};                 ///< What its user calls it: a profile, or HOST:PORT.
+  auth::TlsCredentialsPtr
+      credentials;  ///< Agents with the same ones share them; null where it is reached otherwise.
+  std::vector<std::string> select;       ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  std::string remote{};                  ///< What its user calls it: a profile, or HOST:PORT.
   std::shared_ptr<const Reach> reach{};  ///< Instead of address and credentials; may be null.
 };
 

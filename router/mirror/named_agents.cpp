@@ -117,8 +117,8 @@ Task<void> NamedAgents::dial_pending() {
 }
 
 void NamedAgents::add_link(const Address& address) {
-  auto route = std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(),
-                                          credentials_);
+  auto route =
+      std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(), credentials_);
   Kept& added = links_.emplace_back();
   added.route = route.get();
   added.link = std::make_unique<AgentLink>(services_, *this, choice_, std::move(route));

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "router/mirror/route.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "router/reach/reach.hpp"
 
 namespace farport::router {
 
-class ReachRoute final : public Route {
+class ReachRoute final : public AgentRoute {
  public:
   ReachRoute(transport::Loop& loop, Log log, std::shared_ptr<const Reach> reach)
       : loop_(loop), log_(std::move(log)), reach_(std::move(reach)) {}

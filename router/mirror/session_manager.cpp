@@ -39,7 +39,7 @@ struct SessionManager::HeldSession {
   std::optional<Error> why;  ///< It ended. Nothing: it only takes no more requests.
 };
 
-SessionManager::SessionManager(transport::Loop& loop, Log log, std::unique_ptr<Route> route,
+SessionManager::SessionManager(transport::Loop& loop, Log log, std::unique_ptr<AgentRoute> route,
                                SessionOptions options)
     : loop_(loop),
       log_(std::move(log)),

@@ -18,7 +18,7 @@ namespace farport::router {
 
 class SessionManager {
  public:
-  SessionManager(transport::Loop& loop, Log log, std::unique_ptr<Route> route, SessionOptions options);
+  SessionManager(transport::Loop& loop, Log log, std::unique_ptr<AgentRoute> route, SessionOptions options);
   SessionManager(const SessionManager&) = delete;
   SessionManager& operator=(const SessionManager&) = delete;
   ~SessionManager();
@@ -58,7 +58,7 @@ class SessionManager {
 
   transport::Loop& loop_;
   Log log_;
-  std::unique_ptr<Route> route_;
+  std::unique_ptr<AgentRoute> route_;
   std::string address_text_;
   SessionOptions options_;
   std::shared_ptr<AgentSession> session_;

@@ -75,9 +75,9 @@ Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::
     });
     const Result<void> agreed = co_await stream.handshake();
     if (!agreed) {
-      const std::string why =
-          limit.expired() ? agreed.error().why
-                          : auth::describe_handshake_failure(stream.ssl(), stream.openssl_error());
+      const std::string why = limit.expired()
+                                  ? agreed.error().why
+                                  : auth::describe_handshake_failure(stream.ssl(), stream.openssl_error());
       co_return fail("open a session with", address.text(), why);
     }
   }

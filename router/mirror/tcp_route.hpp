@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "router/certificates/credential_watch.hpp"
-#include "router/mirror/route.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "transport/event.hpp"
 #include "transport/happy_eyeballs.hpp"
 
@@ -14,15 +14,15 @@ namespace farport::router {
 /// How long an address may take to connect.
 inline constexpr transport::Milliseconds kDialLimit{10'000};
 
-class TcpRoute final : public Route {
+class TcpRoute final : public AgentRoute {
  public:
-  /// `addresses`: all of one agent, as far as is known, the best one first. `server_name`: the name or address
-  /// that the agent's certificate must hold.
+  /// `addresses`: all of one agent, as far as is known, the best one first. `server_name`: the name or
+  /// address that the agent's certificate must hold.
   TcpRoute(transport::Loop& loop, std::vector<transport::Address> addresses, std::string server_name,
            CredentialWatch& credentials);
 
-  /// Dials the first address that answers, and shakes hands; at another one where that fails. Errors are about
-  /// the first.
+  /// Dials the first address that answers, and shakes hands; at another one where that fails. Errors are
+  /// about the first.
   transport::Task<Result<AgentConnection>> open() override;
   [[nodiscard]] std::string text() const override { return text_; }
 

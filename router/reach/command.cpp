@@ -4,9 +4,8 @@
 #include <cerrno>
 
 #include <fcntl.h>
-#include <sys/socket.h>
-
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include "transport/race.hpp"
 
@@ -15,7 +14,6 @@ namespace {
 
 using transport::FdStream;
 using transport::Task;
-
 
 /// Of what a command prints to standard error: a line's length, and how many lines are logged.
 constexpr std::size_t kLongestLine = 1000;

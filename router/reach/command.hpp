@@ -26,8 +26,8 @@ class Command {
   /// Its standard input and output. Once.
   [[nodiscard]] std::unique_ptr<transport::FdStream> take_stream() { return std::move(stream_); }
   [[nodiscard]] transport::FdStream& stream() { return *stream_; }
-  /// Passes once it has ended, which must not take long by now, and says how: "ssh ended with code 255: Permission
-  /// denied".
+  /// Passes once it has ended, which must not take long by now, and says how: "ssh ended with code 255:
+  /// Permission denied".
   transport::Task<Error> ended();
   /// What is known of why its stream ended: `why`, with what it has printed last.
   [[nodiscard]] std::string explain(const Error& why) const;

@@ -1,5 +1,5 @@
-// What `farport stdio` says before the session begins, so that what shells and servers print before it is told
-// apart from it.
+// What `farport stdio` says before the session begins, so that what shells and servers print before it is
+// told apart from it.
 #pragma once
 
 #include <string_view>

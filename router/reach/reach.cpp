@@ -46,7 +46,8 @@ class CommandReach final : public Reach {
     auto started = Command::start(loop, std::move(log), arguments_);
     if (!started) co_return tl::unexpected(started.error());
     const std::shared_ptr<Command> command = std::move(*started);
-    const std::optional<Greeting> greeting = co_await with_deadline(loop, greeted(command->stream()), kUntilGreeted);
+    const std::optional<Greeting> greeting =
+        co_await with_deadline(loop, greeted(command->stream()), kUntilGreeted);
     if (!greeting) {
       co_return fail("reach", text(), "no farport stdio has answered in time", "does the command run it?");
     }
@@ -91,7 +92,8 @@ Result<std::shared_ptr<const Reach>> reach_of(const std::string& text) {
 
 std::shared_ptr<const Reach> reach_by_shell(const std::string& command) {
   // As ssh has it for ProxyCommand: no shell stays behind that would have to be ended, too.
-  return std::make_shared<CommandReach>(command, std::vector<std::string>{"/bin/sh", "-c", "exec " + command});
+  return std::make_shared<CommandReach>(command,
+                                        std::vector<std::string>{"/bin/sh", "-c", "exec " + command});
 }
 
 }  // namespace farport::router

@@ -39,8 +39,8 @@ class Reach {
 /// "ssh://[USER@]HOST[:PORT]". Errors: it has another form.
 [[nodiscard]] Result<std::shared_ptr<const Reach>> reach_of(const std::string& text);
 
-/// By a command that `exec` of /bin/sh takes (ssh_config(5), ProxyCommand), and that runs `farport stdio` in the
-/// end.
+/// By a command that `exec` of /bin/sh takes (ssh_config(5), ProxyCommand), and that runs `farport stdio` in
+/// the end.
 [[nodiscard]] std::shared_ptr<const Reach> reach_by_shell(const std::string& command);
 
 }  // namespace farport::router

@@ -31,8 +31,8 @@ struct Http2Limits {
   Milliseconds ping_timeout{5000};   ///< Silence for this long after a PING: the session is broken.
   /// Frames that may wait to be sent: a peer that makes for more reads nothing of what it asks for.
   std::size_t queued_frames = 10'000;
-  /// The lower stream's end says nothing of the peer's will, as that of a pipe does: it is a break like any other
-  /// unless the peer has said that it leaves.
+  /// The lower stream's end says nothing of the peer's will, as that of a pipe does: it is a break like any
+  /// other unless the peer has said that it leaves.
   bool end_is_break = false;
   Milliseconds settings_timeout{10'000};           ///< For the peer to acknowledge our SETTINGS.
   std::shared_ptr<BufferBudget::Account> account;  ///< Counts what the session keeps; may be null.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/limited_read.hpp"
+#include "router/agent/runtimes/process_walk.hpp"
 
 namespace farport::router {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::size_t kIdLength = 64;
 constexpr std::size_t kUidLength = 36;
 constexpr std::size_t kMaxCgroups = 16 * 1024;
-constexpr std::size_t kMaxMounts = 256 * 1024;
 /// Of a hostname: 64 bytes on Linux, a full one 253.
 constexpr std::size_t kLongestHost = 253;
 /// A container's name in a pod is a label (RFC 1123).
@@ -116,7 +116,7 @@ ContainerSigns signs_of_container(std::string_view cgroup, std::string_view moun
 ContainerSigns container_of(pid_t pid) {
   const std::string directory = "/proc/" + std::to_string(pid);
   const auto cgroup = read_limited(directory + "/cgroup", kMaxCgroups);
-  const auto mounts = read_limited(directory + "/mountinfo", kMaxMounts);
+  const auto mounts = read_limited(directory + "/mountinfo", kMaxMountInfo);
   return signs_of_container(cgroup.value_or(""), mounts.value_or(""));
 }
 

@@ -119,10 +119,11 @@ Task<void> Discovery::run() {
   watching.start();
   for (;;) {
     watch_directories();
+    const bool looked = processes_.looked();
     ScanResult result = co_await scan();
     const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRestsPerScan;
     co_await apply(std::move(result));
-    scanned_ = true;
+    scanned_ = scanned_ || looked;
     co_await transport::sleep(loop_, std::max(rest, kLeastRest));
     co_await with_deadline(loop_, changed_.wait(), settings_.rescan);
   }

@@ -32,8 +32,8 @@ class Discovery {
   /// Keeps the registry up to date until it is cancelled.
   transport::Task<void> run();
 
-  /// Passes once each socket that was there at the start is listed or known not to be a runtime's, and after two
-  /// seconds at the latest: an agent that has just begun has no list yet. Beside run().
+  /// Passes once each socket that was there at the start is listed or known not to be a runtime's, and after
+  /// two seconds at the latest: an agent that has just begun has no list yet. Beside run().
   transport::Task<void> first_look();
 
   /// What has been searched, and what was found there and is not listed.
@@ -61,7 +61,7 @@ class Discovery {
   ProbeSlots slots_;
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
-  bool scanned_ = false;
+  bool scanned_ = false;  ///< Since all that is looked into has been, once.
   ProcessWatch processes_;
   std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;  ///< By path.

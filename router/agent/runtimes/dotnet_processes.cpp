@@ -15,8 +15,6 @@
 namespace farport::router {
 namespace {
 
-/// Of another thread's time, in each look.
-constexpr std::chrono::milliseconds kBudget{500};
 /// A runtime has its threads and its socket soon after its start; until then nothing is said.
 constexpr double kYoungSeconds = 3;
 /// After that a process that is no .NET one stays none, unless it runs another program.
@@ -24,7 +22,6 @@ constexpr double kSettledSeconds = 30;
 /// .NET starts its own threads before the application's.
 constexpr int kMaxThreads = 64;
 constexpr std::size_t kMaxThreadName = 32;
-constexpr std::size_t kMaxMounts = 256 * 1024;
 constexpr std::size_t kMaxSockets = 4 * 1024 * 1024;
 constexpr std::size_t kMaxDotnetEnviron = 128 * 1024;
 /// Of each user's processes, and of all users'.
@@ -86,8 +83,8 @@ std::string_view switched_off_by(pid_t pid) {
 /// Whether the process sees the same file systems as we do. Mounts have numbers, which no two namespaces
 /// share.
 bool shares_mounts(pid_t pid) {
-  const auto theirs = read_limited(directory_of_process(pid) + "/mountinfo", kMaxMounts);
-  const auto ours = read_limited("/proc/self/mountinfo", kMaxMounts);
+  const auto theirs = read_limited(directory_of_process(pid) + "/mountinfo", kMaxMountInfo);
+  const auto ours = read_limited("/proc/self/mountinfo", kMaxMountInfo);
   return !theirs || !ours || *theirs == *ours;
 }
 
@@ -151,7 +148,7 @@ bool is_in(const std::vector<std::string>& directories, const std::string& name)
 }  // namespace
 
 std::vector<DiscoveryProblem> DotnetProcesses::look(const Served& served) {
-  const bool all = walk_.go_on(kBudget, [&](pid_t pid) { look_at(pid, served); });
+  const bool all = walk_.go_on(kLookBudget, [&](pid_t pid) { look_at(pid, served); });
   if (!all) return unserved();
   std::erase_if(seen_, [this](const auto& entry) { return entry.second.round != round_; });
   ++round_;

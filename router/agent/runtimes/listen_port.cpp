@@ -43,7 +43,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, s
   auto connection = co_await transport::connect_unix(loop, here, kConnectLimit, path);
   if (!connection && connection.error().cause == EACCES) {
     connection.error().hint =
-        "run farport as " + user(file->owner) + ", or as root with the capability CAP_DAC_OVERRIDE";
+        "run farport as " + user_text(file->owner) + ", or as root with the capability CAP_DAC_OVERRIDE";
   }
   if (!connection) co_return tl::unexpected(connection.error());
   const auto peer = transport::peer_credentials(**connection);

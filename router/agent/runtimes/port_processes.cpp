@@ -11,24 +11,22 @@
 #include "base/directory.hpp"
 #include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 namespace {
 
-/// Of another thread's time, in each look.
-constexpr std::chrono::milliseconds kBudget{500};
 /// Of one network namespace's sockets: 100,000 of them.
-constexpr std::size_t kMaxSockets = 16 * 1024 * 1024;
+constexpr std::size_t kMaxNetUnix = 16 * 1024 * 1024;
 /// What is read of them at once.
-constexpr std::size_t kPart = 256 * 1024;
+constexpr std::size_t kNetUnixPart = 256 * 1024;
 /// Sockets of one name: several containers may have processes of the same pid and start time, and anybody may
 /// bind one.
 constexpr std::size_t kMaxPaths = 16;
 /// Names that have any: each takes a socket that is open and a process that lives.
 constexpr std::size_t kMaxNames = 16384;
-constexpr std::string_view kPrefix = "dotnet-diagnostic-";
-constexpr std::string_view kSuffix = "-socket";
+constexpr std::string_view kPortPrefix = "dotnet-diagnostic-";
+constexpr std::string_view kPortSuffix = "-socket";
 
 std::string net_unix_of(pid_t pid) {
   return "/proc/" + std::to_string(pid) + "/net/unix";
@@ -41,10 +39,10 @@ ino_t network_of(pid_t pid) {
 }
 
 std::optional<PortName> port_name(std::string_view file) {
-  if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix)) return std::nullopt;
+  if (!file.starts_with(kPortPrefix) || !file.ends_with(kPortSuffix)) return std::nullopt;
   PortName name;
-  const char* end = file.data() + file.size() - kSuffix.size();
-  const auto pid = std::from_chars(file.data() + kPrefix.size(), end, name.pid);
+  const char* end = file.data() + file.size() - kPortSuffix.size();
+  const auto pid = std::from_chars(file.data() + kPortPrefix.size(), end, name.pid);
   if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != '-') return std::nullopt;
   const auto start = std::from_chars(pid.ptr + 1, end, name.start_time);
   if (start.ec != std::errc() || start.ptr != end) return std::nullopt;
@@ -52,10 +50,10 @@ std::optional<PortName> port_name(std::string_view file) {
 }
 
 void read_network(pid_t pid, const std::vector<PortName>& wanted, BoundPaths& bound) {
-  const transport::UniqueFd file(::open(net_unix_of(pid).c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(::open(net_unix_of(pid).c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
-  for (std::size_t read = 0; file && read < kMaxSockets;) {
-    const auto part = read_limited(file.get(), kPart);
+  for (std::size_t read = 0; file && read < kMaxNetUnix;) {
+    const auto part = read_limited(file.get(), kNetUnixPart);
     if (!part || part->empty()) break;
     read += part->size();
     text += *part;
@@ -68,8 +66,8 @@ void read_network(pid_t pid, const std::vector<PortName>& wanted, BoundPaths& bo
 }  // namespace
 
 std::string to_string(const PortName& name) {
-  return std::string(kPrefix) + std::to_string(name.pid) + "-" + std::to_string(name.start_time) +
-         std::string(kSuffix);
+  return std::string(kPortPrefix) + std::to_string(name.pid) + "-" + std::to_string(name.start_time) +
+         std::string(kPortSuffix);
 }
 
 void add_bound_paths(std::string_view net_unix, const std::vector<PortName>& wanted, BoundPaths& bound) {
@@ -91,7 +89,7 @@ void add_bound_paths(std::string_view net_unix, const std::vector<PortName>& wan
 }
 
 std::vector<PortProcess> PortProcesses::look() {
-  if (walk_.go_on(kBudget, [this](pid_t pid) { note(pid); })) {
+  if (walk_.go_on(kLookBudget, [this](pid_t pid) { note(pid); })) {
     std::erase_if(known_, [this](const auto& entry) { return entry.second.round != round_; });
     ++round_;
   }

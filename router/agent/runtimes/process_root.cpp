@@ -12,8 +12,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 /// Which namespace of a kind a process is in; empty where that can't be seen. `process` is /proc/PID.

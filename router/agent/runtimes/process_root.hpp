@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
-#include "transport/unique_fd.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -27,18 +27,16 @@ class ProcessRoot {
 
   /// Opens something by its path there, with or without the slash it begins with; `resolve` as in openat2(2),
   /// which should keep it beneath. None: errno says why.
-  [[nodiscard]] transport::UniqueFd open_beneath(const std::string& path, int flags,
-                                                 std::uint64_t resolve) const;
+  [[nodiscard]] UniqueFd open_beneath(const std::string& path, int flags, std::uint64_t resolve) const;
 
   /// /proc/PID, open.
   [[nodiscard]] int process() const { return process_.get(); }
 
  private:
-  ProcessRoot(transport::UniqueFd process, transport::UniqueFd root)
-      : process_(std::move(process)), root_(std::move(root)) {}
+  ProcessRoot(UniqueFd process, UniqueFd root) : process_(std::move(process)), root_(std::move(root)) {}
 
-  transport::UniqueFd process_;
-  transport::UniqueFd root_;
+  UniqueFd process_;
+  UniqueFd root_;
 };
 
 }  // namespace farport::router

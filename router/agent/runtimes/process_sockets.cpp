@@ -18,8 +18,6 @@
 namespace farport::router {
 namespace {
 
-using transport::UniqueFd;
-
 constexpr std::size_t kMaxHostname = 512;
 
 std::string name_of(const PortProcess& process) {

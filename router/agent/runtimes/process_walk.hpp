@@ -10,6 +10,11 @@
 
 namespace farport::router {
 
+/// Of another thread's time, in each look at processes.
+inline constexpr std::chrono::milliseconds kLookBudget{500};
+/// What is read of a mountinfo at most.
+inline constexpr std::size_t kMaxMountInfo = 256 * 1024;
+
 /// A round through all processes, in as many calls as it takes.
 class ProcessWalk {
  public:

@@ -79,7 +79,8 @@ Task<void> ProcessWatch::find_sockets(transport::Event& changed) {
     const bool same =
         std::equal(before.begin(), before.end(), sockets_.begin(), sockets_.end(),
                    [](const auto& a, const auto& b) { return a.second.opened == b.second.opened; });
-    if (!same) changed.set();
+    if (!same || !looked_) changed.set();
+    looked_ = true;
     gather_problems();
     tell(unreached_, told_unreached_);
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);

@@ -32,6 +32,9 @@ class ProcessWatch {
   /// Looks around until it is cancelled, and sets `changed` whenever there are other sockets than before.
   transport::Task<void> run(transport::Event& changed);
 
+  /// Whether sockets have been looked for once, or aren't to be looked for.
+  [[nodiscard]] bool looked() const { return looked_; }
+
   /// Whether the socket at a path is followed already.
   using IsFollowed = std::function<bool(const std::string& path)>;
   /// Those of `present`, and those that were found through processes. A file that is both is taken by its
@@ -60,6 +63,7 @@ class ProcessWatch {
   Log log_;
   Settings settings_;
   UserShares shares_;
+  bool looked_ = !settings_.find_sockets;
   std::shared_ptr<PortProcesses> port_processes_;
   std::map<uid_t, std::unique_ptr<OfUser>> users_;
   std::set<pid_t> looked_into_;

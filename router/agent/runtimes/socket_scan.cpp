@@ -224,7 +224,7 @@ Result<SocketFile> inspect_socket(const std::string& path) {
   return classify(path, status);
 }
 
-Result<SocketFile> inspect_socket(const transport::UniqueFd& fd, const std::string& path) {
+Result<SocketFile> inspect_socket(const UniqueFd& fd, const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return fail_errno("use the socket", path, errno);
   return classify(path, status);

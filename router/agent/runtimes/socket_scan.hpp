@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
 #include "router/wire/discovery_report.hpp"
 #include "router/wire/runtime.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace farport::router {
 
@@ -31,7 +31,7 @@ struct SocketFile {
 /// The socket file at `path`. Links are not followed. Errors: there is none, or it is something else.
 [[nodiscard]] Result<SocketFile> inspect_socket(const std::string& path);
 /// The one that is open; `path` names it in errors.
-[[nodiscard]] Result<SocketFile> inspect_socket(const transport::UniqueFd& fd, const std::string& path);
+[[nodiscard]] Result<SocketFile> inspect_socket(const UniqueFd& fd, const std::string& path);
 
 /// Whether this process may use a socket of that user's: its own, and any if it is root.
 [[nodiscard]] Result<void> check_owner(const std::string& path, uid_t owner);
@@ -54,8 +54,8 @@ struct SocketScan {
 /// A socket that was found through a process: it is used by this descriptor, since whatever is at its path
 /// may be changed, or take its time, as that process likes.
 struct OpenedSocket {
-  transport::UniqueFd fd;  ///< O_PATH.
-  pid_t process = 0;       ///< Nobody else may listen on it.
+  UniqueFd fd;        ///< O_PATH.
+  pid_t process = 0;  ///< Nobody else may listen on it.
 };
 
 struct FoundSocket {

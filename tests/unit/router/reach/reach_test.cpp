@@ -15,9 +15,8 @@ std::string failure_of(const std::string& command) {
 
 TEST_CASE("a command that greets is a connection, and what comes behind the greeting is there") {
   transport::Loop loop;
-  auto reached =
-      loop.run(reach_by_shell("sh -c 'echo noise; echo farport-stdio 1; printf abc; cat'")
-                   ->open(loop, make_silent_log()));
+  auto reached = loop.run(reach_by_shell("sh -c 'echo noise; echo farport-stdio 1; printf abc; cat'")
+                              ->open(loop, make_silent_log()));
   REQUIRE(reached.has_value());
   std::array<std::byte, 3> read{};
   const transport::Io got = loop.run(reached->stream->read_exactly(read));
@@ -38,9 +37,9 @@ TEST_CASE("the command ends with its stream, though it ignores that its input ha
   transport::Loop loop;
   const auto before = std::chrono::steady_clock::now();
   {
-    auto reached = loop.run(
-        reach_by_shell("sh -c 'trap \"\" TERM; echo farport-stdio 1; while :; do sleep 1; done'")
-            ->open(loop, make_silent_log()));
+    auto reached =
+        loop.run(reach_by_shell("sh -c 'trap \"\" TERM; echo farport-stdio 1; while :; do sleep 1; done'")
+                     ->open(loop, make_silent_log()));
     REQUIRE(reached.has_value());
   }
   // It would go on for ever.

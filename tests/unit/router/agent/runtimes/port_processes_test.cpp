@@ -40,7 +40,7 @@ class OwnPort {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), path.size());
-    socket_ = transport::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    socket_ = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   }
   OwnPort(const OwnPort&) = delete;
@@ -54,7 +54,7 @@ class OwnPort {
 
  private:
   std::string directory_;
-  transport::UniqueFd socket_;
+  UniqueFd socket_;
 };
 
 const router::PortProcess* own_in(const std::vector<router::PortProcess>& found) {

@@ -1,4 +1,4 @@
-// Route: a way to an agent, on which sessions with it are opened, one after the other.
+// AgentRoute: a way to an agent, on which sessions with it are opened, one after the other.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,20 @@ namespace farport::router {
 /// A connection on which an agent speaks HTTP/2, after all that it took to be sure of each other.
 struct AgentConnection {
   std::unique_ptr<transport::Stream> stream;
-  std::string address;                         ///< Where it leads, for people.
-  std::optional<transport::Address> peer{};    ///< The address that was dialled, where there is one.
-  SSL* ssl = nullptr;                          ///< Of the stream, where it is TLS.
-  PeerRevalidator* peers = nullptr;            ///< Ends it once the agent is not trusted any more; may be null.
+  std::string address;                       ///< Where it leads, for people.
+  std::optional<transport::Address> peer{};  ///< The address that was dialled, where there is one.
+  SSL* ssl = nullptr;                        ///< Of the stream, where it is TLS.
+  PeerRevalidator* peers = nullptr;          ///< Ends it once the agent is not trusted any more; may be null.
   /// Why the connection has ended, where more is known than its error says; may be empty.
   std::function<std::string(const Error&)> explain{};
 };
 
-class Route {
+class AgentRoute {
  public:
-  Route() = default;
-  Route(const Route&) = delete;
-  Route& operator=(const Route&) = delete;
-  virtual ~Route() = default;
+  AgentRoute() = default;
+  AgentRoute(const AgentRoute&) = delete;
+  AgentRoute& operator=(const AgentRoute&) = delete;
+  virtual ~AgentRoute() = default;
 
   /// Opens a connection; waits while there is nowhere to open one to. Errors say what to do.
   virtual transport::Task<Result<AgentConnection>> open() = 0;
