@@ -163,6 +163,7 @@ transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::S
 Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, SSL* ssl, Caller caller,
                                 std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", caller);
+  const std::size_t number = sessions_begun_;
   transport::Http2Limits limits = http2_limits(caller, *share);
   limits.end_is_break = ssl == nullptr;
   const auto api = std::make_shared<Api>(api_, std::move(share), caller);
@@ -190,7 +191,8 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   };
   const LiveConnection live(live_, std::move(drain), std::move(stop));
   const Result<void> ended = co_await session.run();
-  left_in_order_ = session.peer_left();
+  // One that was left behind by a break may end after the one that has taken its place.
+  if (number == sessions_begun_) left_in_order_ = session.peer_left();
   if (peer && peer->ended()) {
     refusals_.distrusted(caller, *peer->ended());
   } else {

@@ -32,11 +32,6 @@ struct Written {
   }
 };
 
-bool holds(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("certificates are warned of from 14 days before their end, once a day", "[router]") {
