@@ -130,7 +130,7 @@ class Agent {
   std::unique_ptr<transport::Listener> plain_listener_;
   std::unique_ptr<LocalSocket> local_socket_;
   std::size_t sessions_begun_ = 0;
-  bool left_in_order_ = true;                ///< By its peer: the last session that ended.
+  bool left_in_order_ = true;                ///< By its peer: the session that began last.
   std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;

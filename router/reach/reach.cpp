@@ -22,10 +22,15 @@ enum class Greeting { came, ended, something_else };
 /// Reads to the greeting and no further.
 Task<Greeting> greeted(transport::Stream& stream) {
   std::string line;
-  for (std::size_t read = 0; read < kMostNoise; ++read) {
+  for (std::size_t read = 0; read < kMostNoise;) {
     std::byte next{};
-    const transport::Io got = co_await stream.read(std::span(&next, 1));
+    const transport::Io got = stream.try_read(std::span(&next, 1));
+    if (got.status == IoStatus::would_block) {
+      co_await stream.readable();
+      continue;
+    }
     if (got.status != IoStatus::ok) co_return Greeting::ended;
+    ++read;
     if (static_cast<char>(next) != '\n') {
       line += static_cast<char>(next);
       continue;

@@ -59,8 +59,17 @@ class Gate {
 
  private:
   auth::Policy policy_ = auth::Policy::make(rules()).value();
-  Runtime runtime_{"id", 1,  "orders", "/app/orders", "Linux", "x64", "10.0.0", RuntimeState::running,
-                   0,    {}, {}};
+  Runtime runtime_{.id = "id",
+                   .pid = 1,
+                   .name = "orders",
+                   .command_line = "/app/orders",
+                   .os = "Linux",
+                   .architecture = "x64",
+                   .version = "10.0.0",
+                   .state = RuntimeState::running,
+                   .host = {},
+                   .since = {},
+                   .container = {}};
 };
 
 }  // namespace
