@@ -127,7 +127,12 @@ Task<Result<std::vector<AgentAnswer>>> ask_reached(transport::Loop& loop, std::s
   if (!connection) co_return tl::unexpected(connection.error());
   std::string instance;
   auto body = co_await ask_on(std::move(*connection), std::move(path), instance);
-  if (!body) co_return tl::unexpected(body.error());
+  if (!body) {
+    Error why = body.error();
+    // Of a connection that has broken, only its own name is known there.
+    if (instance.empty()) why.on = reach->text();
+    co_return tl::unexpected(std::move(why));
+  }
   std::vector<AgentAnswer> answers(1);
   answers.front().address = reach->text();
   answers.front().body = std::move(*body);

@@ -60,7 +60,7 @@ class Installation(unittest.TestCase):
 
     def test_the_options_of_a_command_are_completed_and_no_others(self):
         self.assertEqual(self.words("farport", "serve", "--allow"),
-                         {"--allow-cn", "--allow-dns", "--allow-uri", "--allow-ip", "--allow-all"})
+                         {"--allow-cn", "--allow-dns", "--allow-uri", "--allow-ip", "--allow-local", "--allow-all"})
         self.assertEqual(self.words("farport", "connect", "--allow"), set())
         self.assertEqual(self.words("farport", "connect", "a:1", "--det"), {"--detach"})
         self.assertEqual(self.words("farport", "certs", "client", "dir", "--n"), {"--name"})
