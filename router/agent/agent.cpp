@@ -58,6 +58,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            [this](const Caller& caller) { return describe(caller); },
            [this] { return metrics_text(); }},
       strangers_(std::make_shared<transport::Share>(loop, kStrangersShare)),
+      session_began_(loop),
       stopped_(loop),
       tasks_(loop),
       accepting_(loop),
@@ -169,8 +170,9 @@ Task<void> Agent::end_when_unused() {
   for (;;) {
     co_await idle();
     const std::size_t begun = sessions_begun_;
-    co_await transport::sleep(loop_,
-                              left_in_order_ ? std::min(kLinger, *settings_.linger) : *settings_.linger);
+    const auto linger = left_in_order_ ? std::min(kLinger, *settings_.linger) : *settings_.linger;
+    const transport::Deadline limit(loop_, linger, [this] { session_began_.set(); });
+    while (begun == sessions_begun_ && !limit.expired()) co_await session_began_.wait();
     if (begun != sessions_begun_) continue;
     log_->info("nobody uses this agent any more");
     stop();
@@ -180,6 +182,7 @@ Task<void> Agent::end_when_unused() {
 
 Task<void> Agent::serve(Handler handler, Accepted connection) {
   ++sessions_begun_;
+  session_began_.set();
   co_await (this->*handler)(std::move(connection));
   if (rest_ && !rest_->expired()) co_return;
   rest_.emplace(loop_, kUntilRest, return_free_memory);

@@ -130,7 +130,9 @@ class Agent {
   std::unique_ptr<transport::Listener> plain_listener_;
   std::unique_ptr<LocalSocket> local_socket_;
   std::size_t sessions_begun_ = 0;
-  bool left_in_order_ = true;                ///< By its peer: the session that began last.
+  transport::Event session_began_;
+  std::size_t last_asked_ = 0;               ///< Which of them has had the last request.
+  bool left_in_order_ = true;                ///< By its peer: that session.
   std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;

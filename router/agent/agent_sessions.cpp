@@ -179,6 +179,7 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   transport::TaskSet requests(loop_);
   transport::Http2Session session(std::move(connection), transport::Http2Session::Role::server, limits,
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
+                                    last_asked_ = number;
                                     requests.spawn(answer(*api, idle, std::move(request)));
                                   });
   used = &session;
@@ -191,8 +192,9 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   };
   const LiveConnection live(live_, std::move(drain), std::move(stop));
   const Result<void> ended = co_await session.run();
-  // One that was left behind by a break may end after the one that has taken its place.
-  if (number == sessions_begun_) left_in_order_ = session.peer_left();
+  // One that a break has left behind, or that came to nothing, may end after the one that has taken its
+  // place.
+  if (number == last_asked_) left_in_order_ = session.peer_left();
   if (peer && peer->ended()) {
     refusals_.distrusted(caller, *peer->ended());
   } else {
