@@ -9,26 +9,28 @@
 
 namespace farport::cli {
 
-using Level = auth::Finding::Level;
-
 FindingReport::FindingReport(bool json) {
   if (json) json_ = std::make_unique<nlohmann::json>(nlohmann::json::array());
 }
 
+// What it prints is text: it throws where there is no memory left alone.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 FindingReport::~FindingReport() {
   if (json_ == nullptr) return;
   const std::string text = json_->dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fprintf(stdout, "%s\n", text.c_str());
 }
 
-void FindingReport::add(Level level, const std::string& text) {
-  const char* word = level == Level::ok ? "ok" : level == Level::warning ? "warning" : "problem";
+void FindingReport::add(auth::Finding::Level level, const std::string& text) {
+  const char* word = level == auth::Finding::Level::ok        ? "ok"
+                     : level == auth::Finding::Level::warning ? "warning"
+                                                              : "problem";
   if (json_ != nullptr) {
     json_->push_back({{"level", word}, {"text", text}});
   } else {
     print(stdout, "{:<8} {}\n", std::string_view(word), text);
   }
-  if (level == Level::problem) ++problems_;
+  if (level == auth::Finding::Level::problem) ++problems_;
 }
 
 void FindingReport::add(const std::vector<auth::Finding>& findings) {

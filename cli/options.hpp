@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/certs.hpp"
+#include "cli/commands.hpp"
 #include "config/flags.hpp"
-#include "config/settings.hpp"
 
 namespace farport::cli {
 

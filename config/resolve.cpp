@@ -90,7 +90,8 @@ class Resolver {
     Problems said_elsewhere;
     assign(flags_.given, command_, remote, said_elsewhere);
     if (remote.via.empty()) return std::nullopt;
-    return completed(std::move(remote), remote.via);
+    const std::string text = remote.via;
+    return completed(std::move(remote), text);
   }
 
   std::vector<RemoteSettings> remotes() {

@@ -7,7 +7,6 @@
 #include "router/mirror/mirror_services.hpp"
 #include "router/mirror/tool_dump.hpp"
 #include "transport/fd_stream.hpp"
-#include "transport/task_set.hpp"
 
 namespace farport::router {
 

@@ -14,7 +14,7 @@ constexpr std::size_t kIdLength = 64;
 constexpr std::size_t kUidLength = 36;
 constexpr std::size_t kMaxCgroups = 16 * 1024;
 /// Of a hostname: 64 bytes on Linux, a full one 253.
-constexpr std::size_t kLongestHost = 253;
+constexpr std::size_t kLongestPodName = 253;
 /// A container's name in a pod is a label (RFC 1123).
 constexpr std::size_t kLongestLabel = 63;
 
@@ -122,7 +122,7 @@ ContainerSigns container_of(pid_t pid) {
 
 std::string_view hostname_in(std::string_view content) {
   const std::string_view line = take(content, '\n');
-  return line.size() <= kLongestHost && is_host_text(line) ? line : std::string_view();
+  return line.size() <= kLongestPodName && is_host_text(line) ? line : std::string_view();
 }
 
 }  // namespace farport::router

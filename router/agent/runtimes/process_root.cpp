@@ -12,7 +12,7 @@
 namespace farport::router {
 namespace {
 
-constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr int kOpenRoot = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 /// Which namespace of a kind a process is in; empty where that can't be seen. `process` is /proc/PID.
 std::string namespace_of(int process, const std::string& kind) {
@@ -25,7 +25,7 @@ std::string namespace_of(int process, const std::string& kind) {
 
 Result<ProcessRoot> ProcessRoot::open(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid);
-  UniqueFd process(::open(path.c_str(), kOpenDirectory));
+  UniqueFd process(::open(path.c_str(), kOpenRoot));
   if (!process) return fail_errno("look into", path, errno);
   UniqueFd root(::openat(process.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) return fail_errno("look into", path + "/root", errno);
@@ -33,7 +33,7 @@ Result<ProcessRoot> ProcessRoot::open(pid_t pid) {
 }
 
 std::optional<bool> ProcessRoot::shares(const std::string& kind) const {
-  const UniqueFd self(::open("/proc/self", kOpenDirectory));
+  const UniqueFd self(::open("/proc/self", kOpenRoot));
   const std::string own = self ? namespace_of(self.get(), kind) : std::string();
   const std::string theirs = namespace_of(process_.get(), kind);
   if (own.empty() || theirs.empty()) return std::nullopt;

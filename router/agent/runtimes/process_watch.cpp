@@ -19,7 +19,7 @@ using transport::Task;
 constexpr Milliseconds kPause{1000};
 constexpr int kRest = 10;
 /// How long one user's processes may hold up the others'.
-constexpr Milliseconds kLookLimit{1000};
+constexpr Milliseconds kSocketLookLimit{1000};
 /// Threads that users other than root and our own can have hang in their processes.
 constexpr long kMaxHung = 64;
 
@@ -125,7 +125,7 @@ Task<void> ProcessWatch::look_into(OfUser& user, std::vector<PortProcess> proces
   };
   const auto look = std::make_shared<Look>(Look{std::move(processes), user.found.sockets, {}, user.look});
   const std::function<void()> work = [look] { look->found = open_sockets_of(look->processes, look->known); };
-  const Result<void> looked = co_await transport::run_detached(loop_, work, kLookLimit);
+  const Result<void> looked = co_await transport::run_detached(loop_, work, kSocketLookLimit);
   if (looked) user.found = std::move(look->found);
 }
 
