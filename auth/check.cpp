@@ -4,6 +4,7 @@
 
 #include <openssl/err.h>
 
+#include "auth/credentials.hpp"
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
 #include "auth/load.hpp"
@@ -93,22 +94,25 @@ void check_own(Findings& findings, const std::vector<X509Ptr>& chain, const TlsF
   }
 }
 
+/// Of what holds a secret.
+void check_permissions(Findings& findings, const std::string& path) {
+  const std::string permissions = permission_warning(path);
+  if (permissions.empty()) return;
+  add(findings, Finding::Level::warning, path + ": " + permissions + "; chmod 600 " + path);
+}
+
 void check_key(Findings& findings, X509* own, const TlsFiles& files) {
+  check_permissions(findings, files.key);
   const auto key = load_key(files.key);
   if (!key) {
     add(findings, Finding::Level::problem, key.error().message());
     return;
   }
-  if (own != nullptr) {
-    const bool matches = X509_check_private_key(own, key->get()) == 1;
-    ERR_clear_error();
-    add(findings, matches ? Finding::Level::ok : Finding::Level::problem,
-        files.key + (matches ? ": is the key of " : ": is not the key of ") + files.cert);
-  }
-  const std::string permissions = key_permission_warning(files.key);
-  if (!permissions.empty()) {
-    add(findings, Finding::Level::warning, files.key + ": " + permissions + "; chmod 600 " + files.key);
-  }
+  if (own == nullptr) return;
+  const bool matches = X509_check_private_key(own, key->get()) == 1;
+  ERR_clear_error();
+  add(findings, matches ? Finding::Level::ok : Finding::Level::problem,
+      files.key + (matches ? ": is the key of " : ": is not the key of ") + files.cert);
 }
 
 /// One list, of which use_crls() has found nothing wrong.
@@ -148,10 +152,28 @@ void check_crls(Findings& findings, const std::vector<X509Ptr>& anchors, const T
   }
 }
 
-}  // namespace
+void check_anchors(Findings& findings, const std::vector<X509Ptr>& anchors, const TlsFiles& files) {
+  for (const auto& anchor : anchors) {
+    add(findings, Finding::Level::ok,
+        files.ca + ": trusts " + distinguished_name(X509_get_subject_name(anchor.get())));
+    check_time_left(findings, anchor.get(), files.ca);
+  }
+}
 
-std::vector<Finding> check_tls_files(const TlsFiles& files, Side side) {
-  Findings findings;
+/// A bundle is one file: what is wrong with it is one problem.
+void check_bundle(Findings& findings, const TlsFiles& files, Side side) {
+  check_permissions(findings, files.cert);
+  if (!files.passphrase_file.empty()) check_permissions(findings, files.passphrase_file);
+  const auto bundle = load_credentials(files);
+  if (!bundle) return add(findings, Finding::Level::problem, bundle.error().message());
+  check_own(findings, bundle->chain, files, side);
+  add(findings, Finding::Level::ok, files.cert + ": holds the key of its certificate");
+  check_anchors(findings, bundle->anchors, files);
+  check_chain(findings, bundle->chain, bundle->anchors, files, side);
+  if (!files.crl.empty()) check_crls(findings, bundle->anchors, files);
+}
+
+void check_three(Findings& findings, const TlsFiles& files, Side side) {
   const auto chain = load_certificates(files.cert);
   const auto anchors = load_certificates(files.ca);
   if (chain) {
@@ -161,16 +183,23 @@ std::vector<Finding> check_tls_files(const TlsFiles& files, Side side) {
   }
   check_key(findings, chain ? chain->front().get() : nullptr, files);
   if (anchors) {
-    for (const auto& anchor : *anchors) {
-      add(findings, Finding::Level::ok,
-          files.ca + ": trusts " + distinguished_name(X509_get_subject_name(anchor.get())));
-      check_time_left(findings, anchor.get(), files.ca);
-    }
+    check_anchors(findings, *anchors, files);
   } else {
     add(findings, Finding::Level::problem, anchors.error().message());
   }
   if (chain && anchors) check_chain(findings, *chain, *anchors, files, side);
   if (anchors && !files.crl.empty()) check_crls(findings, *anchors, files);
+}
+
+}  // namespace
+
+std::vector<Finding> check_tls_files(const TlsFiles& files, Side side) {
+  Findings findings;
+  if (files.bundled) {
+    check_bundle(findings, files, side);
+  } else {
+    check_three(findings, files, side);
+  }
   return findings;
 }
 

@@ -1,18 +1,12 @@
 // What `farport check` says about certificates and keys.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "auth/tls_context.hpp"
+#include "base/finding.hpp"
 
 namespace farport::auth {
-
-struct Finding {
-  enum class Level { ok, warning, problem };
-  Level level = Level::ok;
-  std::string text;
-};
 
 /// Looks at the files as a server or a client would, and goes on after a problem where that makes
 /// sense: subject and names, validity (a warning from 14 days before its end), chain, usage, key,

@@ -14,8 +14,6 @@
 namespace farport::auth {
 namespace {
 
-constexpr std::time_t kClockDifference = std::time_t{5} * 60;
-constexpr std::time_t kDay = std::time_t{24} * 60 * 60;
 constexpr int kSerialBits = 128;
 constexpr std::size_t kLongestCommonName = 64;  // RFC 5280 appendix A.1: ub-common-name.
 
@@ -48,26 +46,6 @@ bool is_uri(std::string_view text) {
   return ascii && colon != std::string_view::npos && colon > 0 && colon + 1 < text.size() &&
          std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
                      [](char c) { return is_letter_or_digit(c) || c == '+' || c == '-' || c == '.'; });
-}
-
-/// The common name is the files' name too.
-Result<void> check_name(const std::string& name) {
-  const auto bad = [&](std::string_view why) {
-    return fail("use name", name, why, "give a short one, such as --name alice");
-  };
-  const auto characters = std::count_if(
-      name.begin(), name.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
-  if (name.empty()) return bad("it is empty");
-  if (static_cast<std::size_t>(characters) > kLongestCommonName)
-    return bad("it is longer than 64 characters");
-  if (name.front() == '.' || name.front() == '-' || name.find('/') != std::string::npos) {
-    return bad("it is the files' name too, and cannot hold \"/\" or begin with \".\" or \"-\"");
-  }
-  if (std::any_of(name.begin(), name.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; })) {
-    return bad("it holds a control character");
-  }
-  if (name == "ca") return bad("ca.crt and ca.key are the CA's own");
-  return {};
 }
 
 /// The parts of a certificate that every kind has. `issuer` is the certificate itself for a CA.
@@ -147,9 +125,23 @@ class Builder {
 
 }  // namespace
 
-Validity Validity::days_from_now(int days) {
-  const std::time_t now = std::time(nullptr);
-  return {now - kClockDifference, now + days * kDay};
+Result<void> check_name(const std::string& name) {
+  const auto bad = [&](std::string_view why) {
+    return fail("use name", name, why, "give a short one, such as --name alice");
+  };
+  const auto characters = std::count_if(
+      name.begin(), name.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
+  if (name.empty()) return bad("it is empty");
+  if (static_cast<std::size_t>(characters) > kLongestCommonName)
+    return bad("it is longer than 64 characters");
+  if (name.front() == '.' || name.front() == '-' || name.find('/') != std::string::npos) {
+    return bad("it is the files' name too, and cannot hold \"/\" or begin with \".\" or \"-\"");
+  }
+  if (std::any_of(name.begin(), name.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; })) {
+    return bad("it holds a control character");
+  }
+  if (name == "ca") return bad("ca.crt and ca.key are the CA's own");
+  return {};
 }
 
 Result<CertificateRequest> complete_request(CertificateRequest request) {

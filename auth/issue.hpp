@@ -1,27 +1,18 @@
 // A small CA: certificates for agents and mirrors where there is no PKI. ECDSA P-256, X.509 v3 (RFC 5280).
 #pragma once
 
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include "auth/openssl.hpp"
 #include "auth/tls_context.hpp"
+#include "auth/validity.hpp"
 #include "base/error.hpp"
 
 namespace farport::auth {
 
 inline constexpr int kCaDays = 730;
 inline constexpr int kCertificateDays = 90;
-
-/// When a certificate is valid, in seconds since the epoch.
-struct Validity {
-  std::time_t from = 0;
-  std::time_t until = 0;
-
-  /// From five minutes ago (clocks differ) for that many days from now.
-  [[nodiscard]] static Validity days_from_now(int days);
-};
 
 /// A certificate and its key. Of a CA, what signs others.
 struct Issued {
@@ -38,6 +29,9 @@ struct CertificateRequest {
   std::vector<std::string> uris;
   Validity validity = Validity::days_from_now(kCertificateDays);
 };
+
+/// Whether a certificate may have this common name, which is its files' name too: "ca" is the CA's own.
+[[nodiscard]] Result<void> check_name(const std::string& name);
 
 /// Fills in what a server certificate needs and was not given (its name as DNS name or address), and checks
 /// every name. Errors name the one that cannot be used.
@@ -57,6 +51,8 @@ struct PairPaths {
   std::string key;
 };
 [[nodiscard]] PairPaths pair_paths(const std::string& directory, const std::string& name);
+/// DIR/NAME.pem.
+[[nodiscard]] std::string bundle_path(const std::string& directory, const std::string& name);
 
 /// Writes a certificate (mode 0644) and its key (0600, unencrypted PKCS#8). A file that exists is an error,
 /// or with `overwrite` replaced by renaming a new one over it; links are not followed.

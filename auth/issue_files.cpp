@@ -1,78 +1,31 @@
 // Certificates and keys to files, and the CA from them.
 #include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <string_view>
 
-#include <fcntl.h>
-#include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "auth/issue.hpp"
 #include "auth/load.hpp"
+#include "auth/new_file.hpp"
 
 namespace farport::auth {
+
 namespace {
 
-/// The PEM text in memory that is wiped when it is freed, since it may be a key.
-BioPtr secret_memory() {
-  return BioPtr(BIO_new(BIO_s_secmem()));
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Makes a new file. Removes it again if it cannot be written to the end.
-Result<void> write_new(const std::string& path, std::string_view text, mode_t mode) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (fd < 0 && errno == EEXIST) {
-    return fail("write", path, "the file exists", "choose another name, or replace it with --force");
-  }
-  if (fd < 0) return fail_errno("write", path, errno, "is the directory writable?");
-  // The mode does not depend on the umask: a certificate is for everybody, a key for nobody else.
-  const bool written = write_all(fd, text) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
-  const int error = errno;
-  close(fd);
-  if (written) return {};
-  unlink(path.c_str());
-  return fail_errno("write", path, error, "is the disk full?");
-}
-
-/// Replaces whatever has that name, a link included, in one step.
-Result<void> write_over(const std::string& path, std::string_view text, mode_t mode) {
-  std::uint64_t random = 0;
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(&random), sizeof(random)) != 1) {
-    return fail("write", path, take_openssl_error());
-  }
-  const std::string beside = path + ".new-" + std::to_string(random);
-  if (auto written = write_new(beside, text, mode); !written) return written;
-  if (rename(beside.c_str(), path.c_str()) == 0) return {};
-  const int error = errno;
-  unlink(beside.c_str());
-  return fail_errno("replace", path, error);
-}
-
-std::string_view text_in(BIO* memory) {
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(memory, &data);
-  return {data, static_cast<std::size_t>(size)};
+std::string stem_of(const std::string& directory, const std::string& name) {
+  return (directory.empty() || directory.ends_with('/') ? directory : directory + "/") + name;
 }
 
 }  // namespace
 
 PairPaths pair_paths(const std::string& directory, const std::string& name) {
-  const std::string stem =
-      (directory.empty() || directory.ends_with('/') ? directory : directory + "/") + name;
+  const std::string stem = stem_of(directory, name);
   return {stem + ".crt", stem + ".key"};
+}
+
+std::string bundle_path(const std::string& directory, const std::string& name) {
+  return stem_of(directory, name) + ".pem";
 }
 
 Result<void> write_pair(const PairPaths& paths, const Issued& issued, bool overwrite) {
@@ -98,7 +51,7 @@ Result<void> write_pair(const PairPaths& paths, const Issued& issued, bool overw
 
 Result<Issued> load_ca(const std::string& directory) {
   const PairPaths paths = pair_paths(directory, "ca");
-  auto loaded = load_credentials(paths.cert, paths.key);
+  auto loaded = load_pair(paths.cert, paths.key);
   if (!loaded) {
     if (loaded.error().cause == ENOENT)
       loaded.error().hint = "make a CA first: farport certs init " + directory;

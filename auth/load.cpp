@@ -1,88 +1,16 @@
 #include "auth/load.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <span>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/regular_file.hpp"
+#include "auth/pem_file.hpp"
 
 namespace farport::auth {
 namespace {
-
-constexpr std::size_t kLargestFile = std::size_t{1024} * 1024;
-
-/// What a file held, wiped when it goes: it may have been a private key.
-struct Content {
-  std::string text;
-
-  Content() = default;
-  Content(Content&&) = default;
-  Content& operator=(Content&&) = default;
-  Content(const Content&) = delete;
-  Content& operator=(const Content&) = delete;
-  ~Content() { OPENSSL_cleanse(text.data(), text.size()); }
-};
-
-tl::unexpected<Error> with_hint(Error error) {
-  if (error.cause == ENOENT) error.hint = "is the path right? farport certs makes certificates";
-  if (error.cause == EACCES) {
-    error.hint = "make it readable for the user that farport runs as (uid " + std::to_string(geteuid()) + ")";
-  }
-  return tl::unexpected(std::move(error));
-}
-
-Result<Content> read_file(std::string_view what, const std::string& path) {
-  Content content;
-  content.text.resize(kLargestFile);  // At once: growing would leave copies behind.
-  const auto size = read_regular_file(what, path, std::span<char>(content.text));
-  if (!size) return with_hint(size.error());
-  content.text.resize(*size);
-  return content;
-}
-
-BioPtr memory_of(const Content& content) {
-  return BioPtr(BIO_new_mem_buf(content.text.data(), static_cast<int>(content.text.size())));
-}
-
-/// What a file holds that does not hold what was looked for, and what to do about it.
-tl::unexpected<Error> holds_no(std::string_view what, const std::string& path, const Content& content) {
-  const std::string tried = "use " + std::string(what);
-  const std::string& text = content.text;
-  const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
-  if (text.empty()) return fail(tried, path, "the file is empty", "was it written to the end?");
-  const bool list = what == "CRL";
-  if (text.front() == '\x30') {
-    return fail(tried, path, "it is in DER form",
-                list ? "convert it: openssl crl -inform der -in " + path + " -out FILE"
-                     : "convert it: openssl x509 -inform der (or openssl pkey)");
-  }
-  if (!has("-----BEGIN "))
-    return fail(tried, path, "it is not a PEM file", "it should begin with -----BEGIN");
-  if (has("CERTIFICATE REQUEST")) {
-    return fail(tried, path, "it holds a certificate request", "have it signed by the CA first");
-  }
-  if (list) {
-    return fail(tried, path, has("BEGIN CERTIFICATE") ? "it holds a certificate" : "it holds no CRL",
-                "a CRL begins with -----BEGIN X509 CRL-----");
-  }
-  if (has("PRIVATE KEY"))
-    return fail(tried, path, "it holds a private key", "are certificate and key swapped?");
-  if (has("BEGIN CERTIFICATE"))
-    return fail(tried, path, "it holds a certificate", "are certificate and key swapped?");
-  if (has("BEGIN X509 CRL")) return fail(tried, path, "it holds a CRL", "are CA and CRL swapped?");
-  return fail(tried, path, "it holds neither certificate nor key", "is this the right file?");
-}
-
-/// Never asks anybody: a passphrase is not ours to have.
-int no_passphrase(char*, int, int, void*) {
-  return -1;
-}
 
 std::string mode_text(mode_t mode) {
   std::array<char, 8> text{};
@@ -93,29 +21,17 @@ std::string mode_text(mode_t mode) {
 }  // namespace
 
 Result<std::vector<X509Ptr>> load_certificates(const std::string& path) {
-  auto content = read_file("certificate", path);
-  if (!content) return tl::unexpected(content.error());
-  const BioPtr bio = memory_of(*content);
-  std::vector<X509Ptr> certificates;
-  ERR_clear_error();
-  while (X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, no_passphrase, nullptr)) {
-    certificates.emplace_back(certificate);
-  }
-  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-  const std::string why = take_openssl_error();
-  if (!at_end) {
-    return fail("use certificate", path,
-                "certificate " + std::to_string(certificates.size() + 1) + " in it is damaged (" + why + ")",
-                "copy it again from where it was issued");
-  }
-  if (certificates.empty()) return holds_no("certificate", path, *content);
+  const auto pem = read_pem("certificate", path);
+  if (!pem) return tl::unexpected(pem.error());
+  auto certificates = certificates_in(*pem, path);
+  if (certificates && certificates->empty()) return holds_no("certificate", path, *pem);
   return certificates;
 }
 
 Result<std::vector<X509CrlPtr>> load_crls(const std::string& path) {
-  auto content = read_file("CRL", path);
-  if (!content) return tl::unexpected(content.error());
-  const BioPtr bio = memory_of(*content);
+  const auto pem = read_pem("CRL", path);
+  if (!pem) return tl::unexpected(pem.error());
+  const BioPtr bio = pem->memory();
   std::vector<X509CrlPtr> lists;
   ERR_clear_error();
   while (X509_CRL* list = PEM_read_bio_X509_CRL(bio.get(), nullptr, no_passphrase, nullptr)) {
@@ -128,28 +44,25 @@ Result<std::vector<X509CrlPtr>> load_crls(const std::string& path) {
                 "CRL " + std::to_string(lists.size() + 1) + " in it is damaged (" + why + ")",
                 "fetch it again from the CA");
   }
-  if (lists.empty()) return holds_no("CRL", path, *content);
+  if (lists.empty()) return holds_no("CRL", path, *pem);
   return lists;
 }
 
 Result<EvpPkeyPtr> load_key(const std::string& path) {
-  auto content = read_file("private key", path);
-  if (!content) return tl::unexpected(content.error());
-  const BioPtr bio = memory_of(*content);
-  ERR_clear_error();
-  EvpPkeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
-  const std::string why = take_openssl_error();
+  const auto pem = read_pem("private key", path);
+  if (!pem) return tl::unexpected(pem.error());
+  auto key = plain_key_in(*pem, path);
   if (key) return key;
-  if (content->text.find("ENCRYPTED") != std::string::npos) {
-    return fail("use private key", path, "it is encrypted, and farport asks for no passphrase",
-                "decrypt it: openssl pkey -in " + path + " -out FILE");
+  if (pem->has("ENCRYPTED")) {
+    return fail(
+        "use private key", path, "it is encrypted, and only a bundle's key may be",
+        "decrypt it: openssl pkey -in " + path + " -out FILE; or make a bundle: farport certs bundle");
   }
-  if (content->text.find("PRIVATE KEY-----") == std::string::npos)
-    return holds_no("private key", path, *content);
-  return fail("use private key", path, "it is damaged (" + why + ")", "copy it again from where it was made");
+  if (!pem->has("PRIVATE KEY-----")) return holds_no("private key", path, *pem);
+  return key;
 }
 
-std::string key_permission_warning(const std::string& path) {
+std::string permission_warning(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   const std::string mode = " (mode " + mode_text(status.st_mode) + ")";
@@ -158,7 +71,7 @@ std::string key_permission_warning(const std::string& path) {
   return {};
 }
 
-Result<Credentials> load_credentials(const std::string& cert, const std::string& key) {
+Result<Credentials> load_pair(const std::string& cert, const std::string& key) {
   Credentials credentials;
   auto chain = load_certificates(cert);
   if (!chain) return tl::unexpected(chain.error());

@@ -29,6 +29,7 @@ std::vector<Role> built_in() {
   add(permissions,
       {ipc::kAttachProfiler, ipc::kStartupProfiler, ipc::kApplyStartupHook, ipc::kSetEnvironmentVariable});
   permissions.emplace(kUnknownCommand);
+  permissions.emplace(kProfile);
   roles.push_back({std::string(kAdmin), permissions});
   return roles;
 }
@@ -39,7 +40,8 @@ Result<void> add_matching(Permissions& into, const std::string& pattern, const s
   for (const std::string_view permission : all_permissions()) {
     const std::string name(permission);
     // A pattern is a shorthand for versions of a command, and never gives what is given by name only.
-    const bool by_name = permission == kBlockingSession || permission == kUnknownCommand;
+    const bool by_name =
+        permission == kBlockingSession || permission == kUnknownCommand || permission == kProfile;
     if (by_name ? pattern != name : ::fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
     known = true;
     into.insert(name);
@@ -108,6 +110,7 @@ std::vector<std::string_view> all_permissions() {
   for (const ipc::NamedCommand& command : ipc::all_commands()) names.push_back(command.name);
   names.push_back(kBlockingSession);
   names.push_back(kUnknownCommand);
+  names.push_back(kProfile);
   return names;
 }
 

@@ -1,4 +1,4 @@
-// Roles: named sets of permissions. A permission is a command's name in the protocol, or one of two more.
+// Roles: named sets of permissions. A permission is a command's name in the protocol, or one of three more.
 #pragma once
 
 #include <set>
@@ -16,8 +16,10 @@ namespace farport::auth {
 inline constexpr std::string_view kBlockingSession = "BlockingSession";
 /// A command that this version doesn't know.
 inline constexpr std::string_view kUnknownCommand = "UnknownCommand";
+/// Having the kernel sample what all threads do, native code and the kernel's own included.
+inline constexpr std::string_view kProfile = "profile";
 
-/// Every permission there is: the protocol's commands in its order, then the two above.
+/// Every permission there is: the protocol's commands in its order, then the three above.
 [[nodiscard]] std::vector<std::string_view> all_permissions();
 
 inline constexpr std::string_view kObserver = "observer";

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <openssl/err.h>
 
+#include "auth/credentials.hpp"
 #include "auth/crl.hpp"
 #include "auth/expected_agent.hpp"
 #include "auth/load.hpp"
@@ -36,15 +37,11 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_si
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-Result<void> use_credentials(SSL_CTX* context, const TlsFiles& files, Side side) {
-  auto credentials = load_credentials(files.cert, files.key);
-  if (!credentials) return tl::unexpected(credentials.error());
-  const auto& chain = credentials->chain;
-  if (auto usable = check_usable(chain.front().get(), side, files.cert); !usable) {
-    return tl::unexpected(usable.error());
-  }
+Result<void> use_own(SSL_CTX* context, const Credentials& credentials, const TlsFiles& files, Side side) {
+  const auto& chain = credentials.chain;
+  if (auto usable = check_usable(chain.front().get(), side, files.cert); !usable) return usable;
   bool taken = SSL_CTX_use_certificate(context, chain.front().get()) == 1 &&
-               SSL_CTX_use_PrivateKey(context, credentials->key.get()) == 1;
+               SSL_CTX_use_PrivateKey(context, credentials.key.get()) == 1;
   for (std::size_t i = 1; taken && i < chain.size(); ++i) {
     taken = SSL_CTX_add1_chain_cert(context, chain[i].get()) == 1;
   }
@@ -53,13 +50,12 @@ Result<void> use_credentials(SSL_CTX* context, const TlsFiles& files, Side side)
   return {};
 }
 
-Result<void> use_trust_anchors(SSL_CTX* context, const TlsFiles& files, Side side) {
-  auto anchors = load_certificates(files.ca);
-  if (!anchors) return tl::unexpected(anchors.error());
+Result<void> use_anchors(SSL_CTX* context, const std::vector<X509Ptr>& anchors, const TlsFiles& files,
+                         Side side) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   // An intermediate CA in the file is trusted without its root, as other TLS libraries have it.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
-  for (const auto& anchor : *anchors) {
+  for (const auto& anchor : anchors) {
     if (X509_STORE_add_cert(store, anchor.get()) != 1) {
       return fail("use CA", files.ca, take_openssl_error(), "is this the right file?");
     }
@@ -67,7 +63,7 @@ Result<void> use_trust_anchors(SSL_CTX* context, const TlsFiles& files, Side sid
     if (side == Side::server) SSL_CTX_add_client_CA(context, anchor.get());
   }
   if (files.crl.empty()) return {};
-  return use_crls(store, *anchors, files);
+  return use_crls(store, anchors, files);
 }
 
 Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
@@ -86,8 +82,14 @@ Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
   SSL_CTX_set_default_read_buffer_len(context.get(), kReadAhead);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | (server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                      nullptr);
-  if (auto used = use_credentials(context.get(), files, side); !used) return tl::unexpected(used.error());
-  if (auto used = use_trust_anchors(context.get(), files, side); !used) return tl::unexpected(used.error());
+  const auto credentials = load_credentials(files);
+  if (!credentials) return tl::unexpected(credentials.error());
+  if (auto used = use_own(context.get(), *credentials, files, side); !used) {
+    return tl::unexpected(used.error());
+  }
+  if (auto used = use_anchors(context.get(), credentials->anchors, files, side); !used) {
+    return tl::unexpected(used.error());
+  }
   return context;
 }
 

@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "auth/validity.hpp"
 #include "base/hex.hpp"
 
 namespace farport::auth {
 namespace {
 
 using Kind = Lifetime::Kind;
-
-std::time_t seconds_of(const ASN1_TIME* time) {
-  std::tm parts{};
-  return time != nullptr && ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
-}
 
 template <auto Digest, typename Object>
 std::string fingerprint_of(const Object* object) {
@@ -99,8 +95,7 @@ Result<TlsCredentialsPtr> TlsCredentials::load(const TlsFiles& files, Side side)
   std::shared_ptr<TlsCredentials> loaded(new TlsCredentials);
   loaded->files_ = files;
   loaded->side_ = side;
-  loaded->paths_ = {files.cert, files.key, files.ca};
-  if (!files.crl.empty()) loaded->paths_.push_back(files.crl);
+  loaded->paths_ = files.paths();
   // Before they are read: whatever changes meanwhile is then seen as a change.
   loaded->stamps_ = stamps_of(loaded->paths_);
   auto context = side == Side::server ? make_server_context(files) : make_client_context(files);

@@ -13,7 +13,7 @@ namespace farport {
 /// Why something failed, for the program: a number, and whose it is.
 class Cause {
  public:
-  enum class Kind : std::uint8_t { none, system, http, runtime };
+  enum class Kind : std::uint8_t { none, system, http, runtime, alert };
 
   constexpr Cause() = default;
   /// An errno value (positive), as most causes are; 0: none is known.
@@ -23,6 +23,10 @@ class Cause {
   /// A response's status (RFC 9110 section 15).
   [[nodiscard]] static constexpr Cause http(int status) {
     return {Kind::http, static_cast<std::uint32_t>(status)};
+  }
+  /// What a TLS peer said: an alert (RFC 8446 section 6).
+  [[nodiscard]] static constexpr Cause alert(int number) {
+    return {Kind::alert, static_cast<std::uint32_t>(number)};
   }
   /// What a runtime said: an HRESULT.
   [[nodiscard]] static constexpr Cause runtime(std::uint32_t hresult) { return {Kind::runtime, hresult}; }

@@ -18,9 +18,9 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   ProcessStat stat;
   const std::size_t name_start = text.find('(') + 1;
   stat.name = text.substr(name_start, name_end - name_start);
-  fields >> stat.state;
+  fields >> stat.state >> stat.parent;
   std::string skipped;
-  for (int field = 4; field < 22; ++field) fields >> skipped;
+  for (int field = 5; field < 22; ++field) fields >> skipped;
   if (!(fields >> stat.start_time)) return std::nullopt;
   return stat;
 }
@@ -39,6 +39,10 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
     if (key == "Uid") values >> real >> status.user;
     if (key == "Gid") values >> real >> status.group;
     if (key == "CapPrm") values >> std::hex >> status.capabilities;
+    if (key == "Seccomp") {
+      constexpr std::uint64_t kFilter = 2;
+      status.filtered = (values >> std::dec >> real) && real == kFilter;
+    }
     // One for each namespace, from ours to its own.
     if (key == "NSpid") {
       while (values >> real) status.own_pid = real;

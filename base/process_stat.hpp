@@ -15,6 +15,8 @@ struct ProcessStat {
   std::string name;
   /// Field 3: 'R', 'S', 'T' …
   char state = '?';
+  /// Field 4.
+  pid_t parent = 0;
   /// Field 22: clock ticks after boot. With the pid it means one process alone.
   std::uint64_t start_time = 0;
 };
@@ -27,6 +29,7 @@ struct ProcessStatus {
   gid_t group = 0;                 ///< The effective one.
   std::uint64_t capabilities = 0;  ///< Those that it may use: bit N for number N (linux/capability.h).
   std::uint64_t own_pid = 0;       ///< Its pid in its own pid namespace.
+  bool filtered = false;           ///< Its system calls are filtered (seccomp(2)).
 };
 
 /// None where the process has ended, or isn't visible here.

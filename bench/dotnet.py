@@ -77,6 +77,10 @@ class FarportFound(FarportUnaudited):
     def mirror_command(self) -> list[str]:
         return self.connect(self.sockets)
 
+    def command(self, name: str, *arguments: str) -> list[str]:
+        """One of farport's own, for the runtime."""
+        return [str(self.setting.farport), name, f"{self.setting.host}:{self.port}", *arguments, *self._tls("tool")]
+
     def start_mirror(self) -> None:
         self.spawn_mirror()
         self._wait(self.mirror, lambda: list(self.sockets.glob(SOCKETS)), "the mirrored runtime")

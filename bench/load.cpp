@@ -24,10 +24,11 @@ double since(Clock::time_point start) {
   return Seconds(Clock::now() - start).count();
 }
 
-/// A session that a thread of its own reads until it is stopped. The bytes read may be asked for at any time.
+/// A session that a thread of its own reads and compares until it is stopped. The bytes read may be asked for
+/// at any time.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : connection_(path) {
+  Reader(const std::string& path, const SentStream& sent) : sent_(sent), connection_(path) {
     connection_.send(collect_tracing_command());
     connection_.receive_ok();
     thread_ = std::thread([this] { run(); });
@@ -56,6 +57,7 @@ class Reader {
       while (!stopped_.load(std::memory_order_relaxed)) {
         const std::size_t got = connection_.read(buffer);
         if (got == 0) throw std::runtime_error("the session ended by itself");
+        sent_.check(std::span(buffer).first(got), bytes());
         bytes_.fetch_add(got, std::memory_order_relaxed);
       }
     } catch (...) {
@@ -63,6 +65,7 @@ class Reader {
     }
   }
 
+  const SentStream& sent_;
   Connection connection_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::uint64_t> bytes_ = 0;
@@ -72,9 +75,9 @@ class Reader {
 
 using Readers = std::vector<std::unique_ptr<Reader>>;
 
-Readers start_readers(const std::string& path, std::size_t count) {
+Readers start_readers(const std::string& path, const SentStream& sent, std::size_t count) {
   Readers readers;
-  for (std::size_t i = 0; i < count; ++i) readers.push_back(std::make_unique<Reader>(path));
+  for (std::size_t i = 0; i < count; ++i) readers.push_back(std::make_unique<Reader>(path, sent));
   return readers;
 }
 
@@ -141,8 +144,8 @@ Throughput run_rate(const std::string& path, Seconds duration, std::size_t concu
   return result;
 }
 
-Throughput run_stream(const std::string& path, Seconds duration, std::size_t count) {
-  const Readers readers = start_readers(path, count);
+Throughput run_stream(const std::string& path, const SentStream& sent, Seconds duration, std::size_t count) {
+  const Readers readers = start_readers(path, sent, count);
   const auto total = [&] {
     std::uint64_t sum = 0;
     for (const auto& reader : readers) sum += reader->bytes();
@@ -158,21 +161,24 @@ Throughput run_stream(const std::string& path, Seconds duration, std::size_t cou
   return result;
 }
 
-Throughput run_whole(const std::string& path) {
+Throughput run_whole(const std::string& path, const SentStream& sent) {
   const auto start = Clock::now();
   const Connection connection(path);
   connection.send(collect_tracing_command());
   connection.receive_ok();
   Throughput result;
   std::vector<std::byte> buffer(kBufferSize);
-  while (const std::size_t got = connection.read(buffer)) result.amount += got;
+  while (const std::size_t got = connection.read(buffer)) {
+    sent.check(std::span(buffer).first(got), result.amount);
+    result.amount += got;
+  }
   result.seconds = since(start);
   result.all = result.amount;
   return result;
 }
 
-Latencies run_beside(const std::string& path, Seconds duration, std::size_t count) {
-  const Readers readers = start_readers(path, count);
+Latencies run_beside(const std::string& path, const SentStream& sent, Seconds duration, std::size_t count) {
+  const Readers readers = start_readers(path, sent, count);
   std::this_thread::sleep_for(kWarmUp);
   const ipc::Bytes command = process_info_command();
   Latencies latencies;

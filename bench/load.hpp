@@ -1,4 +1,5 @@
-// The kinds of load, each against one Unix socket. All throw std::runtime_error when a connection fails.
+// The kinds of load, each against one Unix socket. All throw std::runtime_error when a connection fails, or a
+// stream is not what was sent.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "client.hpp"
+#include "sent_stream.hpp"
 
 namespace farport::bench {
 
@@ -35,11 +37,13 @@ struct Throughput {
 /// The same with `concurrency` connections at any time.
 [[nodiscard]] Throughput run_rate(const std::string& path, Seconds duration, std::size_t concurrency);
 /// `count` sessions at once, each read as fast as it comes. Measures from when all of them flow.
-[[nodiscard]] Throughput run_stream(const std::string& path, Seconds duration, std::size_t count);
+[[nodiscard]] Throughput run_stream(const std::string& path, const SentStream& sent, Seconds duration,
+                                    std::size_t count);
 /// One session, read from its beginning to its end.
-[[nodiscard]] Throughput run_whole(const std::string& path);
+[[nodiscard]] Throughput run_whole(const std::string& path, const SentStream& sent);
 /// One command after the other, while `count` sessions are read as fast as they come.
-[[nodiscard]] Latencies run_beside(const std::string& path, Seconds duration, std::size_t count);
+[[nodiscard]] Latencies run_beside(const std::string& path, const SentStream& sent, Seconds duration,
+                                   std::size_t count);
 /// Sessions that have begun.
 [[nodiscard]] std::vector<Connection> open_sessions(const std::string& path, std::size_t count);
 

@@ -18,14 +18,25 @@ constexpr const char* kUsage =
     "       farport_bench SOCKET beside SECONDS [COUNT]        commands beside streams\n"
     "       farport_bench SOCKET hold COUNT                    sessions, open until stdin ends\n"
     "       farport_bench SOCKET whole 0                       one session to its end\n"
-    "       farport_bench SOCKET floor SECONDS                 one stream, encrypted and written to TCP here";
+    "       farport_bench SOCKET floor SECONDS                 one stream, encrypted and written to TCP "
+    "here\n"
+    "       ... --stream-file FILE                             what the runtime streams, if it was told";
+
+/// Takes `--stream-file FILE` from the end of the arguments. Empty: there is none.
+std::string take_stream_file(std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || arguments[arguments.size() - 2] != "--stream-file") return {};
+  const std::string file = arguments.back();
+  arguments.resize(arguments.size() - 2);
+  return file;
+}
 
 void print(const Latencies& latencies) {
   std::printf("{\"commands\": %zu, \"p50_us\": %.1f, \"p99_us\": %.1f}\n", latencies.microseconds.size(),
               latencies.percentile(50), latencies.percentile(99));
 }
 
-void run(const std::vector<std::string>& arguments) {
+void run(std::vector<std::string> arguments) {
+  const SentStream sent(take_stream_file(arguments));
   if (arguments.size() < 3 || arguments.size() > 4) throw std::invalid_argument(kUsage);
   const std::string& path = arguments[0];
   const std::string& load = arguments[1];
@@ -40,18 +51,18 @@ void run(const std::vector<std::string>& arguments) {
     std::printf("{\"commands\": %llu, \"per_second\": %.1f}\n", static_cast<unsigned long long>(rate.all),
                 rate.per_second());
   } else if (load == "stream") {
-    const Throughput stream = run_stream(path, duration, static_cast<std::size_t>(number(3, 1)));
+    const Throughput stream = run_stream(path, sent, duration, static_cast<std::size_t>(number(3, 1)));
     std::printf("{\"bytes\": %llu, \"mib_per_second\": %.1f}\n", static_cast<unsigned long long>(stream.all),
                 stream.per_second() / (1 << 20));
   } else if (load == "beside") {
-    print(run_beside(path, duration, static_cast<std::size_t>(number(3, 1))));
+    print(run_beside(path, sent, duration, static_cast<std::size_t>(number(3, 1))));
   } else if (load == "hold") {
     const std::vector<Connection> held = open_sessions(path, static_cast<std::size_t>(number(2, 0)));
     std::printf("{\"sessions\": %zu}\n", held.size());
     std::fflush(stdout);
     while (std::getchar() != EOF) continue;
   } else if (load == "whole") {
-    const Throughput whole = run_whole(path);
+    const Throughput whole = run_whole(path, sent);
     std::printf("{\"bytes\": %llu, \"seconds\": %.3f}\n", static_cast<unsigned long long>(whole.all),
                 whole.seconds);
   } else if (load == "floor") {

@@ -62,12 +62,14 @@ def pss_mib(pid: int) -> float:
 class Bench:
     """Runs the loads of one round against one tunnel."""
 
-    def __init__(self, client: Path, plan: Plan):
+    def __init__(self, client: Path, plan: Plan, stream_file: Path | None = None):
         self.client = client
         self.plan = plan
+        # What the runtime streams, if it was told: the client compares.
+        self.stream_file = ["--stream-file", str(stream_file)] if stream_file else []
 
     def load(self, peer, *arguments) -> dict:
-        command = [str(self.client), str(peer.tool_socket), *map(str, arguments)]
+        command = [str(self.client), str(peer.tool_socket), *map(str, arguments), *self.stream_file]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode != 0:
             raise RuntimeError(f"{peer.name}: {' '.join(map(str, arguments))}: {done.stderr.strip()}")
@@ -87,18 +89,22 @@ class Bench:
         found = self.load(peer, "floor", self.plan.seconds)
         return {"mib": found["mib_per_second"], "cpu_per_gib": found["cpu_seconds"] / (found["bytes"] / GIB)}
 
+    def rate(self, peer) -> dict[str, float]:
+        """Of commands, 16 at once."""
+        rate, cpu = self.with_cpu(peer, "rate", self.plan.seconds, 16)
+        return {"rate": rate["per_second"], "cpu_per_1000": cpu / rate["commands"] * 1000}
+
     def round(self, peer) -> dict[str, float]:
         plan = self.plan
         latency = self.load(peer, "latency", plan.commands, plan.command_seconds)
-        rate, rate_cpu = self.with_cpu(peer, "rate", plan.seconds, 16)
+        rate = self.rate(peer)
         stream, stream_cpu = self.with_cpu(peer, "stream", plan.seconds)
         four = self.load(peer, "stream", plan.seconds, 4)
         beside = self.load(peer, "beside", plan.seconds)
         beside_ten = self.load(peer, "beside", plan.seconds, 10)
         return {
             "p50_us": latency["p50_us"],
-            "rate": rate["per_second"],
-            "cpu_per_1000": rate_cpu / rate["commands"] * 1000,
+            **rate,
             "mib": stream["mib_per_second"],
             "cpu_per_gib": stream_cpu / (stream["bytes"] / GIB),
             "four_mib": four["mib_per_second"],

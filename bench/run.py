@@ -67,7 +67,7 @@ def run_rounds(bench: measure.Bench, all_peers: list[Peer]) -> dict[str, list[di
     for number in range(bench.plan.rounds):
         for peer in all_peers:
             print(f"round {number + 1} of {bench.plan.rounds}: {peer.name}", file=sys.stderr)
-            rounds[peer.name].append(bench.round(peer))
+            rounds[peer.name].append(bench.rate(peer) if peer.name == goals.LIMITED else bench.round(peer))
         if direct:
             rounds[report.FLOOR].append(bench.floor(direct))
     return rounds
@@ -111,7 +111,7 @@ def measure_all(options: argparse.Namespace, plan: measure.Plan, work: Path):
         name: {**report.medians(each), "pss": pss.get(name, 0), "pss_after": after.get(name, 0)}
         for name, each in rounds.items()
     }
-    versions = [f"{peer.version(peer.setting)}{f' ({peer.note})' if peer.note else ''}" for peer in running]
+    versions = dict.fromkeys(f"{peer.version(peer.setting)}{f' ({peer.note})' if peer.note else ''}" for peer in running)
     if "farport" in results:
         results["farport"]["large"] = large
     return rounds, results, [version for version in versions if version]

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/abilities.hpp"
+#include "cli/ask_all.hpp"
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
@@ -76,8 +77,9 @@ int can_i(const config::CanISettings& settings) {
   nlohmann::json json = nlohmann::json::array();
   transport::Loop loop;
   bool all_allowed = true;
-  for (const router::MirroredAgent& agent : *agents) {
-    const auto answers = loop.run(router::ask_agent(loop, agent, path));
+  const auto asked = loop.run(ask_all(loop, *agents, path));
+  for (std::size_t i = 0; i < agents->size(); ++i) {
+    const auto& answers = asked[i];
     if (!answers) return report(answers.error());
     for (const router::AgentAnswer& answer : *answers) {
       const auto rows = router::access_from_json(answer.body);
@@ -91,7 +93,7 @@ int can_i(const config::CanISettings& settings) {
       }
       const bool none =
           std::all_of(rows->begin(), rows->end(), [](const AccessRow& row) { return row.runtime.empty(); });
-      if (none) loop.run(print_explanation(loop, {agent}, Missing::everything, answer.address));
+      if (none) loop.run(print_explanation(loop, {(*agents)[i]}, Missing::everything, answer.address));
       all_allowed = all_allowed &&
                     std::all_of(rows->begin(), rows->end(), [](const AccessRow& r) { return r.allowed; });
     }

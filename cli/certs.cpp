@@ -7,13 +7,25 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "auth/bundle.hpp"
 #include "auth/issue.hpp"
 #include "base/directory.hpp"
 #include "cli/commands.hpp"
+#include "cli/passphrases.hpp"
 #include "cli/text.hpp"
 
 namespace farport::cli {
 namespace {
+
+/// Null: the bundle isn't to be encrypted.
+Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path,
+                                                         const CertsBundleSettings& settings) {
+  if (!settings.encrypt && settings.passphrase_file.empty()) return nullptr;
+  auto passphrase =
+      settings.encrypt ? ask_passphrase(path, true) : auth::read_passphrase(settings.passphrase_file);
+  if (!passphrase) return tl::unexpected(passphrase.error());
+  return std::make_unique<auth::Passphrase>(std::move(*passphrase));
+}
 
 /// Makes the directory, for its owner alone: the CA's key will be in it. One that exists stays as it is.
 Result<void> make_directory(const std::string& path) {
@@ -36,25 +48,23 @@ std::string end_of(const auth::Issued& issued) {
   return auth::time_text(X509_get0_notAfter(issued.certificate.get()));
 }
 
-void print_next_for_agent(const CertsIssueSettings& settings, const auth::PairPaths& paths) {
-  const std::string ca = auth::pair_paths(settings.directory, "ca").cert;
+void print_next_for_agent(const CertsIssueSettings& settings) {
   print(stdout,
-        "\nNext: copy {0}, {1} and {2} to the agent's host, and there\n"
-        "  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \\\n"
-        "      --tls-cert {4} --tls-key {5} --tls-ca {6}\n"
+        "\nNext: farport certs bundle {0} --name {1}\n"
+        "makes one file of it, {2}: copy that to the agent's host, and there\n"
+        "  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-bundle {1}.pem\n"
         "where alice is the name of a client certificate:\n"
-        "  farport certs client {3} --name alice\n",
-        paths.cert, paths.key, ca, settings.directory, file_of(paths.cert), file_of(paths.key), file_of(ca));
+        "  farport certs client {0} --name alice\n",
+        settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
 }
 
-void print_next_for_mirror(const CertsIssueSettings& settings, const auth::PairPaths& paths) {
-  const std::string ca = auth::pair_paths(settings.directory, "ca").cert;
+void print_next_for_mirror(const CertsIssueSettings& settings) {
   print(stdout,
-        "\nNext: on the tools' host, with {0}, {1} and {2}:\n"
-        "  farport connect HOST:9000 \\\n"
-        "      --tls-cert {0} --tls-key {1} --tls-ca {2}\n"
-        "The agent must allow it: farport serve … --allow-cn '{3}=operator'\n",
-        paths.cert, paths.key, ca, settings.name);
+        "\nNext: farport certs bundle {0} --name {1}\n"
+        "makes one file of it, {2}: copy that to the tools' host, and there\n"
+        "  farport connect HOST:9000 --tls-bundle {1}.pem\n"
+        "The agent must allow it: farport serve … --allow-cn '{1}=operator'\n",
+        settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
   for (const auto& uri : settings.uris)
     print(stdout, "                     or: farport serve … --allow-uri '{}=operator'\n", uri);
 }
@@ -80,9 +90,9 @@ int issue(const CertsIssueSettings& settings, auth::Side side) {
         paths.cert, side == auth::Side::server ? "server (an agent)" : "client (a mirror)", listed(*request),
         end_of(*issued), paths.key);
   if (side == auth::Side::server) {
-    print_next_for_agent(settings, paths);
+    print_next_for_agent(settings);
   } else {
-    print_next_for_mirror(settings, paths);
+    print_next_for_mirror(settings);
   }
   return kSuccess;
 }
@@ -113,6 +123,26 @@ int certs_server(const CertsIssueSettings& settings) {
 
 int certs_client(const CertsIssueSettings& settings) {
   return issue(settings, auth::Side::client);
+}
+
+int certs_bundle(const CertsBundleSettings& settings) {
+  const auto issued = auth::load_issued(settings.directory, settings.name);
+  if (!issued) return report(issued.error(), kFailure);
+  const std::string path =
+      settings.output.empty() ? auth::bundle_path(settings.directory, settings.name) : settings.output;
+  const auto passphrase = passphrase_for(path, settings);
+  if (!passphrase) return report(passphrase.error(), kFailure);
+  if (auto written = auth::write_bundle(path, *issued, passphrase->get(), settings.force); !written) {
+    return report(written.error(), kFailure);
+  }
+  const bool server = X509_check_purpose(issued->chain.front().get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
+  print(
+      stdout, "{}  certificate, {} and CA of {}: keep it secret\n\nNext: {}\n  {} --tls-bundle {}\n", path,
+      *passphrase ? "encrypted key" : "key", settings.name,
+      server ? "carry it to the agent's host, and there" : "carry it to the tools' host, and there",
+      server ? "farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator" : "farport connect HOST:9000",
+      file_of(path));
+  return kSuccess;
 }
 
 }  // namespace farport::cli

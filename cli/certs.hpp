@@ -22,6 +22,16 @@ struct CertsIssueSettings {
   bool force = false;             ///< --force: replace files of that name.
 };
 
+/// `farport certs bundle DIR --name N …`
+struct CertsBundleSettings {
+  std::string directory;        ///< Where ca.crt, NAME.crt and NAME.key are.
+  std::string name;             ///< --name
+  std::string output;           ///< --output; empty: DIR/NAME.pem.
+  bool encrypt = false;         ///< --encrypt: ask for a passphrase.
+  std::string passphrase_file;  ///< --passphrase-file: encrypt with its first line.
+  bool force = false;           ///< --force: replace a file of that name.
+};
+
 /// Makes a CA: DIR/ca.crt and DIR/ca.key. Prints what it wrote and what to do next to stdout, an error to
 /// stderr. Returns the exit code: 0, or 1 if a file could not be written.
 int certs_init(const CertsInitSettings& settings);
@@ -32,5 +42,8 @@ int certs_server(const CertsIssueSettings& settings);
 
 /// Issues a certificate for a mirror, as certs_server does; names beside the common name are optional.
 int certs_client(const CertsIssueSettings& settings);
+
+/// Puts NAME.crt, NAME.key and ca.crt into one file for --tls-bundle. Exit code: as above.
+int certs_bundle(const CertsBundleSettings& settings);
 
 }  // namespace farport::cli

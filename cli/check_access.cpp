@@ -7,7 +7,7 @@
 namespace farport::cli {
 namespace {
 
-using Level = auth::Finding::Level;
+using Level = Finding::Level;
 
 /// Grants of which it can't be told here whether they are for the runtime that is meant.
 void warn_of_conditions(FindingReport& report, const auth::Access& access, bool runtime_named) {

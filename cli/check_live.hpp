@@ -1,20 +1,17 @@
-// The part of `farport check` that tries things out: listening, searching, dialling.
+// The part of `farport check` that tries things out: listening and searching.
 #pragma once
 
 #include <vector>
 
-#include "auth/check.hpp"
+#include "base/finding.hpp"
 #include "config/settings.hpp"
 
 namespace farport::cli {
 
 /// Binds what the agent would listen on, for a moment. A port that another process has is a problem.
-[[nodiscard]] std::vector<auth::Finding> try_listening(const config::ServeSettings& settings);
+[[nodiscard]] std::vector<Finding> try_listening(const config::ServeSettings& settings);
 
 /// Searches as the agent would, for two seconds: the runtimes found, and what was found and can't be used.
-[[nodiscard]] std::vector<auth::Finding> try_searching(const config::ServeSettings& settings);
-
-/// Dials every agent behind the remote's addresses and asks it who it is, and who the caller is to it.
-[[nodiscard]] std::vector<auth::Finding> try_dialling(const config::RemoteSettings& remote);
+[[nodiscard]] std::vector<Finding> try_searching(const config::ServeSettings& settings);
 
 }  // namespace farport::cli

@@ -10,8 +10,9 @@
 namespace farport::cli {
 
 inline constexpr int kSuccess = 0;
-inline constexpr int kFailure = 1;  ///< It failed at run time.
-inline constexpr int kUsage = 2;    ///< Wrong usage or configuration.
+inline constexpr int kFailure = 1;        ///< It failed at run time.
+inline constexpr int kInterrupted = 130;  ///< By its user.
+inline constexpr int kUsage = 2;          ///< Wrong usage or configuration.
 
 /// Each runs a command to its end and returns the exit code.
 int serve(const config::ServeSettings& settings);
@@ -20,7 +21,17 @@ int connect(const config::ConnectSettings& settings);
 int connect_detached(const config::ConnectSettings& settings);
 int run(const config::RunSettings& settings);
 int can_i(const config::CanISettings& settings);
+int doctor(const config::DoctorSettings& settings);
 int dump(const config::DumpCommandSettings& settings);
+int trace(const config::TraceSettings& settings);
+int counters(const config::CountersSettings& settings);
+int top(const config::TopSettings& settings);
+int logs(const config::LogsSettings& settings);
+int exceptions(const config::RecordingSettings& settings);
+int stacks(const config::RecordingSettings& settings);
+int profile(const config::ProfileSettings& settings);
+int gcdump(const config::GcdumpSettings& settings);
+int convert(const config::ConvertSettings& settings);
 int ps(const config::PsSettings& settings);
 /// Carries a session over standard input and output.
 int stdio(const config::StdioSettings& settings);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "auth/file_stamp.hpp"
+#include "base/directory.hpp"
+#include "cli/tls_files.hpp"
 #include "confinement/user.hpp"
 
 namespace farport::cli {
@@ -32,10 +34,6 @@ class Places {
     const fs::path real = fs::canonical(file, error);
     if (!error) add(real.parent_path().string(), access);
   }
-  static std::string directory_of(const std::string& file) {
-    const std::string directory = fs::path(file).parent_path().string();
-    return directory.empty() ? "." : directory;
-  }
   [[nodiscard]] std::vector<FileRule> take() { return std::move(rules_); }
 
  private:
@@ -44,7 +42,7 @@ class Places {
 
 /// What is read again whenever it is renewed.
 std::vector<std::string> renewed_files(const config::ServeSettings& settings) {
-  return {settings.tls.cert, settings.tls.key, settings.tls.ca, settings.tls.crl};
+  return tls_files(settings.tls).paths();
 }
 
 void add_system(Places& places) {
@@ -62,6 +60,17 @@ void add_renewable(Places& places, const std::string& file) {
   places.add_around(file, {Access::read});
   for (const std::string& directory : auth::directories_leading_to(file)) {
     if (directory.rfind('/') > 0) places.add(directory, {Access::read});
+  }
+}
+
+/// What looking up a name reads (resolv.conf(5), nsswitch.conf(5), gai.conf(5)), and the directory of a file
+/// that is a link: services there replace what it leads to.
+void add_resolver(Places& places) {
+  for (const char* file :
+       {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"}) {
+    places.add(file, {Access::read});
+    std::error_code error;
+    if (fs::is_symlink(file, error)) places.add_around(fs::canonical(file, error), {Access::read});
   }
 }
 
@@ -133,30 +142,32 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   for (const std::string& directory : settings.search)
     places.add(directory, {Access::read, Access::exchange});
   for (const config::NamedSocket& named : settings.runtimes) {
-    places.add(Places::directory_of(named.path), {Access::exchange});
+    places.add(directory_of(named.path), {Access::exchange});
   }
   for (const std::string& socket : settings.diagnostic_ports) {
-    places.add(Places::directory_of(socket), {Access::exchange, Access::remove});
+    places.add(directory_of(socket), {Access::exchange, Access::remove});
   }
-  if (!settings.local.empty()) places.add(Places::directory_of(settings.local), {Access::remove});
+  if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
   places.add(settings.dump.directory, {Access::exchange});
-  return {places.take(), confinement::agent_capabilities(), against_landlock(settings)};
+  const bool dials = !settings.dial.empty();
+  if (dials) add_resolver(places);
+  return {places.take(), confinement::agent_capabilities(), dials, against_landlock(settings)};
 }
 
-Result<void> confine_agent(const config::ServeSettings& settings, const Log& log) {
+Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings, const Log& log) {
   if (settings.confinement.mode == "off") {
     log->warn("not confined: it is switched off");
-    return {};
+    return confinement::Confinement{};
   }
-  const confinement::Confinement confinement = confinement::confine(needs_of(settings));
+  confinement::Confinement confinement = confinement::confine(needs_of(settings));
   log->info("confined: {}", confinement::join(confinement.in_force));
-  if (confinement.missing.empty()) return {};
+  if (confinement.missing.empty()) return confinement;
   const std::string missing = confinement::join(confinement.missing);
   if (settings.confinement.mode == "required") {
     return fail("confine", "the agent as --confine=required asks", missing);
   }
   log->info("not confined by all means: {}", missing);
-  return {};
+  return confinement;
 }
 
 }  // namespace farport::cli

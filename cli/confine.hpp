@@ -17,7 +17,8 @@ namespace farport::cli {
 [[nodiscard]] confinement::Needs needs_of(const config::ServeSettings& settings);
 
 /// Confines the process as the settings say, and logs what is in force. To be called before there are
-/// threads. Errors: not everything is in force, and the settings require it.
-[[nodiscard]] Result<void> confine_agent(const config::ServeSettings& settings, const Log& log);
+/// threads. Returns what is in force. Errors: not everything is in force, and the settings require it.
+[[nodiscard]] Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings,
+                                                             const Log& log);
 
 }  // namespace farport::cli

@@ -81,7 +81,10 @@ int connect_here(const config::ConnectSettings& settings) {
       make_announcing_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
                           settings.log.format, std::move(make_way));
   if (!log) return report(log.error());
-  auto wanted = mirror_settings(settings);
+  // The table has no place for some of it, and of the log it shows errors alone.
+  const auto level = kind == ViewKind::table ? LogLevel::error : LogLevel::warn;
+  auto wanted =
+      mirror_settings(settings, [to = *log, level](const std::string& what) { to->say(level, what); });
   if (!wanted) return report(wanted.error(), kUsage);
   // Two sockets for each runtime.
   raise_descriptor_limit();
@@ -105,8 +108,6 @@ int connect_here(const config::ConnectSettings& settings) {
       mirror.changed().set();
     });
   }
-  // The table has no place for it, and of the log it shows errors alone.
-  const auto level = kind == ViewKind::table ? LogLevel::error : LogLevel::warn;
   const Result<void> shown = loop.run(show(mirror, view, stop, explain_nothing(mirror, asked, *log, level)));
   loop.run(mirror.leave());
   view.end();

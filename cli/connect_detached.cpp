@@ -102,7 +102,7 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
   }
   const auto log = make_announcing_log(settings.log.level, settings.log.format, std::move(bound));
   if (!log) return report.failed(log.error(), kUsage);
-  auto wanted = mirror_settings(settings);
+  auto wanted = mirror_settings(settings, [to = *log](const std::string& what) { to->warn("{}", what); });
   if (!wanted) return report.failed(wanted.error(), kUsage);
   transport::Loop loop;
   const std::vector<router::MirroredAgent> agents = wanted->agents;

@@ -79,7 +79,7 @@ std::string own_log_of(const std::string& file) {
   return file + ".log";
 }
 
-std::string agents_of(const FoundMirror& found) {
+std::string agents_text(const FoundMirror& found) {
   std::string agents;
   for (const std::string& agent : found.mirror.agents) agents += (agents.empty() ? "" : ", ") + agent;
   return agents;
@@ -117,17 +117,17 @@ Result<void> end_detached_mirror(const FoundMirror& found) {
     remove_files(found);
     return {};
   }
-  if (pid < 0) return fail("disconnect from", agents_of(found), "its mirror runs in another container");
+  if (pid < 0) return fail("disconnect from", agents_text(found), "its mirror runs in another container");
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // Who holds the lock now that the descriptor is open is who the descriptor means: the pid was nobody else's
   // between.
   if (!process || holder_of(fd.get()) != pid) return {};
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
-    return fail_errno("disconnect from", agents_of(found), errno);
+    return fail_errno("disconnect from", agents_text(found), errno);
   }
   pollfd ended{process.get(), POLLIN, 0};
   if (::poll(&ended, 1, kEndLimitMs) == 1) return {};
-  return fail("disconnect from", agents_of(found), "its mirror has not ended in time",
+  return fail("disconnect from", agents_text(found), "its mirror has not ended in time",
               "see its log, " + found.mirror.log + "; it is process " + std::to_string(pid));
 }
 

@@ -13,12 +13,6 @@
 #include "transport/signals.hpp"
 
 namespace farport::cli {
-namespace {
-
-constexpr int kInterrupted = 130;
-
-}  // namespace
-
 int dump(const config::DumpCommandSettings& settings) {
   const auto agents = agents_of({settings.remote});
   if (!agents) return report(agents.error(), kUsage);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/find_runtime.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/runtime_session.hpp"
 #include "config/settings.hpp"
 
 namespace farport::cli {
@@ -15,7 +15,9 @@ class DumpTransfer {
   /// All must outlive the transfer.
   DumpTransfer(transport::Loop& loop, const router::MirroredAgent& agent,
                const config::DumpCommandSettings& settings)
-      : loop_(loop), log_(make_silent_log()), agent_(agent), settings_(settings) {}
+      : settings_(settings), session_(loop, agent, settings.session, [this](const Error& why) {
+          bar_.interrupted(why.message());
+        }) {}
   DumpTransfer(const DumpTransfer&) = delete;
   DumpTransfer& operator=(const DumpTransfer&) = delete;
 
@@ -24,24 +26,15 @@ class DumpTransfer {
   /// written.
   transport::Task<std::optional<Result<std::string>>> run(transport::Event& interrupted);
   /// What there is instead, where the runtime has not been found.
-  [[nodiscard]] Missing missing() const { return missing_; }
+  [[nodiscard]] Missing missing() const { return session_.missing(); }
 
  private:
   transport::Task<Result<std::string>> transfer();
-  [[nodiscard]] std::unique_ptr<router::AgentRoute> route_to(
-      const std::vector<transport::Address>& addresses);
   transport::Task<Result<std::string>> receive(router::Runtime runtime);
 
-  transport::Loop& loop_;
-  Log log_;
-  const router::MirroredAgent& agent_;
   const config::DumpCommandSettings& settings_;
   ProgressBar bar_;
-  Missing missing_ = Missing::everything;
-  // What carries it outlives the work, so that the agent can be told when it is cancelled.
-  std::optional<router::CredentialWatch> credentials_;
-  std::optional<router::SessionManager> sessions_;
-  transport::Task<void> dialling_;
+  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
 };
 
 }  // namespace farport::cli

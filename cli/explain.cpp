@@ -2,7 +2,8 @@
 
 #include "cli/text.hpp"
 #include "router/mirror/ask_agent.hpp"
-#include "router/wire/discovery_report.hpp"
+#include "router/wire/diagnosis.hpp"
+#include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
 
 namespace farport::cli {
@@ -14,26 +15,35 @@ using Lines = std::vector<std::string>;
 /// For all agents together.
 constexpr transport::Milliseconds kPatience{5000};
 
-constexpr const char* kNothingWrong =
-    "  it knows of nothing that is wrong: does an application run there, and is there a grant for it? "
-    "farport "
-    "can-i says what you may do";
-
 constexpr const char* kOldAgent = "  it is of a version that says no more; its log does";
 
-void add_lines(Lines& lines, const router::AgentAnswer& answer, Missing missing) {
-  const auto told = router::explanation_from_json(answer.body);
+/// What its user calls it.
+std::string asked_name(const router::MirroredAgent& agent) {
+  return agent.remote.empty() ? agent.address.text() : agent.remote;
+}
+
+std::string heading(const std::string& agent, Missing missing) {
+  return agent + (missing == Missing::everything ? " lists no runtime that you may see:"
+                                                 : " has found more than it can list:");
+}
+
+void add_lines(Lines& lines, const router::AgentAnswer& answer, const std::string& name, Missing missing) {
+  const auto told = router::doctor_answer_from_json(answer.body);
   if (!told) {
     lines.push_back(told.error().message());
     return;
   }
-  if (told->problems.empty() && missing == Missing::something) return;
-  lines.push_back(answer.address + (missing == Missing::everything ? " lists no runtime that you may see:"
-                                                                   : " has found more than it can list:"));
-  if (!told->searched.empty()) lines.push_back("  " + told->searched);
-  for (const std::string& problem : told->problems) lines.push_back("  " + problem);
-  if (!told->told) lines.emplace_back(kOldAgent);
-  if (told->told && told->problems.empty()) lines.emplace_back(kNothingWrong);
+  Lines wrong;
+  for (const router::Diagnosis& each : told->diagnoses) {
+    const bool worth = each.finding.level != Finding::Level::ok ||
+                       (missing == Missing::everything && each.step == router::step::kSearch);
+    if (!worth) continue;
+    wrong.push_back("  " + each.finding.text + (each.finding.hint.empty() ? "" : "; " + each.finding.hint));
+  }
+  if (wrong.empty() && missing == Missing::something) return;
+  lines.push_back(heading(answer.address, missing));
+  lines.insert(lines.end(), wrong.begin(), wrong.end());
+  lines.push_back("  farport doctor " + name + " tries out each thing on the way");
 }
 
 }  // namespace
@@ -41,10 +51,13 @@ void add_lines(Lines& lines, const router::AgentAnswer& answer, Missing missing)
 Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, Missing missing,
                            std::string only) {
   Lines lines;
-  const auto answers = co_await router::ask_agent(loop, agent, "/v1/agent");
+  const auto answers = co_await router::ask_agent(loop, agent, "/v1/doctor?runtimes=false");
+  if (!answers && answers.error().cause == Cause::http(router::http_status::kNotFound)) {
+    lines = {heading(asked_name(agent), missing), kOldAgent};
+  }
   if (!answers) co_return lines;
   for (const router::AgentAnswer& answer : *answers) {
-    if (only.empty() || answer.address == only) add_lines(lines, answer, missing);
+    if (only.empty() || answer.address == only) add_lines(lines, answer, asked_name(agent), missing);
   }
   co_return lines;
 }

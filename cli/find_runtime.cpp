@@ -31,7 +31,8 @@ transport::Task<Result<FoundRuntime>> find_runtime(transport::Loop& loop, router
       // Two agents may share a runtime.
       const auto same = [&](const FoundRuntime& each) { return each.runtime.id == runtime.id; };
       if (std::any_of(found.begin(), found.end(), same)) continue;
-      found.push_back({answer.addresses, runtime});
+      found.push_back({answer.addresses, answer.reach, runtime});
+      found.back().runtime.address = answer.address;
     }
   }
   if (!found.empty()) missing = Missing::something;

@@ -10,7 +10,8 @@ namespace farport::cli {
 
 /// A runtime, and where the agent is that has it: several may stand behind one name.
 struct FoundRuntime {
-  std::vector<transport::Address> addresses;  ///< None where a command reaches it.
+  std::vector<transport::Address> addresses;   ///< None where a command reaches it:
+  std::shared_ptr<const router::Reach> reach;  ///< by this way.
   router::Runtime runtime;
 };
 

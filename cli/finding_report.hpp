@@ -1,4 +1,4 @@
-// What `farport check` has found, as it prints it.
+// What `farport check` and `farport doctor` have found, as they print it.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "auth/check.hpp"
+#include "router/wire/diagnosis.hpp"
 
 namespace farport::cli {
 
-/// Prints findings as they come, or all as JSON at its end, and remembers whether one is a problem.
+/// Prints findings as they come, or all as JSON at its end, and remembers how many are bad.
 class FindingReport {
  public:
   explicit FindingReport(bool json);
@@ -19,13 +19,29 @@ class FindingReport {
   FindingReport& operator=(const FindingReport&) = delete;
   ~FindingReport();
 
-  void add(auth::Finding::Level level, const std::string& text);
-  void add(const std::vector<auth::Finding>& findings);
+  void add(Finding::Level level, const std::string& text);
+  void add(const std::vector<Finding>& findings);
+  /// Whether a directory is there for us; `access` as access(2) has it.
+  void add_directory(const std::string& what, const std::string& path, int access);
+  /// `agent`: of which it is said; empty: none.
+  void add(const router::Diagnosis& diagnosis, const std::string& agent);
+  /// A line in the end; none as JSON.
+  void close(const std::string& line);
+
+  /// Whether it prints JSON.
+  [[nodiscard]] bool for_scripts() const { return json_ != nullptr; }
+  [[nodiscard]] int problems() const { return problems_; }
+  [[nodiscard]] int warnings() const { return warnings_; }
   /// kFailure once there is a problem.
   [[nodiscard]] int exit_code() const;
 
  private:
+  void show(const Finding& finding);
+  void count(Finding::Level level);
+
   int problems_ = 0;
+  int warnings_ = 0;
+  bool coloured_ = false;
   std::unique_ptr<nlohmann::json> json_;  ///< An array where JSON is asked for, otherwise null.
 };
 

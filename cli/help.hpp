@@ -7,24 +7,29 @@ inline constexpr const char* kAbout =
     "farport makes .NET runtimes on another host look local, over mutual TLS, so that the\n"
     "stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.";
 
+inline constexpr const char* kAgentHelp =
+    "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, k8s://POD or "
+    "k8s://NAMESPACE/deploy/NAME, or a profile of the configuration file";
+
 inline constexpr const char* kExamples = R"(Examples:
-  Certificates, once, on your own machine:
+  Certificates, once, where secrets are safe:
     farport certs init certs
     farport certs server certs --name agent --dns orders.example
     farport certs client certs --name alice
-  Beside the application, with agent.crt, agent.key and ca.crt of these:
+    farport certs bundle certs --name agent
+    farport certs bundle certs --name alice
+  Beside the application, with agent.pem of these:
     farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \
-        --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
-  Beside the tools, with alice.crt, alice.key and ca.crt:
-    farport connect --detach orders.example:9000 \
-        --tls-cert alice.crt --tls-key alice.key --tls-ca ca.crt
+        --tls-bundle agent.pem
+  Beside the tools, with alice.pem:
+    farport connect --detach orders.example:9000 --tls-bundle alice.pem
     dotnet-trace ps
     farport disconnect --all
   Both in one, for one tool:
     farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
 
-Certificates may also stand in FARPORT_TLS_CERT, FARPORT_TLS_KEY and
-FARPORT_TLS_CA, or in ~/.config/farport/config.toml.
+The bundle may also stand in FARPORT_TLS_BUNDLE, or in
+~/.config/farport/config.toml, and there may be three files in its place.
 "farport COMMAND --help" says more, "farport help-all" everything.)";
 
 inline constexpr const char* kServeAbout =
@@ -37,6 +42,8 @@ inline constexpr const char* kServeExamples = R"(Examples:
       --allow-uri 'spiffe://acme.example/ns/*/sa/oncall' …
   farport serve --diagnostic-port /diag/farport.sock …
       (for runtimes with DOTNET_DiagnosticPorts=/diag/farport.sock)
+  farport serve --dial laptop.example:9443 …
+      (where nobody can dial us: farport connect --accept 0.0.0.0:9443 there)
   farport serve --config /etc/farport/agent.toml)";
 
 inline constexpr const char* kConnectAbout =
@@ -49,6 +56,10 @@ inline constexpr const char* kConnectExamples = R"(Examples:
   farport connect localhost:9000 --server-name orders      (a port-forward)
   farport connect 10.0.0.2:9000 --socket orders=/tmp/orders.sock
   farport connect 10.0.0.2:9000 --select 'orders*' --json
+  farport connect ssh://ops@web-3                  (no port, no certificates, no farport there)
+  farport connect podman://orders
+  farport connect k8s://prod/deploy/orders
+  farport connect --accept 0.0.0.0:9443            (farport serve --dial)
   farport connect 10.0.0.2:9000 --to /tmp/t.sock
       (for dotnet-trace collect --diagnostic-port /tmp/t.sock)
 Then, in another terminal:
@@ -87,12 +98,101 @@ inline constexpr const char* kRunExamples = R"(Examples:
   farport run -- dotnet-trace collect \
       --diagnostic-port orders.example:9000,listen     (the next that starts)
   farport run orders.example:9000 -- dotnet-counters monitor -n orders
-  farport run prod-orders -- dotnet-stack report -p 1)";
+  farport run prod-orders -- dotnet-stack report -p 1
+  farport run podman://orders -- dotnet-trace collect -n orders)";
 
 inline constexpr const char* kPsAbout = "Lists the runtimes of one or several agents.";
 inline constexpr const char* kPsExamples = R"(Examples:
   farport ps orders.example:9000
   farport ps prod-orders --json)";
+
+inline constexpr const char* kCountersAbout =
+    "Shows the values of a remote application's counters, as dotnet-counters does: those of its meters and "
+    "of its\n"
+    "EventCounters. Names are dotnet-counters': System.Runtime, Orders[orders-priced,queue], or\n"
+    "EventCounters\\Orders for the EventSource alone. A table on a terminal, otherwise a line for each "
+    "value.";
+inline constexpr const char* kCountersExamples = R"(Examples:
+  farport counters orders.example:9000
+  farport counters prod-orders/orders --counters 'Orders,System.Runtime[dotnet.gc.pause.time]'
+  farport counters podman://orders --format csv -o orders.csv --duration 5m)";
+
+inline constexpr const char* kTopAbout =
+    "Shows all runtimes of one or several agents at a glance: what they take of processors and memory, what "
+    "the GC\n"
+    "does, exceptions, the thread pool, and ASP.NET's requests. Keys sort; where it is piped it prints a "
+    "table each time.";
+inline constexpr const char* kTopExamples = R"(Examples:
+  farport top orders.example:9000 payments.example:9000
+  farport top k8s://prod/deploy/orders
+  farport top prod --sort memory --rounds 1)";
+
+inline constexpr const char* kLogsAbout =
+    "Shows what a remote application writes to its log (Microsoft.Extensions.Logging), without a restart and "
+    "whatever\n"
+    "its own log goes to. Without --level and --category, what the application's own filters let pass.";
+inline constexpr const char* kLogsExamples = R"(Examples:
+  farport logs orders.example:9000
+  farport logs prod-orders/orders --level Debug --category 'Orders.*'
+  farport logs podman://orders --format json | jq .message)";
+
+inline constexpr const char* kExceptionsAbout =
+    "Shows each exception that a remote application throws, also those that it catches, with the stack at "
+    "which it\n"
+    "was thrown. The names of methods come from the runtime, which takes it a moment where one is new.";
+inline constexpr const char* kExceptionsExamples = R"(Examples:
+  farport exceptions orders.example:9000
+  farport exceptions prod-orders/orders --duration 1m --format json)";
+
+inline constexpr const char* kStacksAbout =
+    "Shows the stack of each of a remote runtime's threads, the innermost call first, as dotnet-stack does.";
+inline constexpr const char* kStacksExamples = R"(Examples:
+  farport stacks orders.example:9000
+  farport stacks podman://orders --format json)";
+
+inline constexpr const char* kProfileAbout =
+    "Draws a flame graph of what a remote application computes, or with --wall of what all its threads do, "
+    "waiting\n"
+    "included. Nothing has to be set up for it beside the application, and nothing is started again.";
+inline constexpr const char* kProfileExamples = R"(Examples:
+  farport profile orders.example:9000 -o orders.html
+  farport profile k8s://prod/deploy/orders --wall -o orders.html
+  farport profile podman://orders --top
+  farport profile orders.example:9000 | grep Pricing)";
+
+inline constexpr const char* kGcdumpAbout =
+    "Has a remote runtime collect its garbage and tell what is left: how many objects of each type there "
+    "are, "
+    "and\n"
+    "how much they take. The application stands still meanwhile. A .gcdump file has each object and what it "
+    "refers\n"
+    "to: dotnet-gcdump, PerfView and Visual Studio open it.";
+inline constexpr const char* kGcdumpExamples = R"(Examples:
+  farport gcdump orders.example:9000
+  farport gcdump prod-orders/orders -o orders.gcdump
+  farport gcdump podman://orders --format json | jq '.types[0]')";
+
+inline constexpr const char* kConvertAbout =
+    "Makes a flame graph, or another file, of the samples in a recording of farport trace or dotnet-trace "
+    "(profile\n"
+    "dotnet-sampled-thread-time, which is among those recorded by default).";
+inline constexpr const char* kConvertExamples = R"(Examples:
+  farport convert orders.nettrace -o orders.html
+  farport convert orders.nettrace --top)";
+
+inline constexpr const char* kTraceAbout =
+    "Records what dotnet-trace collect would, into the same kind of file, where there is no .NET. Profiles "
+    "and\n"
+    "providers are those of dotnet-trace; without any, dotnet-common and dotnet-sampled-thread-time. Ctrl-C\n"
+    "ends it well: the runtime names its methods first. Prints the path.";
+inline constexpr const char* kTraceExamples = R"(Examples:
+  farport trace orders.example:9000 --duration 30s
+  farport trace prod-orders/orders --profile gc-collect -o orders.nettrace
+  farport trace podman://orders --providers 'Orders:0x1:4'
+  farport trace ssh://ops@web-3//orders --profile gc-verbose \
+      --providers Microsoft-AspNetCore-Server-Kestrel
+  farport trace orders.example:9000 --profile gc-verbose \
+      --stopping-event-provider-name Orders --stopping-event-event-name PricedBadly)";
 
 inline constexpr const char* kDumpAbout =
     "Has a remote runtime write a dump, brings it here and removes it there. Prints the path; the file "
@@ -102,7 +202,8 @@ inline constexpr const char* kDumpAbout =
 inline constexpr const char* kDumpExamples = R"(Examples:
   farport dump orders.example:9000
   farport dump orders.example:9000/orders -o orders.dmp --type full
-  farport dump prod-orders/1 --stay)";
+  farport dump prod-orders/1 --stay
+  farport dump podman://orders//orders)";
 
 inline constexpr const char* kCanIAbout =
     "Asks an agent what our certificate may do there (trace, dump, ...): on which runtimes, by which grant,\n"
@@ -115,16 +216,21 @@ inline constexpr const char* kCanIExamples = R"(Examples:
   farport can-i prod-orders GenerateCoreDump3)";
 
 inline constexpr const char* kCertsAbout =
-    "Makes a small CA and certificates (ECDSA P-256, 90 days) for those who have no PKI at hand.";
+    "Makes a small CA and certificates (ECDSA P-256, 90 days) for those who have no PKI at hand, and "
+    "bundles:\n"
+    "one file for each side.";
 inline constexpr const char* kCertsExamples = R"(Examples:
   farport certs init certs
   farport certs server certs --name agent --dns orders.example --ip 10.0.0.2
   farport certs client certs --name alice \
-      --uri spiffe://acme.example/ns/prod/sa/oncall)";
+      --uri spiffe://acme.example/ns/prod/sa/oncall
+  farport certs bundle certs --name alice --encrypt)";
 
 inline constexpr const char* kCheckAbout =
     "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
-    "remotes it checks what connect would use, otherwise what serve would. Exit code 0 if nothing is wrong.\n"
+    "remotes it checks what connect would use, and dials as farport doctor does; otherwise what serve "
+    "would.\n"
+    "Exit code 0 if nothing is wrong.\n"
     "With --as it says what an identity may do with the agent's configuration, without an agent: exit code 0 "
     "if\n"
     "the --command is allowed.";
@@ -135,6 +241,19 @@ inline constexpr const char* kCheckExamples = R"(Examples:
       --command GenerateCoreDump3
   farport check --listen 0.0.0.0:9000 --allow-cn alice=operator \
       --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt)";
+
+inline constexpr const char* kDoctorAbout =
+    "Tries each thing on the way to a runtime for real, in the order in which one would ask, and says what "
+    "is\n"
+    "wrong and what to do. Check is about a configuration, doctor about a situation. Without an AGENT it is\n"
+    "about this host, as an agent with this configuration would find it. Exit code 0 without problems, else "
+    "1.";
+inline constexpr const char* kDoctorExamples = R"(Examples:
+  farport doctor                             beside the runtimes
+  farport doctor --config /etc/farport/agent.toml
+  farport doctor orders.example:9000         from afar
+  farport doctor podman://orders
+  farport doctor prod-orders --json)";
 
 inline constexpr const char* kHelpAllAbout =
     "Prints the help of every command, or as JSON all commands, options and settings of the configuration:\n"

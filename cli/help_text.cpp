@@ -84,6 +84,12 @@ std::vector<std::string> choices_of(const std::string& value) {
   return words;
 }
 
+/// What stands for a value, without what CLI11 says behind it of its checks: "FORMAT:{text,json}" and
+/// "MB:INT in [1 - 65536]".
+std::string without_checks(const std::string& value) {
+  return value.substr(0, std::min(value.find(":{"), value.find(":INT in ")));
+}
+
 /// An option, or an argument, which has no names.
 ordered_json json_of(const CLI::Option& option) {
   const std::string value = option.get_type_name();
@@ -94,7 +100,7 @@ ordered_json json_of(const CLI::Option& option) {
   return {{"names", names},
           {"value", names.empty()                     ? option.get_name()
                     : takes == config::Takes::nothing ? ""
-                                                      : value.substr(0, value.find(':'))},
+                                                      : without_checks(value)},
           {"takes", word_of(takes)},
           {"required", option.get_required()},
           {"choices", choices_of(value)},

@@ -2,10 +2,14 @@
 #include <cstdio>
 #include <exception>
 
+#include <nss.h>
+#include <sys/auxv.h>
+
 #include "base/resident_memory.hpp"
 #include "cli/certs.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/passphrases.hpp"
 #include "cli/text.hpp"
 #include "config/resolve.hpp"
 #include "confinement/confinement.hpp"
@@ -14,8 +18,11 @@ namespace farport::cli {
 namespace {
 
 template <typename Settings>
-int run_with(const config::Resolved<Settings>& settings, int (*command)(const Settings&)) {
-  return settings ? command(*settings) : report(settings.error());
+int run_with(config::Resolved<Settings> settings, int (*command)(const Settings&)) {
+  if (!settings) return report(settings.error());
+  // While there is a terminal: a mirror may leave it.
+  if (auto unlocked = unlock(*settings); !unlocked) return report(unlocked.error(), kUsage);
+  return command(*settings);
 }
 
 int dispatch(CommandLine line) {
@@ -33,8 +40,28 @@ int dispatch(CommandLine line) {
       return run_with(config::resolve_ps(line.flags), ps);
     case Command::dump:
       return run_with(config::resolve_dump(line.flags), dump);
+    case Command::trace:
+      return run_with(config::resolve_trace(line.flags), trace);
+    case Command::counters:
+      return run_with(config::resolve_counters(line.flags), counters);
+    case Command::top:
+      return run_with(config::resolve_top(line.flags), top);
+    case Command::logs:
+      return run_with(config::resolve_logs(line.flags), logs);
+    case Command::exceptions:
+      return run_with(config::resolve_recording(line.flags, "exceptions"), exceptions);
+    case Command::stacks:
+      return run_with(config::resolve_recording(line.flags, "stacks"), stacks);
+    case Command::profile:
+      return run_with(config::resolve_profile(line.flags), profile);
+    case Command::gcdump:
+      return run_with(config::resolve_gcdump(line.flags), gcdump);
+    case Command::convert:
+      return convert(line.convert);
     case Command::can_i:
       return run_with(config::resolve_can_i(line.flags), can_i);
+    case Command::doctor:
+      return run_with(config::resolve_doctor(line.flags), doctor);
     case Command::check:
       return check(line.flags);
     case Command::stdio:
@@ -45,14 +72,25 @@ int dispatch(CommandLine line) {
       return certs_server(line.certs_issue);
     case Command::certs_client:
       return certs_client(line.certs_issue);
+    case Command::certs_bundle:
+      return certs_bundle(line.certs_bundle);
   }
   return kUsage;
+}
+
+/// Where this program is linked statically: has the C library look users, groups and hosts up by what is
+/// built into it, and not by shared libraries of a host that may have another one.
+void use_built_in_lookups() {
+  if (::getauxval(AT_BASE) != 0) return;
+  for (const char* database : {"passwd", "group"}) ::__nss_configure_lookup(database, "files");
+  ::__nss_configure_lookup("hosts", "files dns");
 }
 
 }  // namespace
 }  // namespace farport::cli
 
 int main(int argc, char** argv) {
+  farport::cli::use_built_in_lookups();
   farport::return_large_memory();
   // A broken pipe is an error value of the write that meets it.
   std::signal(SIGPIPE, SIG_IGN);

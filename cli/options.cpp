@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/help_text.hpp"
+#include "cli/recording_options.hpp"
 #include "cli/text.hpp"
 #include "cli/usage.hpp"
 #include "config/describe.hpp"
@@ -26,10 +27,6 @@ std::string version_text() {
   return "farport " + std::string(kVersion) + " (" + OpenSSL_version(OPENSSL_VERSION) + ", libuv " +
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
 }
-
-constexpr const char* kAgentHelp =
-    "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, or a profile of the "
-    "configuration file";
 
 /// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
 CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
@@ -136,9 +133,11 @@ struct Parser {
     add_settings(ps, line.flags.given);
 
     add_dump();
+    add_recording();
     add_can_i();
     add_certs();
     add_check();
+    add_doctor();
     add_stdio();
     help_all =
         add_command(app, "help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples);
@@ -184,6 +183,14 @@ struct Parser {
     add_settings(check, line.flags.given);
   }
 
+  void add_doctor() {
+    doctor = add_command(app, "doctor", "Says what is wrong between here and a runtime, and what to do",
+                         kDoctorAbout, kDoctorExamples);
+    add_remotes(doctor, line.flags);
+    doctor->add_flag("--json", line.flags.json, "Print a JSON array: an object for each step");
+    add_settings(doctor, line.flags.given);
+  }
+
   void add_stdio() {
     stdio = add_command(app, "stdio", "Beside the runtimes: a session over standard input and output",
                         kStdioAbout, kStdioExamples);
@@ -194,12 +201,17 @@ struct Parser {
         ->type_name("PATH");
     stdio->add_flag("--foreground", line.stdio.foreground,
                     "Be that agent of our own, for sessions that are to come, until nobody needs it");
+    stdio
+        ->add_option(
+            "--directory", line.stdio.directory,
+            "That agent's directory: made with mode 0700, and removed at its end with the farport in it")
+        ->type_name("DIR");
   }
 
   void add_dump() {
     dump = add_command(app, "dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
                        kDumpExamples);
-    dump->add_option("TARGET", line.flags.dump_target,
+    dump->add_option("TARGET", line.flags.target,
                      "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it");
     dump->add_option("-o,--output", line.flags.output,
                      "Where the dump goes; NAME_TIME.dmp where none is given")
@@ -213,6 +225,12 @@ struct Parser {
     add_settings(dump, line.flags.given);
   }
 
+  void add_recording() {
+    recording = add_recording_commands(app, line);
+    for (const auto& [command, choice] : recording) add_settings(command, line.flags.given);
+    convert = add_convert(app, line.convert);
+  }
+
   void add_certs() {
     certs = add_command(app, "certs", "Makes a small CA and certificates", kCertsAbout, kCertsExamples);
     certs->require_subcommand(1);
@@ -223,6 +241,24 @@ struct Parser {
                     line.certs_issue);
     add_certs_issue(certs, "client", "Issues a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
                     line.certs_issue);
+    add_certs_bundle();
+  }
+
+  void add_certs_bundle() {
+    CertsBundleSettings& into = line.certs_bundle;
+    CLI::App* bundle =
+        certs->add_subcommand("bundle", "Puts a certificate, its key and the CA into one file: DIR/NAME.pem");
+    bundle->add_option("DIR", into.directory, "The directory of ca.crt, NAME.crt and NAME.key")->required();
+    bundle->add_option("--name", into.name, "The certificate")->required()->type_name("NAME");
+    bundle->add_option("-o,--output", into.output, "Another file than DIR/NAME.pem")->type_name("FILE");
+    CLI::Option* encrypt =
+        bundle->add_flag("--encrypt", into.encrypt, "Encrypt the key with a passphrase, which is asked for");
+    bundle
+        ->add_option("--passphrase-file", into.passphrase_file,
+                     "Encrypt the key with the first line of this file")
+        ->type_name("FILE")
+        ->excludes(encrypt);
+    bundle->add_flag("--force", into.force, "Replace a file that is there already");
   }
 
   [[nodiscard]] Command chosen() const {
@@ -232,10 +268,16 @@ struct Parser {
     if (run->parsed()) return Command::run;
     if (ps->parsed()) return Command::ps;
     if (dump->parsed()) return Command::dump;
+    for (const auto& [command, choice] : recording) {
+      if (command->parsed()) return choice;
+    }
+    if (convert->parsed()) return Command::convert;
     if (can_i->parsed()) return Command::can_i;
     if (check->parsed()) return Command::check;
+    if (doctor->parsed()) return Command::doctor;
     if (stdio->parsed()) return Command::stdio;
     if (certs->got_subcommand("init")) return Command::certs_init;
+    if (certs->got_subcommand("bundle")) return Command::certs_bundle;
     return certs->got_subcommand("server") ? Command::certs_server : Command::certs_client;
   }
 
@@ -266,9 +308,12 @@ struct Parser {
   CLI::App* run = nullptr;
   CLI::App* ps = nullptr;
   CLI::App* dump = nullptr;
+  std::vector<CommandChoice> recording;
+  CLI::App* convert = nullptr;
   CLI::App* can_i = nullptr;
   CLI::App* certs = nullptr;
   CLI::App* check = nullptr;
+  CLI::App* doctor = nullptr;
   CLI::App* stdio = nullptr;
   CLI::App* help_all = nullptr;
 };

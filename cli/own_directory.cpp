@@ -30,7 +30,10 @@ std::string runtime_directory() {
 
 Result<std::string> own_directory() {
   const std::string base = runtime_directory();
-  std::string path = base.empty() ? "/tmp/farport-" + std::to_string(::geteuid()) : base + "/farport";
+  return own_directory_at(base.empty() ? "/tmp/farport-" + std::to_string(::geteuid()) : base + "/farport");
+}
+
+Result<std::string> own_directory_at(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail_errno("make the directory", path, errno, "set XDG_RUNTIME_DIR to a directory of your own");
   }

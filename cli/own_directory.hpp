@@ -11,4 +11,7 @@ namespace farport::cli {
 /// it is somebody else's, a link, or others may use it.
 [[nodiscard]] Result<std::string> own_directory();
 
+/// The same for a directory that is named.
+[[nodiscard]] Result<std::string> own_directory_at(const std::string& path);
+
 }  // namespace farport::cli

@@ -1,13 +1,9 @@
 #include "cli/progress_bar.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/core.h>
-#include <unistd.h>
-
-#include "cli/text.hpp"
 
 namespace farport::cli {
 namespace {
@@ -46,27 +42,8 @@ std::string DumpRate::describe(const router::DumpProgress& progress) {
   return text;
 }
 
-ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) != 0) {}
-
 void ProgressBar::show(const router::DumpProgress& progress) {
-  if (!terminal_) return;
-  const std::string line = escape(bar(progress) + rate_.describe(progress));
-  // A line that is wrapped could not be taken back.
-  std::fprintf(stderr, "\r\x1b[K%s", cut(line, terminal_size(STDERR_FILENO).columns - 1).c_str());
-  std::fflush(stderr);
-  shown_ = true;
-}
-
-void ProgressBar::interrupted(const std::string& why) {
-  if (told_ == why) return;
-  end();
-  print_message(why + "; dialling again");
-  told_ = why;
-}
-
-void ProgressBar::end() {
-  if (shown_) std::fputs("\r\x1b[K", stderr);
-  shown_ = false;
+  if (line_.on_terminal()) line_.draw(bar(progress) + rate_.describe(progress));
 }
 
 }  // namespace farport::cli

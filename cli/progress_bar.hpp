@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "cli/status_line.hpp"
 #include "router/wire/dump.hpp"
 
 namespace farport::cli {
@@ -20,20 +21,16 @@ class DumpRate {
   router::DumpProgress::Phase phase_ = router::DumpProgress::Phase::writing;
 };
 
-/// One line on standard error that is drawn anew each time; nothing where that is no terminal.
+/// One line on standard error; nothing where that is no terminal.
 class ProgressBar {
  public:
-  ProgressBar();
   void show(const router::DumpProgress& progress);
-  /// Says that nothing comes for the moment, and why.
-  void interrupted(const std::string& why);
-  /// Takes the line away.
-  void end();
+  /// See StatusLine.
+  void interrupted(const std::string& why) { line_.interrupted(why); }
+  void end() { line_.end(); }
 
  private:
-  bool terminal_;
-  bool shown_ = false;
-  std::string told_;  ///< Why it was interrupted last.
+  StatusLine line_;
   DumpRate rate_;
 };
 

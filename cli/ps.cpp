@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/ask_all.hpp"
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
@@ -16,9 +17,6 @@
 
 namespace farport::cli {
 namespace {
-
-/// Where the column of containers is, if there are any.
-constexpr std::ptrdiff_t kContainerColumn = 2;
 
 struct AgentRuntimes {
   std::string address;
@@ -44,15 +42,16 @@ void add_lists(Listing& listing, const std::vector<router::AgentAnswer>& answers
 
 transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Listing listing;
-  for (const router::MirroredAgent& agent : agents) {
-    const auto answers = co_await router::ask_agent(loop, agent, "/v1/runtimes");
-    if (!answers) listing.failures.push_back(answers.error());
-    if (!answers) continue;
+  const auto answers = co_await ask_all(loop, agents, "/v1/runtimes");
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (!answers[i]) listing.failures.push_back(answers[i].error());
+    if (!answers[i]) continue;
     const std::size_t before = listing.agents.size();
-    add_lists(listing, *answers);
-    for (std::size_t i = before; i < listing.agents.size(); ++i) {
-      if (!listing.agents[i].runtimes.empty()) continue;
-      const auto lines = co_await explain_search(loop, agent, Missing::everything, listing.agents[i].address);
+    add_lists(listing, *answers[i]);
+    for (std::size_t j = before; j < listing.agents.size(); ++j) {
+      if (!listing.agents[j].runtimes.empty()) continue;
+      const auto lines =
+          co_await explain_search(loop, agents[i], Missing::everything, listing.agents[j].address);
       listing.explanations.insert(listing.explanations.end(), lines.begin(), lines.end());
     }
   }
@@ -104,19 +103,24 @@ bool has_containers(const Listing& listing) {
 }
 
 std::string as_table(const Listing& listing) {
-  // Which agent it is says something only where there are several.
-  const int agent_weight = listing.agents.size() > 1 ? 6 : 1;
-  std::vector<Column> columns{{"REMOTE PID", 8}, {"NAME", 9, 12}, {"AGENT", agent_weight}, {"VERSION", 2},
-                              {"STATE", 5},      {"SINCE", 0},    {"COMMAND LINE", 4, 20}};
+  // Which host and agent it is says something only where there are several.
+  const bool several = listing.agents.size() > 1;
   const bool containers = has_containers(listing);
-  if (containers) columns.insert(columns.begin() + kContainerColumn, {"CONTAINER", 7, 12});
+  std::vector<Column> columns{{"REMOTE PID", 8}, {"NAME", 9, 12}};
+  if (several) columns.push_back({"HOST", 7, 14});
+  if (containers) columns.push_back({"CONTAINER", 7, 12});
+  columns.insert(
+      columns.end(),
+      {{"AGENT", several ? 6 : 1}, {"VERSION", 2}, {"STATE", 5}, {"SINCE", 0}, {"COMMAND LINE", 4, 20}});
   std::vector<TableRow> rows;
   for (const AgentRuntimes& agent : listing.agents) {
     for (const router::Runtime& runtime : agent.runtimes) {
-      rows.push_back({pid_text(runtime), runtime.name, agent.address, runtime.version,
-                      std::string(to_string(runtime.state)), runtime.since, runtime.command_line});
-      if (containers)
-        rows.back().insert(rows.back().begin() + kContainerColumn, container_text(runtime.container));
+      TableRow cells{pid_text(runtime), runtime.name};
+      if (several) cells.push_back(runtime.host);
+      if (containers) cells.push_back(container_text(runtime.container));
+      cells.insert(cells.end(), {agent.address, runtime.version, std::string(to_string(runtime.state)),
+                                 runtime.since, runtime.command_line});
+      rows.push_back(std::move(cells));
     }
   }
   return join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns));

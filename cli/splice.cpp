@@ -2,11 +2,14 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+
+#include "base/write_whole.hpp"
 
 namespace farport::cli {
 namespace {
@@ -24,29 +27,13 @@ bool again(int from, int to) {
   return ::poll(&writable, 1, -1) >= 0 || errno == EINTR;
 }
 
-bool write_all(int to, const std::byte* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(to, data, size);
-    if (written < 0 && errno == EAGAIN) {
-      pollfd writable{to, POLLOUT, 0};
-      ::poll(&writable, 1, -1);
-    } else if (written < 0 && errno != EINTR) {
-      return false;
-    } else if (written > 0) {
-      data += written;
-      size -= static_cast<std::size_t>(written);
-    }
-  }
-  return true;
-}
-
 bool copy_through_memory(int from, int to) {
   std::vector<std::byte> buffer(kAtOnce);
   for (;;) {
     const ssize_t got = ::read(from, buffer.data(), buffer.size());
     if (got == 0) return true;
     if (got < 0 && !again(from, to)) return false;
-    if (got > 0 && !write_all(to, buffer.data(), static_cast<std::size_t>(got))) return false;
+    if (got > 0 && write_whole(to, std::span(buffer).first(static_cast<std::size_t>(got))) != 0) return false;
   }
 }
 

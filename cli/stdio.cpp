@@ -1,5 +1,6 @@
 // farport stdio: beside the runtimes, a session over standard input and output.
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 
@@ -22,9 +23,26 @@
 namespace farport::cli {
 namespace {
 
-/// Where this user's agent of this version listens.
-std::string socket_in(const std::string& directory) {
-  return directory + "/stdio-" + std::string(kVersion) + ".sock";
+/// What a copy of this program is called where it has been brought along.
+constexpr const char* kProgram = "farport";
+/// How often to try an agent that is just about to listen, and how long after the last try.
+constexpr int kTries = 50;
+constexpr std::chrono::milliseconds kTryAgain{100};
+
+/// Where the agent has its socket.
+struct Place {
+  std::string directory;
+  std::string socket;
+  bool brought = false;  ///< The directory goes with it, and the program that has been put there.
+};
+
+/// This user's own, for the agents of this version; or the one that is named.
+Result<Place> place_of(const config::StdioSettings& settings) {
+  const bool brought = !settings.directory.empty();
+  auto directory = brought ? own_directory_at(settings.directory) : own_directory();
+  if (!directory) return tl::unexpected(directory.error());
+  const std::string name = brought ? "/stdio.sock" : "/stdio-" + std::string(kVersion) + ".sock";
+  return Place{*directory, *directory + name, brought};
 }
 
 /// Connects to the agent at `path`. Errors: nothing listens there (`cause` is ENOENT or ECONNREFUSED), or it
@@ -43,6 +61,16 @@ Result<UniqueFd> join(const std::string& path) {
   return socket;
 }
 
+/// The same with patience: it may be about to listen.
+Result<UniqueFd> join_soon(const std::string& path) {
+  for (int tries = 1;; ++tries) {
+    auto joined = join(path);
+    const bool may_come = !joined && (joined.error().cause == ENOENT || joined.error().cause == ECONNREFUSED);
+    if (!may_come || tries == kTries) return joined;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+}
+
 /// An agent that serves the runtimes of its own user, to that user, without a port.
 config::ServeSettings private_agent(const std::string& socket) {
   config::ServeSettings settings;
@@ -58,13 +86,16 @@ config::ServeSettings private_agent(const std::string& socket) {
   return settings;
 }
 
-/// Runs the private agent of `directory` in this process.
-int run_private_agent(const std::string& directory, const Log& log, AgentProgram program) {
-  const config::ServeSettings settings = private_agent(socket_in(directory));
+/// Runs the private agent in this process.
+int run_private_agent(const Place& place, const Log& log, AgentProgram program) {
+  const config::ServeSettings settings = private_agent(place.socket);
+  // As it is now: by its end another one may have its name.
+  const UniqueFd directory(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   program.linger = settings.session.grace;
   const int exit_code = run_agent(settings, log, program);
+  if (place.brought && directory) ::unlinkat(directory.get(), kProgram, 0);
   // Only an empty one goes.
-  ::rmdir(directory.c_str());
+  ::rmdir(place.directory.c_str());
   return exit_code;
 }
 
@@ -74,7 +105,7 @@ struct Started {
 };
 
 /// Starts the agent in a process that outlives this one, and returns here once it listens.
-Result<Started> start_agent(const std::string& directory) {
+Result<Started> start_agent(const Place& place) {
   auto detached = detach();
   if (!detached) return tl::unexpected(detached.error());
   if (detached->exit_code) {
@@ -85,11 +116,13 @@ Result<Started> start_agent(const std::string& directory) {
   AgentProgram program;
   program.fatal = [&report](const Error& error, int exit_code) { return report.failed(error, exit_code); };
   program.on_listening = [&report] { report.succeeded({}); };
-  return Started{run_private_agent(directory, make_silent_log(), std::move(program))};
+  return Started{run_private_agent(place, make_silent_log(), std::move(program))};
 }
 
 /// Copies in both directions until the agent has ended its own, and then for no longer.
 int carry(UniqueFd agent) {
+  // splice(2) holds a pipe's lock while it waits for a socket: who reads from our output would wait with it.
+  ::fcntl(agent.get(), F_SETFL, O_NONBLOCK);
   std::puts(std::string("\n").append(router::kGreeting).c_str());
   std::fflush(stdout);
   std::thread to_agent([fd = agent.get()] {
@@ -102,12 +135,12 @@ int carry(UniqueFd agent) {
   ::_exit(whole ? kSuccess : kFailure);
 }
 
-int serve_in_foreground(const std::string& directory) {
+int serve_in_foreground(const Place& place) {
   const auto log = make_log("info", "text");
   if (!log) return report(log.error());
   AgentProgram program;
   program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
-  return run_private_agent(directory, *log, std::move(program));
+  return run_private_agent(place, *log, std::move(program));
 }
 
 }  // namespace
@@ -122,21 +155,21 @@ int stdio(const config::StdioSettings& settings) {
                   kUsage);
   }
   if (!settings.join.empty()) {
-    auto joined = join(settings.join);
+    auto joined = join_soon(settings.join);
     return joined ? carry(std::move(*joined)) : report(joined.error());
   }
-  const auto directory = own_directory();
-  if (!directory) return report(directory.error());
-  if (settings.foreground) return serve_in_foreground(*directory);
+  const auto place = place_of(settings);
+  if (!place) return report(place.error());
+  if (settings.foreground) return serve_in_foreground(*place);
   // Of two that come at once, one starts the agent.
-  UniqueFd lock(::open(directory->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd lock(::open(place->directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock) ::flock(lock.get(), LOCK_EX);
-  auto joined = join(socket_in(*directory));
+  auto joined = join(place->socket);
   if (!joined) {
-    const auto started = start_agent(*directory);
+    const auto started = start_agent(*place);
     if (!started) return report(started.error());
     if (started->exit_code) return *started->exit_code;
-    joined = join(socket_in(*directory));
+    joined = join(place->socket);
   }
   lock.reset();
   return joined ? carry(std::move(*joined)) : report(joined.error());

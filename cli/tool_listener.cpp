@@ -65,9 +65,7 @@ void ToolListener::look() {
 }
 
 std::vector<MirrorRow> ToolListener::rows() const {
-  std::vector<MirrorRow> all = mirror_.rows();
-  std::erase_if(all, [&](const MirrorRow& row) { return row.remote != remote_; });
-  return all;
+  return mirror_.rows(remote_);
 }
 
 std::optional<MirrorRow> ToolListener::next_to_start() const {

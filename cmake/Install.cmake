@@ -2,6 +2,8 @@
 include(GNUInstallDirs)
 
 install(TARGETS farport RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Where scripts/build --static has made it.
+install(PROGRAMS ${PROJECT_BINARY_DIR}/farport-static DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/farport OPTIONAL)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 FILES_MATCHING PATTERN "*.5")
 install(FILES completions/farport.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME farport)

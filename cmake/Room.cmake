@@ -7,6 +7,7 @@ function(add_room name)
   cmake_parse_arguments(room "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(farport_${name} STATIC ${room_SOURCES})
   room_includes(farport_${name} ${name})
+  set_property(GLOBAL APPEND PROPERTY farport_rooms farport_${name})
   target_link_libraries(farport_${name} PUBLIC farport_options ${room_PUBLIC} PRIVATE ${room_PRIVATE})
 endfunction()
 

@@ -27,27 +27,39 @@ _farport() {
     word=""
   fi
   case $before in
-    --audit | --config | --diagnostic-port | --join | --local | --log-file | --output | --tls-ca | --tls-cert | --tls-crl | --tls-key | -o)
+    --audit | --config | --diagnostic-port | --join | --local | --log-file | --output | --passphrase-file | --static-binary | --tls-bundle | --tls-ca | --tls-cert | --tls-crl | --tls-key | --tls-passphrase-file | -o)
       _farport_paths -f
       return
       ;;
-    --dump-directory | --dump-runtime-directory | --search | --socket-dir)
+    --directory | --dump-directory | --dump-runtime-directory | --search | --socket-dir | --symbols)
       _farport_paths -d
       return
       ;;
-    --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --as | --command | --dns | --drain | --grace | --host-name | --insecure-loopback | --ip | --limit | --listen | --name | --on | --ping-interval | --ping-timeout | --resume-after | --runtime | --select | --server-name | --socket | --to | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via)
+    --accept | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --dial | --dns | --drain | --duration | --frequency | --grace | --host-name | --image | --insecure-loopback | --ip | --level | --limit | --listen | --max-histograms | --max-time-series | --name | --on | --ping-interval | --ping-timeout | --profile | --providers | --proxy | --refresh-interval | --resume-after | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via)
       return
       ;;
     --compression)
       _farport_words "auto always never"
       return
       ;;
+    --deploy)
+      _farport_words "auto never ephemeral copy"
+      return
+      ;;
     --confine)
       _farport_words "auto required off"
       return
       ;;
+    --sort)
+      _farport_words "cpu memory heap allocated gc exceptions queue requests name"
+      return
+      ;;
     --type)
       _farport_words "mini heap triage full"
+      return
+      ;;
+    --format)
+      _farport_words "text csv json"
       return
       ;;
     --format | --log-format)
@@ -60,23 +72,34 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "serve connect disconnect run ps dump can-i certs check stdio help-all --help --version"
+    _farport_words "serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump convert can-i certs check doctor stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
-    'serve '*) words="-h --help --listen --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format" ;;
-    'connect '*) words="-h --help --json --detach --socket-dir --socket --to --log-file --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'serve '*) words="-h --help --listen --dial --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format" ;;
+    'connect '*) words="-h --help --json --detach --socket-dir --socket --to --log-file --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'disconnect '*) words="-h --help --all" ;;
-    'run '*) words="-h --help --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin --select" ;;
-    'ps '*) words="-h --help --json --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'dump '*) words="-h --help -o --output --type --force --stay --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'can-i '*) words="-h --help --all --json --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'run '*) words="-h --help --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'ps '*) words="-h --help --json --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'dump '*) words="-h --help -o --output --type --force --stay --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'trace '*) words="-h --help -o --output --force --profile --providers --duration --rundown --buffersize --stopping-event-provider-name --stopping-event-event-name --stopping-event-payload-filter --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'counters '*) words="-h --help --counters --refresh-interval --max-time-series --max-histograms --format -o --output --force --duration --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'top '*) words="-h --help --refresh-interval --sort --rounds --format --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'logs '*) words="-h --help --level --category --format -o --output --force --duration --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'exceptions '*) words="-h --help --format -o --output --force --duration --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'profile '*) words="-h --help -o --output --force --wall --frequency --top --duration --symbols --symbol-server --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'stacks '*) words="-h --help --format --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'gcdump '*) words="-h --help -o --output --force --top --format --timeout --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'convert '*) words="-h --help -o --output --force --top" ;;
+    'can-i '*) words="-h --help --all --json --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'certs init'*) words="-h --help --force" ;;
     'certs server'*) words="-h --help --name --dns --ip --uri --force" ;;
     'certs client'*) words="-h --help --name --dns --ip --uri --force" ;;
-    'certs '*) words="-h --help init server client" ;;
-    'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --config --tls-cert --tls-key --tls-ca --tls-crl --log-level --log-format --via --server-name --verify-cn --verify-uri --verify-pin --select" ;;
-    'stdio '*) words="-h --help --join --foreground" ;;
+    'certs bundle'*) words="-h --help --name -o --output --encrypt --passphrase-file --force" ;;
+    'certs '*) words="-h --help init server client bundle" ;;
+    'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --dial --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'doctor '*) words="-h --help --json --search --runtime --dump-directory --dump-runtime-directory --user --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'stdio '*) words="-h --help --join --foreground --directory" ;;
     'help-all '*) words="-h --help --format" ;;
   esac
   _farport_words "$words"

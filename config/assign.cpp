@@ -138,15 +138,22 @@ bool gives_grants(const Given& given) {
   });
 }
 
+/// A bundle stands for three files: where flags give either, the file's are not mixed in. CRLs are apart.
+void make_way(const Given& given, TlsFiles& tls) {
+  if (gives_credentials(given)) tls = {.cert = {}, .key = {}, .ca = {}, .crl = tls.crl};
+}
+
 }  // namespace
 
 void assign(const Given& given, std::string_view command, Configuration& target, Texts& problems) {
   // The grants come from one place: flags that narrow must not be widened by a file.
   if (gives_grants(given)) target.grants.clear();
+  make_way(given, target.tls);
   assign_all(given, command, target, problems);
 }
 
 void assign(const Given& given, std::string_view command, RemoteSettings& target, Texts& problems) {
+  make_way(given, target.tls);
   assign_all(given, command, target, problems);
 }
 

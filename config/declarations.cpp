@@ -6,11 +6,19 @@ namespace farport::config {
 namespace {
 
 constexpr std::string_view kConnect[] = {"connect"};
+constexpr std::string_view kProfile[] = {"profile"};
 constexpr std::string_view kMirror[] = {"connect", "check"};
 constexpr std::string_view kSelecting[] = {"connect", "run", "check"};
-constexpr std::string_view kDialling[] = {"connect", "run", "ps", "dump", "can-i", "check"};
-constexpr std::string_view kSessions[] = {"serve", "connect", "run", "dump", "check"};
-constexpr std::string_view kAll[] = {"serve", "connect", "run", "ps", "dump", "can-i", "check"};
+constexpr std::string_view kAccepting[] = {"connect", "run"};
+constexpr std::string_view kDialling[] = {"connect",  "run",    "ps",    "dump",       "trace",
+                                          "counters", "top",    "logs",  "exceptions", "stacks",
+                                          "profile",  "gcdump", "can-i", "check",      "doctor"};
+constexpr std::string_view kSessions[] = {"serve",    "connect", "run",  "dump",       "trace",
+                                          "counters", "top",     "logs", "exceptions", "stacks",
+                                          "profile",  "gcdump",  "check"};
+constexpr std::string_view kAll[] = {"serve",    "connect", "run",   "ps",         "dump",   "trace",
+                                     "counters", "top",     "logs",  "exceptions", "stacks", "profile",
+                                     "gcdump",   "can-i",   "check", "doctor"};
 
 const Choice& log_level_choice() {
   static const Choice choice{"log at the level", {"trace", "debug", "info", "warn", "error", "off"}};
@@ -22,6 +30,11 @@ const Choice& log_format_choice() {
 }
 const Choice& compression_choice() {
   static const Choice choice{"compress traces and dumps", {"auto", "always", "never"}};
+  return choice;
+}
+
+const Choice& deploy_choice() {
+  static const Choice choice{"bring farport along", {"auto", "never", "ephemeral", "copy"}};
   return choice;
 }
 
@@ -60,6 +73,22 @@ std::vector<Setting<Target>> tls_settings(std::string_view otherwise) {
        .default_text = otherwise,
        .commands = kAll,
        .kind = typename K::Path{at<&T::tls, &TlsFiles::ca>}},
+      {.key = "tls.bundle",
+       .flag = "tls-bundle",
+       .value = "FILE",
+       .help = "Our certificate, its private key and the CA in one file, PEM, in place of those three",
+       .details = "As `farport certs bundle` makes it: see [bundles](certificates.md#bundles).",
+       .default_text = "none",
+       .commands = kAll,
+       .kind = typename K::Path{at<&T::tls, &TlsFiles::bundle>}},
+      {.key = "tls.passphrase_file",
+       .flag = "tls-passphrase-file",
+       .value = "FILE",
+       .help = "The passphrase of an encrypted bundle: the first line of this file",
+       .details = "Read again when it changes.",
+       .default_text = "asked on the terminal",
+       .commands = kAll,
+       .kind = typename K::Path{at<&T::tls, &TlsFiles::passphrase_file>}},
       {.key = "tls.crl",
        .flag = "tls-crl",
        .value = "FILE",
@@ -108,6 +137,22 @@ std::vector<Setting<Configuration>> mirror_settings() {
        .default_text = "a file of its own",
        .commands = kConnect,
        .kind = K::Path{at<&C::log_file>, true}},
+      {.key = "profile.symbols",
+       .flag = "symbols",
+       .value = "DIR",
+       .help = "Look here for files with the names of native functions that the runtime's host lacks",
+       .details = "By their build ids: see [names of native functions](guide.md#names-of-native-functions).",
+       .default_text = "none",
+       .commands = kProfile,
+       .kind = K::Paths{at<&C::symbols, &SymbolSettings::directories>}},
+      {.key = "profile.symbol_server",
+       .flag = "symbol-server",
+       .value = "URL",
+       .help = "Ask this symbol server for them, http or https, too",
+       .details = "No server is asked but those that are named. It takes curl.",
+       .default_text = "none",
+       .commands = kProfile,
+       .kind = K::Texts{at<&C::symbols, &SymbolSettings::servers>}},
   };
 }
 
@@ -144,6 +189,14 @@ std::vector<Setting<Configuration>> common_settings() {
        .help = "How long the other side may be silent when it was asked, before the session is broken",
        .commands = kSessions,
        .kind = K::Duration{at<&C::session, &SessionSettings::ping_timeout>}},
+      {.key = "proxy",
+       .flag = "proxy",
+       .value = "URL",
+       .help = "HTTP proxy to dial through, http://[NAME:PASSWORD@]HOST:PORT, or none",
+       .details = "By CONNECT. Never to loopback addresses, nor to what `NO_PROXY` lists.",
+       .default_text = "$HTTPS_PROXY, else none",
+       .commands = kAll,
+       .kind = K::Text{at<&C::proxy>}},
       {.flag = "config",
        .value = "FILE",
        .help = "Configuration file (TOML)",
@@ -204,6 +257,40 @@ std::vector<Setting<RemoteSettings>> remote_settings() {
        .default_text = "none",
        .commands = kDialling,
        .kind = K::Text{at<&R::via>}},
+      {.key = "deploy",
+       .flag = "deploy",
+       .value = "WAY",
+       .help = "Where there is no farport: auto (the best of the others), never, ephemeral (a helper "
+               "container) or "
+               "copy",
+       .details = "See [without a port](guide.md#without-a-port).",
+       .commands = kDialling,
+       .kind = K::OneOf{at<&R::deploy>, deploy_choice}},
+      {.key = "image",
+       .flag = "image",
+       .value = "IMAGE",
+       .help = "Image of helper containers, with farport in its PATH",
+       .details = "Kubernetes needs one for ephemeral containers, which its nodes can pull.",
+       .default_text = "made of the static binary",
+       .commands = kDialling,
+       .kind = K::Text{at<&R::image>}},
+      {.key = "static_binary",
+       .flag = "static-binary",
+       .value = "FILE",
+       .help = "The static farport to bring along, as scripts/build --static makes it",
+       .default_text = "the installed one",
+       .commands = kDialling,
+       .kind = K::Path{at<&R::static_binary>}},
+      {.key = "accept",
+       .flag = "accept",
+       .value = "ADDR:PORT",
+       .help = "Instead of dialling an agent: listen here for agents that dial out (farport serve --dial)",
+       .details = "Any agent's certificate of the CA will do where `server_name` or `verify` ask for nothing "
+                  "more. See "
+                  "[agents that dial out](guide.md#agents-that-dial-out).",
+       .default_text = "none",
+       .commands = kAccepting,
+       .kind = K::Addresses{at<&R::accept>}},
       {.key = "server_name",
        .flag = "server-name",
        .value = "NAME",

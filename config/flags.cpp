@@ -1,11 +1,20 @@
 #include "config/flags.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "config/describe.hpp"
 
 namespace farport::config {
 namespace {
+
+/// What credentials are made of.
+constexpr std::string_view kCredentials[] = {"tls-cert", "tls-key", "tls-ca", "tls-bundle",
+                                             "tls-passphrase-file"};
+
+bool is_of_credentials(std::string_view flag) {
+  return std::find(std::begin(kCredentials), std::end(kCredentials), flag) != std::end(kCredentials);
+}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> items;
@@ -45,14 +54,26 @@ Environment process_environment() {
   };
 }
 
+bool gives_credentials(const Given& given) {
+  const auto has = [&](const char* flag) { return given.contains(flag); };
+  return has("tls-bundle") || (has("tls-cert") && has("tls-key") && has("tls-ca"));
+}
+
 void take_environment(Flags& flags, const Environment& environment) {
+  const bool has_credentials = gives_credentials(flags.given);
   for (const Description& setting : descriptions()) {
     if (setting.flag.empty() || flags.given.contains(setting.flag)) continue;
+    if (has_credentials && is_of_credentials(setting.flag)) continue;
     const auto value = environment(setting.variable);
     if (!value) continue;
     std::vector<std::string> texts = texts_of(setting.takes, *value);
     if (!texts.empty()) flags.given[setting.flag] = std::move(texts);
   }
+  const auto either = [&](const char* name, const char* other) {
+    return environment(name).value_or(environment(other).value_or(std::string()));
+  };
+  flags.https_proxy = either("HTTPS_PROXY", "https_proxy");
+  flags.no_proxy = either("NO_PROXY", "no_proxy");
 }
 
 }  // namespace farport::config

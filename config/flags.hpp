@@ -26,14 +26,43 @@ struct Flags {
   std::optional<std::string> as;            ///< Of `check`: an identity.
   std::optional<std::string> runtime_name;  ///< Of `check --as`: a runtime's name.
 
-  std::string dump_target;  ///< Of `dump`: AGENT[/RUNTIME].
+  std::string target;  ///< Of the commands that are about one runtime: AGENT[/RUNTIME].
   std::string output;
   std::string dump_type = "heap";
   bool stay = false;
-  bool force = false;  ///< Of `dump`: replace the file.
-  bool all = false;    ///< Of `can-i`: each command of the protocol; of `disconnect`: each mirror.
+  bool force = false;  ///< Replace the file.
+
+  std::vector<std::string> profiles;   ///< Of `trace`.
+  std::vector<std::string> providers;  ///< The same.
+  std::string duration;
+  std::optional<bool> rundown;
+  std::uint32_t buffer_mb = 256;
+  std::string stopping_provider;
+  std::string stopping_event;
+  std::string stopping_payload;
+  std::string format;  ///< Of the commands that print events: text, json or csv.
+
+  std::vector<std::string> counters;  ///< Of `counters`.
+  std::string interval;               ///< The same.
+  std::uint32_t most_series = 1000;
+  std::uint32_t most_histograms = 20;
+
+  std::string level;                    ///< Of `logs`.
+  std::vector<std::string> categories;  ///< The same.
+
+  std::string order;         ///< Of `top`.
+  std::uint32_t rounds = 0;  ///< The same.
+
+  bool wall = false;  ///< Of `profile`.
+  std::uint32_t frequency = 99;
+  std::uint32_t top = 0;  ///< The same: rows of a table.
+
+  bool all = false;  ///< Of `can-i`: each command of the protocol; of `disconnect`: each mirror.
 
   std::vector<std::string> tool;
+
+  std::string https_proxy;  ///< Of the environment, as other programs take it.
+  std::string no_proxy;     ///< The same.
 };
 
 /// Looks a variable up; nothing where it isn't set. Handed in, so that tests have an environment of their
@@ -42,7 +71,12 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 /// The process's own environment.
 [[nodiscard]] Environment process_environment();
 
-/// Fills what no flag gives from the FARPORT_* variables. Lists there are separated by commas.
+/// Whether what is given says who we are and whom we trust, by a bundle or by three files: what sources of
+/// less weight say of that doesn't count then.
+[[nodiscard]] bool gives_credentials(const Given& given);
+
+/// Fills what no flag gives from the FARPORT_* variables, and the proxies. Lists there are separated by
+/// commas.
 void take_environment(Flags& flags, const Environment& environment);
 
 }  // namespace farport::config

@@ -48,12 +48,23 @@ class Resolver {
   [[nodiscard]] bool log_level_given() const { return !configuration_.log.level.empty(); }
 
   void require_tls(const TlsFiles& tls, const std::string& what_for) {
-    if (tls.cert.empty() && tls.key.empty() && tls.ca.empty()) {
+    const bool none = tls.cert.empty() && tls.key.empty() && tls.ca.empty();
+    if (!tls.bundle.empty()) {
+      if (none) return;
       problem(
-          "no certificates for " + what_for +
-          ": give --tls-cert, --tls-key and --tls-ca, or set FARPORT_TLS_CERT, FARPORT_TLS_KEY and "
-          "FARPORT_TLS_CA, or tls.cert, tls.key and tls.ca in the configuration file (farport certs makes "
-          "certificates)");
+          "both a bundle (" + tls.bundle + ") and single TLS files for " + what_for +
+          ": give --tls-bundle, or --tls-cert, --tls-key and --tls-ca, here, in the environment or in the "
+          "configuration file");
+      return;
+    }
+    if (!tls.passphrase_file.empty()) {
+      problem("a passphrase file for " + what_for + ", but no bundle: give --tls-bundle as well");
+    }
+    if (none) {
+      problem("no certificates for " + what_for +
+              ": give --tls-bundle, or --tls-cert, --tls-key and --tls-ca, or set FARPORT_TLS_BUNDLE, or "
+              "FARPORT_TLS_CERT, FARPORT_TLS_KEY and FARPORT_TLS_CA, or tls.bundle, or tls.cert, tls.key and "
+              "tls.ca in the configuration file (farport certs makes certificates)");
       return;
     }
     const auto require = [&](const std::string& value, const std::string& name, const std::string& variable) {
@@ -64,6 +75,14 @@ class Resolver {
     require(tls.cert, "cert", "FARPORT_TLS_CERT");
     require(tls.key, "key", "FARPORT_TLS_KEY");
     require(tls.ca, "ca", "FARPORT_TLS_CA");
+  }
+
+  /// As it is set, else as the environment has it.
+  ProxyChoice proxy() {
+    const std::string& url = configuration_.proxy.empty() ? flags_.https_proxy : configuration_.proxy;
+    ProxyChoice choice{{}, flags_.no_proxy};
+    if (!url.empty() && url != kNoProxy) choice.proxy = parsed(url, parse_proxy);
+    return choice;
   }
 
   /// A remote by HOST:PORT or profile.
@@ -84,14 +103,13 @@ class Resolver {
     return completed(std::move(remote), text);
   }
 
-  /// The remote that is behind --via; nothing where that is not given.
-  std::optional<RemoteSettings> via() {
-    RemoteSettings remote;
-    Problems said_elsewhere;
-    assign(flags_.given, command_, remote, said_elsewhere);
-    if (remote.via.empty()) return std::nullopt;
-    const std::string text = remote.via;
-    return completed(std::move(remote), text);
+  /// The remote that is behind --via or --accept; nothing where neither is given.
+  std::optional<RemoteSettings> flagged() {
+    for (const char* flag : {"via", "accept"}) {
+      const auto given = flags_.given.find(flag);
+      if (given != flags_.given.end()) return completed(RemoteSettings{}, given->second.front());
+    }
+    return std::nullopt;
   }
 
   std::vector<RemoteSettings> remotes() {
@@ -99,9 +117,10 @@ class Resolver {
     for (const std::string& text : flags_.remotes) {
       if (auto one = remote(text)) all.push_back(std::move(*one));
     }
-    auto behind = via();
-    if (behind && !flags_.remotes.empty()) problem("--via reaches an agent by itself: name no other one");
-    if (behind) all.push_back(std::move(*behind));
+    auto one = flagged();
+    if (one && !flags_.remotes.empty())
+      problem("--via and --accept reach agents by themselves: name no other ones");
+    if (one) all.push_back(std::move(*one));
     return all;
   }
 
@@ -137,22 +156,27 @@ class Resolver {
   std::optional<RemoteSettings> completed(RemoteSettings remote, const std::string& text) {
     complete(remote.tls);
     assign(flags_.given, command_, remote, problems_);
-    const int ways =
-        (remote.addresses.empty() ? 0 : 1) + (remote.reach.empty() ? 0 : 1) + (remote.via.empty() ? 0 : 1);
-    if (ways != 1) problem("the remote " + text + " needs one of address, reach and via");
+    const int ways = (remote.addresses.empty() ? 0 : 1) + (remote.accept.empty() ? 0 : 1) +
+                     (remote.reach.empty() ? 0 : 1) + (remote.via.empty() ? 0 : 1);
+    if (ways != 1 && ok()) problem("the remote " + text + " needs one of address, accept, reach and via");
     // A command brings its own way to know the other side.
-    if (!remote.addresses.empty()) require_tls(remote.tls, text);
+    if (!remote.addresses.empty() || !remote.accept.empty()) require_tls(remote.tls, text);
+    if (!remote.addresses.empty()) remote.proxy = proxy();
     return remote;
   }
 
   /// What a remote's own table leaves out is that of [tls].
   void complete(TlsFiles& own) const {
     const TlsFiles& common = configuration_.tls;
-    // CRLs belong to their CA.
-    if (own.ca.empty() && own.crl.empty()) own.crl = common.crl;
+    // CRLs belong to their CA, a passphrase to its bundle.
+    if (own.ca.empty() && own.bundle.empty() && own.crl.empty()) own.crl = common.crl;
+    const bool whole = !own.cert.empty() && !own.key.empty() && !own.ca.empty();
+    if (whole || !own.bundle.empty()) return;
     if (own.ca.empty()) own.ca = common.ca;
     if (own.cert.empty()) own.cert = common.cert;
     if (own.key.empty()) own.key = common.key;
+    own.bundle = common.bundle;
+    if (own.passphrase_file.empty()) own.passphrase_file = common.passphrase_file;
   }
 
   const Flags& flags_;
@@ -161,19 +185,64 @@ class Resolver {
   Problems problems_;
 };
 
-struct DumpTarget {
+struct Target {
   std::string agent;
   std::string runtime;
 };
 
 /// "AGENT/RUNTIME", where an agent that is reached by a command has slashes of its own: its runtime stands
 /// behind a double one.
-DumpTarget split_dump_target(const std::string& text) {
+Target split_target(const std::string& text) {
   const std::string_view separator = is_reach(text) ? "//" : "/";
   const std::size_t from = is_reach(text) ? text.find("://") + 3 : 0;
   const std::size_t end = text.find(separator, from);
   if (end == std::string::npos) return {text, {}};
   return {text.substr(0, end), text.substr(end + separator.size())};
+}
+
+/// Fills in which runtime of which agent is meant.
+template <typename Settings>
+void take_target(Resolver& resolver, const std::string& text, Settings& settings) {
+  const Target target = split_target(text);
+  if (auto behind = resolver.flagged()) {
+    settings.remote = std::move(*behind);
+    settings.runtime = text;
+  } else if (target.agent.empty()) {
+    resolver.problem("no agent is named: give AGENT or AGENT/RUNTIME, or --via");
+  } else if (auto remote = resolver.remote(target.agent)) {
+    settings.remote = std::move(*remote);
+    settings.runtime = target.runtime;
+  }
+}
+
+/// How often counters are told, where it is given.
+void take_interval(Resolver& resolver, const Flags& flags, Milliseconds& interval) {
+  if (flags.interval.empty()) return;
+  if (const auto given = resolver.parsed(flags.interval, parse_time_span)) interval = *given;
+}
+
+/// Fills in what the commands that record have in common.
+void take_recording(Resolver& resolver, const Flags& flags, RecordingSettings& settings) {
+  take_target(resolver, flags.target, settings);
+  if (!flags.duration.empty()) settings.duration = resolver.parsed(flags.duration, parse_time_span);
+  settings.output = flags.output;
+  settings.force = flags.force;
+  settings.format = flags.format;
+  settings.session = resolver.configuration().session;
+}
+
+/// Names none: it may have a password.
+void check_servers(Resolver& resolver, const std::vector<std::string>& urls) {
+  const auto is_usable = [](const std::string& url) {
+    const std::size_t scheme = url.find("://");
+    const bool is_http = url.starts_with("http://") || url.starts_with("https://");
+    return is_http && url.size() > scheme + 3 && std::all_of(url.begin(), url.end(), [](char c) {
+             return c > ' ' && c < 0x7F && std::string_view("\"\\#?").find(c) == std::string_view::npos;
+           });
+  };
+  if (std::all_of(urls.begin(), urls.end(), is_usable)) return;
+  resolver.problem(
+      "a symbol server is no URL that can be asked: give http:// or https://, a host, and a path");
 }
 
 bool is_loopback(const Address& address) {
@@ -193,8 +262,10 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
     resolver.problem("the host name \"" + settings.host_name +
                      "\" can't be used: give 1 to 255 printable ASCII characters, without @ * ? [ ] / and ,");
   }
-  if (settings.listen.empty() && settings.local.empty() && !settings.insecure_loopback) {
-    resolver.problem("nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000");
+  const bool secured = !settings.listen.empty() || !settings.dial.empty();
+  if (!secured && settings.local.empty() && !settings.insecure_loopback) {
+    resolver.problem(
+        "nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000, or --dial");
   }
   if (settings.insecure_loopback && !is_loopback(*settings.insecure_loopback)) {
     resolver.problem("--insecure-loopback " + to_string(*settings.insecure_loopback) +
@@ -203,8 +274,8 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
   if (!settings.dump.runtime_directory.empty() && settings.dump.directory.empty()) {
     resolver.problem("dump.runtime_directory says where runtimes see dump.directory, which is not given");
   }
-  if (settings.listen.empty() && settings.local.empty()) return;
-  if (!settings.listen.empty()) resolver.require_tls(settings.tls, "the agent");
+  if (!secured && settings.local.empty()) return;
+  if (secured) resolver.require_tls(settings.tls, "the agent");
   if (settings.policy.grants.empty()) {
     resolver.problem(
         "nobody could connect: give --allow-cn NAME[=ROLE], --allow-dns, --allow-uri, --allow-ip, "
@@ -213,14 +284,17 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
   }
 }
 
-}  // namespace
-
-Resolved<ServeSettings> resolve_serve(const Flags& flags) {
-  Resolver resolver(flags, "serve");
+/// Not checked as a whole.
+ServeSettings serve_settings(Resolver& resolver) {
   const Configuration& from = resolver.configuration();
   ServeSettings settings;
   settings.host_name = from.host_name;
   settings.listen = from.listen;
+  for (const Address& mirror : from.dial) {
+    const bool known = std::find(settings.dial.begin(), settings.dial.end(), mirror) != settings.dial.end();
+    if (!known) settings.dial.push_back(mirror);
+  }
+  if (!settings.dial.empty()) settings.proxy = resolver.proxy();
   settings.local = from.local;
   settings.reuse_port = from.reuse_port;
   if (!from.insecure_loopback.empty()) {
@@ -241,11 +315,20 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   settings.audit = from.audit;
   settings.audit_waits = from.audit_waits;
   settings.dump = from.dump;
+  settings.app_metrics = from.app_metrics;
   settings.confinement = from.confinement;
   settings.rescan = from.rescan;
   settings.limits = from.limits;
   settings.session = from.session;
   settings.drain = from.drain;
+  return settings;
+}
+
+}  // namespace
+
+Resolved<ServeSettings> resolve_serve(const Flags& flags) {
+  Resolver resolver(flags, "serve");
+  ServeSettings settings = serve_settings(resolver);
   if (resolver.ok()) check_serve(resolver, settings);
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
@@ -276,6 +359,13 @@ Resolved<PsSettings> resolve_ps(const Flags& flags) {
   return settings;
 }
 
+Resolved<DoctorSettings> resolve_doctor(const Flags& flags) {
+  Resolver resolver(flags, "doctor");
+  DoctorSettings settings{resolver.remotes(), serve_settings(resolver), flags.json};
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
 Resolved<CanISettings> resolve_can_i(const Flags& flags) {
   Resolver resolver(flags, "can-i");
   CanISettings settings{resolver.some_remotes(), flags.command, flags.all, flags.json};
@@ -286,16 +376,7 @@ Resolved<CanISettings> resolve_can_i(const Flags& flags) {
 Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   Resolver resolver(flags, "dump");
   DumpCommandSettings settings;
-  const DumpTarget target = split_dump_target(flags.dump_target);
-  if (auto behind = resolver.via()) {
-    settings.remote = std::move(*behind);
-    settings.runtime = flags.dump_target;
-  } else if (target.agent.empty()) {
-    resolver.problem("no agent is named: give AGENT or AGENT/RUNTIME, or --via");
-  } else if (auto remote = resolver.remote(target.agent)) {
-    settings.remote = std::move(*remote);
-    settings.runtime = target.runtime;
-  }
+  take_target(resolver, flags.target, settings);
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;
@@ -304,6 +385,86 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<TraceSettings> resolve_trace(const Flags& flags) {
+  Resolver resolver(flags, "trace");
+  TraceSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.profiles = flags.profiles;
+  settings.providers = flags.providers;
+  settings.rundown = flags.rundown;
+  settings.buffer_mb = flags.buffer_mb;
+  settings.stopping_event = {flags.stopping_provider, flags.stopping_event, flags.stopping_payload};
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<CountersSettings> resolve_counters(const Flags& flags) {
+  Resolver resolver(flags, "counters");
+  CountersSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.counters = flags.counters;
+  take_interval(resolver, flags, settings.interval);
+  settings.most_series = flags.most_series;
+  settings.most_histograms = flags.most_histograms;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<TopSettings> resolve_top(const Flags& flags) {
+  Resolver resolver(flags, "top");
+  TopSettings settings;
+  settings.remotes = resolver.some_remotes();
+  take_interval(resolver, flags, settings.interval);
+  settings.order = flags.order;
+  settings.format = flags.format;
+  settings.rounds = flags.rounds;
+  settings.session = resolver.configuration().session;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<LogsSettings> resolve_logs(const Flags& flags) {
+  Resolver resolver(flags, "logs");
+  LogsSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.level = flags.level;
+  settings.categories = flags.categories;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_view command) {
+  Resolver resolver(flags, command);
+  RecordingSettings settings;
+  take_recording(resolver, flags, settings);
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
+  Resolver resolver(flags, "profile");
+  ProfileSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.wall = flags.wall;
+  settings.frequency = flags.frequency;
+  settings.top = flags.top;
+  settings.symbols = resolver.configuration().symbols;
+  check_servers(resolver, settings.symbols.servers);
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags) {
+  constexpr Milliseconds kUsualTimeout{30'000};
+  Resolver resolver(flags, "gcdump");
+  GcdumpSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.duration = settings.duration.value_or(kUsualTimeout);
+  settings.top = flags.top;
   if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
   return settings;
 }

@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "auth/limit_settings.hpp"
+#include "auth/passphrase.hpp"
 #include "auth/rules.hpp"
 #include "base/error.hpp"
+#include "base/proxy.hpp"
 
 namespace farport::config {
 
@@ -30,7 +33,10 @@ struct TlsFiles {
   std::string cert;
   std::string key;
   std::string ca;
-  std::string crl{};  ///< Not required.
+  std::string crl{};     ///< Not required.
+  std::string bundle{};  ///< In place of cert, key and ca.
+  std::string passphrase_file{};
+  std::shared_ptr<const auth::Passphrase> passphrase = {};  ///< What was typed for the bundle.
 };
 
 struct LogSettings {
@@ -67,14 +73,26 @@ struct ConfinementSettings {
   std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
 };
 
+/// What stands for no proxy, whatever the environment says.
+inline constexpr std::string_view kNoProxy = "none";
+
 /// What stands among the directories to search for a look into every process.
 inline constexpr std::string_view kSearchProcesses = "proc";
+
+/// What applications count, kept for Prometheus.
+struct AppMetricsSettings {
+  bool keep = false;
+  std::vector<std::string> counters;  ///< As `farport counters` has them; none: the usual ones.
+  Milliseconds interval{1000};
+};
 
 struct ServeSettings {
   std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
-  bool reuse_port = false;  ///< Let another agent listen there too.
-  std::string local;        ///< A socket for users of this host; empty: none.
+  std::vector<Address> dial;  ///< Mirrors that accept agents.
+  ProxyChoice proxy;          ///< On the way there.
+  bool reuse_port = false;    ///< Let another agent listen there too.
+  std::string local;          ///< A socket for users of this host; empty: none.
   std::optional<Address> insecure_loopback;
   TlsFiles tls;
   LogSettings log;
@@ -87,6 +105,7 @@ struct ServeSettings {
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
   bool audit_waits = false;      ///< For a reader that takes no more, rather than lose lines.
   DumpSettings dump;
+  AppMetricsSettings app_metrics;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
   auth::LimitSettings limits;
@@ -100,10 +119,22 @@ struct RemoteSettings {
   std::vector<Address> addresses;
   std::string reach;            ///< SCHEME://…: reached by a command, without a port.
   std::string via;              ///< A shell command that reaches it.
+  std::string deploy = "auto";  ///< How farport comes there: "auto", "never", "ephemeral", "copy".
+  std::string image;            ///< Of helper containers; empty: one made of the static program.
+  std::string static_binary;    ///< That program; empty: the installed one.
+  std::vector<Address> accept;  ///< Instead of being dialled, agents dial in here.
+  ProxyChoice proxy;            ///< On the way to the addresses.
   std::string server_name;      ///< Empty: the host that is dialled.
   auth::IdentityFilter verify;  ///< What the agent's certificate must say besides; empty: nothing.
   TlsFiles tls;
   std::vector<std::string> select;  ///< Which runtimes to mirror; empty: all.
+  bool profiles = false;  ///< Not configured: the command has an agent that is brought along take profiles.
+};
+
+/// Where names of native functions are looked for.
+struct SymbolSettings {
+  std::vector<std::string> directories;
+  std::vector<std::string> servers;  ///< URLs.
 };
 
 /// Every setting, as the file, the environment and the flags give it. What none of them gives has its
@@ -112,6 +143,8 @@ struct Configuration {
   std::string file;  ///< As the flag names it; empty: the user's own, or none.
   std::string host_name;
   std::vector<Address> listen;
+  std::vector<Address> dial;
+  std::string proxy;  ///< A URL, or kNoProxy; empty: as the environment says.
   bool reuse_port = false;
   std::string local;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
@@ -127,6 +160,7 @@ struct Configuration {
   std::string audit = "stderr";
   bool audit_waits = false;
   DumpSettings dump;
+  AppMetricsSettings app_metrics;
   ConfinementSettings confinement;
   auth::LimitSettings limits;
   SessionSettings session;
@@ -135,6 +169,7 @@ struct Configuration {
   std::vector<NamedSocket> sockets;
   std::vector<NamedSocket> tools;
   std::string log_file;
+  SymbolSettings symbols;
   std::map<std::string, RemoteSettings> remotes;
 };
 
@@ -155,10 +190,18 @@ struct ConnectSettings {
 struct StdioSettings {
   std::string join;         ///< The socket of an agent that runs; empty: this user's own, which is started.
   bool foreground = false;  ///< Be that agent, and carry nothing.
+  std::string directory;  ///< The agent's, which goes with it, and the program in it; empty: this user's own.
 };
 
 struct PsSettings {
   std::vector<RemoteSettings> remotes;
+  bool json = false;
+};
+
+/// Of `farport doctor`.
+struct DoctorSettings {
+  std::vector<RemoteSettings> remotes;  ///< Empty: it is about this host.
+  ServeSettings here;                   ///< How an agent of this host would search, and take dumps.
   bool json = false;
 };
 
@@ -178,6 +221,78 @@ struct DumpCommandSettings {
   bool stay = false;   ///< Leave the dump where the runtime has written it.
   bool force = false;  ///< Replace a file that is there.
   SessionSettings session;
+};
+
+/// Of the commands that have a runtime record.
+struct RecordingSettings {
+  RemoteSettings remote;
+  std::string runtime;                   ///< An id, a pid or a name; empty: the only one.
+  std::optional<Milliseconds> duration;  ///< Nothing: until it is interrupted, or the runtime ends.
+  std::string output;                    ///< A file; empty: standard output, or a name of the command's own.
+  bool force = false;                    ///< Replace a file that is there.
+  std::string format;                    ///< text, json or csv; empty: text.
+  SessionSettings session;
+};
+
+/// The event that ends a recording, in dotnet-trace's words; empty: none does.
+struct StoppingEventSettings {
+  std::string provider;
+  std::string event;
+  std::string payload;
+};
+
+/// Of `farport trace`.
+struct TraceSettings : RecordingSettings {
+  std::vector<std::string> profiles;
+  std::vector<std::string> providers;  ///< As dotnet-trace has them.
+  std::optional<bool> rundown;         ///< Nothing: as the profiles have it.
+  std::uint32_t buffer_mb = 256;       ///< At the runtime.
+  StoppingEventSettings stopping_event;
+};
+
+/// Of `farport counters`.
+struct CountersSettings : RecordingSettings {
+  std::vector<std::string> counters;  ///< As dotnet-counters has them; none: the usual ones.
+  Milliseconds interval{1000};
+  std::uint32_t most_series = 1000;
+  std::uint32_t most_histograms = 20;
+};
+
+/// Of `farport top`.
+struct TopSettings {
+  std::vector<RemoteSettings> remotes;
+  Milliseconds interval{1000};
+  std::string order;         ///< cpu, memory, …; empty: cpu.
+  std::string format;        ///< text or json; empty: a table that is drawn anew where that can be.
+  std::uint32_t rounds = 0;  ///< How often it is shown; 0: until it is ended.
+  SessionSettings session;
+};
+
+/// Of `farport logs`.
+struct LogsSettings : RecordingSettings {
+  std::string level;                    ///< Trace to Critical; empty: as the application's filters have it.
+  std::vector<std::string> categories;  ///< "Orders.*", or "Orders.*:Debug".
+};
+
+/// Of `farport profile`.
+struct ProfileSettings : RecordingSettings {
+  bool wall = false;
+  std::uint32_t frequency = 99;  ///< In Hz.
+  std::uint32_t top = 0;         ///< A table of so many rows on standard output; 0: folded stacks.
+  SymbolSettings symbols;
+};
+
+/// Of `farport gcdump`. Its duration is the time that the runtime has for it.
+struct GcdumpSettings : RecordingSettings {
+  std::uint32_t top = 0;  ///< How many types; 0: all in a file, the largest in a table.
+};
+
+/// Of `farport convert`.
+struct ConvertSettings {
+  std::string input;  ///< A .nettrace file.
+  std::string output;
+  std::uint32_t top = 0;
+  bool force = false;
 };
 
 struct RunSettings {

@@ -1,12 +1,15 @@
 #include "config/values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
+
+#include "base/authority.hpp"
 
 namespace farport::config {
 namespace {
@@ -65,9 +68,7 @@ Result<Address> parse_address(std::string_view text) {
 }
 
 std::string to_string(const Address& address) {
-  std::string host = address.host;
-  if (host.find(':') != std::string::npos) host = '[' + host + ']';
-  return host + ':' + std::to_string(address.port);
+  return authority(address.host, address.port);
 }
 
 Result<Milliseconds> parse_duration(std::string_view text) {
@@ -85,6 +86,32 @@ Result<Milliseconds> parse_duration(std::string_view text) {
                 "write for example 500ms, 5s, 2m or 1h");
   }
   return Milliseconds(number * factor);
+}
+
+Result<Milliseconds> parse_time_span(std::string_view text) {
+  if (text.find(':') == std::string_view::npos) return parse_duration(text);
+  const auto wrong = [&] {
+    return fail("use the duration", text, "it is no duration",
+                "write for example 30s, or 00:00:30 for hours, minutes and seconds");
+  };
+  // What one of each place is, in seconds, and how many of them make one of the place before.
+  constexpr std::array<std::int64_t, 4> kSeconds{86'400, 3'600, 60, 1};
+  constexpr std::array<std::int64_t, 4> kMost{10'000, 24, 60, 60};
+  const auto colons = static_cast<std::size_t>(std::count(text.begin(), text.end(), ':'));
+  if (colons < 2 || colons > 3) return wrong();
+  std::int64_t seconds = 0;
+  for (std::size_t place = 3 - colons; place < kSeconds.size(); ++place) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::string part(text.substr(0, colon));
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc() || end != part.data() + part.size() || number < 0 || number >= kMost[place])
+      return wrong();
+    seconds += number * kSeconds[place];
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  if (seconds == 0) return wrong();
+  return Milliseconds(seconds * 1000);
 }
 
 std::string to_string(Milliseconds duration) {

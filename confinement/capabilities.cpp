@@ -34,6 +34,14 @@ Capabilities agent_capabilities() {
          capability(CAP_KILL) | capability(CAP_SYS_PTRACE);
 }
 
+Capabilities sampler_capabilities() {
+  Capabilities all = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH) | capability(CAP_SYSLOG);
+#ifdef CAP_PERFMON
+  all |= capability(CAP_PERFMON);
+#endif
+  return all;
+}
+
 Result<Capabilities> keep_capabilities(Capabilities keep) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};

@@ -18,6 +18,10 @@ using Capabilities = std::uint64_t;
 /// that nobody waits for.
 [[nodiscard]] Capabilities agent_capabilities();
 
+/// What sampling other processes takes: the kernel's samples of them and of itself, its functions' names, and
+/// reading the files that they have in their memory.
+[[nodiscard]] Capabilities sampler_capabilities();
+
 /// Gives up, for the calling thread and what it starts, all capabilities but those in `keep` that it has.
 /// Returns what is left.
 [[nodiscard]] Result<Capabilities> keep_capabilities(Capabilities keep);

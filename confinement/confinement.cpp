@@ -36,11 +36,11 @@ Result<std::string> give_up_files(const Needs& needs) {
   const std::vector<FileRule> more = instrument_files();
   rules.insert(rules.end(), more.begin(), more.end());
 #endif
-  const Result<void> restricted = restrict_files(rules);
+  const Result<void> restricted = restrict_files(rules, needs.dials);
   if (!restricted) return tl::unexpected(restricted.error());
   const int version = landlock_version();
-  return std::string(version >= 4 ? "files and TCP" : "files") + " limited by Landlock " +
-         std::to_string(version);
+  const std::string what = version < 4 ? "files" : needs.dials ? "files and listening" : "files and TCP";
+  return what + " limited by Landlock " + std::to_string(version);
 }
 
 Result<std::string> give_up_capabilities(const Needs& needs) {
@@ -49,8 +49,8 @@ Result<std::string> give_up_capabilities(const Needs& needs) {
   return "capabilities: " + describe_capabilities(*kept);
 }
 
-Result<std::string> give_up_system_calls() {
-  const Result<void> filtered = filter_system_calls();
+Result<std::string> give_up_system_calls(const Needs& needs) {
+  const Result<void> filtered = filter_system_calls(needs.dials ? Purpose::dialling : Purpose::serving);
   if (!filtered) return tl::unexpected(filtered.error());
   return std::string("system calls filtered");
 }
@@ -106,13 +106,25 @@ Confinement confine(const Needs& needs) {
     } else {
       confinement.missing.push_back(result.error().message());
     }
+    return result.has_value();
   };
   note(no_new_privileges());
-  note(give_up_files(needs));
+  confinement.files = note(give_up_files(needs));
   note(give_up_capabilities(needs));
   // Last, since the filter has none of the calls that the others take.
-  note(give_up_system_calls());
+  confinement.system_calls = note(give_up_system_calls(needs));
   return confinement;
+}
+
+void confine_sampler() {
+  std::ignore = no_new_privileges();
+  std::ignore = keep_capabilities(sampler_capabilities());
+  std::ignore = filter_system_calls(Purpose::sampling);
+}
+
+void confine_parser() {
+  std::ignore = keep_capabilities(0);
+  std::ignore = filter_system_calls(Purpose::parsing);
 }
 
 Confinement foresee(const Needs& needs) {

@@ -14,6 +14,8 @@ namespace farport::confinement {
 struct Needs {
   std::vector<FileRule> files;
   Capabilities capabilities = 0;
+  /// Whether it dials over TCP, by name too, which takes sockets of the Internet's and the resolver's files.
+  bool dials = false;
   /// Why Landlock can't be had: what must work that it would end. Empty: it may be.
   std::string against_landlock{};
 };
@@ -22,6 +24,8 @@ struct Needs {
 struct Confinement {
   std::vector<std::string> in_force;
   std::vector<std::string> missing;  ///< With why.
+  bool files = false;                ///< Landlock is in force; not known of what is foreseen.
+  bool system_calls = false;         ///< So is the filter of system calls.
 };
 
 /// Keeps the process's memory, which has keys in it, out of core dumps and from other processes of the same
@@ -35,6 +39,13 @@ void forbid_core_dumps();
 /// capabilities and files of `needs`, the system calls that an agent uses. Where there are other threads
 /// already, which would stay as they are, nothing is done. There is no way back.
 [[nodiscard]] Confinement confine(const Needs& needs);
+
+/// Confines a process that samples others: no new privileges, of its capabilities those that this takes, and
+/// no system calls but for this. As far as the kernel can: nothing is said where it can't.
+void confine_sampler();
+
+/// The same for one that only reads open files, which may be anybody's.
+void confine_parser();
 
 /// What confine() would say, found out by a child process that does it.
 [[nodiscard]] Confinement foresee(const Needs& needs);

@@ -11,9 +11,10 @@
 namespace farport::confinement {
 
 /// System calls; without limits on their arguments, where the program's own have some.
-inline constexpr std::array kInstrumentCalls{"arch_prctl", "clone",    "getdents", "kill",
-                                             "mmap",       "mprotect", "prctl",    "process_vm_readv",
-                                             "ptrace",     "tkill",    "wait4"};
+inline constexpr std::array kInstrumentCalls{
+    "arch_prctl", "clone",    "getdents",    "getrlimit", "kill",      "mmap",
+    "mprotect",   "open",     "openat",      "prctl",     "prlimit64", "process_vm_readv",
+    "ptrace",     "readlink", "sigaltstack", "tkill",     "wait4"};
 
 /// For reading the program and its libraries, for writing the directory of log_path in ASAN_OPTIONS and
 /// that of the counts.

@@ -58,10 +58,10 @@ struct [[gnu::packed]] PathBeneathAttributes {
 };
 
 /// What is taken away: each version of the interface knows more.
-RulesetAttributes attributes_of(int version) {
+RulesetAttributes attributes_of(int version, bool dials) {
   RulesetAttributes attributes{kFileAccess, 0, 0};
   if (version >= 3) attributes.files |= kTruncate;
-  if (version >= 4) attributes.network = kBindTcp | kConnectTcp;
+  if (version >= 4) attributes.network = dials ? kBindTcp : kBindTcp | kConnectTcp;
   if (version >= 5) attributes.files |= kDeviceControl;
   if (version >= 6) attributes.scoped = kAbstractSockets;
   return attributes;
@@ -102,14 +102,14 @@ int landlock_version() {
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-Result<void> restrict_files(const std::vector<FileRule>& rules) {
+Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials) {
   const int version = landlock_version();
   if (version < kLeastLandlock) {
     return fail(
         "use", "Landlock",
         version == 0 ? "this kernel doesn't offer it" : "this kernel's is too old (Linux 5.19 has it)");
   }
-  const RulesetAttributes attributes = attributes_of(version);
+  const RulesetAttributes attributes = attributes_of(version, dials);
   // Older kernels take the longer structure too, as long as what they don't know is zero.
   const UniqueFd ruleset(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U)));

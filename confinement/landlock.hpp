@@ -33,7 +33,8 @@ inline constexpr int kLeastLandlock = 2;
 /// the kernel can (version 4), connecting and binding TCP sockets. Listing directories, looking files up and
 /// connecting to Unix sockets stay free. Places that aren't there are left out. It also ends what ptrace(2)
 /// would allow with processes outside, such as opening /proc/PID/root. There is no way back. Takes
-/// PR_SET_NO_NEW_PRIVS. Errors: the kernel's, and one below version 2.
-[[nodiscard]] Result<void> restrict_files(const std::vector<FileRule>& rules);
+/// PR_SET_NO_NEW_PRIVS. `dials`: connecting TCP sockets stays free, too. Errors: the kernel's, and one below
+/// version 2.
+[[nodiscard]] Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials);
 
 }  // namespace farport::confinement

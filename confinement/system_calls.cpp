@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -50,6 +51,33 @@ constexpr std::array kAllowed{
     "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage",
     "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname"};
 
+/// The same for a process that samples others.
+constexpr std::array kSampling{
+    // The agent's requests, and what is written to it.
+    "pipe2", "poll", "ppoll", "recvmsg",
+    // Files.
+    "access", "close", "close_range", "fcntl", "fcntl64", "fstat", "fstat64", "getdents64", "lseek",
+    "newfstatat", "open", "openat", "openat2", "pread64", "read", "readlink", "readlinkat", "readv", "stat",
+    "statx", "write", "writev",
+    // Memory.
+    "brk", "madvise", "mremap", "munmap",
+    // Samples, and processes for those.
+    "capget", "capset", "perf_event_open", "seccomp", "tgkill", "wait4",
+    // Threads, signals and time.
+    "clock_gettime", "clock_nanosleep", "exit", "exit_group", "futex", "gettimeofday", "nanosleep",
+    "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity",
+    "sched_yield", "set_robust_list", "sigaltstack",
+    // Who and where we are.
+    "getegid", "geteuid", "getgid", "getpid", "getppid", "getrandom", "getrlimit", "gettid", "getuid",
+    "sysinfo", "uname"};
+
+/// The same for one that reads an open file.
+constexpr std::array kParsing{"brk",          "clock_gettime", "close",      "exit",    "exit_group",
+                              "fcntl",        "fcntl64",       "fstat",      "fstat64", "futex",
+                              "getpid",       "getrandom",     "gettid",     "lseek",   "madvise",
+                              "mremap",       "munmap",        "newfstatat", "pread64", "restart_syscall",
+                              "rt_sigreturn", "read",          "statx",      "tgkill",  "write"};
+
 /// The requests of ioctl(2) that libuv and the log make, and who asks whether the terminal is still there.
 constexpr std::array<scmp_datum_t, 6> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGSID, TIOCGWINSZ};
 
@@ -83,17 +111,38 @@ scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-void allow_by_argument(Rules& rules) {
-  rules.allow("socket", {equals(0, AF_UNIX)});
-  // Threads, of the thread pool; no processes. clone3(2) keeps its flags where no filter sees them, and glibc
-  // does without.
-  constexpr scmp_datum_t kSpaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-                                   CLONE_NEWUTS | CLONE_NEWCGROUP;
-  rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, CLONE_THREAD)});
-  // No code but that which is there.
+/// No code but that which is there.
+void allow_data(Rules& rules) {
   rules.allow("mmap", {masked(2, PROT_EXEC, 0)});
   rules.allow("mmap2", {masked(2, PROT_EXEC, 0)});
   rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
+}
+
+constexpr scmp_datum_t kSpaces =
+    CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+void allow_sampling(Rules& rules) {
+  allow_data(rules);
+  rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, 0)});
+  // It limits what it starts.
+  rules.allow("prlimit64", {equals(0, 0)});
+  for (const scmp_datum_t option : {PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP}) {
+    rules.allow("prctl", {equals(0, option)});
+  }
+  rules.allow("ioctl", {equals(1, PERF_EVENT_IOC_SET_OUTPUT)});
+}
+
+void allow_serving(Rules& rules, bool dials) {
+  rules.allow("socket", {equals(0, AF_UNIX)});
+  rules.allow("socketpair", {equals(0, AF_UNIX)});
+  if (dials) {
+    rules.allow("socket", {equals(0, AF_INET)});
+    rules.allow("socket", {equals(0, AF_INET6)});
+  }
+  // Threads, of the thread pool; no processes. clone3(2) keeps its flags where no filter sees them, and glibc
+  // does without.
+  rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, CLONE_THREAD)});
+  allow_data(rules);
   // Limits are read, not set.
   rules.allow("prlimit64", {equals(2, 0)});
   rules.allow("prctl", {equals(0, PR_SET_NAME)});
@@ -101,9 +150,29 @@ void allow_by_argument(Rules& rules) {
   for (const scmp_datum_t control : kControls) rules.allow("ioctl", {equals(1, control)});
 }
 
+template <typename Names>
+void allow_all(Rules& rules, const Names& names) {
+  for (const char* name : names) rules.allow(name);
+}
+
+void allow_for(Rules& rules, Purpose purpose) {
+  switch (purpose) {
+    case Purpose::serving:
+    case Purpose::dialling:
+      allow_all(rules, kAllowed);
+      return allow_serving(rules, purpose == Purpose::dialling);
+    case Purpose::sampling:
+      allow_all(rules, kSampling);
+      return allow_sampling(rules);
+    case Purpose::parsing:
+      allow_all(rules, kParsing);
+      return allow_data(rules);
+  }
+}
+
 }  // namespace
 
-Result<void> filter_system_calls() {
+Result<void> filter_system_calls(Purpose purpose) {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
   if (filter == nullptr) return fail("filter", "system calls", "libseccomp has no memory for it");
   // 32-bit calls, which this program makes none of.
@@ -111,10 +180,9 @@ Result<void> filter_system_calls() {
   // As a tree instead of a list: shorter ways.
   std::ignore = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   Rules rules(filter.get());
-  for (const char* name : kAllowed) rules.allow(name);
-  allow_by_argument(rules);
+  allow_for(rules, purpose);
 #ifdef FARPORT_INSTRUMENTED
-  for (const char* name : kInstrumentCalls) rules.allow(name);
+  allow_all(rules, kInstrumentCalls);
 #endif
   if (rules.failed() != 0) return fail_errno("filter", "system calls", rules.failed());
   const int failed = ::seccomp_load(filter.get());

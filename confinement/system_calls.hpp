@@ -1,14 +1,24 @@
-// The system calls that an agent makes once it listens; seccomp(2).
+// The system calls that an agent makes once it listens, and those of its helpers; seccomp(2).
 #pragma once
+
+#include <cstdint>
 
 #include "base/error.hpp"
 
 namespace farport::confinement {
 
-/// Lets the calling thread, and what it starts, make the system calls of an agent that has started, and no
-/// others: no programs, no processes, no sockets but Unix ones, no code in new memory. Others fail with
-/// ENOSYS, as if the kernel had none: C libraries know how to do without what they have learnt to use since.
-/// There is no way back. Errors: the kernel doesn't filter.
-[[nodiscard]] Result<void> filter_system_calls();
+/// What a process does from then on.
+enum class Purpose : std::uint8_t {
+  serving,   ///< An agent that has started: no programs, no processes, no sockets but Unix ones, no code in
+             ///< new memory.
+  dialling,  ///< The same, with sockets of the Internet's.
+  sampling,  ///< Has the kernel sample others, and starts copies of itself: no sockets, nothing is changed.
+  parsing,   ///< Reads what is open already, and writes what it has found out there.
+};
+
+/// Lets the calling thread, and what it starts, make the system calls that its purpose takes, and no others.
+/// Those fail with ENOSYS, as if the kernel had none: C libraries know how to do without what they have
+/// learnt to use since. There is no way back. Errors: the kernel doesn't filter.
+[[nodiscard]] Result<void> filter_system_calls(Purpose purpose);
 
 }  // namespace farport::confinement

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ipc/utf.hpp"
+#include "base/utf.hpp"
 
 namespace farport::ipc {
 

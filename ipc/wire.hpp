@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "ipc/guid.hpp"
+#include "base/guid.hpp"
 
 namespace farport::ipc {
 

@@ -5,11 +5,11 @@
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
-build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11-dev libexpected-dev libfmt-dev
-                libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev)
+build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11-dev libelf-dev libexpected-dev libfmt-dev
+                libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev zlib1g-dev)
 
 # What the tests take beside them.
-test_packages=(bsdutils catch2 catatonit conmon crun curl iproute2 netavark openssl podman python3 socat stunnel4 util-linux)
+test_packages=(bsdutils catch2 catatonit chromium conmon crun curl faketime golang-go iproute2 netavark openssh-client openssh-server openssl podman python3 socat stunnel4 util-linux)
 
 # What the preset fuzz takes beside them: libFuzzer and the sanitizers, and names in their stack traces.
 fuzz_packages=(clang-19 libclang-rt-19-dev llvm-19)
@@ -81,6 +81,22 @@ use_dotnet() {
 build_dotnet() {
   say "building $1"
   dotnet build "$root/$1" --configuration Release --artifacts-path "$root/build/dotnet" --verbosity quiet
+}
+
+# The runtimes beside the SDK's own that the nettrace reader is tested with.
+older_frameworks=(net8.0 net9.0)
+
+# build_talkative: builds the application of the nettrace tests, for the SDK's runtime and, each with a runtime of its
+# own from NuGet, for the older ones, into build/dotnet/FRAMEWORK/talkative.
+build_talkative() {
+  local framework
+  build_dotnet tests/integration/talkative
+  for framework in "${older_frameworks[@]}"; do
+    say "publishing tests/integration/talkative for $framework"
+    dotnet publish "$root/tests/integration/talkative" --configuration Release --use-current-runtime --self-contained \
+      --property:Framework="$framework" --artifacts-path "$root/build/dotnet/$framework" \
+      --output "$root/build/dotnet/$framework/talkative" --verbosity quiet
+  done
 }
 
 # Installs the stock dotnet-trace into build/tools, unless that version is there.

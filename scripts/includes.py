@@ -12,7 +12,7 @@ import sys
 MOST = 10
 # The agent puts its parts together.
 PROGRAMS = {"router/agent/agent"}
-SOURCES = ("auth/", "base/", "cli/", "config/", "confinement/", "ipc/", "router/", "transport/")
+SOURCES = ("auth/", "base/", "cli/", "config/", "confinement/", "events/", "heap/", "ipc/", "nettrace/", "profile/", "router/", "transport/")
 
 
 def module_of(name):

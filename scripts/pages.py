@@ -104,7 +104,7 @@ def configuration_parts(settings):
 
     remotes, grants, roles, limits = (below(each) for each in ("remotes.", "grants.", "roles.", "limits."))
     rest = [each for each in settings if each not in remotes + grants + roles + limits]
-    agent = [each for each in rest if set(each["commands"]) == {"serve", "check"}]
+    agent = [each for each in rest if {"serve", "check"} <= set(each["commands"]) <= {"serve", "check", "doctor"}]
     mirror = [each for each in rest if "serve" not in each["commands"]]
     both = [each for each in rest if each not in agent + mirror]
     # The flags of these stand with [tls].

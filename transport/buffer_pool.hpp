@@ -16,6 +16,12 @@ inline constexpr std::size_t kHeadroom = 9;
 inline constexpr std::size_t kEncodingHeadroom = 9;
 /// The payload of a frame that is, with its header, exactly one TLS record: 16,384 bytes.
 inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
+/// What a TLS 1.3 record adds to its plaintext (RFC 8446 section 5.2): header, type, and the tag of AES-GCM
+/// or ChaCha20-Poly1305.
+inline constexpr std::size_t kRecordOverhead = 5 + 1 + 16;
+/// What TCP carries over loopback in one segment: its MTU without the headers of IPv6, and of TCP with
+/// timestamps (RFC 7323 section 3.2).
+inline constexpr std::size_t kLoopbackSegment = 65536 - 40 - 32;
 
 class BufferPool;
 
@@ -42,8 +48,10 @@ class Buffer {
 /// Outlives its buffers.
 class BufferPool {
  public:
-  /// Four full frames, so that a busy stream costs one read(2) for four records.
-  static constexpr std::size_t kSpace = 4 * kMaxPayload - kEncodingHeadroom;
+  /// Four frames, so that a busy stream costs one read(2) for four records; and no more than makes one
+  /// segment over loopback: a hundred bytes above that cost as much as a segment of their own does.
+  static constexpr std::size_t kSpace =
+      kLoopbackSegment - 4 * (kHeadroom + kRecordOverhead) - kEncodingHeadroom;
   static constexpr std::size_t kFront = kHeadroom + kEncodingHeadroom;
 
   Buffer take() {
@@ -56,10 +64,11 @@ class BufferPool {
 
  private:
   friend class Buffer;
-  static constexpr std::size_t kKeptFree = 4;
+  /// 1 MiB: a peer that acknowledges gives back so much at once, which is soon taken again. Memory from the
+  /// system would cost a page fault for each page.
+  static constexpr std::size_t kKeptFree = 16;
 
-  /// As many are kept as are on loan: what comes back is soon taken again, and little is held once all is
-  /// still.
+  /// No more are kept than are on loan, or kKeptFree: little is held once all is still.
   void give_back(std::unique_ptr<std::byte[]> bytes) {
     free_.push_back(std::move(bytes));
     free_.resize(std::min(free_.size(), std::max(kKeptFree, --on_loan_)));

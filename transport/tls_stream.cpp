@@ -23,6 +23,13 @@ std::string openssl_reason(std::string_view fallback) {
   return reason == nullptr ? std::string(fallback) : std::string(reason);
 }
 
+/// The alert that the peer has sent, where this is OpenSSL's code for one (RFC 8446 section 6).
+Cause alert_in(unsigned long code) {
+  const int reason = ERR_GET_REASON(code);
+  if (ERR_GET_LIB(code) != ERR_LIB_SSL || reason < SSL_AD_REASON_OFFSET) return {};
+  return Cause::alert(reason - SSL_AD_REASON_OFFSET);
+}
+
 }  // namespace
 
 class TlsStream::Overflow final : public WriteOperation {
@@ -255,7 +262,7 @@ void TlsStream::fail_tls(std::string_view what, int ssl_result) {
               "the TLS peer",
               cut_off ? "it closed the connection" : openssl_reason("protocol error"),
               {},
-              0});
+              alert_in(openssl_error_)});
 }
 
 std::string_view TlsStream::alpn() const {

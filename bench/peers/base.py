@@ -79,7 +79,11 @@ class Peer:
         self.directory.mkdir(parents=True)
         self.prepare()
         self.agent = self._spawn("agent", self.agent_command(), self.setting.agent_network)
-        self._wait(self.agent, lambda: listens(self.agent, self.port), f"{self.name}'s port")
+        self._wait(self.agent, self.is_there, f"{self.name}'s port")
+
+    def is_there(self) -> bool:
+        """Whether the runtime's side takes connections."""
+        return listens(self.agent, self.port)
 
     def start_mirror(self) -> None:
         self.spawn_mirror()

@@ -1,5 +1,6 @@
 """farport serve and farport connect: one session, an HTTP/2 stream per connection."""
 
+import os
 from pathlib import Path
 
 from .base import Peer, Setting, first_line
@@ -29,7 +30,7 @@ class Farport(Peer):
         return ["--config", str(self.directory / "agent.toml"), "--audit", str(self.directory / "audit.jsonl")]
 
     def limits(self) -> list[str]:
-        """Those that are lifted: what is measured is the most that it can do."""
+        """Those that are raised: what is measured is the most that it can do."""
         return ["requests_per_second"]
 
     def runtimes(self) -> list[str]:
@@ -58,6 +59,15 @@ class Farport(Peer):
         return first_line([str(setting.farport), "--version"])
 
 
+class FarportLimited(Farport):
+    """The same with its default limits, which pace commands."""
+
+    name = "farport, default limits"
+
+    def limits(self) -> list[str]:
+        return []
+
+
 class FarportUnaudited(Farport):
     """The same with one rule that allows everything, and nothing written down: what the gate costs is the rest."""
 
@@ -65,3 +75,29 @@ class FarportUnaudited(Farport):
 
     def rules(self) -> list[str]:
         return ["--allow-all=admin", "--audit", "off"]
+
+
+class FarportStdio(Farport):
+    """The same over a command's standard input and output, as ssh:// and podman:// have it, but for their own part."""
+
+    name = "farport, over a command"
+
+    @property
+    def local(self) -> Path:
+        return self.directory / "agent.sock"
+
+    def agent_command(self) -> list[str]:
+        return [
+            str(self.setting.farport), "serve", "--local", str(self.local), "--allow-local", f"{os.geteuid()}=observer",
+            "--audit", str(self.directory / "audit.jsonl"), "--limit", "requests_per_second=1000000",
+            *self.runtimes(), "--log-level", "warn",
+        ]  # fmt: skip
+
+    def is_there(self) -> bool:
+        return self.local.exists()
+
+    def connect(self, directory: Path, *sockets: str) -> list[str]:
+        return [
+            str(self.setting.farport), "connect", "--via", f"{self.setting.farport} stdio --join {self.local}",
+            "--socket-dir", str(directory), *sockets, "--log-level", "warn",
+        ]  # fmt: skip

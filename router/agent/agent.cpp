@@ -37,6 +37,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       registry_(loop, settings_.host_name),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
+      doctor_(loop, registry_, discovery_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
       budget_(settings_.limits.buffered_bytes),
       tracing_(loop, log_, registry_),
@@ -50,19 +51,28 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, resumption_.instance(), settings_.limits.requests_per_second),
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
+           RecordingRequests(loop, connections_),
+           ProfileRequests(loop, registry_, settings_.sampler, connections_, *audit_, metrics_),
            connections_,
            resumption_,
            refusals_,
            metrics_,
            settings_.limits.head_size,
            [this](const Caller& caller) { return describe(caller); },
-           [this] { return metrics_text(); }},
+           [this](const Caller& caller, Examine what) { return examine(caller, what); },
+           [this] { return metrics_text(); },
+           app_metrics_text()},
       strangers_(std::make_shared<transport::Share>(loop, kStrangersShare)),
       session_began_(loop),
       stopped_(loop),
       tasks_(loop),
       accepting_(loop),
       serving_(loop) {}
+
+std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() const {
+  if (!settings_.app_metrics) return {};
+  return [this](const Registry::Filter& counted) { return app_metrics_->text(counted); };
+}
 
 Result<void> Agent::listen() {
   for (const std::string& path : settings_.connect_ports) {
@@ -83,6 +93,13 @@ Result<void> Agent::listen() {
     local_socket_ = std::move(*local);
     log_->info("users of this host may join at {}", settings_.local);
   }
+  for (const DialledMirror& mirror : settings_.dial) {
+    log_->info("dialling {}, where a mirror may accept agents", mirror.text());
+    MirrorDialler::Serve serve_it = [this](Accepted connection) {
+      return serve(&Agent::serve_dialled, std::move(connection));
+    };
+    diallers_.push_back(std::make_unique<MirrorDialler>(loop_, log_, mirror, serving_, std::move(serve_it)));
+  }
   if (!settings_.insecure_loopback) return {};
   auto listener = transport::Listener::tcp(loop_, *settings_.insecure_loopback);
   if (!listener) return tl::unexpected(listener.error());
@@ -95,11 +112,16 @@ Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
+  if (settings_.app_metrics) {
+    app_metrics_.emplace(loop_, registry_, log_, *settings_.app_metrics);
+    tasks_.spawn(app_metrics_->run());
+  }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : connect_ports_) tasks_.spawn(port->run());
   for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
   if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
   if (local_socket_ != nullptr) accepting_.spawn(accept(local_socket_->listener(), &Agent::serve_local));
+  for (const auto& dialler : diallers_) accepting_.spawn(dialler->run());
   if (settings_.linger) accepting_.spawn(end_when_unused());
   // Once, also while connections are open: starting needed memory that serving does not.
   const transport::Deadline settled(loop_, kUntilRest, release_start_memory);
@@ -108,6 +130,7 @@ Task<void> Agent::run() {
   serving_.clear();
   resumption_.clear();
   co_await dumps_.settled();
+  if (app_metrics_) co_await app_metrics_->end();
   tasks_.clear();
 }
 

@@ -8,13 +8,16 @@
 
 #include "auth/policy.hpp"
 #include "router/agent/api/api.hpp"
-#include "router/agent/gate/handshake_limiter.hpp"
+#include "router/agent/app_metrics/app_metrics.hpp"
+#include "router/agent/doctor/doctor.hpp"
 #include "router/agent/live_connections.hpp"
 #include "router/agent/local_socket.hpp"
+#include "router/agent/mirror_dialler.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/certificates/credential_watch.hpp"
 #include "router/wire/session_options.hpp"
+#include "transport/handshake_limiter.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
@@ -24,6 +27,7 @@ namespace farport::router {
 struct AgentSettings {
   std::string host_name;                   ///< What the runtimes' host is called.
   std::vector<transport::Address> listen;  ///< TLS.
+  std::vector<DialledMirror> dial;         ///< Mirrors to dial, for as long as the agent runs.
   bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   std::string local;           ///< A Unix socket for users of this host; may be empty.
@@ -36,12 +40,14 @@ struct AgentSettings {
   std::optional<transport::Milliseconds> resume_after;
   auth::LimitSettings limits;
   SessionOptions session;
-  transport::Milliseconds drain_limit{10'000};  ///< How long what runs may go on once the agent is to stop.
+  std::optional<AppMetricsSettings> app_metrics;  ///< Nothing: what applications count is not kept.
+  std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: nothing is profiled then.
+  transport::Milliseconds drain_limit{10'000};    ///< How long what runs may go on once the agent is to stop.
 };
 
 class Agent {
  public:
-  /// `credentials` may be null where only the insecure loopback listener is asked for.
+  /// `credentials` may be null where neither TLS listeners nor mirrors to dial are asked for.
   Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
         auth::Policy policy, std::unique_ptr<Audit> audit);
   Agent(const Agent&) = delete;
@@ -54,6 +60,8 @@ class Agent {
   /// Once: takes nothing new, lets what runs go on for the drain limit, then has the rest stopped. Twice:
   /// ends at once.
   void stop();
+  /// What this process has given up, which some checks would need.
+  void confined_by(OwnConfinement own) { doctor_.confined_by(own); }
   /// For programs that rotate logs.
   void reopen_audit();
   /// Reads certificates, key, CAs and CRLs again.
@@ -73,6 +81,9 @@ class Agent {
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
+  transport::Task<void> serve_dialled(Accepted connection);
+  /// Serves what a handshake is agreed on; says who we are first where `dialled`.
+  transport::Task<void> serve_secured(Accepted connection, bool dialled);
   transport::Task<void> serve_plain(Accepted connection);
   transport::Task<void> serve_local(Accepted connection);
   transport::Task<void> serve_caller(std::unique_ptr<transport::TlsStream> tls, Caller caller,
@@ -87,14 +98,16 @@ class Agent {
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
   [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
   void note_pause(const Error& why);
-  transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(Accepted connection,
-                                                                     const Caller& caller,
-                                                                     const HandshakeLimiter::Entry& entry);
+  transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(
+      Accepted connection, const Caller& caller, const transport::HandshakeLimiter::Entry& entry);
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
                                                              const std::string& wanted) const;
   /// What the API says of the agent (agent_report.cpp).
   [[nodiscard]] std::string describe(const Caller& caller) const;
+  transport::Task<std::string> examine(const Caller& caller, Examine what);
   [[nodiscard]] std::string metrics_text() const;
+  /// Null where they are not kept.
+  [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
   void write_process(MetricsText& text) const;
   void write_sessions(MetricsText& text) const;
   void write_diagnostics(MetricsText& text) const;
@@ -109,14 +122,16 @@ class Agent {
   Registry registry_;
   Discovery discovery_;
   Dumps dumps_;
+  Doctor doctor_;
   SuspendedRuntimes suspended_;
+  std::optional<AppMetrics> app_metrics_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   transport::BufferBudget budget_;
   TracingSessions tracing_;
   LiveConnections live_;
   Limits limits_;
   Metrics metrics_;
-  HandshakeLimiter handshakes_;
+  transport::HandshakeLimiter handshakes_;
   transport::RateLimitedLog warnings_;
   RefusalLog refusals_;
   Admission admission_;
@@ -129,10 +144,11 @@ class Agent {
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   std::unique_ptr<transport::Listener> plain_listener_;
   std::unique_ptr<LocalSocket> local_socket_;
+  std::vector<std::unique_ptr<MirrorDialler>> diallers_;
   std::size_t sessions_begun_ = 0;
   transport::Event session_began_;
   std::size_t last_asked_ = 0;               ///< Which of them has had the last request.
-  bool left_in_order_ = true;                ///< By its peer: that session.
+  bool left_in_order_ = false;               ///< By its peer: that session. The first may be long in coming.
   std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
   int stops_ = 0;
   transport::Event stopped_;

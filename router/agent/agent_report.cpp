@@ -8,10 +8,10 @@
 #include "router/wire/json_members.hpp"
 
 namespace farport::router {
-namespace {
 
-constexpr const char* kCounter = "counter";
-constexpr const char* kGauge = "gauge";
+using transport::Task;
+
+namespace {
 
 json object_of(const auth::RuntimeFilter& filter) {
   if (filter.empty()) return "all";
@@ -98,6 +98,19 @@ std::string Agent::describe(const Caller& caller) const {
   return text_of(response);
 }
 
+Task<std::string> Agent::examine(const Caller& caller, Examine what) {
+  const Disclosure disclosure = disclosure_for(*caller.access);
+  const Registry::Filter seen = [&caller](const Runtime& runtime) { return caller.sees(runtime); };
+  DoctorAnswer answer{std::string(kVersion), 0, {}};
+  if (what == Examine::search) {
+    answer.diagnoses = doctor_.examine_search(seen, disclosure);
+  } else {
+    answer.diagnoses = co_await doctor_.examine(seen, disclosure);
+  }
+  answer.time = std::time(nullptr);
+  co_return to_json(answer);
+}
+
 void Agent::write_process(MetricsText& text) const {
   const ProcessUsage usage = process_usage();
   const double up = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
@@ -147,7 +160,8 @@ void Agent::write_sessions(MetricsText& text) const {
 
 void Agent::write_diagnostics(MetricsText& text) const {
   const RelayCounts bytes = metrics_.traffic.total();
-  text.family("farport_diagnostic_connections", kGauge, "Diagnostic connections and dumps that are open.")
+  text.family("farport_diagnostic_connections", kGauge,
+              "Diagnostic connections, dumps and profiles that are open.")
       .sample(std::uint64_t{limits_.connections()})
       .family("farport_commands_total", kCounter, "Commands, and what the gate said to them.")
       .samples("command", metrics_.commands_allowed, MetricsText::label("decision", "allowed"))
@@ -157,6 +171,8 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .sample(bytes.to_tool, MetricsText::label("direction", "to_tool"))
       .family("farport_dumps_total", kCounter, "Dumps that callers asked for, by how they ended.")
       .samples("outcome", metrics_.dumps);
+  text.family("farport_profiles_total", kCounter, "Profiles that callers asked for, by how they ended.")
+      .samples("outcome", metrics_.profiles);
   std::uint64_t suspended = 0;
   std::uint64_t running = 0;
   for (const Runtime& runtime : registry_.all([](const Runtime&) { return true; })) {

@@ -10,6 +10,7 @@
 #include "router/agent/connections/http_errors.hpp"
 #include "router/agent/connections/raw_endpoint.hpp"
 #include "router/agent/idle_watch.hpp"
+#include "router/wire/dialled_greeting.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
@@ -38,10 +39,17 @@ bool is_ip_address(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
-/// Whether a socket that is readable has come to its end, or failed, before it has said a byte.
-bool says_nothing(const transport::FdStream& socket) {
-  std::byte first{};
-  return ::recv(socket.fd(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) <= 0;
+/// Waits for a peer's first byte, and leaves it. False: its end has come before, or the connection has
+/// failed.
+Task<bool> says_something(transport::FdStream& socket) {
+  for (;;) {
+    co_await socket.readable();
+    std::byte first{};
+    const ssize_t got = ::recv(socket.fd(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT);
+    if (got >= 0 || errno != EAGAIN) co_return got > 0;
+    // What was readable is what a proxy had said, and has been read.
+    socket.found_nothing();
+  }
 }
 
 constexpr const char* kTooSlow = "it did not finish the handshake in time";
@@ -50,16 +58,28 @@ constexpr const char* kTooManyHandshakes = "the agent has as many handshakes und
 }  // namespace
 
 Task<void> Agent::serve_tls(Accepted connection) {
+  return serve_secured(std::move(connection), false);
+}
+
+Task<void> Agent::serve_dialled(Accepted connection) {
+  return serve_secured(std::move(connection), true);
+}
+
+Task<void> Agent::serve_secured(Accepted connection, bool dialled) {
   Caller caller;
   caller.address = connection->name();
   transport::FdStream& socket = *connection;
   std::function<void()> make_room = [&socket] {
     socket.abort(Error{"agree on TLS with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
   };
-  std::optional<HandshakeLimiter::Entry> handshake(std::in_place, handshakes_, caller.address,
-                                                   std::move(make_room));
+  std::optional<transport::HandshakeLimiter::Entry> handshake(std::in_place, handshakes_, caller.address,
+                                                              std::move(make_room));
   auto tls = co_await shake_hands(std::move(connection), caller, *handshake);
   if (tls == nullptr) co_return;
+  if (dialled) {
+    const std::string greeting = dialled_greeting(resumption_.instance());
+    std::ignore = co_await tls->write(std::as_bytes(std::span(greeting)));
+  }
   caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
   caller.access = policy_.access_of(*caller.identity);
   auto share = limits_.begin_session(identity_key(caller));
@@ -77,16 +97,15 @@ Task<void> Agent::serve_tls(Accepted connection) {
 
 /// The connection once both sides have agreed on TLS; nullptr where they have not, which has been noted.
 Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const Caller& caller,
-                                                    const HandshakeLimiter::Entry& entry) {
+                                                    const transport::HandshakeLimiter::Entry& entry) {
   transport::FdStream& socket = *connection;
   const transport::Deadline limit(loop_, settings_.limits.handshake_timeout, [&socket] {
     socket.abort(Error{"agree on TLS with", "the peer", kTooSlow, {}, 0});
   });
   // A peer that says nothing costs no more than its socket.
-  co_await socket.readable();
-  const bool silent = says_nothing(socket);
+  const bool speaks = co_await says_something(socket);
   std::unique_ptr<TlsStream> tls;
-  if (!silent) {
+  if (speaks) {
     tls =
         std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
     const Result<void> agreed = co_await tls->handshake(strangers_.get());
@@ -98,7 +117,7 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
   } else if (limit.expired()) {
     metrics_.refused.add(limit_of(&LimitSettings::handshake_timeout).name());
     refusals_.handshake_failed(caller, kTooSlow, "timeout");
-  } else if (silent) {
+  } else if (!speaks) {
     // A probe, as load balancers and orchestrators make them: nothing is wrong.
     metrics_.handshakes_failed.add("probe");
     log_->debug("{} connected and closed again", caller.address);
@@ -219,8 +238,8 @@ Task<void> Agent::serve_local(Accepted connection) {
     socket.abort(Error{"begin a session with", "a local user", kTooManyHandshakes, {}, ENOBUFS});
   };
   // Those who are refused count as handshakes and as nothing else, as with TLS.
-  std::optional<HandshakeLimiter::Entry> stranger(std::in_place, handshakes_, identity_key(caller),
-                                                  std::move(make_room));
+  std::optional<transport::HandshakeLimiter::Entry> stranger(std::in_place, handshakes_, identity_key(caller),
+                                                             std::move(make_room));
   ++metrics_.sessions;
   if (caller.access->none()) {
     co_await turn_away(std::move(connection), strangers_, refusals_.no_role(caller).why);

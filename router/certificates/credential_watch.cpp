@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "auth/load.hpp"
+#include "transport/offload.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -17,9 +18,9 @@ constexpr Milliseconds kBurst{50};
 constexpr Milliseconds kStill{150};
 /// How often at the most: a file that is written to all the time is read all the same.
 constexpr int kLooks = 20;
-/// How often broken files are read before they are said to be broken: a certificate is written before its
-/// key, or after it.
-constexpr int kTries = 8;
+/// For how long broken files are read again before they are said to be broken: a certificate is written
+/// before its key, or after it. A time and not a number: a bundle takes a while to open.
+constexpr std::uint64_t kPatienceMs = 1750;
 constexpr Milliseconds kBetweenTries{250};
 /// Broken files may get better without being changed: a certificate may not be valid yet.
 constexpr std::uint64_t kTryAgainMs = 60'000;
@@ -84,12 +85,23 @@ Task<void> CredentialWatch::wait_until_still() {
 }
 
 Task<Result<auth::TlsCredentialsPtr>> CredentialWatch::load() {
-  for (int tries = 1;; ++tries) {
+  const std::uint64_t until = loop_.now_ms() + kPatienceMs;
+  for (;;) {
     tried_ = auth::stamps_of(current_->paths());
-    auto loaded = auth::TlsCredentials::load(current_->files(), current_->side());
-    if (loaded || tries == kTries) co_return loaded;
+    auto loaded = co_await load_once();
+    if (loaded || loop_.now_ms() >= until) co_return loaded;
     co_await transport::sleep(loop_, kBetweenTries);
   }
+}
+
+Task<Result<auth::TlsCredentialsPtr>> CredentialWatch::load_once() {
+  // A bundle's passphrase takes a fifth of a second of work.
+  const auto loaded = std::make_shared<Result<auth::TlsCredentialsPtr>>();
+  transport::Offload work(loop_, [loaded, files = current_->files(), side = current_->side()] {
+    *loaded = auth::TlsCredentials::load(files, side);
+  });
+  co_await work.done();
+  co_return std::move(*loaded);
 }
 
 void CredentialWatch::adopt(auth::TlsCredentialsPtr loaded) {
@@ -114,13 +126,18 @@ void CredentialWatch::report(const Error& error) {
 }
 
 void CredentialWatch::tell_of_gaps() {
-  const std::string& key = current_->files().key;
-  const std::string open_to_others = auth::key_permission_warning(key);
-  if (!open_to_others.empty()) log_->warn("the private key {}: {}; chmod 600 it", key, open_to_others);
+  const auth::TlsFiles& files = current_->files();
+  tell_of_permissions(files.bundled ? "bundle" : "private key", files.key);
+  tell_of_permissions("passphrase", files.passphrase_file);
   for (const std::string& name : auth::authorities_without_crl(*current_)) {
     log_->warn("{} holds no CRL of {}: the certificates that it has issued itself are refused",
                current_->files().crl, name);
   }
+}
+
+void CredentialWatch::tell_of_permissions(std::string_view what, const std::string& path) {
+  const std::string warning = auth::permission_warning(path);
+  if (!warning.empty()) log_->warn("the {} {}: {}; chmod 600 it", what, path, warning);
 }
 
 std::int64_t CredentialWatch::seconds_left() const {

@@ -45,9 +45,11 @@ class CredentialWatch {
   transport::Task<void> take_over();
   transport::Task<void> wait_until_still();
   transport::Task<Result<auth::TlsCredentialsPtr>> load();
+  transport::Task<Result<auth::TlsCredentialsPtr>> load_once();
   void adopt(auth::TlsCredentialsPtr loaded);
   void report(const Error& error);
   void tell_of_gaps();
+  void tell_of_permissions(std::string_view what, const std::string& path);
 
   transport::Loop& loop_;
   Log log_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "ipc/guid.hpp"
+#include "base/guid.hpp"
 #include "router/mirror/answers.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime_json.hpp"
@@ -102,6 +102,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
   }
   sessions_.pace().learn(answer.head(), session.instance() != instance_);
   instance_ = session.instance();
+  agent_ = session.agent();
   co_await read_list(session, answer);
 }
 
@@ -113,7 +114,7 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
     if (!line) break;
     Result<RuntimeEvent> event = event_from_json(*line);
     // It becomes part of paths.
-    if (event && event->kind != RuntimeEvent::Kind::listed && !ipc::Guid::parse(event->runtime.id)) {
+    if (event && event->kind != RuntimeEvent::Kind::listed && !Guid::parse(event->runtime.id)) {
       event = fail("read", "an event of the agent", "the runtime's id is no GUID");
     }
     if (!event) {
@@ -152,6 +153,7 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
 }
 
 Task<void> AgentLink::add(Runtime runtime) {
+  runtime.address = address();
   const std::string id = runtime.id;
   const auto known = mirrored_.find(id);
   const auto starting = starting_.find(id);

@@ -58,6 +58,8 @@ class AgentLink {
   [[nodiscard]] const std::string& address() const { return sessions_.address(); }
   /// Which agent there was last; empty before there was one, and where it does not say so.
   [[nodiscard]] const std::string& instance() const { return instance_; }
+  /// The same, as AgentSession::agent() has it.
+  [[nodiscard]] const std::string& agent() const { return agent_; }
   [[nodiscard]] bool connected() const { return sessions_.session() != nullptr; }
   /// How often its session has broken so far.
   [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
@@ -99,6 +101,7 @@ class AgentLink {
   std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.
   bool grace_over_ = false;
   std::string instance_;
+  std::string agent_;
   bool settled_ = false;
   std::uint64_t breaks_ = 0;
   std::string last_error_;

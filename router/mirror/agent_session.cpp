@@ -1,5 +1,6 @@
 #include "router/mirror/agent_session.hpp"
 
+#include "auth/identity.hpp"
 #include "router/mirror/request_pace.hpp"
 #include "router/wire/resumption_fields.hpp"
 #include "transport/timer.hpp"
@@ -22,6 +23,11 @@ transport::Http2Limits limits_on(const AgentConnection& connection, transport::H
 
 }  // namespace
 
+std::string agent_of(const std::string& instance, const SSL* ssl) {
+  if (instance.empty() || ssl == nullptr) return instance;
+  return instance + " " + auth::identity_of(SSL_get0_peer_certificate(ssl)).spki_pin;
+}
+
 AgentSession::AgentSession(AgentConnection connection, transport::Http2Limits limits)
     : loop_(connection.stream->loop()),
       connection_(std::move(connection)),
@@ -34,6 +40,10 @@ AgentSession::AgentSession(AgentConnection connection, transport::Http2Limits li
 
 void AgentSession::learn_instance(const transport::MessageHead& answer) {
   instance_ = answer.field(resumption_field::kInstance);
+}
+
+std::string AgentSession::agent() const {
+  return agent_of(instance_, connection_.ssl);
 }
 
 Task<Error> AgentSession::run() {
@@ -63,6 +73,11 @@ Task<Result<std::unique_ptr<Http2Stream>>> AgentSession::ask(std::string method,
     answer.reset();
     co_await transport::sleep(loop(), *pause);
   }
+}
+
+Task<void> ask_instance(AgentSession& session) {
+  const auto answer = co_await session.ask("GET", "/v1/runtimes?watch=true");
+  if (answer) session.learn_instance((*answer)->head());
 }
 
 }  // namespace farport::router

@@ -14,6 +14,10 @@ namespace farport::router {
 /// How long the other addresses of a name may take once one has answered.
 inline constexpr transport::Milliseconds kOtherAddresses{1000};
 
+/// Which agent it is by whatever way it was reached: its instance, which it says, and the key that it has
+/// shown, which it can't borrow. Empty where the instance is. `ssl`: null without TLS.
+[[nodiscard]] std::string agent_of(const std::string& instance, const SSL* ssl);
+
 class AgentSession {
  public:
   AgentSession(AgentConnection connection, transport::Http2Limits limits);
@@ -40,6 +44,8 @@ class AgentSession {
   /// has said so.
   [[nodiscard]] const std::string& instance() const { return instance_; }
   void learn_instance(const transport::MessageHead& answer);
+  /// See agent_of().
+  [[nodiscard]] std::string agent() const;
 
   [[nodiscard]] const std::string& address() const { return connection_.address; }
   /// The address that was dialled; nothing where the way to the agent has none.
@@ -53,5 +59,9 @@ class AgentSession {
   transport::Http2Session http_;
   std::optional<VerifiedPeer> verified_;
 };
+
+/// What is done in each session by who only sends requests: asks which agent this is, so that they are
+/// resumed there.
+[[nodiscard]] transport::Task<void> ask_instance(AgentSession& session);
 
 }  // namespace farport::router

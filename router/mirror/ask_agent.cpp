@@ -4,11 +4,12 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/authority.hpp"
 #include "router/mirror/agent_session.hpp"
 #include "router/mirror/answers.hpp"
+#include "router/mirror/proxy_route.hpp"
 #include "router/mirror/reach_route.hpp"
 #include "router/mirror/tcp_route.hpp"
-#include "router/wire/resumption_fields.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 
@@ -21,13 +22,21 @@ using transport::Task;
 /// How long an agent may take to answer, from its connection on.
 constexpr Milliseconds kAnswerLimit{20'000};
 
-/// One address, and what has become of it.
+/// Who has answered, and what.
 struct Asked {
+  std::string instance;
+  std::string agent;
+  Result<std::string> body;
+};
+
+struct AskedAddress : Asked {
   transport::Address address;
   bool connected = false;
   bool over = false;
-  std::string instance;
-  Result<std::string> body;
+};
+
+struct AskedWay : Asked {
+  std::shared_ptr<const Reach> way;
 };
 
 struct Question {
@@ -37,27 +46,35 @@ struct Question {
   SSL_CTX* context;
   std::string server_name;
   std::string path;
-  std::vector<Asked> asked{};
+  std::vector<AskedAddress> asked{};
   std::optional<transport::Deadline> others{};  ///< Since one has answered.
   transport::Event changed;
 
   [[nodiscard]] bool is_over() const {
     const bool waited = others && others->expired();
     return std::all_of(asked.begin(), asked.end(),
-                       [&](const Asked& each) { return each.over || (waited && !each.connected); });
+                       [&](const AskedAddress& each) { return each.over || (waited && !each.connected); });
   }
 };
 
-Task<Result<std::string>> ask_in(AgentSession& session, std::string path, std::string& instance) {
+/// Whether a request has failed since its session has ended, for a reason of its own: the peer just went, did
+/// not accept us, or has turned us away.
+bool is_end_of_session(const Error& error) {
+  return error.cause == Cause() || error.cause.kind() == Cause::Kind::alert || error.cause == EACCES;
+}
+
+Task<Result<std::string>> ask_in(AgentSession& session, std::string path, Asked& asked) {
   auto answer = co_await session.ask("GET", std::move(path));
   if (!answer) co_return tl::unexpected(answer.error());
-  instance = (*answer)->head().field(resumption_field::kInstance);
+  session.learn_instance((*answer)->head());
+  asked.instance = session.instance();
+  asked.agent = session.agent();
   auto body = co_await read_answer(**answer);
   co_return body;
 }
 
 /// Opens a session on the connection for one question.
-Task<Result<std::string>> ask_on(AgentConnection connection, std::string path, std::string& instance) {
+Task<Result<std::string>> ask_on(AgentConnection connection, std::string path, Asked& asked) {
   AgentSession session(std::move(connection), transport::Http2Limits{});
   transport::Loop& loop = session.loop();
   const transport::Deadline limit(loop, kAnswerLimit, [&session] {
@@ -68,8 +85,8 @@ Task<Result<std::string>> ask_on(AgentConnection connection, std::string path, s
   tasks.spawn([](AgentSession& carried, std::optional<Error>& why) -> Task<void> {
     why = co_await carried.run();
   }(session, ended));
-  auto body = co_await ask_in(session, std::move(path), instance);
-  if (body || body.error().cause != Cause()) {
+  auto body = co_await ask_in(session, std::move(path), asked);
+  if (body || !is_end_of_session(body.error())) {
     session.leave();
     co_await tasks.idle();
     co_return body;
@@ -80,18 +97,18 @@ Task<Result<std::string>> ask_on(AgentConnection connection, std::string path, s
   co_return tl::unexpected(ended ? *ended : body.error());
 }
 
-Task<Result<std::string>> ask_one(Question& question, Asked& asked) {
+Task<Result<std::string>> ask_one(Question& question, AskedAddress& asked) {
   auto connection = co_await transport::connect_tcp(question.loop, asked.address, kDialLimit);
   if (!connection) co_return tl::unexpected(connection.error());
   asked.connected = true;
   transport::Connected connected{std::move(*connection), asked.address};
   auto agreed = co_await shake_hands(std::move(connected), question.server_name, question.context);
   if (!agreed) co_return tl::unexpected(agreed.error());
-  auto body = co_await ask_on(std::move(*agreed), question.path, asked.instance);
+  auto body = co_await ask_on(std::move(*agreed), question.path, asked);
   co_return body;
 }
 
-Task<void> ask_address(Question& question, Asked& asked) {
+Task<void> ask_address(Question& question, AskedAddress& asked) {
   asked.body = co_await ask_one(question, asked);
   asked.over = true;
   if (asked.body && !question.others) {
@@ -100,11 +117,19 @@ Task<void> ask_address(Question& question, Asked& asked) {
   question.changed.set();
 }
 
+AgentAnswer answer_of(Asked& asked, std::string address) {
+  AgentAnswer answer;
+  answer.address = std::move(address);
+  answer.body = std::move(*asked.body);
+  answer.agent = std::move(asked.agent);
+  return answer;
+}
+
 /// One answer for each agent; those without an instance are taken for different ones.
 std::vector<AgentAnswer> answers_to(Question& question) {
   std::vector<AgentAnswer> answers;
   std::vector<std::string> instances;
-  for (Asked& asked : question.asked) {
+  for (AskedAddress& asked : question.asked) {
     if (!asked.over || !asked.body) continue;
     const auto known = std::find(instances.begin(), instances.end(), asked.instance);
     if (known != instances.end() && !asked.instance.empty()) {
@@ -112,38 +137,62 @@ std::vector<AgentAnswer> answers_to(Question& question) {
       continue;
     }
     instances.push_back(asked.instance);
-    AgentAnswer& answer = answers.emplace_back();
-    answer.address = asked.address.text();
-    answer.addresses.push_back(asked.address);
-    answer.body = std::move(*asked.body);
+    answers.push_back(answer_of(asked, asked.address.text()));
+    answers.back().addresses.push_back(asked.address);
   }
   return answers;
 }
 
-Task<Result<std::vector<AgentAnswer>>> ask_reached(transport::Loop& loop, std::shared_ptr<const Reach> reach,
-                                                   std::string path) {
-  ReachRoute route(loop, make_silent_log(), reach);
+Task<void> ask_way(transport::Loop& loop, AskedWay& asked, std::string path) {
+  ReachRoute route(loop, make_silent_log(), asked.way);
   auto connection = co_await route.open();
-  if (!connection) co_return tl::unexpected(connection.error());
-  std::string instance;
-  auto body = co_await ask_on(std::move(*connection), std::move(path), instance);
-  if (!body) {
-    Error why = body.error();
-    // Of a connection that has broken, only its own name is known there.
-    if (instance.empty()) why.on = reach->text();
-    co_return tl::unexpected(std::move(why));
+  if (!connection) {
+    asked.body = tl::unexpected(connection.error());
+    co_return;
   }
-  std::vector<AgentAnswer> answers(1);
-  answers.front().address = reach->text();
-  answers.front().body = std::move(*body);
+  asked.body = co_await ask_on(std::move(*connection), std::move(path), asked);
+  // Of a connection that has broken, only its own name is known there.
+  if (!asked.body && asked.instance.empty()) asked.body.error().on = asked.way->text();
+}
+
+Task<Result<std::vector<AgentAnswer>>> ask_reached(transport::Loop& loop,
+                                                   std::shared_ptr<const ReachTarget> target,
+                                                   std::string path) {
+  const auto ways = co_await target->find(loop);
+  if (!ways) co_return tl::unexpected(ways.error());
+  if (ways->empty()) co_return fail("reach", target->text(), "nothing runs there");
+  std::vector<AskedWay> asked;
+  for (const std::shared_ptr<const Reach>& way : *ways) asked.emplace_back().way = way;
+  transport::TaskSet tasks(loop);
+  for (AskedWay& each : asked) tasks.spawn(ask_way(loop, each, path));
+  co_await tasks.idle();
+  std::vector<AgentAnswer> answers;
+  for (AskedWay& each : asked) {
+    if (!each.body) continue;
+    answers.push_back(answer_of(each, each.way->text()));
+    answers.back().reach = std::move(each.way);
+  }
+  if (answers.empty()) co_return tl::unexpected(asked.front().body.error());
+  co_return answers;
+}
+
+/// Where the addresses are the proxy's business, one agent answers.
+Task<Result<std::vector<AgentAnswer>>> ask_proxied(transport::Loop& loop, MirroredAgent agent,
+                                                   std::string path) {
+  auto connection = co_await open_through(loop, *agent.proxy, agent.address, agent.credentials->context());
+  if (!connection) co_return tl::unexpected(connection.error());
+  Asked asked;
+  asked.body = co_await ask_on(std::move(*connection), std::move(path), asked);
+  if (!asked.body) co_return tl::unexpected(asked.body.error());
+  std::vector<AgentAnswer> answers;
+  answers.push_back(answer_of(asked, agent.address.text()));
   co_return answers;
 }
 
 }  // namespace
 
 std::string AgentAddress::text() const {
-  const bool v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return authority(host, port);
 }
 
 Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, MirroredAgent agent,
@@ -151,6 +200,12 @@ Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, Mirrored
   if (agent.reach != nullptr) {
     auto reached = co_await ask_reached(loop, agent.reach, std::move(path));
     co_return reached;
+  }
+  if (!agent.accept.empty())
+    co_return fail("ask", agent.remote, "agents that dial in can't be asked by themselves");
+  if (agent.proxy) {
+    auto proxied = co_await ask_proxied(loop, std::move(agent), std::move(path));
+    co_return proxied;
   }
   const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
   if (!addresses) co_return tl::unexpected(addresses.error());
@@ -161,7 +216,7 @@ Task<Result<std::vector<AgentAnswer>>> ask_agent(transport::Loop& loop, Mirrored
     question.asked.emplace_back().address = address;
   }
   transport::TaskSet asking(loop);
-  for (Asked& asked : question.asked) asking.spawn(ask_address(question, asked));
+  for (AskedAddress& asked : question.asked) asking.spawn(ask_address(question, asked));
   while (!question.is_over()) co_await question.changed.wait();
   std::vector<AgentAnswer> answers = answers_to(question);
   if (!answers.empty()) co_return answers;

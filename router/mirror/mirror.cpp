@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "router/mirror/accepted_agents.hpp"
 #include "router/mirror/named_agents.hpp"
+#include "router/mirror/proxied_agent.hpp"
 #include "router/mirror/reached_agents.hpp"
 #include "router/wire/runtime_names.hpp"
 
@@ -45,19 +47,33 @@ Task<Result<void>> Mirror::start() {
   if (!image) co_return tl::unexpected(image.error());
   image_ = std::make_unique<PlaceholderImage>(std::move(*image));
   services_ = std::make_unique<MirrorServices>(
-      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); }});
+      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); },
+                     [this](const RemoteAgents& than, const std::string& agent) {
+                       return is_followed_elsewhere(than, agent);
+                     }});
   for (const MirroredAgent& agent : settings_.agents) {
-    agents_.push_back(agents_behind(agent));
+    auto agents = agents_behind(agent);
+    if (!agents) co_return tl::unexpected(agents.error());
+    agents_.push_back(std::move(*agents));
   }
   for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
   for (const auto& agents : agents_) tasks_.spawn(agents->run());
   co_return Result<void>{};
 }
 
-std::unique_ptr<RemoteAgents> Mirror::agents_behind(const MirroredAgent& agent) {
+Result<std::unique_ptr<RemoteAgents>> Mirror::agents_behind(const MirroredAgent& agent) {
   const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
   if (agent.reach != nullptr) return std::make_unique<ReachedAgents>(*services_, choice, agent.reach);
-  return std::make_unique<NamedAgents>(*services_, choice, agent.address, watch_of(agent.credentials));
+  CredentialWatch& credentials = watch_of(agent.credentials);
+  if (!agent.accept.empty()) {
+    auto accepted =
+        AcceptedAgents::listen(*services_, choice, agent.accept, agent.address.server_name, credentials);
+    if (!accepted) return tl::unexpected(accepted.error());
+    return std::move(*accepted);
+  }
+  if (agent.proxy)
+    return std::make_unique<ProxiedAgent>(*services_, choice, *agent.proxy, agent.address, credentials);
+  return std::make_unique<NamedAgents>(*services_, choice, agent.address, credentials);
 }
 
 CredentialWatch& Mirror::watch_of(const auth::TlsCredentialsPtr& credentials) {
@@ -95,10 +111,24 @@ void Mirror::stop_settling() {
   changed_.set();
 }
 
-std::vector<MirrorRow> Mirror::rows() const {
+bool Mirror::is_followed_elsewhere(const RemoteAgents& than, const std::string& agent) const {
+  return std::any_of(agents_.begin(), agents_.end(), [&](const auto& other) {
+    return other.get() != &than && other->choice().select == than.choice().select && other->follows(agent);
+  });
+}
+
+bool Mirror::leads_to(std::string_view remote, const AgentLink& link) const {
+  if (remote.empty() || link.remote() == remote) return true;
+  return std::any_of(agents_.begin(), agents_.end(), [&](const auto& agents) {
+    return agents->choice().remote == remote && agents->leaves_to_another(link.agent());
+  });
+}
+
+std::vector<MirrorRow> Mirror::rows(std::string_view remote) const {
   std::vector<MirrorRow> rows;
   for (const auto& agents : agents_) {
     for (const AgentLink* link : agents->links()) {
+      if (!leads_to(remote, *link)) continue;
       for (const MirroredRuntime* mirrored : link->runtimes()) {
         rows.push_back({mirrored->runtime(), link->address(), link->remote(), mirrored->local_pid(),
                         mirrored->socket(), mirrored->active(), mirrored->dump(), link->connected(),
@@ -121,14 +151,14 @@ std::vector<LinkRow> Mirror::links() const {
     const auto links = agents->links();
     for (const AgentLink* link : links)
       rows.push_back({link->address(), link->connected(), link->last_error()});
-    if (links.empty()) rows.push_back({agents->name(), false, agents->last_error()});
+    if (links.empty() && !agents->is_another_name())
+      rows.push_back({agents->name(), false, agents->last_error()});
   }
   return rows;
 }
 
 Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view remote) const {
-  std::vector<MirrorRow> all = rows();
-  if (!remote.empty()) std::erase_if(all, [&](const MirrorRow& row) { return row.remote != remote; });
+  std::vector<MirrorRow> all = rows(remote);
   std::vector<const Runtime*> among;
   for (const MirrorRow& row : all) among.push_back(&row.runtime);
   const auto chosen = choose_runtime(wanted, among);

@@ -65,7 +65,8 @@ class Mirror {
   /// Passes when something has changed since the last time. For one waiter.
   [[nodiscard]] transport::Event& changed() { return changed_; }
 
-  [[nodiscard]] std::vector<MirrorRow> rows() const;
+  /// What is mirrored of a remote; with an empty one of all. Two remotes may lead to the same agent.
+  [[nodiscard]] std::vector<MirrorRow> rows(std::string_view remote = {}) const;
   /// How many runtimes are mirrored, with those that are just starting or going.
   [[nodiscard]] std::size_t mirrored() const { return services_ == nullptr ? 0 : services_->runtimes; }
   /// Whether every agent has listed its runtimes and there is none to mirror.
@@ -79,7 +80,9 @@ class Mirror {
   [[nodiscard]] std::uint64_t cut_off() const { return services_ == nullptr ? 0 : services_->cut_off; }
 
  private:
-  std::unique_ptr<RemoteAgents> agents_behind(const MirroredAgent& agent);
+  Result<std::unique_ptr<RemoteAgents>> agents_behind(const MirroredAgent& agent);
+  [[nodiscard]] bool is_followed_elsewhere(const RemoteAgents& than, const std::string& agent) const;
+  [[nodiscard]] bool leads_to(std::string_view remote, const AgentLink& link) const;
   CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
 
   transport::Loop& loop_;

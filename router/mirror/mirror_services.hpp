@@ -11,6 +11,8 @@
 
 namespace farport::router {
 
+class RemoteAgents;
+
 struct MirrorServices {
   transport::Loop& loop;
   Log log;
@@ -19,8 +21,11 @@ struct MirrorServices {
   PlaceholderImage& image;
   SessionOptions session;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
-  std::uint64_t cut_off = 0;        ///< Connections so far that ended before either of their ends ended them.
-  std::size_t runtimes = 0;         ///< Mirrored now, of all agents.
+  /// Whether an agent (AgentSession::agent()) is followed under another name than this one, with the same
+  /// choice.
+  std::function<bool(const RemoteAgents&, const std::string& agent)> is_followed_elsewhere;
+  std::uint64_t cut_off = 0;  ///< Connections so far that ended before either of their ends ended them.
+  std::size_t runtimes = 0;   ///< Mirrored now, of all agents.
 };
 
 }  // namespace farport::router

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "auth/tls_credentials.hpp"
+#include "base/proxy.hpp"
 #include "router/reach/reach.hpp"
+#include "transport/address.hpp"
 
 namespace farport::router {
 
@@ -27,9 +30,11 @@ struct MirroredAgent {
   AgentAddress address;
   auth::TlsCredentialsPtr
       credentials;  ///< Agents with the same ones share them; null where it is reached otherwise.
-  std::vector<std::string> select;       ///< Ids, pids, names, globs of what is mirrored; empty: all.
-  std::string remote{};                  ///< What its user calls it: a profile, or HOST:PORT.
-  std::shared_ptr<const Reach> reach{};  ///< Instead of address and credentials; may be null.
+  std::vector<std::string> select;             ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  std::string remote{};                        ///< What its user calls it: a profile, or HOST:PORT.
+  std::shared_ptr<const ReachTarget> reach{};  ///< Instead of address and credentials; may be null.
+  std::optional<Proxy> proxy{};                ///< On the way to the address.
+  std::vector<transport::Address> accept{};    ///< Instead of being dialled, agents dial in here.
 };
 
 }  // namespace farport::router

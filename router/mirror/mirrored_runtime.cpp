@@ -79,7 +79,7 @@ void MirroredRuntime::update(Runtime runtime) {
 }
 
 Result<void> MirroredRuntime::dial(const std::string& tool) {
-  const auto cookie = ipc::Guid::parse(runtime_.id);
+  const auto cookie = Guid::parse(runtime_.id);
   if (!cookie) return fail("offer", runtime_.name, "the agent gives it no proper identity");
   // The placeholder's pid: a tool looks it up on its own host.
   const ipc::Advertise advertise{*cookie, static_cast<std::uint64_t>(local_pid())};

@@ -48,6 +48,9 @@ Task<void> NamedAgents::run() {
       auto found = co_await transport::resolve(services_.loop, agent_.host, agent_.port);
       if (found) take(transport::by_turns(*found));
       if (!found) note_failure(found.error());
+    } else {
+      // For those that were followed under another name until now.
+      take(addresses_);
     }
     looked_up_ = true;
     remove_gone();
@@ -60,8 +63,7 @@ Task<void> NamedAgents::run() {
 Task<void> NamedAgents::leave() {
   tasks_.clear();
   for (Kept& each : links_) {
-    each.running.reset();
-    tasks_.spawn(each.link->leave());
+    tasks_.spawn(each.link.leave());
   }
   co_await tasks_.idle();
 }
@@ -85,6 +87,9 @@ void NamedAgents::take(std::vector<Address> addresses) {
     if (each.named) each.move_to(std::move(still));
   }
   std::erase_if(pending_, [&](const Address& address) { return !contains(addresses_, address); });
+  std::erase_if(elsewhere_, [&](const Elsewhere& each) {
+    return !contains(addresses_, each.address) || !services_.is_followed_elsewhere(*this, each.agent);
+  });
   for (const Address& address : addresses_) {
     if (!claimed(address) && !contains(pending_, address)) pending_.push_back(address);
   }
@@ -92,6 +97,8 @@ void NamedAgents::take(std::vector<Address> addresses) {
 }
 
 bool NamedAgents::claimed(const Address& address) const {
+  const auto is_at = [&](const Elsewhere& each) { return each.address == address; };
+  if (std::any_of(elsewhere_.begin(), elsewhere_.end(), is_at)) return true;
   return std::any_of(links_.begin(), links_.end(), [&](const Kept& each) {
     return !each.superseded && contains(each.route->addresses(), address);
   });
@@ -119,11 +126,10 @@ Task<void> NamedAgents::dial_pending() {
 void NamedAgents::add_link(const Address& address) {
   auto route =
       std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(), credentials_);
-  Kept& added = links_.emplace_back();
-  added.route = route.get();
-  added.link = std::make_unique<AgentLink>(services_, *this, choice_, std::move(route));
-  added.running = added.link->run();
-  added.running.start();
+  TcpRoute* const way = route.get();
+  links_.push_back(
+      {way, RunningLink(std::make_unique<AgentLink>(services_, *this, choice_, std::move(route)))});
+  links_.back().link.start();
 }
 
 bool NamedAgents::is_fleet() const {
@@ -172,12 +178,38 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
     look_now_.set();
     return false;
   }
+  if (leave_to_another(*own, address)) return false;
   if (!link.instance().empty() && link.instance() != instance && all.size() > 1) {
     // What led to one agent need not lead to one any more: the next look-up dials the others anew.
     own->move_to({address});
     look_now_.set();
   }
   return true;
+}
+
+bool NamedAgents::leave_to_another(Kept& own, const Address& address) {
+  const auto session = own.link->sessions().session();
+  if (session == nullptr || !services_.is_followed_elsewhere(*this, session->agent())) return false;
+  services_.log->info("the agent of {} at {} is followed under another name", name_, address.text());
+  elsewhere_.push_back({address, session->agent()});
+  own.superseded = true;
+  look_now_.set();
+  return true;
+}
+
+bool NamedAgents::follows(const std::string& agent) const {
+  return std::any_of(links_.begin(), links_.end(), [&](const Kept& each) {
+    return !each.superseded && each.link->agent() == agent && !each.link->given_up();
+  });
+}
+
+bool NamedAgents::leaves_to_another(const std::string& agent) const {
+  return std::any_of(elsewhere_.begin(), elsewhere_.end(),
+                     [&](const Elsewhere& each) { return each.agent == agent; });
+}
+
+bool NamedAgents::is_another_name() const {
+  return links().empty() && !elsewhere_.empty() && pending_.empty();
 }
 
 void NamedAgents::link_changed(AgentLink& link) {
@@ -201,9 +233,7 @@ void NamedAgents::remove_gone() {
     if (!each->superseded) {
       services_.log->info("{} does not lead to {} any more", name_, each->link->address());
     }
-    each->running.reset();
-    tasks_.spawn(
-        [](std::unique_ptr<AgentLink> link) -> Task<void> { co_await link->leave(); }(std::move(each->link)));
+    tasks_.spawn(RunningLink::retire(std::move(each->link)));
     each = links_.erase(each);
   }
 }

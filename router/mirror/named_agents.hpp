@@ -10,6 +10,7 @@
 
 #include "router/mirror/mirrored_agent.hpp"
 #include "router/mirror/remote_agents.hpp"
+#include "router/mirror/running_link.hpp"
 #include "router/mirror/tcp_route.hpp"
 
 namespace farport::router {
@@ -25,18 +26,27 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   [[nodiscard]] std::string last_error() const override;
   /// HOST:PORT.
   [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const MirrorChoice& choice() const override { return choice_; }
+  [[nodiscard]] bool follows(const std::string& agent) const override;
+  [[nodiscard]] bool leaves_to_another(const std::string& agent) const override;
+  [[nodiscard]] bool is_another_name() const override;
   /// Not the other family's addresses of a host that is connected.
   [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
  private:
   struct Kept {
     TcpRoute* route = nullptr;  ///< The link's own.
-    std::unique_ptr<AgentLink> link;
-    transport::Task<void> running;
+    RunningLink link;
     /// Where its agent is from now on.
     void move_to(std::vector<transport::Address> addresses);
     bool named = true;        ///< The name leads to one of its addresses still.
     bool superseded = false;  ///< Another link has its agent.
+  };
+
+  /// An address whose agent is followed under another name.
+  struct Elsewhere {
+    transport::Address address;
+    std::string agent;
   };
 
   bool may_follow(AgentLink& link, const AgentSession& session) override;
@@ -45,6 +55,7 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   transport::Task<void> dial_pending();
   void take(std::vector<transport::Address> addresses);
   void note_failure(const Error& why);
+  [[nodiscard]] bool leave_to_another(Kept& own, const transport::Address& address);
   void add_link(const transport::Address& address);
   void remove_gone();
   [[nodiscard]] Kept* kept(const AgentLink& link);
@@ -67,6 +78,7 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   std::size_t outcomes_ = 0;
   std::optional<transport::Deadline> others_;  ///< Since the first agent has listed its runtimes.
   std::vector<Kept> links_;
+  std::vector<Elsewhere> elsewhere_;
   transport::TaskSet tasks_;
 };
 

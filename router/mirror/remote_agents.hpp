@@ -26,6 +26,14 @@ class RemoteAgents {
   [[nodiscard]] virtual std::string last_error() const = 0;
   /// As the user names them.
   [[nodiscard]] virtual const std::string& name() const = 0;
+  /// Which of the agents' runtimes are mirrored, and what the agents' user calls them.
+  [[nodiscard]] virtual const MirrorChoice& choice() const = 0;
+  /// Whether this agent (AgentSession::agent()) is followed here.
+  [[nodiscard]] virtual bool follows(const std::string& agent) const = 0;
+  /// Whether this agent is one of these, and followed elsewhere, where it was named, too.
+  [[nodiscard]] virtual bool leaves_to_another(const std::string& /*agent*/) const { return false; }
+  /// Whether all of these are followed elsewhere.
+  [[nodiscard]] virtual bool is_another_name() const { return false; }
   /// Those that a person would want to hear of.
   [[nodiscard]] virtual std::vector<const AgentLink*> links() const = 0;
 };

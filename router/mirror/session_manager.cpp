@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 
+#include "transport/backoff.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -19,13 +19,6 @@ constexpr Milliseconds kLongestPause{5'000};
 constexpr std::uint32_t kLargestWindow = 64U << 20;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kMirrorsFarewell{1500};
-
-/// Spreads out mirrors that lost the same agent at the same moment.
-Milliseconds jittered(Milliseconds pause) {
-  std::random_device device;
-  std::uniform_real_distribution<double> factor(0.5, 1.0);
-  return Milliseconds(static_cast<Milliseconds::rep>(static_cast<double>(pause.count()) * factor(device)));
-}
 
 }  // namespace
 
@@ -55,15 +48,14 @@ SessionManager::SessionManager(transport::Loop& loop, Log log, std::unique_ptr<A
 SessionManager::~SessionManager() = default;
 
 Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
-  Milliseconds pause = kFirstPause;
+  transport::Backoff backoff(kFirstPause, kLongestPause);
   for (;;) {
     answered_ = false;
     const Error why = co_await hold_session(follow);
     on_end(why);
     // An agent that has answered is there: it is worth hurrying back.
-    if (answered_) pause = kFirstPause;
-    co_await with_deadline(loop_, dial_now_.wait(), jittered(pause));
-    pause = std::min(pause * 2, kLongestPause);
+    if (answered_) backoff.reset();
+    co_await with_deadline(loop_, dial_now_.wait(), backoff.next());
   }
 }
 

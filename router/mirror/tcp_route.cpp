@@ -1,6 +1,7 @@
 #include "router/mirror/tcp_route.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "auth/tls_context.hpp"
 #include "transport/timer.hpp"
@@ -59,15 +60,16 @@ Task<Result<AgentConnection>> TcpRoute::open() {
   }
 }
 
-Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
-                                          SSL_CTX* context) {
+Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> connection, std::string address,
+                                          std::string server_name, SSL_CTX* context) {
   SSL_CTX_up_ref(context);
   const auth::SslCtxPtr kept(context);
-  const transport::Address address = connection.address;
-  auto tls = std::make_unique<TlsStream>(std::move(connection.stream), context, TlsStream::Side::client);
+  auto tls = std::make_unique<TlsStream>(std::move(connection), context, TlsStream::Side::client);
   TlsStream& stream = *tls;
-  const Result<void> named = auth::set_expected_server_name(stream.ssl(), server_name);
-  if (!named) co_return tl::unexpected(named.error());
+  if (!server_name.empty()) {
+    const Result<void> named = auth::set_expected_server_name(stream.ssl(), server_name);
+    if (!named) co_return tl::unexpected(named.error());
+  }
   {
     const transport::Deadline limit(stream.loop(), kHandshakeLimit, [&stream] {
       stream.abort(
@@ -78,14 +80,26 @@ Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::
       const std::string why = limit.expired()
                                   ? agreed.error().why
                                   : auth::describe_handshake_failure(stream.ssl(), stream.openssl_error());
-      co_return fail("open a session with", address.text(), why);
+      Error error{"open a session with", address, why, {}, agreed.error().cause};
+      // It has gone, and that is all.
+      if (!limit.expired() && stream.openssl_error() == 0) error.cause = ECONNRESET;
+      co_return tl::unexpected(std::move(error));
     }
   }
   if (stream.alpn() != "h2") {
-    co_return fail("open a session with", address.text(), "it does not speak HTTP/2", "is it farport serve?");
+    co_return fail("open a session with", address, "it does not speak HTTP/2", "is it farport serve?");
   }
-  AgentConnection agreed{std::move(tls), address.text(), address, stream.ssl()};
+  AgentConnection agreed{std::move(tls), std::move(address), {}, stream.ssl()};
   agreed.explain = [&stream](const Error& why) { return explain(stream, why); };
+  co_return agreed;
+}
+
+Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
+                                          SSL_CTX* context) {
+  const transport::Address address = connection.address;
+  auto agreed =
+      co_await shake_hands(std::move(connection.stream), address.text(), std::move(server_name), context);
+  if (agreed) agreed->peer = address;
   co_return agreed;
 }
 

@@ -39,7 +39,14 @@ class TcpRoute final : public AgentRoute {
   transport::Event addresses_changed_;
 };
 
-/// Shakes hands over a connection to an agent, with the client's side of TLS. Errors say what to do.
+/// Shakes hands over a connection to an agent, with the client's side of TLS, whichever side has dialled.
+/// `address`: what people call its other end. `server_name`: what its certificate must hold; empty: nothing
+/// in particular. Errors say what to do.
+transport::Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> connection,
+                                                     std::string address, std::string server_name,
+                                                     SSL_CTX* context);
+
+/// The same over a connection that we have dialled.
 transport::Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
                                                      SSL_CTX* context);
 

@@ -91,8 +91,13 @@ void Command::take_line(std::string line) {
   last_line_ = std::move(line);
 }
 
-Task<Error> Command::ended() {
+Task<std::optional<int>> Command::exit_code() {
   const std::optional<int> code = co_await with_deadline(loop_, process_->wait(), kUntilEnded);
+  co_return code;
+}
+
+Task<Error> Command::ended() {
+  const std::optional<int> code = co_await exit_code();
   std::string why = name_ + " has closed its output";
   if (code) why = fmt::format("{} ended with code {}", name_, *code);
   // What it has said last may still be on its way.

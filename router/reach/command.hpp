@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ class Command {
   /// Its standard input and output. Once.
   [[nodiscard]] std::unique_ptr<transport::FdStream> take_stream() { return std::move(stream_); }
   [[nodiscard]] transport::FdStream& stream() { return *stream_; }
+  /// The program's name.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Passes once it has ended, which must not take long by now: how; nothing if it takes too long.
+  transport::Task<std::optional<int>> exit_code();
   /// Passes once it has ended, which must not take long by now, and says how: "ssh ended with code 255:
   /// Permission denied".
   transport::Task<Error> ended();

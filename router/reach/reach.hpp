@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "transport/stream.hpp"
+#include "transport/task.hpp"
 
 namespace farport::router {
 
@@ -36,11 +37,30 @@ class Reach {
   std::string text_;
 };
 
-/// "ssh://[USER@]HOST[:PORT]". Errors: it has another form.
-[[nodiscard]] Result<std::shared_ptr<const Reach>> reach_of(const std::string& text);
+/// ReachTarget: what a person names, behind which there are such ways: one, or a deployment's pods.
+class ReachTarget {
+ public:
+  using Ways = std::vector<std::shared_ptr<const Reach>>;
 
-/// By a command that `exec` of /bin/sh takes (ssh_config(5), ProxyCommand), and that runs `farport stdio` in
-/// the end.
-[[nodiscard]] std::shared_ptr<const Reach> reach_by_shell(const std::string& command);
+  ReachTarget(const ReachTarget&) = delete;
+  ReachTarget& operator=(const ReachTarget&) = delete;
+  virtual ~ReachTarget() = default;
+
+  /// Those that there are now; one that was there before has the same text(). Errors say what to do.
+  [[nodiscard]] virtual transport::Task<Result<Ways>> find(transport::Loop& loop) const = 0;
+  /// Whether they come and go.
+  [[nodiscard]] virtual bool changes() const = 0;
+  /// What a person calls it.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ protected:
+  explicit ReachTarget(std::string text) : text_(std::move(text)) {}
+
+ private:
+  std::string text_;
+};
+
+/// A target that is this way and no other.
+[[nodiscard]] std::shared_ptr<const ReachTarget> single_way(std::shared_ptr<const Reach> way);
 
 }  // namespace farport::router

@@ -16,9 +16,6 @@ constexpr std::size_t kMaxDetails = 8;
 constexpr std::size_t kMaxSearched = 64;
 /// A path may have 4095 bytes, but one that is worth showing has fewer.
 constexpr std::size_t kMaxText = 512;
-/// What a reader takes of an answer.
-constexpr std::size_t kMaxLines = 100;
-constexpr std::size_t kMaxBody = std::size_t{1024} * 1024;
 
 struct IssueText {
   DiscoveryIssue issue;
@@ -79,51 +76,6 @@ json searched_by(const DiscoveryReport& report) {
   return directories;
 }
 
-std::string text_at(const json& object, const char* name) {
-  const auto member = object.find(name);
-  return member != object.end() && member->is_string() ? cut(member->get<std::string>()) : std::string();
-}
-
-std::string line_of(const json& detail) {
-  DiscoveryProblem problem;
-  problem.about = text_at(detail, "about");
-  problem.why = text_at(detail, "why");
-  problem.hint = text_at(detail, "hint");
-  return problem.message();
-}
-
-std::string searched_line(const json& discovery) {
-  std::string text;
-  for (const json& directory : discovery.value("searched", json::array())) {
-    if (!directory.is_string()) continue;
-    const auto place = directory.get<std::string>();
-    text += (text.empty() ? "" : ", ") + (place == kSearchProcesses ? "every process (proc)" : cut(place));
-  }
-  if (text.empty()) return text;
-  const auto user = discovery.find("user");
-  const bool known = user != discovery.end() && user->is_number_unsigned();
-  return "it searches " + cut(text) +
-         (known ? " as user " + std::to_string(user->get<std::uint64_t>()) : std::string());
-}
-
-void add_lines(std::vector<std::string>& lines, const json& problem) {
-  const json details = problem.value("details", json::array());
-  std::uint64_t told = 0;
-  for (const json& detail : details) {
-    if (lines.size() >= kMaxLines || told == kMaxDetails || !detail.is_object()) break;
-    lines.push_back(line_of(detail));
-    ++told;
-  }
-  const auto count = problem.find("count");
-  const std::uint64_t all =
-      count != problem.end() && count->is_number_unsigned() ? count->get<std::uint64_t>() : 0;
-  if (told == 0) {
-    lines.push_back(text_at(problem, "summary"));
-  } else if (all > told) {
-    lines.push_back("and " + std::to_string(all - told) + " more like this");
-  }
-}
-
 }  // namespace
 
 std::string_view to_string(DiscoveryIssue issue) {
@@ -171,30 +123,6 @@ std::string to_json(const DiscoveryReport& report, Disclosure disclosure) {
     object["user"] = ::geteuid();
   }
   return text_of(object);
-}
-
-Result<Explanation> explanation_from_json(std::string_view body) {
-  const auto unreadable = [](std::string_view why) {
-    return fail("read", "what the agent says of its search", why);
-  };
-  if (body.size() > kMaxBody) return unreadable("it is longer than 1 MiB");
-  const json answer = json::parse(body, nullptr, false);
-  if (!answer.is_object()) return unreadable("it is no JSON object");
-  Explanation explanation;
-  const auto discovery = answer.find("discovery");
-  if (discovery == answer.end() || !discovery->is_object()) return explanation;
-  explanation.told = true;
-  try {
-    explanation.searched = searched_line(*discovery);
-    for (const json& problem : discovery->value("problems", json::array())) {
-      if (explanation.problems.size() >= kMaxLines) break;
-      if (problem.is_object()) add_lines(explanation.problems, problem);
-    }
-  } catch (const json::exception&) {
-    return unreadable("it is not what docs/wire.md describes");
-  }
-  std::erase(explanation.problems, std::string());
-  return explanation;
 }
 
 }  // namespace farport::router

@@ -84,14 +84,4 @@ inline constexpr std::string_view kSearchProcesses = "proc";
 /// For GET /v1/agent (docs/wire.md). Bounded in size, however many problems there are.
 [[nodiscard]] std::string to_json(const DiscoveryReport& report, Disclosure disclosure);
 
-/// What an agent says of its search, in lines for a person. They are the agent's text: bounded, not escaped.
-struct Explanation {
-  bool told = false;                  ///< False: it says nothing of it, as agents before 0.2 do.
-  std::string searched;               ///< "it searches /tmp as user 0"; empty where the caller may not know.
-  std::vector<std::string> problems;  ///< One line each.
-};
-
-/// Reads the answer to GET /v1/agent. Errors: it is no such answer.
-[[nodiscard]] Result<Explanation> explanation_from_json(std::string_view body);
-
 }  // namespace farport::router

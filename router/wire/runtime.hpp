@@ -43,6 +43,8 @@ struct Runtime {
   /// runtime's own namespace, and where the agent can't see the process.
   std::uint64_t host_pid = 0;
   Container container;
+  /// Where its agent answers: "10.1.2.3:9000". Known to those who ask the agent, and not on the wire.
+  std::string address{};
 
   bool operator==(const Runtime&) const = default;
 };

@@ -1,9 +1,11 @@
 #include "router/wire/runtime_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 
+#include <arpa/inet.h>
 #include <fnmatch.h>
 
 #include "base/directory.hpp"
@@ -59,6 +61,26 @@ bool names_on_its_host(const std::string& wanted, const Runtime& runtime) {
          glob(wanted, tool_name(runtime)) || glob(wanted, program_name(runtime));
 }
 
+bool is_address(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+}
+
+/// "fd00::2" of "[fd00::2]:9000" and "[fd00::2]".
+std::string without_port(std::string_view address) {
+  if (address.starts_with('[')) return std::string(address.substr(1, address.find(']') - 1));
+  return std::string(address.substr(0, address.rfind(':')));
+}
+
+/// Whether `host` is the runtime's. What an agent calls its host is its own word: it stands for no address.
+bool names_host(const std::string& host, const Runtime& runtime) {
+  if (host == runtime.address) return true;
+  const std::string plain = host.starts_with('[') ? without_port(host) : host;
+  if (glob(plain, without_port(runtime.address))) return true;
+  return !is_address(plain) && glob(host, runtime.host);
+}
+
 /// Whether a person can type it as it is shown.
 bool is_typable(std::string_view text) {
   return !text.empty() && !has_wildcard(text) &&
@@ -80,6 +102,9 @@ std::string offer(const Runtime& runtime, const std::vector<const Runtime*>& run
   if (names_only(runtime.name, runtime, runtimes)) return runtime.name + " (pid " + pid + on + ")";
   if (!on.empty() && names_only(runtime.name + at, runtime, runtimes))
     return runtime.name + at + " (pid " + pid + ")";
+  const std::string by_address = runtime.name + "@" + runtime.address;
+  if (!runtime.address.empty() && names_only(by_address, runtime, runtimes))
+    return by_address + " (pid " + pid + ")";
   if (names_only(pid, runtime, runtimes)) return pid + " (" + runtime.name + on + ")";
   if (!on.empty() && names_only(pid + at, runtime, runtimes)) return pid + at + " (" + runtime.name + ")";
   return runtime.id + " (" + runtime.name + ", pid " + pid + on + ")";
@@ -110,7 +135,7 @@ bool names_runtime(std::string_view wanted, const Runtime& runtime) {
   // Names and hosts may have an @ of their own.
   for (std::size_t at = wanted.find('@'); at != std::string_view::npos; at = wanted.find('@', at + 1)) {
     const std::string host(wanted.substr(at + 1));
-    if (at > 0 && !host.empty() && glob(host, runtime.host) &&
+    if (at > 0 && !host.empty() && names_host(host, runtime) &&
         names_on_its_host(std::string(wanted.substr(0, at)), runtime)) {
       return true;
     }

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 
 #include <sys/epoll.h>
@@ -15,11 +14,11 @@
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
+#include "stream_block.hpp"
 
 namespace farport::fake {
 namespace {
 
-constexpr std::size_t kStreamBlock = 256 * 1024;
 /// Then it is the other connections' turn, however fast the stream's reader is.
 constexpr int kWritesPerTurn = 4;
 
@@ -27,33 +26,17 @@ void append(ipc::Bytes& to, const ipc::Bytes& bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-ipc::Guid cookie_for(const Options& options, std::uint64_t pid) {
-  if (const auto given = ipc::Guid::parse(options.cookie)) return *given;
-  ipc::Guid cookie;
+Guid cookie_for(const Options& options, std::uint64_t pid) {
+  if (const auto given = Guid::parse(options.cookie)) return *given;
+  Guid cookie;
   for (std::size_t i = 0; i < sizeof pid; ++i) cookie.bytes[i] = static_cast<std::byte>(pid >> (8 * i));
   return cookie;
-}
-
-/// What sessions stream: a file, or bytes that differ from place to place.
-ipc::Bytes stream_block(const Options& options) {
-  ipc::Bytes block(kStreamBlock);
-  if (options.stream_file.empty()) {
-    for (std::size_t i = 0; i < block.size(); ++i) block[i] = static_cast<std::byte>(i * 31 + i / 251);
-    return block;
-  }
-  std::ifstream file(options.stream_file, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file.tellg();
-  if (size <= 0) throw std::runtime_error("cannot read " + options.stream_file);
-  block.resize(static_cast<std::size_t>(size));
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(block.data()), size);
-  return block;
 }
 
 }  // namespace
 
 Server::Server(const Options& options)
-    : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)), block_(stream_block(options)) {
+    : options_(options), epoll_(::epoll_create1(EPOLL_CLOEXEC)), block_(stream_block(options.stream_file)) {
   if (options_.many == 0) listen(options_.socket, options_.pid);
   for (int i = 0; i < options_.many; ++i) {
     const std::uint64_t pid = options_.pid + static_cast<std::uint64_t>(i);

@@ -5,6 +5,7 @@
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::ipc;
+using farport::Guid;
 using farport::fuzz::check_round_trip;
 using farport::fuzz::require;
 

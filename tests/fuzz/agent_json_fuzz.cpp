@@ -2,6 +2,7 @@
 #include <string>
 
 #include "router/wire/access_row.hpp"
+#include "router/wire/diagnosis.hpp"
 #include "router/wire/dump.hpp"
 #include "router/wire/runtime_json.hpp"
 #include "tests/fuzz/heap_peak.hpp"
@@ -67,8 +68,13 @@ void read_error(const std::string& text) {
   require(error_json(again.why) == error_json(refused.why), "a refusal's cause survives");
 }
 
-constexpr void (*kReaders[])(const std::string&) = {read_list,     read_event, read_access,
-                                                    read_progress, read_kept,  read_error};
+void read_doctor(const std::string& text) {
+  check_reason(doctor_answer_from_json(text));
+  check_round_trip(text, doctor_answer_from_json, [](const DoctorAnswer& answer) { return to_json(answer); });
+}
+
+constexpr void (*kReaders[])(const std::string&) = {read_list, read_event, read_access, read_progress,
+                                                    read_kept, read_error, read_doctor};
 
 }  // namespace
 

@@ -254,7 +254,7 @@ RESUMPTIONS = {
 }
 
 # What an agent says (docs/wire.md), after a byte that says what a mirror takes it for: see agent_json_fuzz.cpp.
-LIST, EVENT, ACCESS, PROGRESS, KEPT, REFUSAL = b"012345"
+LIST, EVENT, ACCESS, PROGRESS, KEPT, REFUSAL, DOCTOR = b"1234567"
 AGENT_RUNTIME = (
     '{"id":"11111111-2222-3333-4444-555555555555","pid":1,"name":"orders","command_line":"./orders --port 80",'
     '"os":"linux","architecture":"x64","version":"10.0.1","state":"suspended","user":1000,"host":"orders-0",'
@@ -270,6 +270,10 @@ AGENT_SAYS = {
     "kept": (KEPT, '{"path":"/tmp/d.dmp","agent_path":"/proc/1/root/tmp/d.dmp","size":10}'),
     "refusal": (REFUSAL, '{"error":"busy \\u0001\\ud83d\\ude00","hresult":2147942570}'),
     "refusal_by_others": (REFUSAL, "<html>502 Bad Gateway</html>"),
+    "doctor": (DOCTOR, '{"version":"0.1.0","time":"2026-11-22T03:00:00Z","diagnoses":[{"step":"process","level":"ok",'
+               '"text":"1 runtime"},{"step":"dump","level":"problem","text":"no createdump","hint":"put it there",'
+               '"runtime":{"id":"x","name":"orders","pid":1}}]}'),
+    "bad_doctor": (DOCTOR, '{"version":7,"time":"now","diagnoses":[{"step":"a b","level":"fatal","text":1}]}'),
     "bad_nested": (LIST, "[" * 500),
     "bad_numbers": (LIST, "[" + AGENT_RUNTIME.replace('"pid":1', '"pid":1e400').replace("1000", "4294967296") + "]"),
 }
@@ -335,8 +339,142 @@ MANIFESTS = {
     "odd": b"\n@\n@/\nstale\n@/stale\0\n" + b"x" * 200 + b"\n@/directory/../stale",
 }
 
+# Streams of events, behind a byte that says in what pieces they come: see nettrace_fuzz.cpp. The seeds that are named
+# .nettrace are the beginnings of real ones.
+def u16(value):
+    return struct.pack("<H", value)
+
+
+def varuint(value):
+    return bytes((value & 0x7F | 0x80,)) + varuint(value >> 7) if value > 0x7F else bytes((value,))
+
+
+def utf16(text):
+    return (text + "\0").encode("utf-16-le")
+
+
+def utf8(text):
+    return varuint(len(text.encode())) + text.encode()
+
+
+def sized(content, width=u16):
+    return width(len(content)) + content
+
+
+CLOCK = struct.pack("<8H", 2026, 11, 0, 22, 3, 4, 5, 678) + u64(1000) + u64(10**9) + u32(8)
+EVENTS = u16(20) + u16(1) + bytes(16)
+WHOLE_EVENTS = u16(20) + u16(0) + bytes(16)
+STACKS = u32(1) + u32(2) + u32(0) + u32(16) + u64(1) + u64(2)
+
+
+def trace_object(name, content, version=2, least=2, place=0, block=True):
+    head = b"\x05\x05\x01" + u32(version) + u32(least) + sized(name.encode(), u32) + b"\x06"
+    if block:
+        head += u32(len(content))
+        head += bytes(-(place + len(head)) % 4)
+    return head + content + b"\x06"
+
+
+def trace_4(*blocks, end=b"\x01"):
+    data = b"Nettrace" + sized(b"!FastSerialization.1", u32)
+    data += trace_object("Trace", CLOCK + u32(4711) + u32(3) + u32(0), 4, 4, block=False)
+    for name, content in blocks:
+        data += trace_object(name, content, place=len(data))
+    return b"\x06" + data + end
+
+
+def trace_6(*blocks, end=u32(0)):
+    whole = [(1, CLOCK + u32(1) + utf8("ProcessId") + utf8("4711")), *blocks]
+    return (b"\x06Nettrace" + u32(0) + u32(6) + u32(0)
+            + b"".join(u32(kind << 24 | len(content)) + content for kind, content in whole) + end)
+
+
+def row_4(number, fields):
+    row = u32(number) + utf16("Orders") + u32(number) + utf16("Priced") + u64(1) + u32(0) + u32(4) + fields
+    return b"\xc0" + varuint(0) + varuint(len(row)) + row
+
+
+def row_6(number, *fields):
+    described = u16(len(fields)) + b"".join(sized(utf8(name) + kind) for name, kind in fields)
+    optional = b"\x01\x09\x03" + u64(1) + b"\x04" + utf8("{0}") + b"\x06" + utf8("k") + utf8("v") + b"\x08\x04"
+    return sized(varuint(number) + utf8("Orders") + varuint(number) + utf8("Priced") + described + sized(optional))
+
+
+def described(name, *codes):
+    return sized_with_itself(utf16(name) + b"".join(u32(code) for code in codes))
+
+
+def sized_with_itself(content):
+    return u32(len(content) + 4) + content
+
+
+PLAIN_FIELDS = u32(4) + u32(11) + utf16("a") + u32(1) + u32(1) + u32(18) + utf16("b") + utf16("c") + u32(14) + utf16("d") \
+    + u32(3) + utf16("e")
+TAGGED = u32(2) + described("a", 19, 9) + described("b", 18)
+TAGGED_FIELDS = u32(0) + u32(1) + b"\x01\x09" + sized(TAGGED, u32)[:4] + b"\x02" + TAGGED
+DEFINITIONS_4 = [("MetadataBlock", EVENTS + row_4(1, PLAIN_FIELDS) + row_4(2, TAGGED_FIELDS))]
+PLAIN_PAYLOAD = u64(7) + utf16("x") + struct.pack("<d", 1.5) + u32(1)
+TAGGED_PAYLOAD = u16(2) + u32(1) + u32(2) + utf16("y")
+EVENTS_4 = EVENTS + b"\xff\x01\0" + varuint(500) + b"\0" + varuint(600) + b"\x02" + varuint(2000) + bytes(32) \
+    + varuint(len(PLAIN_PAYLOAD)) + PLAIN_PAYLOAD + b"\x81\x02\x05" + varuint(len(TAGGED_PAYLOAD)) + TAGGED_PAYLOAD
+WHOLE_4 = WHOLE_EVENTS + sized(u32(1 | 1 << 31) + u32(1) + u64(500) + u64(500) + u32(0) + u32(1) + u64(2000) + bytes(32)
+                               + u32(len(PLAIN_PAYLOAD)) + PLAIN_PAYLOAD, u32)
+POINT_4 = u64(3000) + u32(1) + u64(500) + u32(9)
+
+DEFINITIONS_6 = (3, u16(0) + row_6(1, ("a", b"\x14"), ("b", b"\x15"), ("c", b"\x16\x09" + u16(2)), ("d", b"\x17"),
+                                   ("e", b"\x18\x17"), ("f", b"\x19\x04"), ("g", b"\x1a")) + row_6(2))
+THREADS = (6, sized(varuint(5) + b"\x01" + utf8("main") + b"\x02\x07\x03\x08\x04" + utf8("k") + utf8("v")))
+LABELS = (8, u32(1) + u32(1) + b"\x01" + bytes(16) + b"\x04" + u64(3) + b"\x05" + utf8("k") + utf8("v") + b"\x06" + utf8("n")
+          + b"\x03\x07\x01\x08" + u64(1) + b"\x09\x02\x8a\x03")
+PAYLOAD_6 = b"\x03\x05" + u32(1) + u32(2) + b"z" + u32(2 << 16 | 5) + u32(2 << 16 | 21) + b"\x01" + b"okx\0"
+EVENTS_6 = (2, EVENTS + b"\xdf\x01\0\x05\0\x05\x02" + varuint(2000) + b"\x01" + varuint(len(PAYLOAD_6)) + PAYLOAD_6
+            + b"\x81\x02\x05\0")
+TRACES = {
+    "everything_4": trace_4(*DEFINITIONS_4, ("StackBlock", STACKS), ("EventBlock", EVENTS_4), ("EventBlock", WHOLE_4),
+                            ("SPBlock", POINT_4)),
+    "everything_6": trace_6(DEFINITIONS_6, THREADS, LABELS, (5, STACKS), EVENTS_6,
+                            (4, u64(3000) + u32(3) + u32(1) + b"\x05\x09"), (9, b"from later")),
+    "removed_threads": trace_6(THREADS, (7, b"\x05\x09")),
+    "bad_block_size": trace_4(end=trace_object("StackBlock", b"")[:-5] + u32(2**31)),
+    "bad_counts": trace_4(("SPBlock", u64(0) + u32(2**32 - 1))),
+    "bad_nested": trace_4(("MetadataBlock", EVENTS + row_4(1, (u32(1) + u32(1)) * 20))),
+    "bad_reference": trace_4(("EventBlock", EVENTS_4)),
+}
+
+# What a runtime tells of its heap, one event after the other: see heap_walk_fuzz.cpp, which has a place for each kind.
+HEAP_EVENTS = (1, 2, 15, 16, 17, 18, 19, 38, 154)
+
+
+def heap_event(number, payload, time=5):
+    return u8(HEAP_EVENTS.index(number)) + u8(time) + sized(payload)
+
+
+def bulk(*rows, index=0, count=None):
+    return u32(index) + u32(len(rows) if count is None else count) + u16(0) + b"".join(rows)
+
+
+GC_START = heap_event(1, u32(5) + u32(2) + u32(1) + u32(0) + u16(0) + u64(0), time=1)
+GC_END = heap_event(2, u32(5) + u32(2) + u16(0), time=9)
+HEAP_TYPES = heap_event(15, u32(2) + u16(0) + u64(7) + u64(9) + u32(0) + u32(0) + b"\x12" + utf16("List`1[A[],B[,]]") + u32(1)
+                        + u64(8) + u64(8) + u64(9) + u32(0) + u32(8) + b"\x12" + utf16("A") + u32(0))
+OBJECTS = heap_event(18, bulk(u64(0x100) + u64(24) + u64(7) + u64(2), u64(0x200) + u64(2**33) + u64(8) + u64(1)))
+REFERENCES = heap_event(19, bulk(u64(0x200) + u32(0), u64(0x300) + u32(0), u64(0x100) + u32(0)))
+HEAP_ROOTS = heap_event(16, bulk(u64(0x100) + b"\x02" + u32(1) + u64(1), u64(0x100) + b"\x00" + u32(0) + u64(1))) \
+    + heap_event(17, bulk(u64(0x100) + u64(0x200) + u64(1))) \
+    + heap_event(38, u32(2) + u64(1) + u16(0) + u64(1) + u64(0x100) + u64(7) + u32(0) + utf16("s_all") + u64(1) + u64(0x200)
+                 + u64(10) + u32(1) + utf16("t_one"))
+MODULE = heap_event(154, u64(9) + u64(1) + u32(0) + u32(0) + utf16("/app/orders.dll") + utf16(""))
+HEAPS = {
+    "whole": HEAP_ROOTS + GC_START + OBJECTS + REFERENCES + GC_END + HEAP_TYPES + MODULE,
+    "any_order": OBJECTS + GC_END + REFERENCES + HEAP_ROOTS + GC_START,
+    "other_walk": heap_event(18, bulk(u64(1) + u64(2) + u64(7) + u64(0), index=3)) + GC_START + OBJECTS + OBJECTS + REFERENCES
+    + GC_END,
+    "bad_counts": GC_START + b"".join(heap_event(each, u32(0) + u32(2**32 - 1) + bytes(64)) for each in HEAP_EVENTS) + GC_END,
+    "bad_references": GC_START + heap_event(18, bulk(u64(1) + u64(1) + u64(7) + u64(2**64 - 1))) + REFERENCES + GC_END,
+}
+
 # What PEM holds: see tls_files_fuzz.cpp.
-DER = {"certificate": b"4", "crl": b"5", "key": b"6"}
+DER = {"certificate": b"4", "crl": b"5", "key": b"6", "bundle_key": b"7"}
 
 
 def der_of(name):
@@ -351,6 +489,38 @@ def write(directory, seeds):
         (CORPUS / directory / f"{name}.bin").write_bytes(content)
 
 
+# Samples of stacks, behind a byte that says in what pieces they come: see samples_fuzz.cpp.
+def zigzag(value):
+    return varuint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+def sample_record(kind, *fields):
+    content = b"".join(fields)
+    return bytes((kind,)) + varuint(len(content)) + content
+
+
+SAMPLES_START = b"FPS1" + sample_record(1, varuint(99), varuint(0), varuint(1))
+SAMPLED = (sample_record(2, varuint(7), utf8("main")) + sample_record(3, varuint(0), zigzag(0x1005))
+           + sample_record(3, varuint(1), zigzag(-0x7EFFFFFF)) + sample_record(4, zigzag(10**7), varuint(7), varuint(2))
+           + sample_record(4, zigzag(-10**6), varuint(8), varuint(0)) + sample_record(5, varuint(3)))
+SAMPLES_NAMES = (sample_record(6, varuint(0x1000), varuint(0x1000), varuint(64), utf8("/app/lib.so"), utf8("abcd"))
+                 + sample_record(7, varuint(0x1000), varuint(16), utf8("spin"), utf8(""))
+                 + sample_record(8, utf8("a note")))
+SAMPLES_END = sample_record(9, varuint(1), utf8(""))
+SAMPLES = {
+    "whole": b"\xff" + SAMPLES_START + SAMPLED + SAMPLES_NAMES + SAMPLES_END,
+    "byte_by_byte": b"\0" + SAMPLES_START + SAMPLED + SAMPLES_NAMES + SAMPLES_END,
+    "refused": b"\xff" + b"FPS1" + sample_record(9, varuint(3), utf8("why")),
+    "cut_off": b"\x03" + (SAMPLES_START + SAMPLED)[:-1],
+    "unknown_kind": b"\xff" + SAMPLES_START + sample_record(77, utf8("later")) + SAMPLES_END,
+    "behind_the_end": b"\xff" + SAMPLES_START + SAMPLES_END + SAMPLED,
+    "no_such_caller": b"\xff" + SAMPLES_START + sample_record(3, varuint(5), zigzag(1)),
+    "endless_range": b"\xff" + SAMPLES_START + sample_record(7, varuint(8), varuint((1 << 64) - 1), utf8("x"), utf8("")),
+    "large_record": b"\xff" + SAMPLES_START + b"\x08" + varuint(1 << 20),
+    "size_in_many_bytes": b"\x03" + SAMPLES_START + b"\x50\x80\x80\x80\x80\0" + SAMPLES_END,
+}
+
+
 if __name__ == "__main__":
     write("ipc_message", COMMANDS | ANSWERS | BROKEN)
     write("advertise", ADVERTISES)
@@ -362,6 +532,10 @@ if __name__ == "__main__":
     write("api_request", REQUESTS)
     write("tool_arguments", TOOLS)
     write("mirror_manifest", MANIFESTS)
+    write("nettrace", TRACES)
+    write("samples", SAMPLES)
+    write("heap_walk", HEAPS)
     write("tls_files", {
         "certificate": DER["certificate"] + der_of("certificates.pem"), "crl": DER["crl"] + der_of("crl.pem"),
-        "key": DER["key"] + der_of("key.pem")})
+        "key": DER["key"] + der_of("key.pem"),
+        "bundle_key": DER["bundle_key"] + der_of("bundle.pem")})

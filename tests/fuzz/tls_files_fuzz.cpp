@@ -1,5 +1,5 @@
-// Fuzzes certificates, keys and lists of revoked certificates, as they are read from files. The first byte of
-// an input says what it is meant to be, and whether the rest is PEM or what PEM holds.
+// Fuzzes certificates, keys, lists of revoked certificates and bundles, as they are read from files. The
+// first byte of an input says what it is meant to be, and whether the rest is PEM or what PEM holds.
 #include <string>
 #include <string_view>
 
@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "auth/bundle.hpp"
 #include "auth/check.hpp"
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
@@ -24,7 +25,8 @@ namespace {
 constexpr unsigned kCertificate = 0;
 constexpr unsigned kCrl = 1;
 constexpr unsigned kKey = 2;
-constexpr unsigned kKinds = 3;
+constexpr unsigned kBundle = 3;
+constexpr unsigned kKinds = 4;
 constexpr unsigned kDer = 4;
 
 /// A file in memory, with a path.
@@ -107,16 +109,20 @@ struct Ca {
   }
 };
 
+const Ca& ca() {
+  static const Ca made;
+  return made;
+}
+
 void read_crls(const std::string& path) {
-  static const Ca ca;
   const auto lists = load_crls(path);
   if (!lists) return require(!lists.error().why.empty(), "every error has a cause");
   require(!lists->empty(), "a file of lists has one at least");
   const X509StorePtr store(X509_STORE_new());
   TlsFiles files;
-  files.ca = ca.file.path();
+  files.ca = ca().file.path();
   files.crl = path;
-  const auto used = use_crls(store.get(), ca.anchors, files);
+  const auto used = use_crls(store.get(), ca().anchors, files);
   require(used || !used.error().why.empty(), "every error has a cause");
 }
 
@@ -124,6 +130,20 @@ void read_key(const std::string& path) {
   const auto key = load_key(path);
   if (!key) return require(!key.error().why.empty(), "every error has a cause");
   require(EVP_PKEY_get_bits(key->get()) >= 0, "a key has a size");
+}
+
+void read_bundle(const std::string& path) {
+  static const auto passphrase = std::make_shared<const Passphrase>("farport");
+  TlsFiles files = TlsFiles::of_bundle(path);
+  files.passphrase = passphrase;
+  const auto bundle = load_bundle(files);
+  if (!bundle) return require(!bundle.error().why.empty(), "every error has a cause");
+  require(!bundle->chain.empty() && bundle->key && !bundle->anchors.empty(), "a bundle has all its parts");
+  require(X509_check_private_key(bundle->chain.front().get(), bundle->key.get()) == 1, "its key is ours");
+  for (const Side side : {Side::server, Side::client}) {
+    for (const Finding& finding : check_tls_files(files, side))
+      require(!finding.text.empty(), "a finding says something");
+  }
 }
 
 /// As farport check looks at it, in each place.
@@ -140,11 +160,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const unsigned kind = (data[0] & ~kDer) % kKinds;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-  static constexpr const char* kNames[] = {"CERTIFICATE", "X509 CRL", "PRIVATE KEY"};
-  const File file((data[0] & kDer) != 0 ? pem_of(kNames[kind], rest) : std::string(rest));
+  static constexpr const char* kNames[] = {"CERTIFICATE", "X509 CRL", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY"};
+  std::string content = (data[0] & kDer) != 0 ? pem_of(kNames[kind], rest) : std::string(rest);
+  // With a certificate beside it the key is looked at.
+  if (kind == kBundle && (data[0] & kDer) != 0) content += pem_of(ca().issued.certificate.get());
+  const File file(content);
   if (kind == kCertificate) read_certificates(file.path());
   if (kind == kCrl) read_crls(file.path());
   if (kind == kKey) read_key(file.path());
+  if (kind == kBundle) read_bundle(file.path());
   check_files(file.path());
   require(ERR_peek_error() == 0, "no error is left behind for the next one who asks");
   return 0;

@@ -8,7 +8,7 @@ from harness import needs
 from harness.agent import PORT
 from harness.case import Case, main
 
-COMMANDS = ("serve", "connect", "disconnect", "run", "ps", "can-i", "certs", "check")
+COMMANDS = ("serve", "connect", "disconnect", "run", "ps", "can-i", "certs", "check", "doctor")
 
 
 class CommandLine(Case):

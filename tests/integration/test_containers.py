@@ -30,12 +30,7 @@ class Containers(Case):
     def prepare(cls):
         cls.podman = Podman(cls.lab.far)
         cls.addClassCleanup(cls.podman.close)
-        root = needs.dotnet_root()
-        cls.orders = cls.podman.image(
-            "orders", os.path.join(root, "dotnet"),
-            directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App"),
-                         os.path.dirname(needs.orders())),
-            entry=needs.orders(), environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1"))
+        cls.orders = cls.podman.image_of_orders()
         cls.farport = cls.podman.image("farport", needs.farport(), entry=needs.farport())
 
     def application(self, *flags):

@@ -6,6 +6,7 @@ import pathlib
 import stat
 
 from harness import dumps, needs, wait
+from harness.audit import Audit
 from harness.case import Case, main
 
 HEAP_MIB = 500
@@ -19,7 +20,8 @@ class Dumps(Case):
         cls.watcher = cls.lab.authority.client("watcher")
         # The hosts share no directory: each sees a file system of its own where its files are.
         cls.application = cls.lab.orders()
-        cls.agent = cls.share(cls.lab.agent("--audit", f"{cls.lab.directory}/audit.jsonl",
+        cls.audit = Audit(f"{cls.lab.directory}/audit.jsonl")
+        cls.agent = cls.share(cls.lab.agent("--audit", cls.audit.path,
                                             allow=("--allow-cn", "tools=operator", "--allow-cn", "watcher")))
         cls.agent.wait_for(cls.application)
         cls.mirror = cls.share(cls.lab.mirror(cls.agent.remote))
@@ -35,10 +37,6 @@ class Dumps(Case):
     def assert_nothing_left(self):
         wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "nothing is left on the far host")
 
-    def audited(self):
-        lines = pathlib.Path(self.lab.directory, "audit.jsonl").read_text().splitlines()
-        return [entry for entry in map(json.loads, lines) if entry["audit"] == "dump"]
-
     def test_each_type_arrives_where_the_tool_asked_for_it(self):
         sizes = {}
         for kind in ("Normal", "WithHeap", "Triage", "Full"):
@@ -48,7 +46,7 @@ class Dumps(Case):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
             sizes[kind] = os.path.getsize(path)
             word = {"Normal": "mini", "WithHeap": "heap", "Triage": "triage", "Full": "full"}[kind]
-            wait.until(lambda: self.audited()[-1]["arguments"]["type"] == word, f"the audit tells of a {word} dump")
+            self.audit.wait_until_last(lambda entry: entry["arguments"]["type"] == word, audit="dump")
         self.assertLess(sizes["Normal"], sizes["WithHeap"])
         self.assertLess(sizes["WithHeap"], sizes["Full"])
         self.assert_nothing_left()
@@ -134,11 +132,11 @@ class Dumps(Case):
         os.unlink(kept)
         path = self.assert_ok(self.farport_dump(agent.remote, "--type", "mini")).stdout.strip()
         self.assertLessEqual(NOTES, dumps.core_notes(path))
-        before = len(self.audited())
+        before = len(self.audit.entries(audit="dump"))
         done = self.farport_dump(self.agent.remote, "-o", self.path(long_name), "--type", "mini")
         self.assertEqual(done.code, 1, done.described)
         self.assertIn("File name too long", done.stderr)
-        self.assertEqual(len(self.audited()), before)
+        self.assertEqual(len(self.audit.entries(audit="dump")), before)
 
     def test_curl_takes_a_dump(self):
         runtime = self.agent.runtimes()[0]

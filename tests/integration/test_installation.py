@@ -43,6 +43,9 @@ class Installation(unittest.TestCase):
         files = {"bin/farport", "lib/systemd/system/farport-agent.service", "share/zsh/site-functions/_farport",
                  "share/bash-completion/completions/farport", "share/fish/vendor_completions.d/farport.fish",
                  *(f"share/man/{page}" for page in pages)}
+        # Where it has been built, too.
+        if os.path.exists(os.path.join(os.path.dirname(needs.farport()), "farport-static")):
+            files.add("libexec/farport/farport-static")
         found = {str(path.relative_to(self.installed)) for path in self.installed.rglob("*") if path.is_file()}
         self.assertEqual(found, files)
         self.assertEqual([path.name for path in self.stage.iterdir()], ["opt"])
@@ -54,7 +57,7 @@ class Installation(unittest.TestCase):
         self.assertIn("\nExecStart=/opt/farport/bin/farport serve --config /etc/farport/agent.toml\n", unit)
 
     def test_commands_are_completed(self):
-        self.assertEqual(self.words("farport", "con"), {"connect"})
+        self.assertEqual(self.words("farport", "con"), {"connect", "convert"})
         self.assertLessEqual({"serve", "connect", "run", "--version"}, self.words("farport", ""))
         self.assertEqual(self.words("farport", "certs", "s"), {"server"})
 

@@ -1,54 +1,8 @@
 """GET /v1/metrics, read as strictly as the format allows."""
 
-import re
-
 from harness import api, ipc, wait
 from harness.case import Case, main
-
-NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
-LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"'
-SAMPLE = re.compile(rf"({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\S+)")
-
-
-def is_sample_of(name, kind, sample):
-    if kind != "histogram":
-        return sample == name
-    return sample in (f"{name}_bucket", f"{name}_sum", f"{name}_count")
-
-
-def parse(text):
-    """The families by name: (type, {labels: value}). https://prometheus.io/docs/instrumenting/exposition_formats/
-    A histogram's sum and count are there as if those were labels."""
-    if not text.endswith("\n"):
-        raise AssertionError("the last line has no end")
-    families, name = {}, None
-    lines = iter(text[:-1].split("\n"))
-    for line in lines:
-        if line.startswith("# HELP "):
-            name, _, words = line[7:].partition(" ")
-            if not re.fullmatch(NAME, name) or not words or name in families:
-                raise AssertionError(f"{line!r}: a bad name, no help, or the second family of this name")
-            kind = re.fullmatch(rf"# TYPE {name} (counter|gauge|histogram)", next(lines))
-            if kind is None:
-                raise AssertionError(f"no type after {line!r}")
-            if (kind[1] == "counter") != name.endswith("_total"):
-                raise AssertionError(f"{name} is a {kind[1]}")
-            families[name] = (kind[1], {})
-            continue
-        sample = SAMPLE.fullmatch(line)
-        if sample is None or not is_sample_of(name, families[name][0], sample[1]):
-            raise AssertionError(f"{line!r} is no sample of {name}")
-        labels = sample[2] or ""
-        if families[name][0] == "histogram" and not labels:
-            labels = sample[1].removeprefix(f"{name}_")
-        names = re.findall(r'([a-zA-Z_][a-zA-Z0-9_]*)="', labels)
-        if labels in families[name][1] or len(set(names)) != len(names):
-            raise AssertionError(f"{line!r} is there twice, or one of its labels")
-        value = float(sample[3])
-        if value < 0:
-            raise AssertionError(f"{line!r} is negative")
-        families[name][1][labels] = value
-    return families
+from harness.prometheus import parse
 
 
 class Metrics(Case):
@@ -68,7 +22,11 @@ class Metrics(Case):
     def metrics(self):
         answer = self.prometheus.request("/v1/metrics")
         self.assertEqual((answer.status, answer.content_type), (200, "text/plain; version=0.0.4; charset=utf-8"))
-        return parse(answer.body.decode())
+        families = parse(answer.body.decode())
+        for name, (kind, samples) in families.items():
+            self.assertEqual(kind == "counter", name.endswith("_total"), name)
+            self.assertGreaterEqual(min(samples.values(), default=0), 0, name)
+        return families
 
     def value(self, name, labels=""):
         return self.metrics()[name][1][labels]

@@ -1,6 +1,7 @@
 """Names of agents: looked up whenever they are dialled, one agent however many addresses it has."""
 
 import itertools
+import json
 import os
 import subprocess
 import time
@@ -19,7 +20,8 @@ class Names(Case):
 
     @classmethod
     def prepare(cls):
-        cls.pair = cls.lab.authority.server("named", "--dns", NAME, "--dns", "localhost")
+        cls.pair = cls.lab.authority.server("named", "--dns", NAME, "--dns", "localhost", "--ip",
+                                            cls.lab.far.address6)
         cls.ports = itertools.count(9400)
         cls.pids = itertools.count(5000)
         for address in NOWHERE:
@@ -153,6 +155,50 @@ class Names(Case):
                 part = trace.recv(1 << 20)
                 self.assertTrue(part, "the trace has ended")
                 received += len(part)
+
+    def test_two_names_of_one_agent_are_one_agent_and_one_takes_over_from_the_other(self):
+        runtime = self.runtime()
+        agent = self.agent(runtime, self.lab.far.address, self.lab.far.address6)
+        self.lab.near.move_name(NAME, self.lab.far.address)
+        remotes = (f"{NAME}:{self.port}", f"[{self.lab.far.address6}]:{self.port}")
+        listed = self.assert_ok(self.lab.near.run(needs.farport(), "ps", *remotes, "--json",
+                                                  *self.lab.tools_pair.flags()))
+        self.assertEqual(listed.stdout.count('"agent"'), 1, listed.described)
+        for name in remotes:
+            self.assert_ok(self.tools.farport_run("true", "--diagnostic-port", f"{name}/{runtime.pid_inside}",
+                                                  remote=remotes))
+        mirror = self.use(self.lab.mirror(*remotes, directory=self.lab.new_directory(self.lab.near, "sockets"),
+                                          flags=("--grace", "1s", "--ping-interval", "500ms", "--ping-timeout", "500ms")))
+        mirror.wait_for(runtime)
+        wait.until(lambda: "is followed under another name" in mirror.process.stderr(), mirror.process.output)
+        row, = mirror.rows()
+        self.assertEqual(len(mirror.placeholders()), 1)
+        used = self.lab.far.address6 if "[" in row["agent"] else self.lab.far.address
+        bits = "64" if ":" in used else "24"
+        self.lab.far.remove_address(f"{used}/{bits}")
+        self.addCleanup(self.lab.far.add_address, f"{used}/{bits}")
+        wait.until(lambda: [each for each in mirror.rows() if each["connected"] and each["agent"] != row["agent"]],
+                   lambda: f"the other name takes over\n{mirror.process.output()}", 20)
+        mirror.wait_for(runtime)
+        self.assertTrue(agent.process.running())
+
+    def test_replicas_are_told_apart_by_the_addresses_of_their_agents(self):
+        addresses, runtimes, _ = self.pods(2)
+        self.lab.near.move_name(NAME, *addresses)
+        flags = self.lab.tools_pair.flags()
+        listed = self.assert_ok(self.lab.near.run(needs.farport(), "ps", f"{NAME}:{self.port}", *flags))
+        self.assertIn(" HOST ", listed.stdout.splitlines()[0])
+        name = json.loads(self.assert_ok(self.lab.near.run(needs.farport(), "ps", f"{NAME}:{self.port}", "--json",
+                                                           *flags)).stdout)[0]["name"]
+        unclear = self.tools.farport_run("true", "-n", name, remote=[f"{NAME}:{self.port}"])
+        self.assertEqual(unclear.code, 125, unclear.described)
+        for address, runtime in zip(addresses, runtimes):
+            self.assertIn(f"{name}@{address}:{self.port} (pid {runtime.pid_inside})", unclear.stderr)
+            chosen = self.assert_ok(self.tools.farport_run("echo", "-n", f"{name}@{address}", remote=[f"{NAME}:{self.port}"]))
+            self.assertIn("--process-id", chosen.stdout)
+            mirror = self.mirror(flags=("--select", f"*@{address}"))
+            mirror.wait_for(runtime)
+            mirror.stop()
 
     # Names that lead elsewhere.
 

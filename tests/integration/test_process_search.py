@@ -11,6 +11,7 @@ from harness.agent import PORT
 from harness.case import Case, main
 from harness.certificates import Pair
 from harness.host import as_user
+from harness.silent_files import DIRECTORY, SILENT_FILES
 
 USER = 61234
 OTHER = 61235
@@ -22,16 +23,6 @@ for each, path in zip(bound, sys.argv[1:]):
     each.bind(path)
     each.listen()
 print("bound", flush=True)
-time.sleep(600)
-"""
-# Mounts a file system that never answers: whoever looks something up there waits.
-SILENT_FILES = """
-import ctypes, os, sys, time
-fuse = os.open("/dev/fuse", os.O_RDWR)
-options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other"
-if ctypes.CDLL(None, use_errno=True).mount(b"silent", sys.argv[1].encode(), b"fuse", 0, options.encode()) != 0:
-    sys.exit(os.strerror(ctypes.get_errno()))
-print("mounted", flush=True)
 time.sleep(600)
 """
 
@@ -232,7 +223,7 @@ class AsRoot(ProcessSearch):
         inside = self.lab.new_directory(self.lab.far, "inside")
         stuck = self.private_tmp(*as_user(OTHER), directory=inside)
         enter = ["nsenter", "--target", str(stuck.process.pid), "--mount", "--pid", "--net", "--"]
-        silent = self.lab.far.start(sys.executable, "-c", SILENT_FILES, inside, enter=enter)
+        silent = self.lab.far.start(sys.executable, "-c", SILENT_FILES, inside, DIRECTORY, enter=enter)
         self.addCleanup(silent.kill)
         silent.wait_for_output("mounted")
         first = self.private_tmp(*as_user(USER))

@@ -12,16 +12,16 @@ from harness.case import Case, main
 from harness.fake import FakeRuntime
 from harness.network import Network
 from harness.proxy import Proxy
+from harness.recordings import Recordings
 
 BREAKS = 10
-ALL_OF_ORDERS = "Orders:0xffffffffffffffff:5"
 AWAY_SECONDS = 20
 DUMP_BYTES = 200_000_000
 # So that it is under way for some ten seconds.
 DUMP_KILOBITS = 40_000
 
 
-class Tracing(Case):
+class Tracing(Recordings, Case):
     @classmethod
     def prepare(cls):
         cls.network = Network(cls.lab)
@@ -52,21 +52,12 @@ class Tracing(Case):
         self.proxy.kill()
         self.proxy.start()
 
-    def assert_whole(self, values):
-        self.assertEqual(values["whole"], "True", values)
-        self.assertGreater(int(values["events"]), 1000, values)
-        # What the runtime itself has dropped, it says.
-        self.assertLessEqual(int(values["missing"]), int(values["dropped"]), values)
-
     def test_a_recording_by_dotnet_trace(self):
-        file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
-        tool = self.tools.start_trace("collect", "-p", self.row["local_pid"], "--providers", ALL_OF_ORDERS,
-                                      "--duration", "00:05:00", "-o", file)
-        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, "the recording has begun")
+        tool, file = self.begin_recording(self.row)
         self.break_often(tool)
         self.assertEqual(tool.stop(signal.SIGINT, 90), 0, tool.output())
         self.assert_nothing_odd(tool)
-        self.assert_whole(self.assert_ok(self.tools.driver("read", file)).values())
+        self.assert_whole(file)
         self.tools.frames(file)
 
     def assert_nothing_odd(self, tool):
@@ -83,7 +74,7 @@ class Tracing(Case):
         second.stop()
         self.assertEqual(tool.wait(90), 0, tool.output())
         values = dict(line.split(" ", 1) for line in tool.stdout().splitlines())
-        self.assert_whole(values)
+        self.assert_says_whole(values)
 
     def test_a_tool_that_starts_while_the_session_is_broken(self):
         before = len(self.mirror.states())

@@ -10,10 +10,11 @@ from harness import needs, proc, wait
 from harness.breaking import QUICK_PINGS
 from harness.case import Case, main
 from harness.host import as_user
+from harness.inetd import Inetd
 from harness.network import Network
 from harness.proxy import Proxy
+from harness.recordings import Recordings
 
-ALL_OF_ORDERS = "Orders:0xffffffffffffffff:5"
 STRANGER = 61234
 # The agent lingers for a second, but first hears by its PINGs that a session which lost its network is over.
 GONE_SECONDS = 20
@@ -24,25 +25,7 @@ def shell(script):
     return f"sh -c {shlex.quote(script)}"
 
 
-class Inetd:
-    """Runs `farport stdio` on the far host for each connection to the port, as sshd would. `prefix` executes it."""
-
-    def __init__(self, lab, *arguments, prefix=(), port=9000):
-        self.runtime_directory = lab.new_directory(lab.far, "run")
-        os.chmod(self.runtime_directory, 0o700)
-        self.command = f"socat - TCP:{lab.far.address}:{port}"
-        program = " ".join([*map(str, prefix), needs.farport(), "stdio", *arguments])
-        self.process = lab.far.start(
-            "socat", f"TCP-LISTEN:{port},fork,reuseaddr", f"EXEC:{program}", name="inetd",
-            environment={"XDG_RUNTIME_DIR": self.runtime_directory})
-        wait.until(lambda: proc.listens(self.process.pid, port), "socat listens")
-
-    def stop(self):
-        """Ends it."""
-        self.process.stop()
-
-
-class Stdio(Case):
+class Stdio(Recordings, Case):
     @classmethod
     def prepare(cls):
         cls.network = Network(cls.lab)
@@ -94,37 +77,30 @@ class Stdio(Case):
             mirror.stop()
 
     def agents(self):
-        """Those of them that go on by themselves, whatever becomes of what started them."""
+        """Those of them that go on by themselves, whatever becomes of what started them; but for their samplers."""
         return [pid for pid in self.running()
-                if proc.command_line(int(proc.status(pid, "PPid")))[:1] != [b"socat"]]
+                if pid not in self.carriers() and proc.status(pid, "Name") != "farport-sampler"]
+
+    def carriers(self):
+        """Those of them that a session goes through."""
+        return [pid for pid in self.running() if proc.command_line(int(proc.status(pid, "PPid") or 0))[:1] == [b"socat"]]
 
     def test_a_recording_survives_each_kind_of_break(self):
         proxy = Proxy(self.lab)
         mirror = self.mirror(f"socat - TCP:{proxy.remote}", *QUICK_PINGS)
         row = mirror.wait_for(self.application)[0]
-        file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
-        tool = self.tools.start_trace("collect", "-p", row["local_pid"], "--providers", ALL_OF_ORDERS,
-                                      "--duration", "00:05:00", "-o", file)
-        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, "the recording has begun")
-        for ending in (lambda: proxy.tell("reset"), lambda: proxy.tell("close"), self.kill_the_command,
-                       self.kill_what_it_runs, self.network_away):
-            before = len(mirror.states())
-            ending()
-            mirror.wait_until_back(before, 40)
-            time.sleep(0.5)  # so that something is recorded in between
+        tool, file = self.begin_recording(row)
+        self.break_one_after_the_other(mirror, (lambda: proxy.tell("reset"), lambda: proxy.tell("close"),
+                                                self.kill_the_command, self.kill_what_it_runs, self.network_away))
         self.assertEqual(len(self.agents()), 1)
-        self.assertEqual(tool.stop(signal.SIGINT, 90), 0, tool.output())
-        values = self.assert_ok(self.tools.driver("read", file)).values()
-        self.assertEqual(values["whole"], "True", values)
-        self.assertLessEqual(int(values["missing"]), int(values["dropped"]), values)
+        self.end_recording(tool, file)
         mirror.stop()
 
     def kill_the_command(self):
         self.kill(pid for pid in self.lab.near.processes() if proc.command_line(pid)[:1] == [b"socat"])
 
     def kill_what_it_runs(self):
-        agents = self.agents()
-        self.kill(pid for pid in self.running() if pid not in agents)
+        self.kill(self.carriers())
 
     def kill(self, pids):
         pids = list(pids)

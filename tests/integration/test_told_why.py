@@ -1,15 +1,13 @@
 """Whoever asks why nothing is listed is told: what was searched, what was found there, and what to do."""
 
 import os
-import shutil
 
 from harness import needs, wait
 from harness.agent import PORT
 from harness.api import Api
 from harness.case import Case, main
-from harness.certificates import Pair
+from harness.nobody import NOBODY, as_nobody, pair_of_nobody
 
-NOBODY = 65534
 GRANTS = ("--allow-cn", "tools=operator", "--allow-cn", "watcher")
 # Names its threads as .NET does, and binds its socket where it is told: a process may say of itself what it likes.
 PRETENDER = """
@@ -34,8 +32,7 @@ class ToldWhy(Case):
     def prepare(cls):
         cls.watcher = cls.lab.authority.client("watcher")
         cls.stranger = cls.lab.authority.client("stranger")
-        cls.as_nobody = [*cls.lab.far.enter, needs.program("setpriv"), "--reuid", str(NOBODY), "--regid", str(NOBODY),
-                         "--clear-groups"]
+        cls.as_nobody = as_nobody(cls.lab.far)
 
     def directory(self):
         return self.lab.new_directory(self.lab.far, "search")
@@ -50,12 +47,7 @@ class ToldWhy(Case):
 
     def agent_of_nobody(self, *flags, **options):
         """One that is not root, and confined."""
-        home = self.directory()
-        pair = Pair(home, "agent")
-        for source, target in ((self.lab.agent_pair.cert, pair.cert), (self.lab.agent_pair.key, pair.key),
-                               (self.lab.agent_pair.ca, pair.ca)):
-            shutil.copy(source, target)
-            os.chown(target, NOBODY, NOBODY)
+        pair = pair_of_nobody(self.lab.agent_pair, self.directory())
         return self.agent(*flags, pair=pair, enter=self.as_nobody, **options)
 
     def farport(self, *arguments, pair=None):

@@ -308,7 +308,7 @@ void Http2Session::goaway_received(std::uint32_t error_code, std::string_view te
   if (error_code == NGHTTP2_REFUSED_STREAM && !text.empty()) {
     // It closes the connection now.
     ended_why_ =
-        Error{"begin a session with", "the peer", std::string(text.substr(0, kLongestFarewell)), {}, 0};
+        Error{"begin a session with", "the peer", std::string(text.substr(0, kLongestFarewell)), {}, EACCES};
     return;
   }
   peer_left_ = true;

@@ -55,7 +55,8 @@ class Http2Session final : private Http2Connection,
   Http2Session& operator=(const Http2Session&) = delete;
 
   /// Carries the session until it ends: cleanly, or because the peer broke it or the rules. Afterwards all
-  /// its streams have failed; those of a session whose connection broke are lost (Http2Stream::lost()).
+  /// its streams have failed; those of a session whose connection broke are lost (Http2Stream::lost()). Where
+  /// the peer has turned us away, `cause` is EACCES.
   Task<Result<void>> run();
 
   /// Opens a stream with a request; nullptr when the session has ended or can take no more. With `body`, the

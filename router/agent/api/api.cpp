@@ -55,11 +55,20 @@ tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
   static constexpr Known kRoutes[] = {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
+      {"GET", "/v1/doctor", &Api::doctor},
       {"GET", "/v1/access", &Api::access},
       {"GET", "/v1/metrics", &Api::metrics},
+      {"GET", "/v1/metrics/runtimes", &Api::app_metrics},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, true},
       {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
+      {"GET", "/v1/runtimes/{id}/trace", &Api::record},
+      {"GET", "/v1/runtimes/{id}/counters", &Api::record},
+      {"GET", "/v1/runtimes/{id}/logs", &Api::record},
+      {"GET", "/v1/runtimes/{id}/exceptions", &Api::record},
+      {"GET", "/v1/runtimes/{id}/stacks", &Api::record},
+      {"GET", "/v1/runtimes/{id}/gcdump", &Api::record},
+      {"POST", "/v1/runtimes/{id}/profile", &Api::profile, true},
       {"POST", "/v1/connections/{token}", nullptr},
       {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
@@ -159,9 +168,31 @@ Handled Api::about_agent(Response& response, Route) {
   co_return std::nullopt;
 }
 
+Handled Api::doctor(Response& response, Route route) {
+  const Examine what = route.parameter("runtimes") == "false" ? Examine::search : Examine::all;
+  co_await session_.share->share()->turn();
+  std::string body = co_await parts_.examine(session_.caller, what);
+  co_await response.send(http_status::kOk, kJson, std::move(body), parts_.runtimes.instance_field());
+  co_return std::nullopt;
+}
+
 Handled Api::metrics(Response& response, Route) {
   co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(),
                      kMetricsContentType, parts_.metrics_text);
+  co_return std::nullopt;
+}
+
+Handled Api::app_metrics(Response& response, Route) {
+  if (!parts_.app_metrics_text)
+    co_return bad_request(http_status::kNotFound, "this agent keeps none: farport serve --app-metrics does");
+  // Whoever may have a runtime tell its counters may see what it has told.
+  const Registry::Filter counted = [this](const Runtime& runtime) {
+    return session_.caller.sees(runtime) &&
+           session_.caller.access->may(ipc::name_of(ipc::kCollectTracing2), traits_of(runtime)).allowed;
+  };
+  std::function<std::string()> make = [this, counted] { return parts_.app_metrics_text(counted); };
+  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(),
+                     kMetricsContentType, std::move(make));
   co_return std::nullopt;
 }
 
@@ -181,16 +212,47 @@ Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, Refus
   co_return std::nullopt;
 }
 
-Handled Api::dump(Response& response, Route route) {
+/// Answers as `work` does, with a place among the caller's connections meanwhile.
+Handled Api::in_place(Response& response, Route route, Handler work) {
   const auto place = session_.share->begin_connection();
   if (!place) {
     co_await refuse(response, place.error());
     co_return std::nullopt;
   }
-  auto runtime = parts_.runtimes.find(route, session_.caller);
-  std::optional<Refusal> refused =
-      co_await parts_.dumps.take(response, std::move(route), session_.caller, std::move(runtime));
+  std::optional<Refusal> refused = co_await (this->*work)(response, std::move(route));
   co_return refused;
+}
+
+Handled Api::record(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::take_recording);
+}
+
+Handled Api::take_recording(Response& response, Route route) {
+  const auto runtime = parts_.runtimes.find(route, session_.caller);
+  if (!runtime) co_return runtime.error();
+  const std::string kind = route.path.substr(route.path.rfind('/') + 1);
+  Parameters parameters = [asked = std::move(route)](std::string_view name) { return asked.parameter(name); };
+  auto refused =
+      co_await parts_.recordings.record(response, kind, std::move(parameters), session_.caller, *runtime);
+  co_return refused;
+}
+
+Handled Api::dump(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::take_dump);
+}
+
+Handled Api::take_dump(Response& response, Route route) {
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  return parts_.dumps.take(response, std::move(route), session_.caller, std::move(runtime));
+}
+
+Handled Api::profile(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::take_profile);
+}
+
+Handled Api::take_profile(Response& response, Route route) {
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  return parts_.profiles.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
 Handled Api::dump_progress(Response& response, Route route) {

@@ -1,29 +1,11 @@
 // The agent's API: what the requests of one HTTP/2 session may ask for (docs/wire.md).
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 
-#include "router/agent/api/dump_requests.hpp"
-#include "router/agent/api/runtime_requests.hpp"
-#include "router/agent/connections/diagnostic_connection.hpp"
-#include "router/agent/connections/resumption_table.hpp"
+#include "router/agent/api/api_parts.hpp"
 
 namespace farport::router {
-
-/// What answers the requests of all sessions.
-struct ApiParts {
-  RuntimeRequests runtimes;
-  DumpRequests dumps;
-  DiagnosticConnections& connections;
-  ResumptionTable& resumption;
-  RefusalLog& refusals;
-  Metrics& metrics;
-  std::uint64_t head_bytes;                                  ///< The most that a request's head may have.
-  std::function<std::string(const Caller&)> describe_agent;  ///< GET /v1/agent
-  std::function<std::string()> metrics_text;                 ///< GET /v1/metrics
-};
 
 /// Outlives its session where an answer does.
 class Api : public std::enable_shared_from_this<Api> {
@@ -47,11 +29,19 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled list(Response& response, Route route);
   Handled access(Response& response, Route route);
   Handled about_agent(Response& response, Route route);
+  Handled doctor(Response& response, Route route);
   Handled metrics(Response& response, Route route);
+  Handled app_metrics(Response& response, Route route);
   Handled connection(Response& response, Route route);
   Handled carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime);
+  Handled in_place(Response& response, Route route, Handler work);
   Handled dump(Response& response, Route route);
+  Handled record(Response& response, Route route);
+  Handled take_recording(Response& response, Route route);
+  Handled take_dump(Response& response, Route route);
   Handled dump_progress(Response& response, Route route);
+  Handled profile(Response& response, Route route);
+  Handled take_profile(Response& response, Route route);
   Handled forget(Response& response, Route route);
   /// Has a request answered beyond the end of its session.
   transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,

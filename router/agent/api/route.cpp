@@ -14,6 +14,26 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
+int hex_digit(char c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::size_t at = kDigits.find(static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c));
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
+/// Percent-decoding (RFC 3986 section 2.1). What is no escape stays as it is.
+std::string decoded(std::string_view text) {
+  constexpr std::size_t kEscape = 3;
+  constexpr int kBase = 16;
+  std::string plain;
+  while (!text.empty()) {
+    const bool escape =
+        text.size() >= kEscape && text[0] == '%' && hex_digit(text[1]) >= 0 && hex_digit(text[2]) >= 0;
+    plain += escape ? static_cast<char>(hex_digit(text[1]) * kBase + hex_digit(text[2])) : text[0];
+    text.remove_prefix(escape ? kEscape : 1);
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::string Route::parameter(std::string_view name) const {
@@ -28,7 +48,7 @@ Route parse_route(std::string_view method, std::string_view target) {
   while (!target.empty()) {
     std::string_view value = take_until(target, '&');
     const std::string_view name = take_until(value, '=');
-    route.query.insert_or_assign(std::string(name), std::string(value));
+    route.query.insert_or_assign(std::string(name), decoded(value));
   }
   if (path.starts_with(kConnection)) {
     route.id = path.substr(kConnection.size());

@@ -18,8 +18,7 @@ struct Route {
   [[nodiscard]] std::string parameter(std::string_view name) const;
 };
 
-/// Takes a request target (RFC 9113 section 8.3.1) apart. Parameters are taken as they stand: none that is
-/// known here has anything to escape.
+/// Takes a request target (RFC 9113 section 8.3.1) apart. The values of parameters are percent-decoded.
 [[nodiscard]] Route parse_route(std::string_view method, std::string_view target);
 
 }  // namespace farport::router

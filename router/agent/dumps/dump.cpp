@@ -27,8 +27,7 @@ constexpr int kLooksAtEnd = 10;
 /// How many looks a runtime has for its answer once its writer has been killed.
 constexpr int kLooksForAnswer = 25;
 /// A process can make what is read of it take for ever.
-constexpr transport::Milliseconds kLookLimit{2000};
-constexpr long kMaxLooks = 4;
+constexpr transport::Milliseconds kFactsLimit{2000};
 /// Looking for what dead agents have left rests so many times as long as it took.
 constexpr int kRestsPerLook = 10;
 
@@ -85,7 +84,7 @@ Task<void> Dumps::clean(Runtime runtime) {
   const std::function<void()> remove = [work, user] {
     work->removed = remove_abandoned_dumps(work->shared, user);
   };
-  const Result<void> done = co_await transport::run_detached(loop_, remove, kLookLimit);
+  const Result<void> done = co_await transport::run_detached(loop_, remove, kFactsLimit);
   if (!done) co_return;
   for (const std::string& path : work->removed) {
     log_->info("removed a dump that an agent had left behind: {}", path);
@@ -93,19 +92,12 @@ Task<void> Dumps::clean(Runtime runtime) {
 }
 
 Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials process, std::string socket) {
-  std::erase_if(looks_, [](const auto& entry) { return entry.second.use_count() == 1; });
-  auto& looks = looks_[process.uid];
-  if (looks == nullptr) looks = std::make_shared<char>();
-  const std::string on = "process " + std::to_string(process.pid);
-  if (looks.use_count() > kMaxLooks) {
-    co_return fail("look at", on, "others of its user do not let themselves be looked at");
-  }
   const auto found = std::make_shared<Result<SharedDirectory>>();
-  std::function<void()> look = [found, settings = settings_, process, socket, held = looks] {
+  std::function<void()> look = [found, settings = settings_, process, socket] {
     *found = find_shared_directory(settings, process, socket);
   };
-  const Result<void> looked = co_await transport::run_detached(loop_, std::move(look), kLookLimit);
-  if (!looked) co_return fail("look at", on, looked.error().why);
+  const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(look));
+  if (!looked) co_return tl::unexpected(looked.error());
   co_return std::move(*found);
 }
 
@@ -113,7 +105,7 @@ Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
   if (process <= 0) co_return false;
   const auto stopped = std::make_shared<bool>(false);
   const std::function<void()> stop = [stopped, process, path] { *stopped = stop_createdump(process, path); };
-  const Result<void> done = co_await transport::run_detached(loop_, stop, kLookLimit);
+  const Result<void> done = co_await transport::run_detached(loop_, stop, kFactsLimit);
   co_return done.has_value() && *stopped;
 }
 
@@ -158,21 +150,7 @@ Task<Result<void>> Dumps::Job::prepare() {
 }
 
 Result<void> Dumps::Job::check_space(std::uint64_t more) const {
-  const std::uint64_t free = directory_->free_bytes();
-  const std::uint64_t keep = dumps_.settings_.keep_free_bytes;
-  if (free < keep || free - keep < more) {
-    return fail("take a dump of", runtime_.name,
-                "there is too little space in " + directory_->path_for_runtime() + ": " + mebibytes(free) +
-                    " are free, the dump may take " + mebibytes(more) + ", and " + mebibytes(keep) +
-                    " are to stay free",
-                "set [dump] directory to a larger file system");
-  }
-  const std::uint64_t most = dumps_.settings_.max_bytes;
-  if (std::max(more, progress_.written) > most) {
-    return fail("take a dump of", runtime_.name, "it would be larger than the limit of " + mebibytes(most),
-                "take a smaller --type, or raise [dump] max_size");
-  }
-  return {};
+  return router::check_space(*directory_, dumps_.settings_, runtime_.name, {more, progress_.written});
 }
 
 Task<Result<void>> Dumps::Job::write() {

@@ -10,8 +10,8 @@
 #include "base/log.hpp"
 #include "ipc/error.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
+#include "router/agent/runtimes/process_looks.hpp"
 #include "router/agent/runtimes/registry.hpp"
-#include "transport/event.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
@@ -24,6 +24,7 @@ class Dumps {
         log_(std::move(log)),
         registry_(registry),
         settings_(std::move(settings)),
+        looks_(loop),
         endings_(loop) {}
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;
@@ -54,8 +55,7 @@ class Dumps {
   Registry& registry_;
   DumpSettings settings_;
   std::map<std::string, Job*, std::less<>> jobs_;  ///< By the runtime's id.
-  /// Held by each look at a process of that user's: its use count tells how many of them have not ended yet.
-  std::map<uid_t, std::shared_ptr<void>> looks_;
+  ProcessLooks looks_;
   transport::TaskSet endings_;
 };
 

@@ -1,5 +1,6 @@
 #include "router/agent/dumps/dump_directory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -228,6 +229,25 @@ Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
     return fail_errno("keep the dump in", shared_.here, errno);
   }
   return KeptDump{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
+}
+
+Result<void> check_space(const DumpDirectory& directory, const DumpSettings& settings,
+                         const std::string& runtime, DumpSize size) {
+  const std::uint64_t free = directory.free_bytes();
+  const std::uint64_t keep = settings.keep_free_bytes;
+  if (free < keep || free - keep < size.more) {
+    return fail("take a dump of", runtime,
+                "there is too little space in " + directory.path_for_runtime() + ": " + mebibytes(free) +
+                    " are free, the dump may take " + mebibytes(size.more) + ", and " + mebibytes(keep) +
+                    " are to stay free",
+                "set [dump] directory to a larger file system");
+  }
+  if (std::max(size.more, size.written) > settings.max_bytes) {
+    return fail("take a dump of", runtime,
+                "it would be larger than the limit of " + mebibytes(settings.max_bytes),
+                "take a smaller --type, or raise [dump] max_size");
+  }
+  return {};
 }
 
 std::string warn_of_strangers(const SharedDirectory& shared) {

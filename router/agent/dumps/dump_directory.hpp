@@ -79,6 +79,17 @@ class DumpDirectory {
   uid_t owner_;
 };
 
+/// What a dump takes, in bytes.
+struct DumpSize {
+  std::uint64_t more = 0;     ///< Than there is already.
+  std::uint64_t written = 0;  ///< So far.
+};
+
+/// Whether there is room in the directory for so much of a dump of `runtime`, and the settings allow it.
+/// Errors say how much is free, and what to do.
+[[nodiscard]] Result<void> check_space(const DumpDirectory& directory, const DumpSettings& settings,
+                                       const std::string& runtime, DumpSize size);
+
 /// Removes what agents that have died left in the directory: private directories of this user's or of
 /// `owner`, a runtime's, that nobody holds locked. Returns their paths. Blocks.
 [[nodiscard]] std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner);

@@ -1,5 +1,5 @@
-// The audit log: one line of JSON for each diagnostic connection, dump, and refused handshake or session
-// (docs/security.md has the fields).
+// The audit log: one line of JSON for each diagnostic connection, dump, profile, and refused handshake or
+// session (docs/security.md has the fields).
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct Outcome {
 
 /// What is said of one event. What doesn't apply stays empty.
 struct AuditEntry {
-  std::string_view event;  ///< "command", "dump", "handshake", "session".
+  std::string_view event;  ///< "command", "dump", "profile", "handshake", "session".
   const Caller& caller;
   RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name.

@@ -30,4 +30,7 @@ struct Decision {
 /// The same for a dump that the agent takes for the caller.
 [[nodiscard]] Decision authorize_dump(const Caller& caller, const Runtime& runtime);
 
+/// The same for samples that the agent has the kernel take of the runtime's threads.
+[[nodiscard]] Decision authorize_profile(const Caller& caller, const Runtime& runtime);
+
 }  // namespace farport::router

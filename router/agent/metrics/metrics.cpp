@@ -45,6 +45,9 @@ RelayCounts Traffic::total() const {
 }
 
 Metrics::Metrics()
-    : refused(refusals()), handshakes_failed(handshake_failures()), dumps({"completed", "failed"}) {}
+    : refused(refusals()),
+      handshakes_failed(handshake_failures()),
+      dumps({"completed", "failed"}),
+      profiles({"completed", "failed"}) {}
 
 }  // namespace farport::router

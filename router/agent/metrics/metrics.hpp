@@ -61,6 +61,7 @@ struct Metrics {
   LabelledCounter commands_allowed;   ///< By the protocol's name.
   LabelledCounter commands_refused;   ///< The same; "unknown" where it has none.
   LabelledCounter dumps;              ///< By outcome.
+  LabelledCounter profiles;           ///< By outcome.
   Traffic traffic;
 };
 

@@ -29,8 +29,8 @@ MetricsText& MetricsText::sample(std::uint64_t value, std::string_view labels) {
   return *this;
 }
 
-MetricsText& MetricsText::sample(double value, std::string_view labels) {
-  line(fmt::format("{}", value), labels);
+MetricsText& MetricsText::sample(double value, std::string_view labels, std::string_view suffix) {
+  line(fmt::format("{}", value), labels, suffix);
   return *this;
 }
 

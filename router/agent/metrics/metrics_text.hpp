@@ -12,15 +12,20 @@
 namespace farport::router {
 
 inline constexpr const char* kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+/// Types of families.
+inline constexpr const char* kCounter = "counter";
+inline constexpr const char* kGauge = "gauge";
+inline constexpr const char* kSummary = "summary";
 
 /// Writes metrics, a family at a time.
 class MetricsText {
  public:
-  /// Begins a family. `type`: "counter" or "gauge". A counter's name ends in _total.
+  /// Begins a family. `type`: see above. A counter's name ends in _total.
   MetricsText& family(std::string_view name, std::string_view type, std::string_view help);
   /// A sample of the family under way. `labels`: as label() makes them, separated by commas; or none.
   MetricsText& sample(std::uint64_t value, std::string_view labels = {});
-  MetricsText& sample(double value, std::string_view labels = {});
+  /// `suffix`: of the family's name, such as "_sum" of a summary.
+  MetricsText& sample(double value, std::string_view labels = {}, std::string_view suffix = {});
   /// One for each value of the label.
   MetricsText& samples(std::string_view label_name, const LabelledCounter& counter,
                        std::string_view more_labels = {});

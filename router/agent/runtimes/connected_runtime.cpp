@@ -42,6 +42,7 @@ Task<void> ConnectedRuntime::follow() {
     ~Close() { queue.close(); }
   } const close{*queue_};
   UniqueFd pidfd = open_pidfd(process_.pid);
+  process_start_ = start_of(process_.pid);
   const Result<Runtime> met = co_await meet();
   using Listing = Result<std::unique_ptr<Registry::Entry>>;
   const Listing entry =

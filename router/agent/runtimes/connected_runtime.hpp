@@ -41,6 +41,7 @@ class ConnectedRuntime final : public DiagnosticPort {
 
   transport::Task<Connection> open() override { return ConnectionQueue::take(queue_); }
   [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
+  [[nodiscard]] std::uint64_t process_start() const override { return process_start_; }
   [[nodiscard]] const std::string& path() const override { return services_.path; }
 
  private:
@@ -51,6 +52,7 @@ class ConnectedRuntime final : public DiagnosticPort {
   const ConnectServices& services_;
   std::string id_;
   transport::PeerCredentials process_;
+  std::uint64_t process_start_ = 0;
   std::shared_ptr<ConnectionQueue> queue_;
   bool listed_ = false;
 };

@@ -19,6 +19,9 @@ class DiagnosticPort {
 
   /// Who is at the other end: the pid is 0 where the process isn't visible here.
   [[nodiscard]] virtual transport::PeerCredentials process() const = 0;
+  /// When that process began (base/process_stat.hpp), as it was while it was known for sure to be the one:
+  /// with the pid it means no other process, ever. 0 where it isn't visible here.
+  [[nodiscard]] virtual std::uint64_t process_start() const { return 0; }
   /// Where the socket is, for people, and for files that are shared with the runtime.
   [[nodiscard]] virtual const std::string& path() const = 0;
 

@@ -245,7 +245,7 @@ DiscoveryReport Discovery::findings() const {
   DiscoveryReport all = findings_;
   all.set_processes(processes_.problems());
   for (const auto& [path, followed] : followed_) {
-    if (const auto& problem = followed->port->problem()) all.set_socket(path, *problem);
+    if (const auto problem = followed->port->problem_or_delay()) all.set_socket(path, *problem);
   }
   return all;
 }

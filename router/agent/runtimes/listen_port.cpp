@@ -22,6 +22,9 @@ constexpr std::array kFirstTries{Milliseconds{1},   Milliseconds{4},   Milliseco
 /// How often a runtime whose process we can't see is asked whether it still lives.
 constexpr Milliseconds kLifeSign{800};
 
+/// A runtime that answers later than this keeps people waiting.
+constexpr std::chrono::seconds kPrompt{1};
+
 /// How long a runtime's full backlog is waited out.
 constexpr Milliseconds kConnectLimit{5000};
 
@@ -141,6 +144,7 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   Contact contact;
   contact.pidfd = open_pidfd(peer->pid);
   process_ = *peer;
+  process_start_ = start_of(process_.pid);
   Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(*connection));
   if (!runtime) co_return tl::unexpected(runtime.error());
   contact.runtime = std::move(*runtime);
@@ -160,6 +164,14 @@ Task<void> ListenPort::until_ended(Contact contact) {
     const bool refused = !now && (now.error().cause == ECONNREFUSED || now.error().cause == ENOENT);
     if (refused || (now && now->id != contact.runtime.id)) co_return;
   }
+}
+
+std::optional<DiscoveryProblem> ListenPort::problem_or_delay() const {
+  if (problem_ || listed_ || was_listed_ || std::chrono::steady_clock::now() - since_ < kPrompt)
+    return problem_;
+  return DiscoveryProblem{DiscoveryIssue::silent_runtime, path_, owner_,
+                          "what listens there has not answered yet",
+                          "is something else holding its diagnostics?"};
 }
 
 void ListenPort::report(DiscoveryIssue issue, const Error& error) {

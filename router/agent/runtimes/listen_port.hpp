@@ -1,6 +1,7 @@
 // Following one listen port: from the moment its socket file is there until it has gone.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,11 +44,14 @@ class ListenPort final : public DiagnosticPort {
 
   transport::Task<Connection> open() override;
   [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
+  [[nodiscard]] std::uint64_t process_start() const override { return process_start_; }
   [[nodiscard]] const std::string& path() const override { return path_; }
   /// Whether its runtime is in the registry.
   [[nodiscard]] bool listed() const { return listed_; }
   /// Why not, once that is known.
   [[nodiscard]] const std::optional<DiscoveryProblem>& problem() const { return problem_; }
+  /// The same, and that a runtime has been asked for a while and has not answered yet.
+  [[nodiscard]] std::optional<DiscoveryProblem> problem_or_delay() const;
 
  private:
   struct Contact;
@@ -69,8 +73,10 @@ class ListenPort final : public DiagnosticPort {
   transport::Milliseconds retry_;
   bool listed_ = false;
   bool was_listed_ = false;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  ///< It is followed.
   std::optional<DiscoveryProblem> problem_;
   transport::PeerCredentials process_;
+  std::uint64_t process_start_ = 0;
   std::string reported_;
 };
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/directory.hpp"
 #include "base/limited_read.hpp"
@@ -107,6 +108,8 @@ std::vector<PortProcess> PortProcesses::look() {
 void PortProcesses::note(pid_t pid) {
   const std::optional<ProcessStat> stat = process_stat(pid);
   if (!stat) return;
+  // Ours, and so no other.
+  if (stat->parent == ::getpid() && stat->name == kSamplerName) return;
   const auto [place, is_new] = known_.try_emplace(pid);
   Known& known = place->second;
   known.round = round_;

@@ -14,6 +14,9 @@
 
 namespace farport::router {
 
+/// What the agent's sampler is called: at most 15 characters (PR_SET_NAME).
+inline constexpr const char* kSamplerName = "farport-sampler";
+
 /// A process, and the paths under which a socket of its name may be: in its own mount namespace, and bound by
 /// whoever likes.
 struct PortProcess {

@@ -12,6 +12,9 @@ namespace farport::router {
 /// one with the same pid.
 [[nodiscard]] UniqueFd open_pidfd(pid_t pid);
 
+/// When the process began, in clock ticks after boot; 0 where it isn't visible here.
+[[nodiscard]] std::uint64_t start_of(pid_t pid);
+
 /// Whether the process behind the pidfd has ended already.
 [[nodiscard]] bool has_ended(const UniqueFd& pidfd);
 

@@ -25,6 +25,18 @@ const string usage = """
 
       says of a trace's Orders events what `session` says of those that it gets
 
+    driver events FILE
+
+      prints every event of a trace, in the form of nettrace_dump
+
+    driver perf-script FILE
+
+      prints the samples of a file of `perf script`'s form
+
+    driver gcdump FILE DIRECTORY
+
+      says what is in a .gcdump file; the directory is that of dotnet-trace's assemblies, which read it
+
     driver silent SECONDS
 
       is no tool but a runtime: its provider Silent writes nothing, and tells of every change of its sessions
@@ -39,6 +51,22 @@ var command = args[0];
 if (command == "read")
 {
     Sessions.ReadFile(args[1]).Print();
+    return 0;
+}
+if (command == "events")
+{
+    using var output = new StreamWriter(Console.OpenStandardOutput());
+    Events.Print(args[1], output);
+    return 0;
+}
+if (command == "perf-script")
+{
+    PerfScript.Print(args[1]);
+    return 0;
+}
+if (command == "gcdump")
+{
+    HeapFile.Print(args[1], args[2]);
     return 0;
 }
 if (command == "silent")

@@ -29,6 +29,18 @@ class Pair:
         return {"FARPORT_TLS_CERT": self.cert, "FARPORT_TLS_KEY": self.key, "FARPORT_TLS_CA": self.ca}
 
 
+class Bundle:
+    """A certificate, its key and a CA in one file."""
+
+    def __init__(self, path, passphrase_file=None):
+        self.path, self.passphrase_file = path, passphrase_file
+
+    def flags(self):
+        """For farport's command line."""
+        more = ["--tls-passphrase-file", self.passphrase_file] if self.passphrase_file else []
+        return ["--tls-bundle", self.path, *more]
+
+
 class Authority:
     """A CA in a directory of its own."""
 
@@ -64,6 +76,10 @@ class Authority:
         pair = Pair(self.directory, name)
         unprivileged.give(pair.key, unprivileged.user_of("near"))
         return pair
+
+    def bundle(self, name, path, *flags):
+        """Puts the certificate of this name and its key into a bundle."""
+        self._farport("bundle", self.directory, "--name", name, "--output", path, *flags)
 
     def with_dates(self, name, first_day, last_day, server=False, units=(), common_name=None):
         """A certificate valid from `first_day` to `last_day`, in days from now, made by OpenSSL. `units`: the

@@ -41,7 +41,22 @@ class Podman:
                   "umount /sys/fs/cgroup/unified; exec sleep infinity")
         self._place = subprocess.Popen([*host.enter_namespaces("net", "pid"), "unshare", "--mount", "--propagation",
                                         "private", "sh", "-c", script])
-        self._enter = ["nsenter", "--target", str(self._first_process()), "--mount", "--pid", "--net", "--wdns=/", "--"]
+        self.enter = ["nsenter", "--target", str(self._first_process()), "--mount", "--pid", "--net", "--wdns=/", "--"]
+        # As farport finds it in this place.
+        self.programs = pathlib.Path(self.directory, "bin")
+        self.programs.mkdir()
+        self.command("podman", f'exec env CONTAINERS_CONF={self._configuration} {needs.program("podman")} '
+                     f'--root {self.directory}/storage --runroot {self.directory}/run --tmpdir {self.directory}/tmp "$@"')
+
+    def command(self, name, script):
+        """A program that is found by name in this place."""
+        file = self.programs / name
+        file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        file.chmod(0o755)
+
+    def path(self):
+        """What programs that are to find it have in their environment."""
+        return {"PATH": f"{self.programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
     def _first_process(self):
         def ready():
@@ -61,9 +76,7 @@ class Podman:
 
     def _run(self, arguments, source=None):
         done = subprocess.run(
-            [*self._enter, "env", f"CONTAINERS_CONF={self._configuration}", "podman",
-             "--root", f"{self.directory}/storage", "--runroot", f"{self.directory}/run", "--tmpdir",
-             f"{self.directory}/tmp", *[str(argument) for argument in arguments]],
+            [*self.enter, str(self.programs / "podman"), *[str(argument) for argument in arguments]],
             stdin=source or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
             timeout=120)
         if done.returncode != 0:
@@ -93,6 +106,28 @@ class Podman:
         archive.unlink()
         return f"localhost/{name}"
 
+    def image_of_orders(self, name="orders", files=(), environment=()):
+        """An image of the sample application and the .NET runtime."""
+        root = needs.dotnet_root()
+        return self.image(
+            name, os.path.join(root, "dotnet"), *files,
+            directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App"),
+                         os.path.dirname(needs.orders())),
+            entry=needs.orders(),
+            environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment))
+
+    def image_of_program(self, name, file, path):
+        """An image with one program, and nothing else but a /tmp."""
+        archive = pathlib.Path(self.directory, f"{name}.tar")
+        with tarfile.open(archive, "w") as tar:
+            tmp = tarfile.TarInfo("tmp")
+            tmp.type, tmp.mode = tarfile.DIRTYPE, 0o1777
+            tar.addfile(tmp)
+            tar.add(file, path)
+        with open(archive, "rb") as source:
+            self.run("import", "--quiet", "-", f"localhost/{name}", source=source)
+        archive.unlink()
+
     def state(self, container):
         """What podman knows of a container."""
         return json.loads(self.run("inspect", container))[0]
@@ -100,7 +135,7 @@ class Podman:
     def files(self, container, directory):
         """The names in a directory of a running container."""
         root = f"/proc/{self.state(container)['State']['Pid']}/root"
-        done = subprocess.run([*self._enter, "ls", "-A", root + directory], stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run([*self.enter, "ls", "-A", root + directory], stdout=subprocess.PIPE, text=True, check=True)
         return done.stdout.split()
 
     def close(self):

@@ -1,5 +1,6 @@
 """The parts that the tests are made of. One that is missing fails the test: nothing is skipped."""
 
+import glob
 import mmap
 import os
 import pathlib
@@ -20,6 +21,11 @@ def farport():
     return _file("FARPORT_BINARY", ROOT / "build/release/farport", "scripts/build makes it")
 
 
+def static_farport():
+    """The one that is brought along: the release's, whichever is under test."""
+    return _file("FARPORT_TEST_STATIC", ROOT / "build/release/farport-static", "scripts/build --static makes it")
+
+
 def _artifact(name):
     directory = os.environ.get("FARPORT_TEST_DOTNET") or ROOT / "build/dotnet"
     return _file(f"FARPORT_TEST_{name.upper()}", pathlib.Path(directory) / "bin" / name / "release" / name,
@@ -31,9 +37,29 @@ def orders():
     return _artifact("orders")
 
 
+def watched():
+    """The web application that writes down what it does."""
+    return _artifact("watched")
+
+
 def driver():
     """The program on Microsoft's client library."""
     return _artifact("driver")
+
+
+def hotspot():
+    """The application that keeps the processor busy."""
+    return _artifact("hotspot")
+
+
+def talkative(framework=None):
+    """The application whose events have fields of every type: with the installed runtime, or with an older one of its
+    own, such as net8.0."""
+    if framework is None:
+        return _artifact("talkative")
+    directory = os.environ.get("FARPORT_TEST_DOTNET") or ROOT / "build/dotnet"
+    return _file(f"FARPORT_TEST_TALKATIVE_{framework.upper()}", pathlib.Path(directory) / framework / "talkative/talkative",
+                 "scripts/test --prepare makes it")
 
 
 def dotnet_trace():
@@ -52,12 +78,30 @@ def confinement_probe():
                  "scripts/test --prepare makes it")
 
 
+def nettrace_dump():
+    """What prints a trace as the project's reader sees it."""
+    return _file("FARPORT_TEST_NETTRACE_DUMP", ROOT / "build/sanitize/nettrace_dump", "scripts/test --prepare makes it")
+
+
+def profile_render():
+    """What makes files of a profile."""
+    return _file("FARPORT_TEST_PROFILE_RENDER", ROOT / "build/sanitize/profile_render", "scripts/test --prepare makes it")
+
+
 def program(name):
     """A program of the distribution."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if path is None:
         raise RuntimeError(f"{name} is missing: scripts/test --prepare installs it")
     return path
+
+
+def faketime():
+    """The library that gives a program another time."""
+    found = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
+    if not found:
+        raise RuntimeError("libfaketime.so.1 is missing: scripts/test --prepare installs it")
+    return found[0]
 
 
 def dotnet_root():

@@ -66,12 +66,12 @@ class Network:
         finally:
             self.up()
 
-    def reset(self, port):
-        """Resets every TCP connection from the near host to a port of the far one, at both ends. Returns how many
-        there were."""
+    def reset(self, port, side="dport"):
+        """Resets every TCP connection of the near host with a port, at both ends: the far one's, or by `side` "sport"
+        its own. Returns how many there were."""
         done = subprocess.run(
             [needs.program("ip"), "netns", "exec", self.lab.near.network, needs.program("ss"), "--kill", "--tcp",
-             "--no-header", "state", "established", "dport", "=", str(port)],
+             "--no-header", "state", "established", side, "=", str(port)],
             check=True, capture_output=True, text=True)
         return len(done.stdout.splitlines())
 

@@ -10,6 +10,7 @@
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 
+using farport::Finding;
 using namespace farport::auth;
 using namespace farport::auth::test;
 

@@ -30,8 +30,8 @@ TEST_CASE("an issued certificate is loaded and verified strictly, for its own pu
   const TlsFiles server = ca.server("orders.example");
   const TlsFiles client = ca.client("alice");
   const auto anchors = must(load_certificates(server.ca));
-  const auto server_pair = must(load_credentials(server.cert, server.key));
-  const auto client_pair = must(load_credentials(client.cert, client.key));
+  const auto server_pair = must(load_pair(server.cert, server.key));
+  const auto client_pair = must(load_pair(client.cert, client.key));
   X509* anchor = anchors.front().get();
   X509* as_server = server_pair.chain.front().get();
   X509* as_client = client_pair.chain.front().get();
@@ -121,7 +121,7 @@ TEST_CASE("keys are for their owner alone, certificates for everybody", "[auth]"
   CHECK(test::mode_of(files.cert) == 0644);
   CHECK(test::mode_of(ca.files("ca").key) == 0600);
   CHECK(test::text_of(files.key).starts_with("-----BEGIN PRIVATE KEY-----"));
-  CHECK(key_permission_warning(files.key).empty());
+  CHECK(permission_warning(files.key).empty());
 }
 
 TEST_CASE("nothing is overwritten unless asked for", "[auth]") {
@@ -147,7 +147,7 @@ TEST_CASE("nothing is overwritten unless asked for", "[auth]") {
   REQUIRE(write_pair(paths, second, true));
   CHECK(test::text_of(paths.key) != key);
   CHECK(test::mode_of(paths.key) == 0600);
-  CHECK(load_credentials(paths.cert, paths.key));
+  CHECK(load_pair(paths.cert, paths.key));
   CHECK(std::distance(std::filesystem::directory_iterator(directory.path()), {}) == 2);
 }
 

@@ -91,6 +91,7 @@ TEST_CASE("garbage is told apart", "[auth]") {
   CHECK(holds(with_cert("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
               "certificate 1 in it is damaged"));
   CHECK(holds(with_cert(std::string(2 << 20, 'x')), "larger than 1 MiB"));
+  CHECK(holds(with_cert(std::string(100 << 10, 'x')), "it is not a PEM file"));
   CHECK(holds(with_key(""), "the file is empty"));
   CHECK(holds(with_key(cert), "it holds a certificate; are certificate and key swapped?"));
   CHECK(holds(with_key(key.substr(0, key.size() / 2)), "it is damaged"));
@@ -124,7 +125,7 @@ TEST_CASE("an encrypted key is refused without asking for a passphrase", "[auth]
   const long size = BIO_get_mem_data(bio.get(), &data);
   files.key = ca.directory().file("encrypted", {data, static_cast<std::size_t>(size)});
   CHECK(holds(server_error(files),
-              "it is encrypted, and farport asks for no passphrase; decrypt it: openssl pkey"));
+              "it is encrypted, and only a bundle's key may be; decrypt it: openssl pkey"));
 }
 
 TEST_CASE("a key as openssl ecparam writes it is read", "[auth]") {

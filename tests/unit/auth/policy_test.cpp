@@ -44,7 +44,7 @@ TEST_CASE("the built-in roles hold each other", "[auth]") {
     CHECK(operators.has(has));
   }
   for (const auto* has : {"AttachProfiler", "StartupProfiler", "ApplyStartupHook", "SetEnvironmentVariable",
-                          "UnknownCommand"}) {
+                          "UnknownCommand", "profile"}) {
     CHECK_FALSE(operators.has(has));
     CHECK(admin.has(has));
   }
@@ -73,6 +73,8 @@ TEST_CASE("a wildcard never gives what is given by name only", "[auth]") {
   CHECK(roles->back().has("SetEnvironmentVariable"));
   CHECK_FALSE(roles->back().has("BlockingSession"));
   CHECK_FALSE(roles->back().has("UnknownCommand"));
+  CHECK_FALSE(roles->back().has("profile"));
+  CHECK(make_roles({{"profiler", {}, {"profile"}}})->back().has("profile"));
 }
 
 TEST_CASE("roles that can't be meant are errors that name the role", "[auth]") {

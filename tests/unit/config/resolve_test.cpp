@@ -218,16 +218,16 @@ TEST_CASE("schemes name agents that are reached by a command") {
 
 TEST_CASE("a dump's runtime stands behind one slash, behind two where the agent has slashes of its own") {
   Flags flags;
-  flags.dump_target = "ssh://ops@web-3//orders";
+  flags.target = "ssh://ops@web-3//orders";
   auto settings = resolve_dump(flags);
   REQUIRE(settings.has_value());
   CHECK(settings->remote.reach == "ssh://ops@web-3");
   CHECK(settings->runtime == "orders");
-  flags.dump_target = "ssh://ops@web-3";
+  flags.target = "ssh://ops@web-3";
   settings = resolve_dump(flags);
   REQUIRE(settings.has_value());
   CHECK(settings->runtime.empty());
-  flags.dump_target = "orders";
+  flags.target = "orders";
   flags.given["via"] = {"farport stdio"};
   settings = resolve_dump(flags);
   REQUIRE(settings.has_value());
@@ -256,4 +256,143 @@ TEST_CASE("run resolves remotes that are named in the tool's arguments") {
   CHECK_FALSE(settings->resolve_remote("orders").has_value());
   flags.tool.clear();
   CHECK_FALSE(resolve_run(flags).has_value());
+}
+
+TEST_CASE("a bundle stands for certificate, key and CA") {
+  Flags flags = agent_flags();
+  for (const char* flag : {"tls-cert", "tls-key", "tls-ca"}) flags.given.erase(flag);
+  CHECK_THAT(problems_of(flags), Catch::Contains("give --tls-bundle, or --tls-cert, --tls-key and --tls-ca"));
+  flags.given["tls-passphrase-file"] = {"p"};
+  CHECK_THAT(problems_of(flags), Catch::Contains("a passphrase file for the agent, but no bundle"));
+  flags.given["tls-bundle"] = {"b"};
+  const auto settings = resolve_serve(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->tls.bundle == "b");
+  CHECK(settings->tls.passphrase_file == "p");
+  flags.given["tls-key"] = {"k"};
+  CHECK_THAT(problems_of(flags), Catch::Contains("both a bundle (b) and single TLS files for the agent"));
+}
+
+TEST_CASE("a bundle given by a source of more weight leaves the other's files out, and the other way round") {
+  const TemporaryDirectory directory;
+  const Environment three =
+      environment({{"FARPORT_TLS_CERT", "c"}, {"FARPORT_TLS_KEY", "k"}, {"FARPORT_TLS_CA", "a"}});
+  Flags flags = agent_flags();
+  for (const char* flag : {"tls-cert", "tls-key", "tls-ca"}) flags.given.erase(flag);
+  Flags by_file = flags;
+  by_file.given["config"] = {
+      directory.file("agent.toml", "[tls]\nbundle = \"/b\"\npassphrase_file = \"/p\"\ncrl = \"/r\"\n")};
+  CHECK(resolve_serve(by_file)->tls.bundle == "/b");
+  take_environment(by_file, three);
+  const auto replaced = resolve_serve(by_file);
+  REQUIRE(replaced.has_value());
+  CHECK(replaced->tls.bundle.empty());
+  CHECK(replaced->tls.passphrase_file.empty());
+  CHECK(replaced->tls.crl == "/r");
+  flags.given["tls-bundle"] = {"b"};
+  take_environment(flags, three);
+  const auto bundled = resolve_serve(flags);
+  REQUIRE(bundled.has_value());
+  CHECK(bundled->tls.bundle == "b");
+  CHECK(bundled->tls.cert.empty());
+}
+
+TEST_CASE("a remote has a bundle of its own, or that of all") {
+  const TemporaryDirectory directory;
+  const auto tls_of = [&](const std::string& common, const std::string& own) {
+    Flags flags;
+    flags.given["config"] = {
+        directory.file("config.toml", "[tls]\n" + common +
+                                          "\n[remotes.orders]\naddress = \"orders:9000\"\n"
+                                          "[remotes.orders.tls]\n" +
+                                          own)};
+    flags.remotes = {"orders"};
+    return resolve_ps(flags);
+  };
+  const std::string three = "cert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n";
+  const auto own = tls_of(three + "crl = \"/r\"", "bundle = \"/b\"");
+  REQUIRE(own.has_value());
+  CHECK(own->remotes[0].tls.bundle == "/b");
+  CHECK(own->remotes[0].tls.cert.empty());
+  CHECK(own->remotes[0].tls.crl.empty());
+  const auto common = tls_of("bundle = \"/b\"\npassphrase_file = \"/p\"", "crl = \"/r\"");
+  REQUIRE(common.has_value());
+  CHECK(common->remotes[0].tls.bundle == "/b");
+  CHECK(common->remotes[0].tls.passphrase_file == "/p");
+  CHECK(common->remotes[0].tls.crl == "/r");
+  CHECK(tls_of("bundle = \"/b\"", three)->remotes[0].tls.bundle.empty());
+  CHECK_FALSE(tls_of("bundle = \"/b\"", "ca = \"/a\"").has_value());
+}
+
+TEST_CASE("an agent that dials needs no address to listen on, and dials each mirror once") {
+  Flags flags = agent_flags();
+  flags.given.erase("listen");
+  flags.given["dial"] = {"laptop:1", "[fd00::2]:2", "laptop:1"};
+  const auto settings = resolve_serve(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->dial == std::vector<Address>{{"laptop", 1}, {"fd00::2", 2}});
+  flags.given.erase("tls-cert");
+  CHECK_THAT(problems_of(flags), Catch::Contains("no TLS cert"));
+}
+
+TEST_CASE("a mirror that accepts agents needs certificates, and has no other way to those") {
+  Flags flags;
+  flags.given["accept"] = {"0.0.0.0:9443"};
+  CHECK_FALSE(resolve_connect(flags).has_value());
+  for (const char* file : {"tls-cert", "tls-key", "tls-ca"}) flags.given[file] = {file};
+  const auto settings = resolve_connect(flags);
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->remotes.size() == 1);
+  CHECK(settings->remotes[0].accept == std::vector<Address>{{"0.0.0.0", 9443}});
+  flags.remotes = {"orders:9000"};
+  CHECK_FALSE(resolve_connect(flags).has_value());
+}
+
+TEST_CASE("the proxy is the flag's, the file's or the environment's, and loopback has none") {
+  const TemporaryDirectory directory;
+  const auto towards = [](const Flags& flags, const char* host) {
+    const auto settings = resolve_ps(flags);
+    REQUIRE(settings.has_value());
+    const auto proxy = settings->remotes.front().proxy.towards(host);
+    return proxy ? proxy->text() : std::string("none");
+  };
+  Flags flags;
+  for (const char* file : {"tls-cert", "tls-key", "tls-ca"}) flags.given[file] = {file};
+  flags.remotes = {"orders:9000"};
+  CHECK(towards(flags, "orders") == "none");
+  take_environment(flags, environment({{"https_proxy", "http://environment:1"}, {"NO_PROXY", "payments"}}));
+  CHECK(towards(flags, "orders") == "environment:1");
+  CHECK(towards(flags, "payments") == "none");
+  CHECK(towards(flags, "127.0.0.1") == "none");
+  flags.given["config"] = {directory.file("config.toml", "proxy = \"file:2\"\n")};
+  CHECK(towards(flags, "orders") == "file:2");
+  flags.given["proxy"] = {"http://flag"};
+  CHECK(towards(flags, "orders") == "flag:80");
+  flags.given["proxy"] = {"none"};
+  CHECK(towards(flags, "orders") == "none");
+  flags.given["proxy"] = {"socks5://flag"};
+  CHECK_FALSE(resolve_ps(flags).has_value());
+}
+
+TEST_CASE("places of symbols come from flags, the environment and the file, and servers are URLs") {
+  const TemporaryDirectory directory;
+  Flags flags;
+  flags.target = "ssh://orders";
+  CHECK(resolve_profile(flags)->symbols.servers.empty());
+  flags.given["config"] = {
+      directory.file("mirror.toml", "[profile]\nsymbols = [\"a\"]\nsymbol_server = [\"https://symbols\"]\n")};
+  CHECK(resolve_profile(flags)->symbols.directories == std::vector{directory.path() + "/a"});
+  CHECK(resolve_profile(flags)->symbols.servers == std::vector<std::string>{"https://symbols"});
+  take_environment(flags, environment({{"FARPORT_SYMBOLS", "b,c"}}));
+  CHECK(resolve_profile(flags)->symbols.directories == std::vector<std::string>{"b", "c"});
+  flags.given["symbol-server"] = {"https://me:secret@symbols.example:8443/path", "http://[::1]"};
+  CHECK(resolve_profile(flags)->symbols.servers.size() == 2);
+  for (const char* const wrong :
+       {"symbols.example", "file:///etc/passwd", "ftp://a", "https://", "http://a b",
+        "http://a\"\noutput = x", "http://a\\", "http://a?b", "http://a#b", ""}) {
+    flags.given["symbol-server"] = {wrong};
+    const auto settings = resolve_profile(flags);
+    REQUIRE_FALSE(settings);
+    CHECK_THAT(settings.error().front(), Catch::Contains("a symbol server is no URL"));
+  }
 }

@@ -4,14 +4,14 @@
 
 #include <catch2/catch.hpp>
 
-#include "ipc/utf.hpp"
+#include "base/utf.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
+using farport::Guid;
+using farport::to_utf16;
+using farport::to_utf8;
 using farport::ipc::Bytes;
-using farport::ipc::Guid;
 using farport::ipc::Reader;
-using farport::ipc::to_utf16;
-using farport::ipc::to_utf8;
 using farport::ipc::Writer;
 using farport::test::hex;
 

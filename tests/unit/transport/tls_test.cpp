@@ -1,3 +1,5 @@
+#include <sys/ioctl.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/auth/fixtures.hpp"
@@ -21,6 +23,7 @@ struct TlsPair {
     client_context = must(auth::make_client_context(ca.client("alice")));
     auto [left, right] = make_pair(loop);
     lower = left.get();
+    far_lower = right.get();
     client = std::make_unique<TlsStream>(std::move(left), client_context.get(), TlsStream::Side::client);
     server = std::make_unique<TlsStream>(std::move(right), server_context.get(), TlsStream::Side::server);
     REQUIRE(auth::set_expected_server_name(client->ssl(), "agent").has_value());
@@ -42,7 +45,8 @@ struct TlsPair {
   TestCa ca;
   auth::SslCtxPtr server_context;
   auth::SslCtxPtr client_context;
-  FdStream* lower = nullptr;
+  FdStream* lower = nullptr;  ///< The client's.
+  FdStream* far_lower = nullptr;
   std::unique_ptr<TlsStream> client;
   std::unique_ptr<TlsStream> server;
 };
@@ -88,6 +92,22 @@ TEST_CASE("a TLS writer waits while nobody reads") {
     co_await tasks.idle();
   };
   loop.run(scenario());
+}
+
+TEST_CASE("what a relay reads at once makes one TCP segment over loopback") {
+  Loop loop;
+  TlsPair pair(loop);
+  // With the headers of its four frames, and that of its encoding.
+  constexpr std::size_t kSize =
+      4 * transport::kHeadroom + transport::kEncodingHeadroom + transport::BufferPool::kSpace;
+  auto scenario = [&]() -> Task<void> {
+    const IoStatus sent = co_await write_all(*pair.client, pattern(kSize), false);
+    CHECK(sent == IoStatus::ok);
+  };
+  loop.run(scenario());
+  int arrived = 0;
+  REQUIRE(::ioctl(pair.far_lower->fd(), FIONREAD, &arrived) == 0);
+  CHECK(static_cast<std::size_t>(arrived) == transport::kLoopbackSegment);
 }
 
 TEST_CASE("a TLS connection cut off without a goodbye is an error, not an end") {

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "auth/bundle.hpp"
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 
@@ -104,6 +105,32 @@ TEST_CASE("a new certificate is for the next handshake", "[router]") {
   CHECK(watched.watch->failed_reloads() == 0);
   CHECK(guest.ended.empty());
   CHECK(!guest.peer->ended());
+}
+
+TEST_CASE("a bundle and its passphrase are read again", "[router]") {
+  Watched watched;
+  const auto secret = [&](const std::string& text) { return watched.ca.directory().file("secret", text); };
+  const auto bundle = [&](const std::string& name, const std::string& passphrase) {
+    const auto issued = must(auth::load_issued(watched.ca.directory().path(), name));
+    const auth::Passphrase closed_with(passphrase);
+    const std::string path = watched.ca.directory().path("bundle.pem");
+    REQUIRE(auth::write_bundle(path, issued, &closed_with, true));
+    return path;
+  };
+  TlsFiles files = TlsFiles::of_bundle(bundle("orders.example", "one"));
+  files.passphrase_file = secret("one\n");
+  ::chmod(files.passphrase_file.c_str(), 0604);
+  watched.watch = std::make_unique<router::CredentialWatch>(
+      watched.loop, watched.log, must(TlsCredentials::load(files, Side::server)), Milliseconds{600'000});
+  std::ignore = watched.ca.server("next.example");
+  std::ignore = bundle("next.example", "two");
+  wait_for(watched, [&] { return watched.watch->failed_reloads() == 1; });
+  CHECK(watched.said("the passphrase is not that of its key; what was read before stays in use"));
+  CHECK(
+      watched.said("the passphrase " + files.passphrase_file + ": it is readable by everybody (mode 0604)"));
+  std::ignore = secret("two\n");
+  wait_for(watched, [&] { return watched.watch->reloads() == 1; });
+  CHECK(watched.said("our certificate CN=next.example"));
 }
 
 TEST_CASE("what doesn't fit together is told once, and taken when it fits", "[router]") {

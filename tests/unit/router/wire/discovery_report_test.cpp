@@ -1,4 +1,4 @@
-// What an agent tells of its search, to whom, and what a reader takes of it.
+// What an agent tells of its search, and to whom.
 #include "router/wire/discovery_report.hpp"
 
 #include <catch2/catch.hpp>
@@ -21,50 +21,24 @@ DiscoveryReport example() {
   return report;
 }
 
-std::string body(const DiscoveryReport& report, Disclosure disclosure) {
-  return json{{"version", "1"}, {"discovery", json::parse(to_json(report, disclosure))}}.dump();
-}
-
-Explanation told_by(const std::string& text) {
-  const auto told = explanation_from_json(text);
-  REQUIRE(told);
-  return *told;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  return told_by(text).problems;
+std::vector<std::string> summaries(const std::string& text) {
+  std::vector<std::string> all;
+  const json report = json::parse(text);
+  for (const json& problem : report.at("problems")) all.push_back(problem.at("summary"));
+  return all;
 }
 
 }  // namespace
 
-TEST_CASE("who may know is told what was searched, what is wrong with it and what to do", "[router]") {
-  const Explanation told = told_by(body(example(), Disclosure::all));
-  CHECK(told.told);
-  CHECK_THAT(told.searched, Catch::StartsWith("it searches /tmp, /run/app as user "));
-  CHECK_THAT(told_by(body(DiscoveryReport({"/tmp", "proc"}), Disclosure::all)).searched,
-             Catch::StartsWith("it searches /tmp, every process (proc) as user "));
-  const auto& lines = told.problems;
-  REQUIRE(lines.size() == 3);
-  CHECK(lines[0] == "/run/app: No such file or directory");
-  CHECK(
-      lines[1] ==
-      "/tmp/dotnet-diagnostic-1-2-socket: it belongs to user 1654 and farport runs as user 1000; run farport "
-      "as user 1654");
-  CHECK(lines[2] == "/tmp/dotnet-diagnostic-7-1-socket: its process has ended; remove the file");
-}
-
 TEST_CASE("others are told what kinds of problems there are, and how many", "[router]") {
-  const std::string text = body(example(), Disclosure::counts);
+  const std::string text = to_json(example(), Disclosure::counts);
   for (const auto* secret : {"/tmp", "/run", "1654", "user\":", "details"}) {
     INFO(secret);
     CHECK(text.find(secret) == std::string::npos);
   }
-  CHECK(told_by(text).searched.empty());
-  const auto lines = lines_of(text);
-  REQUIRE(lines.size() == 3);
-  CHECK(lines[0] == "1 search directory is not there");
-  CHECK(lines[1] == "1 socket belongs to another user than the agent's");
-  CHECK(lines[2] == "1 socket is stale: its process has ended");
+  CHECK(summaries(text) == std::vector<std::string>{"1 search directory is not there",
+                                                    "1 socket belongs to another user than the agent's",
+                                                    "1 socket is stale: its process has ended"});
 }
 
 TEST_CASE("a problem that is gone is told no more", "[router]") {
@@ -72,7 +46,7 @@ TEST_CASE("a problem that is gone is told no more", "[router]") {
   report.set_scan({});
   report.clear_socket("/tmp/dotnet-diagnostic-7-1-socket");
   CHECK(report.problems().empty());
-  CHECK(lines_of(body(report, Disclosure::counts)).empty());
+  CHECK(summaries(to_json(report, Disclosure::counts)).empty());
 }
 
 TEST_CASE("however many problems there are and however long, little is told", "[router]") {
@@ -80,11 +54,7 @@ TEST_CASE("however many problems there are and however long, little is told", "[
   std::vector<DiscoveryProblem> many(
       10'000, {DiscoveryIssue::not_a_socket, std::string(5000, 'x'), 0, std::string(5000, 'y'), ""});
   report.set_scan(std::move(many));
-  const std::string text = body(report, Disclosure::all);
-  CHECK(text.size() < 20'000);
-  const auto lines = lines_of(text);
-  CHECK(lines.size() == 9);
-  CHECK(lines.back() == "and 9992 more like this");
+  CHECK(to_json(report, Disclosure::all).size() < 20'000);
 }
 
 TEST_CASE("every kind of problem has a name and words of its own", "[router]") {
@@ -100,19 +70,4 @@ TEST_CASE("every kind of problem has a name and words of its own", "[router]") {
     CHECK_THAT(summary_of(issue, 1), Catch::StartsWith("1 "));
     CHECK_THAT(summary_of(issue, 2), Catch::StartsWith("2 "));
   }
-}
-
-TEST_CASE("an answer of another agent is read with care", "[router]") {
-  CHECK_FALSE(told_by(R"({"version":"0.1.0"})").told);
-  CHECK(lines_of(R"({"discovery":17})").empty());
-  CHECK(lines_of(R"({"discovery":{"problems":[1,"x",{},{"details":7},{"count":-1}]}})").empty());
-  for (const std::string text : {"", "[]", "{", "null", R"({"discovery":{"problems":{"a":1}}})"}) {
-    INFO(text);
-    const auto told = explanation_from_json(text);
-    CHECK((!told || told->problems.empty()));
-  }
-  CHECK_FALSE(explanation_from_json(std::string(2 << 20, ' ')));
-  std::string many = R"({"discovery":{"problems":[)";
-  for (int i = 0; i < 5000; ++i) many += R"({"summary":"s"},)";
-  CHECK(lines_of(many + R"({"summary":"s"}]}})").size() <= 100);
 }

@@ -66,6 +66,33 @@ TEST_CASE("a runtime is named by its id, its pid or its name, with its host or w
   }
 }
 
+TEST_CASE("a runtime is named by the address of its agent, which no agent can claim") {
+  Runtime orders = runtime("orders", 1, "web-1", "a");
+  orders.address = "10.1.2.3:9000";
+  for (const char* wanted : {"orders@10.1.2.3", "1@10.1.2.3:9000", "orders@10.1.2.*", "orders@web-1"}) {
+    CHECK(names_runtime(wanted, orders));
+  }
+  for (const char* wanted : {"orders@10.1.2.4", "orders@10.1.2.3:9001", "orders@9000", "orders@10.1.2"}) {
+    CHECK(!names_runtime(wanted, orders));
+  }
+  Runtime six = orders;
+  six.address = "[fd00::2]:9000";
+  for (const char* wanted : {"orders@fd00::2", "orders@[fd00::2]", "orders@[fd00::2]:9000"}) {
+    CHECK(names_runtime(wanted, six));
+  }
+  Runtime impostor = runtime("orders", 2, "10.1.2.3", "b");
+  impostor.address = "10.6.6.6:9000";
+  CHECK(!names_runtime("orders@10.1.2.3", impostor));
+  CHECK(choose_runtime("orders@10.1.2.3", {&impostor, &orders}) == 1);
+}
+
+TEST_CASE("replicas whose hosts have one name are offered by their addresses") {
+  std::vector<Runtime> replicas{runtime("orders", 1, "", "a"), runtime("orders", 1, "", "b")};
+  replicas[0].address = "10.1.2.3:9000";
+  replicas[1].address = "10.1.2.4:9000";
+  check_offers(replicas, "orders", {"orders@10.1.2.3:9000", "orders@10.1.2.4:9000"});
+}
+
 TEST_CASE("a runtime's own pid comes before another one's on its host") {
   Runtime other = runtime("billing", 1, "web-1", "7e");
   other.host_pid = 42;

@@ -1,0 +1,37 @@
+// What a check has found, for a person: how good or bad it is, and what to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace farport {
+
+struct Finding {
+  enum class Level : std::uint8_t {
+    ok,
+    warning,
+    problem,
+    skipped,  ///< It could not be asked, because of something before it.
+  };
+  Level level = Level::ok;
+  std::string text;
+  std::string hint{};  ///< What to do about it, as an imperative; may be empty.
+};
+
+/// "ok", "warning", "problem" or "skipped".
+[[nodiscard]] constexpr std::string_view to_string(Finding::Level level) {
+  switch (level) {
+    case Finding::Level::ok:
+      return "ok";
+    case Finding::Level::warning:
+      return "warning";
+    case Finding::Level::problem:
+      return "problem";
+    case Finding::Level::skipped:
+      break;
+  }
+  return "skipped";
+}
+
+}  // namespace farport

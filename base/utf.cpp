@@ -1,0 +1,123 @@
+#include "base/utf.hpp"
+
+#include <cstdint>
+
+namespace farport {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+
+bool is_high_surrogate(char32_t unit) {
+  return unit >= 0xD800 && unit <= 0xDBFF;
+}
+bool is_low_surrogate(char32_t unit) {
+  return unit >= 0xDC00 && unit <= 0xDFFF;
+}
+
+void append_utf8(std::string& text, char32_t code) {
+  const auto tail = [&](int shift) { text += static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += static_cast<char>(0xC0 | code >> 6);
+    tail(0);
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xE0 | code >> 12);
+    tail(6);
+    tail(0);
+  } else {
+    text += static_cast<char>(0xF0 | code >> 18);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+void append_utf16(std::u16string& text, char32_t code) {
+  if (code < 0x10000) {
+    text += static_cast<char16_t>(code);
+  } else {
+    text += static_cast<char16_t>(0xD800 + ((code - 0x10000) >> 10));
+    text += static_cast<char16_t>(0xDC00 + ((code - 0x10000) & 0x3FF));
+  }
+}
+
+/// What the first byte of a sequence says of the rest (Unicode 15, table 3-7).
+struct Lead {
+  std::uint8_t tail = 0;    ///< Bytes that follow.
+  std::uint8_t low = 0x80;  ///< The range of the second byte; that of the others is 80 to BF.
+  std::uint8_t high = 0xBF;
+  std::uint8_t bits = 0;  ///< The first byte's share of the code.
+  bool valid = true;
+};
+
+Lead lead_of(std::uint8_t first) {
+  if (first < 0x80) return {.bits = first};
+  if (first < 0xC2 || first > 0xF4) return {.valid = false};
+  if (first < 0xE0) return {.tail = 1, .bits = static_cast<std::uint8_t>(first & 0x1F)};
+  if (first < 0xF0) {
+    Lead lead{.tail = 2, .bits = static_cast<std::uint8_t>(first & 0x0F)};
+    if (first == 0xE0) lead.low = 0xA0;
+    if (first == 0xED) lead.high = 0x9F;
+    return lead;
+  }
+  Lead lead{.tail = 3, .bits = static_cast<std::uint8_t>(first & 0x07)};
+  if (first == 0xF0) lead.low = 0x90;
+  if (first == 0xF4) lead.high = 0x8F;
+  return lead;
+}
+
+/// The code at `at`, which moves past it (or past its invalid part).
+char32_t next_code(std::string_view utf8, std::size_t& at) {
+  Lead lead = lead_of(static_cast<std::uint8_t>(utf8[at++]));
+  if (!lead.valid) return kReplacement;
+  char32_t code = lead.bits;
+  for (; lead.tail > 0; --lead.tail) {
+    if (at == utf8.size()) return kReplacement;
+    const auto byte = static_cast<std::uint8_t>(utf8[at]);
+    if (byte < lead.low || byte > lead.high) return kReplacement;
+    lead.low = 0x80;
+    lead.high = 0xBF;
+    code = code << 6 | (byte & 0x3F);
+    ++at;
+  }
+  return code;
+}
+
+/// `unit_at` gives the UTF-16 unit at a place below `units`.
+template <typename UnitAt>
+std::string units_to_utf8(std::size_t units, const UnitAt& unit_at) {
+  std::string text;
+  text.reserve(units);
+  for (std::size_t at = 0; at < units; ++at) {
+    char32_t code = unit_at(at);
+    if (is_high_surrogate(code) && at + 1 < units && is_low_surrogate(unit_at(at + 1))) {
+      code = 0x10000 + ((code - 0xD800) << 10) + (unit_at(++at) - 0xDC00U);
+    } else if (is_high_surrogate(code) || is_low_surrogate(code)) {
+      code = kReplacement;
+    }
+    append_utf8(text, code);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_utf8(std::u16string_view utf16) {
+  return units_to_utf8(utf16.size(), [&](std::size_t at) { return utf16[at]; });
+}
+
+std::string to_utf8(std::span<const std::byte> utf16) {
+  return units_to_utf8(utf16.size() / 2, [&](std::size_t at) {
+    return static_cast<char16_t>(std::to_integer<unsigned>(utf16[2 * at]) |
+                                 std::to_integer<unsigned>(utf16[2 * at + 1]) << 8);
+  });
+}
+
+std::u16string to_utf16(std::string_view utf8) {
+  std::u16string text;
+  for (std::size_t at = 0; at < utf8.size();) append_utf16(text, next_code(utf8, at));
+  return text;
+}
+
+}  // namespace farport

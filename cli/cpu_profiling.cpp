@@ -1,0 +1,121 @@
+#include "cli/cpu_profiling.hpp"
+
+#include <cstdlib>
+
+#include "cli/text.hpp"
+#include "router/collect/event_reading.hpp"
+#include "router/symbol_files/symbol_search.hpp"
+#include "transport/race.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+Error interrupted() {
+  return Error{"take a profile", {}, "it is interrupted", {}, {}};
+}
+
+/// Where what symbol servers send is kept (XDG Base Directory Specification). Empty: the user has no such
+/// place.
+std::string symbol_cache_directory() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/farport/symbols";
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/farport/symbols" : std::string();
+}
+
+router::SymbolSources sources_of(const config::SymbolSettings& settings) {
+  return {settings.directories, settings.servers, symbol_cache_directory()};
+}
+
+/// What can be done instead, where the kernel lets nobody look.
+Error with_way_out(Error error) {
+  error.hint += (error.hint.empty() ? "" : "; ") + std::string("or give --wall: the runtime samples itself");
+  return error;
+}
+
+}  // namespace
+
+CpuProfiling::CpuProfiling(transport::Loop& loop, const router::MirroredAgent& agent,
+                           const config::ProfileSettings& settings)
+    : loop_(loop),
+      settings_(settings),
+      session_(loop, agent, settings.session,
+               [this](const Error& why) { progress_.interrupted(why.message()); }),
+      broken_off_(loop) {}
+
+Task<Result<profile::Profile>> CpuProfiling::run(transport::Event& stop) {
+  auto taken = co_await take(stop);
+  co_await session_.leave();
+  progress_.end();
+  co_return taken;
+}
+
+Task<Result<profile::Profile>> CpuProfiling::take(transport::Event& stop) {
+  const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
+  if (!opened) co_return tl::unexpected(interrupted());
+  if (!*opened) co_return tl::unexpected(opened->error());
+  const router::Runtime& runtime = **opened;
+  router::CpuProfile taken(session_.sessions(), runtime.id, {settings_.frequency, *settings_.duration});
+  const auto begun = co_await first_of(taken.begin(), stop.wait());
+  if (!begun) co_return tl::unexpected(interrupted());
+  if (!*begun) co_return tl::unexpected(with_way_out(begun->error()));
+  progress_.begin(runtime.name, settings_.duration);
+  const Result<void> received = co_await receive(taken, stop);
+  if (!received) co_return tl::unexpected(received.error());
+  progress_.note("asking for the names of methods");
+  profile::Profile made = co_await name_all(taken.samples(), runtime, stop);
+  co_return made;
+}
+
+Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::Event& stop) {
+  transport::TaskSet stopping(loop_);
+  stopping.spawn(stop_early(taken, stop));
+  auto received = co_await first_of(taken.receive(), broken_off_.wait());
+  if (!received) co_return tl::unexpected(interrupted());
+  co_return std::move(*received);
+}
+
+Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::Event& stop) {
+  co_await stop.wait();
+  progress_.note("stopping");
+  const auto stopped = co_await first_of(taken.stop(), stop.wait());
+  if (stopped && *stopped) co_await stop.wait();
+  broken_off_.set();
+}
+
+Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
+                                              transport::Event& stop) {
+  events::MethodTable names;
+  const Result<void> told = co_await router::read_methods(session_.sessions(), runtime.id, names);
+  const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
+    return names.frame_at(address);
+  };
+  std::vector<std::string> missing = co_await search_symbols(samples, managed, stop);
+  progress_.end();
+  if (!told) print_message("methods of .NET have no names: " + told.error().message());
+  for (const std::string& note : samples.notes()) print_message(note);
+  for (const std::string& warning : missing) print_message(warning);
+  profile::Profile made;
+  made.process = runtime.name;
+  made.pid = runtime.pid;
+  samples.add_to(made, managed);
+  co_return made;
+}
+
+Task<std::vector<std::string>> CpuProfiling::search_symbols(router::CpuSamples& samples,
+                                                            const router::CpuSamples::NameManaged& managed,
+                                                            transport::Event& stop) {
+  std::vector<std::string> warnings;
+  router::SymbolSources sources = sources_of(settings_.symbols);
+  if (sources.empty()) co_return warnings;
+  router::SymbolSearch search(loop_, std::move(sources),
+                              [this](std::string doing) { progress_.note(std::move(doing)); });
+  const bool whole = co_await first_of(search.run(samples.unnamed(managed), samples), stop.wait());
+  warnings = search.warnings();
+  if (!whole) warnings.emplace_back("the search for symbols is interrupted: some functions have no names");
+  co_return warnings;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,45 @@
+// Takes a profile of a remote process's time on the processor.
+#pragma once
+
+#include <optional>
+
+#include "cli/progress_line.hpp"
+#include "cli/runtime_session.hpp"
+#include "events/methods.hpp"
+#include "profile/profile.hpp"
+#include "router/collect/cpu_profile.hpp"
+
+namespace farport::cli {
+
+class CpuProfiling {
+ public:
+  /// All must outlive it. `settings` has a duration.
+  CpuProfiling(transport::Loop& loop, const router::MirroredAgent& agent,
+               const config::ProfileSettings& settings);
+  CpuProfiling(const CpuProfiling&) = delete;
+  CpuProfiling& operator=(const CpuProfiling&) = delete;
+
+  /// Until the time is over, the process ends, or `stop` is set; that once more breaks it off. Errors: the
+  /// runtime isn't found (ESRCH), or the agent can't or may not sample it.
+  transport::Task<Result<profile::Profile>> run(transport::Event& stop);
+  /// What there is instead, where the runtime has not been found.
+  [[nodiscard]] Missing missing() const { return session_.missing(); }
+
+ private:
+  transport::Task<Result<profile::Profile>> take(transport::Event& stop);
+  transport::Task<Result<void>> receive(router::CpuProfile& taken, transport::Event& stop);
+  transport::Task<void> stop_early(router::CpuProfile& taken, transport::Event& stop);
+  transport::Task<profile::Profile> name_all(router::CpuSamples& samples, const router::Runtime& runtime,
+                                             transport::Event& stop);
+  transport::Task<std::vector<std::string>> search_symbols(router::CpuSamples& samples,
+                                                           const router::CpuSamples::NameManaged& managed,
+                                                           transport::Event& stop);
+
+  transport::Loop& loop_;
+  const config::ProfileSettings& settings_;
+  ProgressLine progress_;
+  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  transport::Event broken_off_;
+};
+
+}  // namespace farport::cli

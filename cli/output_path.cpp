@@ -1,0 +1,27 @@
+#include "cli/output_path.hpp"
+
+#include <array>
+#include <ctime>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/file_name.hpp"
+
+namespace farport::cli {
+
+std::string output_path(const std::string& given, const std::string& runtime, std::string_view extension) {
+  std::string wanted = given;
+  if (wanted.empty()) {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    localtime_r(&now, &parts);
+    std::array<char, sizeof "20260101_120000"> time{};
+    std::strftime(time.data(), time.size(), "%Y%m%d_%H%M%S", &parts);
+    wanted = fmt::format("{}_{}{}", file_name_for(runtime), time.data(), extension);
+  }
+  std::error_code error;
+  return std::filesystem::absolute(wanted, error).lexically_normal().string();
+}
+
+}  // namespace farport::cli

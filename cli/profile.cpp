@@ -1,0 +1,62 @@
+// farport profile: where a remote application spends its time.
+#include <cerrno>
+#include <csignal>
+
+#include "cli/commands.hpp"
+#include "cli/cpu_profiling.hpp"
+#include "cli/explain.hpp"
+#include "cli/profile_output.hpp"
+#include "cli/profile_sink.hpp"
+#include "cli/recorder.hpp"
+#include "cli/remotes.hpp"
+#include "router/wanted/recordings.hpp"
+#include "transport/signals.hpp"
+
+namespace farport::cli {
+namespace {
+
+constexpr config::Milliseconds kUsualLength{10'000};
+
+/// The runtime's own samples, of its threads whether they compute or wait.
+Result<profile::Profile> take_wall(const config::ProfileSettings& settings, profile::Keep keep, int& code) {
+  transport::Loop loop;
+  ProfileSink sink(router::wanted_samples(), keep);
+  code = record(settings, sink, loop, Recorder::Progress::shown);
+  return sink.take_profile();
+}
+
+/// The kernel's samples, of threads that compute.
+Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& code) {
+  config::RemoteSettings remote = settings.remote;
+  remote.profiles = true;
+  const auto agents = agents_of({remote});
+  if (!agents) {
+    code = report(agents.error(), kUsage);
+    return tl::unexpected(agents.error());
+  }
+  transport::Loop loop;
+  transport::Event stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.set(); });
+  CpuProfiling profiling(loop, agents->front(), settings);
+  auto taken = loop.run(profiling.run(stop));
+  if (taken) return taken;
+  code = report(taken.error());
+  if (taken.error().cause == ESRCH) loop.run(print_explanation(loop, {agents->front()}, profiling.missing()));
+  return taken;
+}
+
+}  // namespace
+
+int profile(const config::ProfileSettings& settings) {
+  config::ProfileSettings asked = settings;
+  asked.duration = settings.duration.value_or(kUsualLength);
+  const ProfileOutput output{settings.output, settings.force, settings.top};
+  if (const auto checked = check_output(output); !checked) return report(checked.error(), kUsage);
+  int code = kSuccess;
+  const auto taken = settings.wall ? take_wall(asked, keep_for(output), code) : take_cpu(asked, code);
+  if (code != kSuccess) return code;
+  const auto written = write_output(*taken, output);
+  return written ? kSuccess : report(written.error());
+}
+
+}  // namespace farport::cli

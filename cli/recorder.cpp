@@ -1,0 +1,128 @@
+#include "cli/recorder.hpp"
+
+#include <cerrno>
+#include <csignal>
+
+#include "cli/commands.hpp"
+#include "cli/explain.hpp"
+#include "cli/remotes.hpp"
+#include "cli/text.hpp"
+#include "transport/race.hpp"
+#include "transport/signals.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr std::size_t kPieceSize = 256 * 1024;
+
+}  // namespace
+
+Recorder::Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
+                   const config::RecordingSettings& settings, Progress progress)
+    : loop_(loop),
+      settings_(settings),
+      shows_(progress),
+      session_(loop, agent, settings.session,
+               [this](const Error& why) { progress_.interrupted(why.message()); }),
+      enough_(loop),
+      cut_off_(loop) {}
+
+Task<Result<void>> RecordingSink::finish() {
+  co_return Result<void>();
+}
+
+Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::Event& stop) {
+  auto result = co_await record(sink, stop);
+  co_await session_.leave();
+  progress_.end();
+  co_return result;
+}
+
+Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Event& stop) {
+  const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
+  if (!opened) co_return fail("record", {}, "it is interrupted");
+  if (!*opened) co_return tl::unexpected(opened->error());
+  const router::Runtime& runtime = **opened;
+  const auto wanted = sink.prepare(runtime);
+  if (!wanted) co_return tl::unexpected(wanted.error());
+  router::Recording recording(session_.sessions(), runtime.id);
+  const auto begun = co_await first_of(recording.begin(*wanted), stop.wait());
+  if (!begun || !*begun) {
+    sink.discard();
+    if (!begun) co_return fail("record", runtime.name, "it is interrupted");
+    co_return tl::unexpected(begun->error());
+  }
+  if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
+  sink.begin(session_.sessions());
+  transport::TaskSet stopping(loop_);
+  stopping.spawn(stop_in_time(recording, stop));
+  const auto taken = co_await first_of(take_all(recording, sink), cut_off_.wait());
+  if (!taken) co_return RecordingEnd::cut_off;
+  if (!*taken) co_return tl::unexpected(taken->error());
+  const Result<void> finished = co_await sink.finish();
+  if (!finished) co_return tl::unexpected(finished.error());
+  co_return RecordingEnd::whole;
+}
+
+Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSink& sink) {
+  transport::Stream& from = recording.stream();
+  const auto piece = std::make_shared<Piece>();
+  piece->bytes.resize(kPieceSize);
+  for (;;) {
+    const transport::Io got = co_await from.read(piece->bytes);
+    if (got.status == IoStatus::end) co_return Result<void>();
+    if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
+    piece->size = got.bytes;
+    const Result<void> taken = co_await sink.take(piece);
+    if (!taken) co_return taken;
+    if (shows_ == Progress::shown) progress_.add(got.bytes);
+    if (sink.has_enough()) enough_.set();
+  }
+}
+
+Task<void> Recorder::wait_for_enough() {
+  co_await enough_.wait();
+}
+
+Task<void> Recorder::wait_for_end(transport::Event& stop) {
+  co_await first_of(wait_for_enough(), stop.wait());
+}
+
+Task<void> Recorder::stop_in_time(router::Recording& recording, transport::Event& stop) {
+  if (settings_.duration) {
+    co_await with_deadline(loop_, wait_for_end(stop), *settings_.duration);
+  } else {
+    co_await wait_for_end(stop);
+  }
+  if (shows_ == Progress::shown) progress_.note("stopping");
+  const auto stopped = co_await first_of(recording.stop(), stop.wait());
+  if (stopped && !*stopped) {
+    stop_failed_ = stopped->error();
+    recording.stream().abort(stopped->error());
+    co_return;
+  }
+  if (stopped) co_await stop.wait();
+  cut_off_.set();
+}
+
+int record(const config::RecordingSettings& settings, RecordingSink& sink, transport::Loop& loop,
+           Recorder::Progress progress) {
+  const auto agents = agents_of({settings.remote});
+  if (!agents) return report(agents.error(), kUsage);
+  transport::Event stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.set(); });
+  Recorder recorder(loop, agents->front(), settings, progress);
+  const auto recorded = loop.run(recorder.run(sink, stop));
+  if (recorded) return *recorded == RecordingEnd::whole ? kSuccess : kInterrupted;
+  // Nobody reads what is printed: `| head` has seen enough.
+  if (recorded.error().cause == EPIPE) return kSuccess;
+  report(recorded.error());
+  if (recorded.error().cause == ESRCH)
+    loop.run(print_explanation(loop, {agents->front()}, recorder.missing()));
+  return kFailure;
+}
+
+}  // namespace farport::cli

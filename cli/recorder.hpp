@@ -1,0 +1,57 @@
+// Has a remote runtime record: what all commands do that look at its events.
+#pragma once
+
+#include <optional>
+
+#include "cli/progress_line.hpp"
+#include "cli/recording_sink.hpp"
+#include "cli/runtime_session.hpp"
+#include "router/collect/recording.hpp"
+
+namespace farport::cli {
+
+/// How a recording has ended.
+enum class RecordingEnd : std::uint8_t {
+  whole,    ///< The runtime has come to its end, or has been stopped and has said all it had to say.
+  cut_off,  ///< It was ended before that.
+};
+
+class Recorder {
+ public:
+  /// How far it is: shown where there is a terminal, or what comes is shown itself.
+  enum class Progress : std::uint8_t { shown, hidden };
+
+  /// All must outlive the recorder.
+  Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
+           const config::RecordingSettings& settings, Progress progress);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Records until the time is over, the runtime ends, the sink has enough, or `stop` is set; that once more
+  /// ends it at once. Errors: the runtime isn't found (ESRCH), it is refused, or the sink's.
+  transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::Event& stop);
+  /// What there is instead, where the runtime has not been found.
+  [[nodiscard]] Missing missing() const { return session_.missing(); }
+
+ private:
+  transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::Event& stop);
+  transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);
+  transport::Task<void> wait_for_enough();
+  transport::Task<void> wait_for_end(transport::Event& stop);
+  transport::Task<void> stop_in_time(router::Recording& recording, transport::Event& stop);
+
+  transport::Loop& loop_;
+  const config::RecordingSettings& settings_;
+  Progress shows_;
+  ProgressLine progress_;
+  RuntimeSession session_;   ///< Outlives the work, so that the agent can be told when that is cancelled.
+  transport::Event enough_;  ///< Set once the sink has it.
+  transport::Event cut_off_;
+  std::optional<Error> stop_failed_;
+};
+
+/// Runs a recorder for a command: Ctrl-C stops it, and errors are reported. Returns the exit code.
+int record(const config::RecordingSettings& settings, RecordingSink& sink, transport::Loop& loop,
+           Recorder::Progress progress);
+
+}  // namespace farport::cli

@@ -1,0 +1,31 @@
+// What is recorded, and what becomes of it.
+#pragma once
+
+#include <memory>
+
+#include "cli/recording_file.hpp"
+#include "ipc/event_pipe.hpp"
+#include "router/mirror/session_manager.hpp"
+#include "router/wire/runtime.hpp"
+
+namespace farport::cli {
+
+class RecordingSink {
+ public:
+  virtual ~RecordingSink() = default;
+
+  /// The runtime is found, and nothing is asked of it yet: what it is to record. Errors: nothing is.
+  [[nodiscard]] virtual Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) = 0;
+  /// It records. The session stays until the recording has ended.
+  virtual void begin(router::SessionManager& /*sessions*/) {}
+  /// Takes the next bytes (nettrace). They are not changed before this passes.
+  virtual transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) = 0;
+  /// Whether it has all that it is for: the recording is stopped then.
+  [[nodiscard]] virtual bool has_enough() const { return false; }
+  /// No more come: the runtime has said all. Errors fail the command.
+  virtual transport::Task<Result<void>> finish();
+  /// Nothing has come, and nothing will.
+  virtual void discard() {}
+};
+
+}  // namespace farport::cli

@@ -1,0 +1,30 @@
+#include "cli/sampler.hpp"
+
+#include <openssl/crypto.h>
+
+#include "confinement/confinement.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// A passphrase that was typed before: who takes profiles reads files of others, and has no use for it.
+void forget(const config::TlsFiles& tls) {
+  if (tls.passphrase == nullptr) return;
+  const std::string_view text = tls.passphrase->text();
+  OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
+}
+
+}  // namespace
+
+std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeSettings& settings,
+                                                            const Log& log) {
+  auto started = router::SamplerProcess::start([&settings] {
+    forget(settings.tls);
+    if (settings.confinement.mode != "off") confinement::confine_sampler();
+  });
+  if (started) return std::make_shared<const router::SamplerProcess>(std::move(*started));
+  log->warn("{}: nothing can be profiled", started.error().message());
+  return nullptr;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,12 @@
+// From certificates as they are configured to certificates as they are read.
+#pragma once
+
+#include "auth/tls_files.hpp"
+#include "config/settings.hpp"
+
+namespace farport::cli {
+
+/// `agent`: what a mirror wants of the agent's certificate besides.
+[[nodiscard]] auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter& agent = {});
+
+}  // namespace farport::cli

@@ -1,0 +1,44 @@
+// How one remote runtime is, followed by a session of its counters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "events/vitals.hpp"
+#include "router/mirror/session_manager.hpp"
+#include "router/wire/runtime.hpp"
+
+namespace farport::cli {
+
+/// A runtime as it is now.
+struct TopRuntime {
+  router::Runtime runtime;
+  events::Vitals vitals;
+  std::vector<double> cpu_history;  ///< The last ones, the newest last.
+  std::string trouble;              ///< Why there are no values; empty where there are.
+};
+
+class FollowedRuntime {
+ public:
+  /// Follows it from now on, across breaks of the session. `interval`: how often it tells.
+  FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime,
+                  transport::Milliseconds interval);
+  FollowedRuntime(const FollowedRuntime&) = delete;
+  FollowedRuntime& operator=(const FollowedRuntime&) = delete;
+
+  /// What the agent's list says of it now.
+  void update(const router::Runtime& runtime) { now_.runtime = runtime; }
+  [[nodiscard]] const TopRuntime& now() const { return now_; }
+
+ private:
+  transport::Task<void> follow();
+  transport::Task<Result<void>> record();
+  void show(events::Vitals vitals);
+
+  router::SessionManager& sessions_;
+  transport::Milliseconds interval_;
+  TopRuntime now_;
+  transport::Task<void> work_;
+};
+
+}  // namespace farport::cli

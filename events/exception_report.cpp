@@ -1,0 +1,48 @@
+#include "events/exception_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "events/json.hpp"
+
+namespace farport::events {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+
+std::size_t size_of(const ThrownException& thrown) {
+  return sizeof thrown + thrown.type.size() + thrown.message.size() +
+         thrown.stack.size() * sizeof thrown.stack.front();
+}
+
+}  // namespace
+
+void ExceptionReport::on_event(const nettrace::Event& event) {
+  auto thrown = read_exception(trace_, event);
+  if (!thrown) {
+    methods_.add(event);
+  } else if (held_ + size_of(*thrown) > kMostBytes) {
+    ++left_out_;
+  } else {
+    held_ += size_of(*thrown);
+    on_stacks_.add(thrown->stack);
+    thrown_.push_back(std::move(*thrown));
+  }
+}
+
+void ExceptionReport::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) {
+  left_out_ += events;
+}
+
+Result<std::string> ExceptionReport::take_end() {
+  std::ranges::stable_sort(thrown_, {}, &ThrownException::time);
+  std::string lines;
+  for (const ThrownException& thrown : thrown_) {
+    lines += to_json(thrown, methods_.names_of(thrown.stack)) + "\n";
+  }
+  if (left_out_ > 0) lines += fmt::format("{{\"left_out\":{}}}\n", left_out_);
+  return lines;
+}
+
+}  // namespace farport::events

@@ -1,0 +1,36 @@
+#include "events/exceptions.hpp"
+
+#include "events/providers.hpp"
+
+namespace farport::events {
+namespace {
+
+constexpr std::uint32_t kExceptionThrown = 80;
+// ExceptionThrownFlags of ClrEtwAll.man.
+constexpr unsigned kNested = 0x2;
+constexpr unsigned kRethrown = 0x4;
+
+}  // namespace
+
+std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace,
+                                              const nettrace::Event& event) {
+  if (event.definition.event_id != kExceptionThrown || event.definition.provider != kRuntimeProvider)
+    return std::nullopt;
+  nettrace::Cursor in(event.payload, event.payload_offset);
+  ThrownException thrown;
+  thrown.type = in.utf16();
+  thrown.message = in.utf16();
+  trace.pointer_size == 4 ? in.u32() : in.u64();  // Where it was thrown: the stack says it.
+  thrown.hresult = in.u32();
+  const unsigned flags = in.u16();
+  if (in.failed()) return std::nullopt;
+  thrown.rethrown = (flags & kRethrown) != 0;
+  thrown.nested = (flags & kNested) != 0;
+  thrown.time = time_of(trace, event);
+  thrown.thread = event.thread.id;
+  thrown.stack.reserve(event.stack.size());
+  for (std::size_t at = 0; at < event.stack.size(); ++at) thrown.stack.push_back(event.stack[at]);
+  return thrown;
+}
+
+}  // namespace farport::events

@@ -1,0 +1,28 @@
+// Exceptions that a runtime says were thrown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/event_time.hpp"
+
+namespace farport::events {
+
+struct ThrownException {
+  Time time;
+  std::uint64_t thread = 0;  ///< The operating system's id.
+  std::string type;
+  std::string message;
+  std::uint32_t hresult = 0;
+  bool rethrown = false;
+  bool nested = false;               ///< Thrown while another one was handled.
+  std::vector<std::uint64_t> stack;  ///< Addresses, the innermost first.
+};
+
+/// What the event says; nothing where it is not about an exception that is thrown.
+[[nodiscard]] std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace,
+                                                            const nettrace::Event& event);
+
+}  // namespace farport::events

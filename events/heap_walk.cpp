@@ -1,0 +1,233 @@
+#include "events/heap_walk.hpp"
+
+#include "events/providers.hpp"
+
+namespace farport::events {
+namespace {
+
+// The numbers of events in ClrEtwAll.man, and of what is in them.
+constexpr std::uint32_t kGcStart = 1;
+constexpr std::uint32_t kGcEnd = 2;
+constexpr std::uint32_t kBulkRootEdge = 16;
+constexpr std::uint32_t kBulkDependentHandle = 17;  // GCBulkRootConditionalWeakTableElementEdge
+constexpr std::uint32_t kBulkNode = 18;
+constexpr std::uint32_t kBulkEdge = 19;
+constexpr std::uint32_t kBulkRootStaticVar = 38;
+
+constexpr std::uint32_t kOldestGeneration = 2;
+constexpr std::uint32_t kInduced = 1;
+constexpr std::uint32_t kNonConcurrent = 0;
+
+constexpr std::uint8_t kStackRoot = 0;
+constexpr std::uint8_t kFinalizerRoot = 1;
+constexpr std::uint8_t kHandleRoot = 2;
+constexpr std::uint32_t kPinning = 1;
+constexpr std::uint32_t kWeak = 2;
+constexpr std::uint32_t kThreadStatic = 1;
+
+/// More are not under way at a time.
+constexpr std::size_t kMostCollections = 16;
+
+heap::RootKind kind_of(std::uint8_t kind, std::uint32_t flags) {
+  if (kind == kStackRoot) return heap::RootKind::local;
+  if (kind == kFinalizerRoot) return heap::RootKind::finalizer;
+  if (kind != kHandleRoot) return heap::RootKind::other;
+  return (flags & kPinning) != 0 ? heap::RootKind::pinning_handle : heap::RootKind::handle;
+}
+
+}  // namespace
+
+HeapWalk::HeapWalk(Keep keep) : keep_(keep) {
+  if (keep_ == Keep::objects) heap_.graph.emplace();
+}
+
+void HeapWalk::on_trace(const nettrace::TraceHeader& trace) {
+  heap_.pointer_bytes = trace.pointer_size;
+  heap_.pid = trace.process_id;
+  heap_.taken = trace.sync_time;
+}
+
+void HeapWalk::on_event(const nettrace::Event& event) {
+  types_.add(event);
+  const bool late = over_ && event.timestamp > *over_;
+  if (event.definition.provider == kRuntimeProvider && !late) take_heap_event(event);
+}
+
+void HeapWalk::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t /*events*/) {
+  if (begun_ && !over_) heap_.complete = false;
+}
+
+void HeapWalk::take_heap_event(const nettrace::Event& event) {
+  const nettrace::Cursor in(event.payload, event.payload_offset);
+  const std::uint32_t id = event.definition.event_id;
+  if (id == kGcStart) begin_collection(in, event.timestamp);
+  if (id == kGcEnd) end_collection(in, event.timestamp);
+  if (id == kBulkNode) add_objects(in, event.timestamp);
+  if (id == kBulkEdge && begun_) add_references(in);
+  if (!heap_.graph) return;
+  if (id == kBulkRootEdge) add_roots(in);
+  if (id == kBulkDependentHandle) add_dependent(in);
+  if (id == kBulkRootStaticVar) add_statics(in);
+}
+
+void HeapWalk::begin_collection(nettrace::Cursor in, std::int64_t time) {
+  const std::uint32_t number = in.u32();
+  const std::uint32_t generation = in.u32();
+  const std::uint32_t reason = in.u32();
+  const std::uint32_t type = in.u32();
+  const bool may_walk = generation == kOldestGeneration && reason == kInduced && type == kNonConcurrent;
+  if (in.failed() || !may_walk) return;
+  collection(number).begun = time;
+  find_end();
+}
+
+void HeapWalk::end_collection(nettrace::Cursor in, std::int64_t time) {
+  const std::uint32_t number = in.u32();
+  if (in.failed()) return;
+  collection(number).over = time;
+  find_end();
+}
+
+HeapWalk::Collection& HeapWalk::collection(std::uint32_t number) {
+  for (Collection& known : collections_) {
+    if (known.number == number) return known;
+  }
+  if (collections_.size() == kMostCollections) collections_.pop_front();
+  return collections_.emplace_back(Collection{number, {}, {}});
+}
+
+void HeapWalk::begin_walk(std::int64_t time) {
+  // What has come before is the end of a walk that another session has asked for.
+  begun_ = time;
+  next_objects_ = next_references_ = 0;
+  referred_ = heap_.objects = heap_.bytes = heap_.references = 0;
+  heap_.complete = true;
+  types_.forget_objects();
+  if (keep_ == Keep::objects && !heap_.graph) heap_.graph.emplace();
+  if (!heap_.graph) return;
+  held_ = 0;
+  for (const heap::StaticField& field : heap_.graph->statics) held_ += sizeof(field) + field.name.size();
+  heap_.graph->objects.clear();
+  heap_.graph->references.clear();
+  heap_.graph->roots.clear();
+}
+
+void HeapWalk::find_end() {
+  for (const Collection& each : collections_) {
+    const bool whole = begun_ && each.begun && each.over;
+    if (whole && *each.begun <= *begun_ && *begun_ <= *each.over) over_ = each.over;
+  }
+}
+
+std::uint32_t HeapWalk::read_count(nettrace::Cursor& in, std::uint32_t& expected) {
+  const std::uint32_t number = in.u32();
+  const std::uint32_t count = in.u32();
+  in.u16();  // The runtime's number.
+  if (in.failed() || number != expected++) heap_.complete = false;
+  return count;
+}
+
+std::uint64_t HeapWalk::read_address(nettrace::Cursor& in) const {
+  return heap_.pointer_bytes == sizeof(std::uint32_t) ? in.u32() : in.u64();
+}
+
+void HeapWalk::add_objects(nettrace::Cursor in, std::int64_t time) {
+  if (nettrace::Cursor first = in; first.u32() == 0 && !over_) begin_walk(time);
+  if (!begun_) return;
+  const std::uint32_t count = read_count(in, next_objects_);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    heap::Object object;
+    object.address = read_address(in);
+    object.bytes = in.u64();
+    const std::uint64_t type = in.u64();
+    const std::uint64_t references = in.u64();
+    if (in.failed() || references > UINT32_MAX) {
+      heap_.complete = false;
+      return;
+    }
+    object.type = types_.find_or_add(type);
+    object.references = static_cast<std::uint32_t>(references);
+    types_.count(object.type, object.bytes);
+    ++heap_.objects;
+    heap_.bytes += object.bytes;
+    referred_ += references;
+    if (has_room(sizeof(object))) heap_.graph->objects.push_back(object);
+  }
+  find_end();
+}
+
+void HeapWalk::add_references(nettrace::Cursor in) {
+  const std::uint32_t count = read_count(in, next_references_);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t object = read_address(in);
+    in.u32();  // By which field: runtimes don't say it.
+    if (in.failed()) {
+      heap_.complete = false;
+      return;
+    }
+    ++heap_.references;
+    if (has_room(sizeof(object))) heap_.graph->references.push_back(object);
+  }
+}
+
+void HeapWalk::add_roots(nettrace::Cursor in) {
+  in.u32();  // The event's number.
+  const std::uint32_t count = in.u32();
+  in.u16();  // The runtime's number.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    heap::Root root;
+    root.object = read_address(in);
+    const std::uint8_t kind = in.u8();
+    const std::uint32_t flags = in.u32();
+    static_cast<void>(read_address(in));  // The root's own.
+    if (in.failed()) return;
+    root.kind = kind_of(kind, flags);
+    if ((flags & kWeak) == 0 && has_room(sizeof(root))) heap_.graph->roots.push_back(root);
+  }
+}
+
+void HeapWalk::add_dependent(nettrace::Cursor in) {
+  in.u32();  // The event's number.
+  const std::uint32_t count = in.u32();
+  in.u16();  // The runtime's number.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t key = read_address(in);
+    const heap::Root root{read_address(in), heap::RootKind::dependent_handle};
+    static_cast<void>(read_address(in));  // The handle's own.
+    if (in.failed()) return;
+    if (key != 0 && has_room(sizeof(root))) heap_.graph->roots.push_back(root);
+  }
+}
+
+void HeapWalk::add_statics(nettrace::Cursor in) {
+  const std::uint32_t count = in.u32();
+  in.u64();  // The application domain.
+  in.u16();  // The runtime's number.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    heap::StaticField field;
+    in.u64();  // The root's own address.
+    field.object = in.u64();
+    const std::uint64_t type = in.u64();
+    field.of_thread = (in.u32() & kThreadStatic) != 0;
+    field.name = in.utf16();
+    if (in.failed()) return;
+    field.type = types_.find_or_add(type);
+    if (has_room(sizeof(field) + field.name.size())) heap_.graph->statics.push_back(std::move(field));
+  }
+}
+
+bool HeapWalk::has_room(std::size_t bytes) {
+  if (!heap_.graph) return false;
+  held_ += bytes;
+  if (held_ > kMostGraphBytes) heap_.graph.reset();
+  return heap_.graph.has_value();
+}
+
+heap::Heap HeapWalk::take() {
+  if (!ended()) heap_.complete = false;
+  if (!heap_.complete) heap_.graph.reset();
+  heap_.types = types_.take();
+  return std::move(heap_);
+}
+
+}  // namespace farport::events

@@ -1,0 +1,95 @@
+#include "events/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace farport::events {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void add_unless_empty(Json& json, const char* name, const std::string& text) {
+  if (!text.empty()) json[name] = text;
+}
+
+/// What an application says is JSON; as a text where it isn't, or is nested deeply.
+Json nested(const std::string& text) {
+  constexpr int kDeepest = 8;
+  const auto not_too_deep = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    return depth < kDeepest;
+  };
+  Json parsed = Json::parse(text, not_too_deep, false);
+  return parsed.is_discarded() ? Json(text) : parsed;
+}
+
+std::string line_of(const Json& json) {
+  // What is no UTF-8 is replaced: the line is JSON whatever the runtime says.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string to_json(const Measurement& measurement) {
+  Json json;
+  json["time"] = to_string(measurement.time);
+  json["provider"] = measurement.provider;
+  json["name"] = measurement.name;
+  add_unless_empty(json, "display_name", measurement.display_name);
+  add_unless_empty(json, "unit", measurement.unit);
+  add_unless_empty(json, "tags", measurement.tags);
+  json["kind"] = to_string(measurement.kind);
+  if (measurement.kind != Measurement::Kind::histogram) {
+    json[measurement.kind == Measurement::Kind::rate ? "increase" : "value"] = measurement.value;
+    if (measurement.total) json["value"] = *measurement.total;
+    if (measurement.interval > 0) json["interval"] = measurement.interval;
+    return line_of(json);
+  }
+  json["count"] = measurement.value;
+  if (measurement.sum) json["sum"] = *measurement.sum;
+  Json& quantiles = json["quantiles"] = Json::object();
+  for (const auto& [quantile, value] : measurement.quantiles) quantiles[Json(quantile).dump()] = value;
+  return line_of(json);
+}
+
+std::string to_json(const LogEntry& entry) {
+  Json json;
+  json["time"] = to_string(entry.time);
+  json["level"] = to_string(entry.level);
+  json["category"] = entry.category;
+  if (entry.event_id != 0) json["event_id"] = entry.event_id;
+  add_unless_empty(json, "event_name", entry.event_name);
+  json["message"] = entry.message;
+  if (!entry.arguments.empty()) json["arguments"] = nested(entry.arguments);
+  if (!entry.exception.empty() && entry.exception != "{}") json["exception"] = nested(entry.exception);
+  add_unless_empty(json, "trace_id", entry.trace_id);
+  add_unless_empty(json, "span_id", entry.span_id);
+  json["thread"] = entry.thread;
+  return line_of(json);
+}
+
+std::string to_json(const ThrownException& thrown, const std::vector<std::string>& frames) {
+  Json json;
+  json["time"] = to_string(thrown.time);
+  json["type"] = thrown.type;
+  json["message"] = thrown.message;
+  json["hresult"] = thrown.hresult;
+  if (thrown.rethrown) json["rethrown"] = true;
+  if (thrown.nested) json["nested"] = true;
+  json["thread"] = thrown.thread;
+  json["stack"] = frames;
+  return line_of(json);
+}
+
+std::string to_json(const std::vector<ThreadStack>& stacks) {
+  Json threads = Json::array();
+  for (const ThreadStack& stack : stacks) {
+    Json thread;
+    thread["thread"] = stack.thread;
+    add_unless_empty(thread, "name", stack.name);
+    thread["managed"] = stack.managed;
+    thread["stack"] = stack.frames;
+    threads.push_back(std::move(thread));
+  }
+  return threads.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace farport::events

@@ -1,0 +1,43 @@
+// An application's counters as lines.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "events/line_maker.hpp"
+#include "events/measurements.hpp"
+
+namespace farport::events {
+
+/// Collects those that are wanted, and what the runtime has to say of them.
+class MeasurementReader : public LineMaker {
+ public:
+  using Takes = std::function<bool(const Measurement&)>;
+
+  /// `session`: of the meters. `takes`: whether one is wanted.
+  MeasurementReader(std::string_view session, Takes takes) : session_(session), takes_(std::move(takes)) {}
+
+  void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
+  void on_event(const nettrace::Event& event) override;
+  std::vector<std::string> take_notices() override { return std::exchange(notices_, {}); }
+
+  /// What has come since the last call.
+  [[nodiscard]] std::vector<Measurement> take() { return std::exchange(measurements_, {}); }
+
+ private:
+  std::string session_;
+  Takes takes_;
+  nettrace::TraceHeader trace_;
+  std::vector<Measurement> measurements_;
+  std::vector<std::string> notices_;
+  std::string noticed_;
+};
+
+/// Each as an object.
+class JsonMeasurementLines final : public MeasurementReader {
+ public:
+  using MeasurementReader::MeasurementReader;
+  std::string take_lines() override;
+};
+
+}  // namespace farport::events

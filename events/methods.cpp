@@ -1,0 +1,124 @@
+#include "events/methods.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "events/providers.hpp"
+
+namespace farport::events {
+namespace {
+
+// The numbers of events in ClrEtwAll.man. A rundown's have the same layout as those of what happens.
+constexpr std::uint32_t kMethodLoadVerbose = 143;  // In a rundown: MethodDCStartVerbose.
+constexpr std::uint32_t kRundownMethodEnd = 144;   // MethodDCEndVerbose.
+/// What a map's node takes beside the text.
+constexpr std::size_t kEntryBytes = 160;
+constexpr std::size_t kMostAddresses = std::size_t{1} << 17;
+
+bool tells_of_method(const nettrace::Definition& definition) {
+  if (definition.provider == kRuntimeProvider) return definition.event_id == kMethodLoadVerbose;
+  return definition.provider == kRundownProvider &&
+         (definition.event_id == kMethodLoadVerbose || definition.event_id == kRundownMethodEnd);
+}
+
+void remove_all(std::string& text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at))
+    text.erase(at, word.size());
+}
+
+/// "(int32,System.String)" of a signature such as "instance void  (int32,class System.String)": what kind of
+/// type each is tells people nothing.
+std::string parameters_of(std::string_view signature) {
+  const std::size_t begin = signature.find('(');
+  std::string parameters(begin == std::string_view::npos ? std::string_view() : signature.substr(begin));
+  remove_all(parameters, "value class ");
+  remove_all(parameters, "class ");
+  return parameters;
+}
+
+}  // namespace
+
+void CodeAddresses::add(const std::vector<std::uint64_t>& addresses) {
+  if (addresses_.size() + addresses.size() > kMostAddresses) return;
+  addresses_.insert(addresses.begin(), addresses.end());
+}
+
+void CodeAddresses::add(std::uint64_t address) {
+  if (addresses_.size() < kMostAddresses) addresses_.insert(address);
+}
+
+bool CodeAddresses::any_in(std::uint64_t begin, std::uint64_t end) const {
+  const auto next = addresses_.lower_bound(begin);
+  return next != addresses_.end() && *next < end;
+}
+
+void MethodTable::add(const nettrace::Event& event) {
+  if (tells_of_method(event.definition)) add_method(nettrace::Cursor(event.payload, event.payload_offset));
+  modules_.add(event);
+}
+
+void MethodTable::add_method(nettrace::Cursor in) {
+  Method method;
+  in.u64();  // The method's number.
+  method.module = in.u64();
+  method.begin = in.u64();
+  method.end = method.begin + in.u32();
+  if (wanted_ != nullptr && !wanted_->any_in(method.begin, method.end)) return;
+  in.u32();  // Its token.
+  in.u32();  // Flags.
+  method.name = in.utf16();
+  const std::string name = in.utf16();
+  const std::string signature = in.utf16();
+  if (in.failed() || method.end <= method.begin) return;
+  if (!method.name.empty()) method.name += '.';
+  method.name += name;
+  method.name += parameters_of(signature);
+  if (!has_room(method.name.size())) return;
+  methods_.insert_or_assign(method.begin, std::move(method));
+}
+
+bool MethodTable::has_room(std::size_t bytes) {
+  if (held_ + bytes + kEntryBytes > kMostMethodBytes) return false;
+  held_ += bytes + kEntryBytes;
+  return true;
+}
+
+const Method* MethodTable::find(std::uint64_t address) const {
+  auto next = methods_.upper_bound(address);
+  if (next == methods_.begin()) return nullptr;
+  const Method& method = std::prev(next)->second;
+  return address < method.end ? &method : nullptr;
+}
+
+std::string MethodTable::name_of(std::uint64_t address) const {
+  const Method* const method = find(address);
+  return method == nullptr ? fmt::format("{:#x}", address) : method->name;
+}
+
+std::vector<std::string> MethodTable::names_of(const std::vector<std::uint64_t>& addresses) const {
+  std::vector<std::string> names;
+  names.reserve(addresses.size());
+  for (const std::uint64_t address : addresses) names.push_back(name_of(address));
+  return names;
+}
+
+std::optional<profile::Frame> MethodTable::frame_at(std::uint64_t address) const {
+  const Method* const method = find(address);
+  if (method == nullptr) return std::nullopt;
+  profile::Frame frame;
+  frame.kind = profile::FrameKind::managed;
+  frame.name = method->name;
+  frame.module = module_name(method->module);
+  return frame;
+}
+
+profile::Frame MethodTable::frame_of(std::uint64_t address) const {
+  profile::Frame unknown;
+  unknown.kind = profile::FrameKind::managed;
+  unknown.address = address;
+  return frame_at(address).value_or(unknown);
+}
+
+}  // namespace farport::events

@@ -1,0 +1,44 @@
+// What each thread of a runtime does, by the last sample of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "events/methods.hpp"
+#include "nettrace/handler.hpp"
+
+namespace farport::events {
+
+struct ThreadStack {
+  std::uint64_t thread = 0;  ///< The operating system's id.
+  std::string name;          ///< Empty where it is not known.
+  bool managed = true;       ///< False: it waits, or runs code that is none of .NET's.
+  /// The innermost first: "Orders.dll!Orders.Pricing.Quote(int32)".
+  std::vector<std::string> frames;
+};
+
+/// Takes the samples of a brief recording, and the names that its rundown brings at the end.
+class ThreadStacks final : public nettrace::Handler {
+ public:
+  void on_event(const nettrace::Event& event) override;
+
+  /// What has come, once nothing more does: by the threads' ids.
+  [[nodiscard]] std::vector<ThreadStack> take() const;
+
+ private:
+  struct Last {
+    std::string name;
+    bool managed = true;
+    std::vector<std::uint64_t> stack;
+  };
+
+  void add_sample(const nettrace::Event& event);
+
+  std::map<std::uint64_t, Last> threads_;
+  CodeAddresses sampled_;
+  MethodTable methods_{sampled_};
+};
+
+}  // namespace farport::events

@@ -1,0 +1,249 @@
+#include "heap/gcdump.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace farport::heap {
+namespace {
+
+/// The versions of the two objects that a file has (GCHeapDump.cs and Graph.cs in the repository of
+/// PerfView).
+constexpr std::uint32_t kDumpVersion = 10;
+constexpr std::uint32_t kDumpReader = 8;
+constexpr std::uint32_t kGraphVersion = 1;
+constexpr std::uint32_t kGraphReader = 0;
+constexpr std::uint32_t kOne = 0x3F800000;  ///< As a float.
+constexpr std::uint64_t kMostInt = std::numeric_limits<std::int32_t>::max();
+
+/// No object has this address.
+constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+/// The nodes below one that is no object: a kind of roots, or a static field.
+using Children = std::vector<std::uint32_t>;
+
+/// What names of static fields may take: each has its type's in it, which may be as long as a runtime likes.
+constexpr std::size_t kMostFieldNameBytes = std::size_t{16} << 20;
+
+struct FileType {
+  std::string name;
+  std::string module;
+  std::uint32_t bytes = 0;  ///< What an object takes, unless it says otherwise: those of the first one.
+};
+
+/// Objects are known by their places from here on.
+class Nodes {
+ public:
+  explicit Nodes(Heap heap) : heap_(std::move(heap)) {
+    resolve_references();
+    make_types();
+    add_roots();
+  }
+
+  [[nodiscard]] const Heap& heap() const { return heap_; }
+  [[nodiscard]] const Graph& graph() const { return *heap_.graph; }
+  [[nodiscard]] const std::vector<FileType>& types() const { return types_; }
+  [[nodiscard]] std::size_t size() const { return graph().objects.size() + roots_.size(); }
+  /// The node that all roots hang from.
+  [[nodiscard]] std::uint32_t root() const { return static_cast<std::uint32_t>(size() - 1); }
+
+  /// Puts each node, as `begin` was called with where it begins.
+  template <typename Bytes, typename Begin>
+  void put(Bytes& to, Begin begin) const;
+
+ private:
+  void resolve_references();
+  void make_types();
+  void add_roots();
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t address) const;
+  std::uint32_t add_root_node(std::string name, Children children);
+  void add_statics(Children& to, bool of_threads);
+
+  Heap heap_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_address_;
+  std::vector<FileType> types_;  ///< One that nothing has, those of the heap, one for each root node.
+  std::vector<Children> roots_;
+  std::size_t field_names_ = 0;
+};
+
+/// A number in groups of seven bits, the first of which has its sign (Node.WriteCompressedInt in Graph.cs).
+template <typename Bytes>
+void put_compressed(Bytes& to, std::int64_t value) {
+  int groups = 1;
+  while (groups < 5 && (value >> (7 * groups - 1)) != (value < 0 ? -1 : 0)) ++groups;
+  for (int group = groups - 1; group >= 0; --group) {
+    const auto bits = static_cast<std::uint8_t>(value >> (7 * group) & 0x7F);
+    to.put_u8(group == 0 ? bits : bits | 0x80);
+  }
+}
+
+/// How many bytes there would be.
+struct ByteCounter {
+  std::uint64_t bytes = 0;
+  void put_u8(std::uint8_t /*value*/) { ++bytes; }
+};
+
+std::uint32_t size_of(const Object& object) {
+  return static_cast<std::uint32_t>(std::min(object.bytes, kMostInt));
+}
+
+template <typename Bytes, typename Begin>
+void Nodes::put(Bytes& to, Begin begin) const {
+  std::int64_t at = 0;
+  auto reference = graph().references.begin();
+  for (const Object& object : graph().objects) {
+    begin();
+    const bool usual = size_of(object) == types_[object.type + 1].bytes;
+    put_compressed(to, std::int64_t{object.type + 1} << 1 | (usual ? 0 : 1));
+    if (!usual) put_compressed(to, size_of(object));
+    const auto end = reference + object.references;
+    put_compressed(to, object.references - std::count(reference, end, kNowhere));
+    for (; reference != end; ++reference) {
+      if (*reference != kNowhere) put_compressed(to, static_cast<std::int64_t>(*reference) - at);
+    }
+    ++at;
+  }
+  auto type = static_cast<std::int64_t>(1 + heap_.types.size());
+  for (const Children& children : roots_) {
+    begin();
+    put_compressed(to, type++ << 1);
+    put_compressed(to, static_cast<std::int64_t>(children.size()));
+    for (const std::uint32_t child : children) put_compressed(to, child - at);
+    ++at;
+  }
+}
+
+std::uint64_t Nodes::place_of(std::uint64_t address) const {
+  const auto found = std::lower_bound(by_address_.begin(), by_address_.end(), std::pair(address, 0U));
+  return found != by_address_.end() && found->first == address ? found->second : kNowhere;
+}
+
+void Nodes::resolve_references() {
+  by_address_.reserve(graph().objects.size());
+  std::uint32_t place = 0;
+  for (const Object& object : graph().objects) by_address_.emplace_back(object.address, place++);
+  std::sort(by_address_.begin(), by_address_.end());
+  for (std::uint64_t& reference : heap_.graph->references) reference = place_of(reference);
+}
+
+void Nodes::make_types() {
+  types_.reserve(heap_.types.size() + 1);
+  types_.push_back({"UNDEFINED", {}, 0});
+  for (const Type& type : heap_.types) types_.push_back({label_of(type), type.module, 0});
+  for (const Object& object : graph().objects) {
+    std::uint32_t& bytes = types_[object.type + 1].bytes;
+    if (bytes == 0) bytes = size_of(object);
+  }
+}
+
+std::uint32_t Nodes::add_root_node(std::string name, Children children) {
+  types_.push_back({std::move(name), {}, 0});
+  roots_.push_back(std::move(children));
+  return root();
+}
+
+/// PerfView's names, in the order of the kinds.
+constexpr std::array<const char*, 6> kRootNames{"[local vars]",        "[finalizer Handles]",
+                                                "[strong Handles]",    "[pinning Handles]",
+                                                "[Dependent Handles]", "[other Handles]"};
+
+void Nodes::add_statics(Children& to, bool of_threads) {
+  for (const StaticField& field : graph().statics) {
+    const std::uint64_t place = place_of(field.object);
+    if (place == kNowhere || field.of_thread != of_threads) continue;
+    const auto object = static_cast<std::uint32_t>(place);
+    std::string name = "[static var " + label_of(heap_.types[field.type]) + "." + field.name + "]";
+    field_names_ += name.size();
+    to.push_back(field_names_ > kMostFieldNameBytes ? object : add_root_node(std::move(name), {object}));
+  }
+}
+
+void Nodes::add_roots() {
+  std::array<Children, kRootNames.size()> kinds;
+  for (const Root& root : graph().roots) {
+    const std::uint64_t place = place_of(root.object);
+    if (place != kNowhere)
+      kinds[static_cast<std::size_t>(root.kind)].push_back(static_cast<std::uint32_t>(place));
+  }
+  Children statics;
+  Children of_threads;
+  add_statics(statics, false);
+  add_statics(of_threads, true);
+  Children all{add_root_node("[static vars]", std::move(statics)),
+               add_root_node("[thread static vars]", std::move(of_threads))};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind)
+    all.push_back(add_root_node(kRootNames[kind], std::move(kinds[kind])));
+  add_root_node("[.NET Roots]", std::move(all));
+}
+
+Result<void> put_graph(Serializer& file, const Nodes& nodes) {
+  file.begin_object("Graphs.MemoryGraph", kGraphVersion, kGraphReader);
+  std::uint64_t total = 0;
+  for (const Object& object : nodes.graph().objects) total += size_of(object);
+  file.put_u64(total);
+  file.put_u32(nodes.root());
+  file.put_u32(static_cast<std::uint32_t>(nodes.types().size()));
+  for (const FileType& type : nodes.types()) {
+    file.put_text(type.name);
+    file.put_u32(type.bytes);
+    file.put_text(type.module);
+  }
+  // Where each node begins, and then the nodes. The first one is of no object: readers take whatever begins
+  // there for one that is missing.
+  ByteCounter counter{2};
+  file.put_u32(static_cast<std::uint32_t>(nodes.size()));
+  nodes.put(counter, [&] { file.put_u32(static_cast<std::uint32_t>(counter.bytes)); });
+  if (counter.bytes > kMostInt) return fail("write the heap", "", "there are too many references in it");
+  file.put_u32(static_cast<std::uint32_t>(counter.bytes));
+  file.put_u8(0);
+  file.put_u8(0);
+  nodes.put(file, [] {});
+  file.put_u32(static_cast<std::uint32_t>(nodes.size()));
+  for (const Object& object : nodes.graph().objects) file.put_u64(object.address);
+  for (std::size_t at = nodes.graph().objects.size(); at < nodes.size(); ++at) file.put_u64(0);
+  file.put_tag(Tag::byte);
+  file.put_u8(nodes.heap().pointer_bytes == 8 ? 1 : 0);
+  file.end_object();
+  return {};
+}
+
+/// A DateTime's units of 100 ns since the year 1.
+std::uint64_t ticks_of(std::int64_t since_1970) {
+  constexpr std::int64_t kAt1970 = 621'355'968'000'000'000;
+  constexpr std::int64_t kMost = 3'155'378'975'999'999'999;
+  const bool known = since_1970 >= -kAt1970 && since_1970 <= kMost - kAt1970;
+  return static_cast<std::uint64_t>(known ? kAt1970 + since_1970 : 0);
+}
+
+}  // namespace
+
+Result<void> write_gcdump(Heap heap, const Origin& origin, Sink sink) {
+  const Nodes nodes(std::move(heap));
+  if (nodes.size() > kMostInt) return fail("write the heap", "", "there are too many objects in it");
+  Serializer file(std::move(sink));
+  file.begin_object("GCHeapDump", kDumpVersion, kDumpReader);
+  const Result<void> graph = put_graph(file, nodes);
+  if (!graph) return graph;
+  file.put_u8(nodes.heap().pointer_bytes == 8 ? 1 : 0);
+  file.put_u32(kOne);  // What counts are to be multiplied by, and then sizes: all objects are there.
+  file.put_u32(kOne);
+  file.put_tag(Tag::null_reference);  // A heap of JavaScript.
+  file.put_tag(Tag::null_reference);  // Segments.
+  file.put_no_text();                 // A log.
+  file.put_u64(ticks_of(nodes.heap().taken));
+  file.put_text(origin.host);
+  file.put_text(origin.process);
+  file.put_u32(static_cast<std::uint32_t>(nodes.heap().pid));
+  file.put_u64(0);  // The process's memory, which is not known, and its working set.
+  file.put_u64(0);
+  file.put_u32(0);            // Factors for each type: there are none.
+  file.put_skippable_null();  // Objects of COM.
+  file.put_tag(Tag::text);
+  file.put_text("farport");
+  file.end_object();
+  return file.finish();
+}
+
+}  // namespace farport::heap

@@ -1,0 +1,43 @@
+// Writing Protocol Buffers (https://protobuf.dev/programming-guides/encoding/).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace farport::profile {
+
+/// A message, field by field. Zero and empty are the defaults of proto3: fields of those are left out.
+class Message {
+ public:
+  /// uint64, int64 or bool.
+  Message& number(std::uint32_t field, std::uint64_t value) {
+    if (value != 0) add(field, value);
+    return *this;
+  }
+  /// string: UTF-8.
+  Message& text(std::uint32_t field, std::string_view value) {
+    if (!value.empty()) element(field, value);
+    return *this;
+  }
+  /// One of a repeated field of messages or strings, which may be empty.
+  Message& element(std::uint32_t field, std::string_view bytes);
+  Message& element(std::uint32_t field, const Message& message) { return element(field, message.bytes_); }
+  /// A repeated field of numbers.
+  template <typename Numbers>
+  Message& packed(std::uint32_t field, const Numbers& numbers) {
+    std::string bytes;
+    for (const auto value : numbers) add_varint(bytes, static_cast<std::uint64_t>(value));
+    return text(field, bytes);
+  }
+
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  void add(std::uint32_t field, std::uint64_t value);
+  static void add_varint(std::string& to, std::uint64_t value);
+
+  std::string bytes_;
+};
+
+}  // namespace farport::profile

@@ -1,0 +1,51 @@
+// Has one runtime tell what it counts, for as long as it is listed.
+#pragma once
+
+#include <optional>
+
+#include "base/log.hpp"
+#include "router/agent/app_metrics/metric_series.hpp"
+#include "router/agent/runtimes/registry.hpp"
+#include "router/wanted/counters.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::router {
+
+struct AppMetricsSettings {
+  CounterSelection counters;
+  CounterLimits limits;
+};
+
+class MetricSession {
+ public:
+  /// Begins at once, and again after a while where that fails or ends. All must outlive it.
+  MetricSession(transport::Loop& loop, Registry& registry, const Log& log, const AppMetricsSettings& settings,
+                Runtime runtime);
+  MetricSession(const MetricSession&) = delete;
+  MetricSession& operator=(const MetricSession&) = delete;
+
+  [[nodiscard]] const Runtime& runtime() const { return runtime_; }
+  /// What is said of the runtime has changed.
+  void change(Runtime runtime) { runtime_ = std::move(runtime); }
+  [[nodiscard]] const MetricTable& table() const { return table_; }
+
+  /// Has the runtime stop it, for good.
+  transport::Task<void> end();
+
+ private:
+  transport::Task<void> run();
+  transport::Task<Result<void>> record();
+  transport::Task<Result<void>> read_values(transport::FdStream& from, CounterSelection& selection);
+  transport::Task<DiagnosticPort::Connection> open_port();
+
+  transport::Loop& loop_;
+  Registry& registry_;
+  const Log& log_;
+  const AppMetricsSettings& settings_;
+  Runtime runtime_;
+  MetricTable table_;
+  std::optional<ipc::SessionId> session_;
+  transport::TaskSet tasks_;
+};
+
+}  // namespace farport::router

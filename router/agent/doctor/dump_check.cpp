@@ -1,0 +1,157 @@
+#include "router/agent/doctor/dump_check.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limited_read.hpp"
+#include "base/process_stat.hpp"
+#include "router/agent/dumps/createdump_process.hpp"
+#include "router/agent/runtimes/standing.hpp"
+
+namespace farport::router {
+namespace {
+
+using Level = Finding::Level;
+using State = CreatedumpFile::State;
+
+/// Scopes of Yama (Documentation/admin-guide/LSM/Yama.rst). In scope 1 a process may be traced by one that it
+/// has named, and the runtime names its createdump.
+constexpr int kAdminsOnly = 2;
+constexpr int kNobody = 3;
+
+int ptrace_scope() {
+  const auto text = read_limited("/proc/sys/kernel/yama/ptrace_scope", 16);
+  return text ? std::atoi(text->c_str()) : 0;
+}
+
+/// One that isn't dumpable has files of root's in /proc (proc(5)).
+bool is_dumpable(pid_t pid, uid_t user) {
+  struct stat status {};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) != 0 || status.st_uid == user;
+}
+
+void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process) {
+  facts.ptrace_scope = ptrace_scope();
+  facts.dumpable = is_dumpable(process.pid, process.uid);
+  if (const auto status = process_status(process.pid)) {
+    facts.may_trace = (status->capabilities >> CAP_SYS_PTRACE & 1U) != 0;
+    facts.filtered = status->filtered;
+  }
+  const auto root = ProcessRoot::open(process.pid);
+  if (root) {
+    facts.createdump = find_createdump(*root);
+  } else if (root.error().cause == EACCES) {
+    facts.closed = explain_refusal("process " + std::to_string(process.pid), standing_of(::getpid()),
+                                   standing_of(process.pid));
+  } else {
+    facts.closed = root.error();
+  }
+}
+
+void look_at_directory(DumpFacts& facts, const DumpSettings& settings,
+                       const transport::PeerCredentials& process, const std::string& socket,
+                       const std::string& name) {
+  auto shared = find_shared_directory(settings, process, socket);
+  if (!shared) {
+    facts.no_directory = shared.error();
+    return;
+  }
+  facts.directory = shared->here;
+  const auto directory = DumpDirectory::make(std::move(*shared), process.uid);
+  if (!directory) {
+    facts.no_directory = directory.error();
+    return;
+  }
+  const std::uint64_t size = estimate_dump(process.pid, ipc::DumpType::with_heap).value_or(0);
+  const Result<void> enough = check_space(**directory, settings, name, {size, 0});
+  if (!enough) facts.no_directory = enough.error();
+}
+
+Verdict refused(const std::string& name, const std::string& why, std::string hint,
+                const std::string& summary) {
+  return {{Level::problem, name + " can't be dumped: " + why, std::move(hint)},
+          "can't be dumped: " + summary};
+}
+
+/// Why createdump may not read the runtime; nothing where it may.
+std::optional<Verdict> against_tracing(const DumpFacts& facts, const std::string& name) {
+  const std::string scope = "kernel.yama.ptrace_scope is " + std::to_string(facts.ptrace_scope);
+  const std::string summary = "createdump may not read its memory";
+  if (facts.ptrace_scope >= kNobody) {
+    return refused(name, scope + ", and nobody may trace anything on that host",
+                   "it takes kernel.yama.ptrace_scope=1 or less, and a restart of the host", summary);
+  }
+  if (facts.ptrace_scope == kAdminsOnly && !facts.may_trace) {
+    return refused(name, scope + ", and the runtime has no CAP_SYS_PTRACE that its createdump could use",
+                   "sysctl kernel.yama.ptrace_scope=1, or give the application's container CAP_SYS_PTRACE",
+                   summary);
+  }
+  if (!facts.dumpable && !facts.may_trace) {
+    return refused(name, "its process doesn't let itself be traced (it isn't dumpable)",
+                   "start it without file capabilities or a change of its user", summary);
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> against_createdump(const CreatedumpFile& createdump, const std::string& name) {
+  if (createdump.state == State::missing) {
+    return refused(name, "there is no createdump at " + createdump.path,
+                   "put it there: it comes with the .NET runtime, of the very same version",
+                   "there is no createdump");
+  }
+  if (createdump.state == State::not_executable) {
+    return refused(name, createdump.path + " is not executable", "chmod +x it",
+                   "createdump is not executable");
+  }
+  return std::nullopt;
+}
+
+/// What could not be seen; empty where all could.
+std::string unseen(const DumpFacts& facts, const OwnConfinement& own) {
+  if (facts.closed && own.files)
+    return "the agent's own confinement (Landlock) keeps it from looking into processes";
+  if (facts.closed) return facts.closed->why;
+  if (facts.createdump.state == State::unknown) return "its memory map can't be read";
+  return {};
+}
+
+}  // namespace
+
+DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
+                       const std::string& socket, const std::string& name) {
+  DumpFacts facts;
+  if (process.pid > 0) {
+    look_at_process(facts, process);
+  } else {
+    facts.closed =
+        Error{"look into", name, "its process isn't visible here", "share its pid namespace", ESRCH};
+  }
+  look_at_directory(facts, settings, process, socket, name);
+  return facts;
+}
+
+Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own) {
+  if (facts.no_directory) {
+    return refused(name, facts.no_directory->on + ": " + facts.no_directory->why, facts.no_directory->hint,
+                   "there is no place for it");
+  }
+  if (auto why = against_createdump(facts.createdump, name)) return *why;
+  if (auto why = against_tracing(facts, name)) return *why;
+  const std::string where = " can be dumped, into " + facts.directory;
+  if (const std::string why = unseen(facts, own); !why.empty()) {
+    return {{Level::warning, name + where + ", if it has a createdump: that was not looked for, since " + why,
+             "farport dump tries it; the application stands still meanwhile"},
+            "can be dumped if there is a createdump, which can't be seen"};
+  }
+  const std::string filter = facts.filtered
+                                 ? "; its system calls are filtered, and the filter must have ptrace and "
+                                   "process_vm_readv, as engines' usual ones have"
+                                 : "";
+  return {{Level::ok, name + where + filter}, "can be dumped"};
+}
+
+}  // namespace farport::router

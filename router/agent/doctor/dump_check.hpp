@@ -1,0 +1,32 @@
+// Whether a dump of a runtime can be taken, by what decides it. No dump is taken.
+#pragma once
+
+#include <optional>
+
+#include "router/agent/doctor/createdump_file.hpp"
+#include "router/agent/doctor/verdict.hpp"
+#include "router/agent/dumps/dump_directory.hpp"
+
+namespace farport::router {
+
+/// What decides it.
+struct DumpFacts {
+  std::optional<Error> closed{};  ///< Why the process can't be looked into.
+  CreatedumpFile createdump{};
+  int ptrace_scope = 0;                 ///< Of Yama (ptrace(2)); 0 where the kernel has none.
+  bool may_trace = false;               ///< The runtime has CAP_SYS_PTRACE, and so has its createdump.
+  bool dumpable = true;                 ///< The process lets itself be traced (prctl(2), PR_SET_DUMPABLE).
+  bool filtered = false;                ///< Its system calls are filtered.
+  std::string directory{};              ///< Where the dump would go, for the agent.
+  std::optional<Error> no_directory{};  ///< Why it can't go there.
+};
+
+/// Looks at a runtime's process, makes a dump's directory and removes it. `port`: whose process it is, and
+/// where its socket is. Blocks for as long as the process likes.
+[[nodiscard]] DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
+                                     const std::string& socket, const std::string& name);
+
+/// What follows from that. `name`: the runtime's.
+[[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own);
+
+}  // namespace farport::router

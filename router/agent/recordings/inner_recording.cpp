@@ -1,0 +1,50 @@
+#include "router/agent/recordings/inner_recording.hpp"
+
+#include "router/wire/http_status.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+
+Refusal not_recorded(int status, const Error& why) {
+  return {status, ipc::hresult::kFail, why.message()};
+}
+
+}  // namespace
+
+InnerRecording::InnerRecording(transport::Loop& loop, DiagnosticConnections& connections,
+                               const Caller& caller, RuntimePtr runtime)
+    : loop_(loop), connections_(connections), caller_(caller), runtime_(std::move(runtime)) {}
+
+Result<std::unique_ptr<InnerConnection>> InnerRecording::connect() const {
+  return InnerConnection::open(loop_, connections_, caller_, runtime_);
+}
+
+Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
+  auto connection = connect();
+  if (!connection) co_return not_recorded(http_status::kUnavailable, connection.error());
+  connection_ = std::move(*connection);
+  const auto answer = co_await connection_->ask(ipc::make_message(wanted.version, wanted.encode()));
+  if (!answer) co_return answer.error();
+  const auto session = ipc::is_ok(*answer) ? ipc::SessionId::decode(answer->payload)
+                                           : fail("record", runtime_->name, "the runtime refuses it");
+  if (!session) co_return not_recorded(http_status::kBadGateway, session.error());
+  session_ = *session;
+  co_return std::nullopt;
+}
+
+Task<void> InnerRecording::stop() {
+  auto stopping = connect();
+  if (!stopping) co_return stream().abort(stopping.error());
+  const auto stopped = co_await (*stopping)->ask(ipc::make_message(ipc::kStopTracing, session_.encode()));
+  if (!stopped || !ipc::is_ok(*stopped))
+    stream().abort(Error{"stop", "the recording", "the runtime does not stop it", {}, {}});
+  co_await (*stopping)->end();
+}
+
+Task<void> InnerRecording::end() {
+  if (connection_ != nullptr) co_await connection_->end();
+}
+
+}  // namespace farport::router

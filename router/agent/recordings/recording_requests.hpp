@@ -1,0 +1,32 @@
+// GET /v1/runtimes/{id}/trace, counters, logs and the like: for callers that have no tool (docs/wire.md).
+#pragma once
+
+#include <optional>
+
+#include "router/agent/connections/response.hpp"
+#include "router/agent/recordings/inner_recording.hpp"
+#include "router/agent/recordings/wanted_recording.hpp"
+
+namespace farport::router {
+
+class RecordingRequests {
+ public:
+  RecordingRequests(transport::Loop& loop, DiagnosticConnections& connections)
+      : loop_(loop), connections_(connections) {}
+
+  /// Has the runtime record `kind` and answers with what comes, until the time is over, the runtime ends, or
+  /// the caller goes. Refused: a parameter is wrong, the caller may not, or the runtime does not. The caller
+  /// must stay as long.
+  transport::Task<std::optional<Refusal>> record(Response& response, std::string kind, Parameters parameters,
+                                                 const Caller& caller, RuntimePtr runtime);
+
+ private:
+  transport::Task<void> answer(Response& response, InnerRecording& recording, WantedRecording wanted);
+  transport::Task<void> stop_in_time(InnerRecording& recording, transport::Milliseconds duration,
+                                     transport::Event& enough);
+
+  transport::Loop& loop_;
+  DiagnosticConnections& connections_;
+};
+
+}  // namespace farport::router

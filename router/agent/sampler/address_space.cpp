@@ -1,0 +1,83 @@
+#include "router/agent/sampler/address_space.hpp"
+
+#include <charconv>
+#include <optional>
+
+namespace farport::router {
+namespace {
+
+constexpr std::size_t kMostFiles = 65'536;
+
+/// Takes a hexadecimal number and the character behind it away.
+std::optional<std::uint64_t> take_hex(std::string_view& line, char behind) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+  const auto size = static_cast<std::size_t>(end - line.data());
+  if (error != std::errc() || size >= line.size() || line[size] != behind) return std::nullopt;
+  line.remove_prefix(size + 1);
+  return value;
+}
+
+/// "START-END PERMISSIONS OFFSET DEVICE INODE   PATH"
+std::optional<MappedFile> parse_line(std::string_view line) {
+  constexpr std::size_t kExecute = 2;
+  const auto start = take_hex(line, '-');
+  if (!start) return std::nullopt;
+  const auto end = take_hex(line, ' ');
+  if (!end || *end <= *start || line.size() < 5 || line[kExecute] != 'x') return std::nullopt;
+  line.remove_prefix(5);
+  const auto offset = take_hex(line, ' ');
+  if (!offset) return std::nullopt;
+  // The device and the inode; blanks fill up to the path.
+  for (int field = 0; field < 2; ++field) {
+    line.remove_prefix(std::min(line.find(' '), line.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  }
+  return MappedFile{*start, *end, *offset, std::string(line)};
+}
+
+}  // namespace
+
+std::vector<MappedFile> parse_maps(std::string_view text) {
+  std::vector<MappedFile> files;
+  while (!text.empty()) {
+    // The kernel writes a newline in a path as \012.
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (auto file = parse_line(text.substr(0, end))) files.push_back(std::move(*file));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return files;
+}
+
+void AddressSpace::add(MappedFile file) {
+  auto each = files_.upper_bound(file.start);
+  if (each != files_.begin()) --each;
+  while (each != files_.end() && each->second.start < file.end) {
+    MappedFile old = each->second;
+    if (old.end <= file.start) {
+      ++each;
+      continue;
+    }
+    each = files_.erase(each);
+    if (old.end > file.end) {
+      MappedFile rest = old;
+      rest.offset += file.end - old.start;
+      rest.start = file.end;
+      each = files_.emplace(rest.start, std::move(rest)).first;
+    }
+    if (old.start < file.start) {
+      old.end = file.start;
+      files_.emplace(old.start, std::move(old));
+    }
+  }
+  if (files_.size() < kMostFiles) files_.emplace(file.start, std::move(file));
+}
+
+const MappedFile* AddressSpace::find(std::uint64_t address) const {
+  const auto after = files_.upper_bound(address);
+  if (after == files_.begin()) return nullptr;
+  const MappedFile& file = std::prev(after)->second;
+  return address < file.end ? &file : nullptr;
+}
+
+}  // namespace farport::router

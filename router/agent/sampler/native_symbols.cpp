@@ -1,0 +1,120 @@
+#include "router/agent/sampler/native_symbols.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/core.h>
+#include <linux/openat2.h>
+
+namespace farport::router {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// For all files: a profile's end should not be waited for much longer.
+constexpr milliseconds kLimit{20'000};
+
+/// Whether symbols may be read from what is called so: a file that has its name still, and no assembly,
+/// whose methods the runtime names.
+bool has_symbols(const std::string& path) {
+  return path.starts_with('/') && !path.starts_with("/memfd:") && !path.ends_with(" (deleted)") &&
+         !path.ends_with(".dll") && !path.starts_with("/dev/") && !path.starts_with("/SYSV");
+}
+
+UniqueFd open_file(const ProcessRoot& root, const std::string& path, std::string& why) {
+  return regular_only(root.open_beneath(path, kOpenAnything, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), why);
+}
+
+/// Opens those of the files that are there, beneath the root.
+OpenFiles opener(const ProcessRoot& root, const std::vector<std::string>& paths) {
+  return [&root, paths](std::string& why) {
+    std::vector<UniqueFd> files;
+    for (const std::string& path : paths) {
+      UniqueFd file = open_file(root, path, why);
+      if (file) files.push_back(std::move(file));
+    }
+    return files;
+  };
+}
+
+/// Where debug information of a file may be, by its build id and beside it (gdb's and .NET's habits).
+std::vector<std::string> debug_paths(const SampledMapping& of) {
+  std::vector<std::string> paths;
+  const std::string& id = of.build_id;
+  if (id.size() > 2) {
+    paths.push_back(fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", id.substr(0, 2), id.substr(2)));
+  }
+  const std::size_t slash = of.path.rfind('/');
+  const std::string directory = of.path.substr(0, slash);
+  const std::string name = of.path.substr(slash + 1);
+  paths.push_back(of.path + ".dbg");
+  paths.push_back(of.path + ".debug");
+  paths.push_back(directory + "/.debug/" + name + ".debug");
+  paths.push_back("/usr/lib/debug" + of.path + ".debug");
+  return paths;
+}
+
+void tell_places(const std::vector<MappedFile>& parts, SampleSink& to) {
+  for (const MappedFile& part : parts) to.on_mapping({part.start, part.end, part.offset, part.path, {}});
+}
+
+}  // namespace
+
+milliseconds NativeSymbols::time_left() const {
+  const auto left = std::chrono::ceil<milliseconds>(until_ - std::chrono::steady_clock::now());
+  return std::clamp(left, milliseconds(0), kOneFileLimit);
+}
+
+void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
+                         SampleSink& to) {
+  until_ = std::chrono::steady_clock::now() + kLimit;
+  std::map<std::string, SymbolQuestion> questions;
+  const MappedFile* last = nullptr;
+  for (const std::uint64_t address : addresses) {
+    const MappedFile* const part = space.find(address);
+    if (part == nullptr || part->path.empty()) continue;
+    SymbolQuestion& question = questions[part->path];
+    question.addresses.push_back(address);
+    if (part != last) question.parts.push_back(*part);
+    last = part;
+  }
+  for (const auto& [path, question] : questions) {
+    if (root_ && has_symbols(path)) {
+      tell_file(question, to);
+    } else {
+      tell_places(question.parts, to);
+    }
+  }
+}
+
+void NativeSymbols::tell_file(const SymbolQuestion& question, SampleSink& to) {
+  const std::string& path = question.parts.front().path;
+  auto answer = read_file_symbols(
+      opener(*root_, {path}), [&](int fd, SampleSink& told) { return read_symbols(fd, question, told); },
+      time_left());
+  const std::string why = answer ? answer->why : answer.error().why;
+  if (!why.empty()) to.on_note(fmt::format("{} has no names: {}", path, why));
+  if (!answer || answer->parts.empty()) return tell_places(question.parts, to);
+  for (const SampledMapping& part : answer->parts) {
+    if (is_inside(question.parts, part)) to.on_mapping(part);
+  }
+  for (const SampledSymbol& symbol : answer->symbols) {
+    if (is_inside(question.parts, symbol)) to.on_symbol(symbol);
+  }
+  UnnamedFile unnamed{std::move(answer->parts),
+                      without_names(question.addresses, std::move(answer->symbols))};
+  if (!unnamed.addresses.empty() && !unnamed.parts.front().build_id.empty()) tell_debug(unnamed, to);
+}
+
+void NativeSymbols::tell_debug(const UnnamedFile& of, SampleSink& to) {
+  const auto answer = read_file_symbols(
+      opener(*root_, debug_paths(of.parts.front())),
+      [&](int fd, SampleSink& told) { return read_debug_symbols(fd, of, told); }, time_left());
+  // That there is none is usual.
+  if (!answer) return;
+  for (const SampledSymbol& symbol : answer->symbols) {
+    if (is_inside(of.parts, symbol)) to.on_symbol(symbol);
+  }
+}
+
+}  // namespace farport::router

@@ -1,0 +1,32 @@
+// The names of functions in the files that a process has in its memory, read from its own file system.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "router/agent/runtimes/process_root.hpp"
+#include "router/agent/sampler/address_space.hpp"
+#include "router/symbols/file_symbols.hpp"
+
+namespace farport::router {
+
+class NativeSymbols {
+ public:
+  /// `root`: the process's; none: its files can't be read, and only their places are told.
+  explicit NativeSymbols(std::optional<ProcessRoot> root) : root_(std::move(root)) {}
+
+  /// Tells `to` what is known of these addresses, in their order: where each file is, and its functions. What
+  /// can't be read becomes a note.
+  void tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses, SampleSink& to);
+
+ private:
+  void tell_file(const SymbolQuestion& question, SampleSink& to);
+  void tell_debug(const UnnamedFile& of, SampleSink& to);
+  [[nodiscard]] std::chrono::milliseconds time_left() const;
+
+  std::optional<ProcessRoot> root_;
+  std::chrono::steady_clock::time_point until_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,164 @@
+#include "router/agent/sampler/perf_counters.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/descriptors.hpp"
+
+namespace farport::router {
+namespace {
+
+/// How often to look for threads that have begun while the others were made to be sampled.
+constexpr int kMostLooks = 10;
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  std::filesystem::directory_iterator entry("/proc/" + std::to_string(process) + "/task", error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    pid_t thread = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc()) {
+      threads.push_back(thread);
+    }
+  }
+  return threads;
+}
+
+/// Passes everything on, and remembers which threads are sampled since those that began them are.
+class NotingThreads final : public PerfSink {
+ public:
+  NotingThreads(PerfSink& sink, std::set<pid_t>& threads) : sink_(sink), threads_(threads) {}
+  void on_sample(const PerfSample& sample) override { sink_.on_sample(sample); }
+  void on_begin(pid_t process, pid_t thread) override {
+    threads_.insert(thread);
+    sink_.on_begin(process, thread);
+  }
+  void on_name(pid_t thread, std::string_view name) override { sink_.on_name(thread, name); }
+  void on_mapped(pid_t process, MappedFile file) override { sink_.on_mapped(process, std::move(file)); }
+  void on_lost(std::uint64_t records) override { sink_.on_lost(records); }
+
+ private:
+  PerfSink& sink_;
+  std::set<pid_t>& threads_;
+};
+
+tl::unexpected<Error> refused(int error) {
+  return fail_errno("have the kernel sample", "the process", error);
+}
+
+}  // namespace
+
+int PerfCounters::open_counter(const Kind& kind, pid_t thread, int processor) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = kind.clock == SampleClock::cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+  attributes.config = kind.clock == SampleClock::cycles ? static_cast<__u64>(PERF_COUNT_HW_CPU_CYCLES)
+                                                        : static_cast<__u64>(PERF_COUNT_SW_CPU_CLOCK);
+  attributes.freq = 1;
+  attributes.sample_freq = kind.frequency;
+  attributes.sample_type = kSampleType;
+  attributes.inherit = 1;
+  attributes.inherit_thread = kind.threads_only ? 1 : 0;
+  attributes.exclude_kernel = kind.kernel ? 0 : 1;
+  attributes.exclude_callchain_kernel = attributes.exclude_kernel;
+  attributes.exclude_hv = 1;
+  attributes.mmap = 1;
+  attributes.mmap2 = 1;
+  attributes.comm = 1;
+  attributes.task = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC;
+  // They are read by the clock: nobody needs to be woken.
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = UINT32_MAX;
+  constexpr int kNoGroup = -1;
+  return static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attributes, thread, processor, kNoGroup, PERF_FLAG_FD_CLOEXEC));
+}
+
+Result<PerfCounters> PerfCounters::open(pid_t process, std::uint32_t frequency, PerfSink& sink) {
+  // One for each thread on each processor.
+  raise_descriptor_limit();
+  PerfCounters counters;
+  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
+  for (int number = 0; number < processors; ++number) counters.numbers_.push_back(number);
+  if (auto chosen = counters.choose_kind(process, frequency); !chosen) return tl::unexpected(chosen.error());
+  if (auto added = counters.add_threads(process, sink); !added) return tl::unexpected(added.error());
+  return counters;
+}
+
+/// Finds out by trying, from what says most to what needs least.
+Result<void> PerfCounters::choose_kind(pid_t process, std::uint32_t frequency) {
+  constexpr int kAnyProcessor = -1;
+  int error = 0;
+  kind_.frequency = frequency;
+  for (const SampleClock clock : {SampleClock::cycles, SampleClock::cpu_clock}) {
+    for (const bool kernel : {true, false}) {
+      for (const bool threads_only : {true, false}) {
+        kind_ = {frequency, clock, kernel, threads_only};
+        // On all processors at once nothing can be mapped, but it says whether it may be.
+        const UniqueFd tried(open_counter(kind_, process, kAnyProcessor));
+        if (tried) return {};
+        error = errno;
+      }
+    }
+  }
+  return refused(error);
+}
+
+Result<void> PerfCounters::add_threads(pid_t process, PerfSink& sink) {
+  NotingThreads noting(sink, threads_);
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    bool changed = false;
+    const std::vector<pid_t> there = threads_of(process);
+    // Those that are new may be sampled already, since the one that began them is.
+    read(noting);
+    for (const pid_t thread : there) {
+      if (!threads_.insert(thread).second) continue;
+      if (auto added = add_thread(thread); !added) return added;
+      changed = true;
+    }
+    if (!changed) break;
+  }
+  if (processors_.empty()) return refused(ESRCH);
+  return {};
+}
+
+Result<void> PerfCounters::add_thread(pid_t thread) {
+  for (auto number = numbers_.begin(); number != numbers_.end();) {
+    UniqueFd counter(open_counter(kind_, thread, *number));
+    if (!counter && errno == ESRCH) return {};
+    if (!counter && errno == ENODEV) {
+      // It is switched off.
+      number = numbers_.erase(number);
+      continue;
+    }
+    if (!counter) return refused(errno);
+    const auto known = std::find_if(processors_.begin(), processors_.end(),
+                                    [&](const Processor& each) { return each.number == *number; });
+    if (known == processors_.end()) {
+      auto ring = PerfRing::map(counter.get());
+      if (!ring) return tl::unexpected(ring.error());
+      processors_.push_back({*number, counter.get(), std::move(*ring)});
+    } else if (::ioctl(counter.get(), PERF_EVENT_IOC_SET_OUTPUT, known->first) != 0) {
+      return refused(errno);
+    }
+    counters_.push_back(std::move(counter));
+    ++number;
+  }
+  return {};
+}
+
+void PerfCounters::read(PerfSink& sink) {
+  for (Processor& processor : processors_) processor.ring.read(sink);
+}
+
+}  // namespace farport::router

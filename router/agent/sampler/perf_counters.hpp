@@ -1,0 +1,54 @@
+// Having the kernel sample all threads of a process (perf_event_open(2)).
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "router/agent/sampler/perf_ring.hpp"
+#include "router/wire/samples.hpp"
+
+namespace farport::router {
+
+class PerfCounters {
+ public:
+  /// Samples the process's threads, and those that they begin, from now on: by the processor's cycles where
+  /// they can be counted, with the kernel's part of stacks where that is allowed. Errors: the system's
+  /// (`cause`); explain_perf_refusal() knows what those mean.
+  [[nodiscard]] static Result<PerfCounters> open(pid_t process, std::uint32_t frequency, PerfSink& sink);
+
+  /// Hands on what has been sampled since.
+  void read(PerfSink& sink);
+
+  [[nodiscard]] SampleClock clock() const { return kind_.clock; }
+  [[nodiscard]] bool kernel() const { return kind_.kernel; }
+
+ private:
+  /// What is asked for.
+  struct Kind {
+    std::uint32_t frequency = 0;
+    SampleClock clock = SampleClock::cycles;
+    bool kernel = true;
+    bool threads_only = true;  ///< Not the process's children, where the kernel can leave them out (5.13).
+  };
+  /// What there is of one processor.
+  struct Processor {
+    int number;
+    int first;  ///< The counter whose memory the others' records are put into.
+    PerfRing ring;
+  };
+
+  PerfCounters() = default;
+  [[nodiscard]] static int open_counter(const Kind& kind, pid_t thread, int processor);
+  [[nodiscard]] Result<void> choose_kind(pid_t process, std::uint32_t frequency);
+  [[nodiscard]] Result<void> add_threads(pid_t process, PerfSink& sink);
+  [[nodiscard]] Result<void> add_thread(pid_t thread);
+
+  Kind kind_;
+  std::vector<UniqueFd> counters_;
+  std::vector<int> numbers_;           ///< Of the processors that may be there.
+  std::vector<Processor> processors_;  ///< Whose memory is mapped.
+  std::set<pid_t> threads_;            ///< That are sampled.
+};
+
+}  // namespace farport::router

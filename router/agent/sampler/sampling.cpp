@@ -1,0 +1,229 @@
+#include "router/agent/sampler/sampling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/limited_read.hpp"
+#include "router/agent/runtimes/standing.hpp"
+#include "router/agent/sampler/kernel_symbols.hpp"
+#include "router/agent/sampler/native_symbols.hpp"
+#include "router/agent/sampler/perf_counters.hpp"
+#include "router/agent/sampler/perf_permission.hpp"
+#include "router/agent/sampler/sample_output.hpp"
+#include "router/agent/sampler/stack_tree.hpp"
+
+namespace farport::router {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How often what has been sampled is taken: the kernel has room for longer.
+constexpr std::chrono::milliseconds kTakeEvery{50};
+/// That are heard of or told, so that a process which renames its threads all the time fills nothing.
+constexpr std::size_t kMostNames = 20'000;
+constexpr std::size_t kMostMaps = 16U << 20U;
+
+/// Clock::now() is the same clock that samples have: CLOCK_MONOTONIC.
+std::int64_t nanoseconds_of(Clock::time_point time) {
+  return std::chrono::nanoseconds(time.time_since_epoch()).count();
+}
+
+/// Less than what lies between the beginning of the kernel's half and any of its code.
+std::uint64_t secret_base() {
+  constexpr std::uint64_t kPages = 0xFFFFFFF;
+  std::uint64_t random = 0;
+  std::ignore = ::getrandom(&random, sizeof random, 0);
+  return (random & kPages) << 12U;
+}
+
+bool is_ready(const pollfd& polled) {
+  return polled.revents != 0;
+}
+
+/// Of what the kernel has refused; other errors explain themselves.
+Error explained(const PerfFacts& facts, Error error) {
+  if (!error.hint.empty()) return error;
+  return explain_perf_refusal(facts, static_cast<int>(error.cause.value()));
+}
+
+/// The process's memory and threads, and their samples on their way out.
+class Sampling final : private PerfSink {
+ public:
+  Sampling(const SamplingRequest& request, SampleOutput& output)
+      : request_(request), output_(output), base_(secret_base()), stacks_(base_) {}
+
+  /// Errors: it can't be sampled.
+  Result<void> begin(const UniqueFd& process);
+  SamplingEnd run(const UniqueFd& process, const UniqueFd& control);
+  void name_addresses();
+  void end(SamplingEnd how);
+
+ private:
+  void on_sample(const PerfSample& sample) override;
+  void on_begin(pid_t, pid_t) override {}
+  void on_name(pid_t thread, std::string_view name) override;
+  void on_mapped(pid_t process, MappedFile file) override;
+  void on_lost(std::uint64_t records) override { lost_ += records; }
+
+  void read_maps();
+  [[nodiscard]] std::string name_of(pid_t thread) const;
+  void tell_name(pid_t thread, std::string_view name);
+  void take();
+
+  SamplingRequest request_;
+  SampleOutput& output_;
+  std::uint64_t base_;
+  SampleWriter writer_;
+  StackTree stacks_;
+  AddressSpace space_;
+  std::optional<ProcessRoot> root_;
+  std::optional<PerfCounters> counters_;
+  Clock::time_point began_;
+  std::unordered_set<pid_t> told_;  ///< Threads that have been sampled.
+  std::unordered_map<pid_t, std::string> names_;
+  std::size_t heard_ = 0;  ///< Names that threads have given themselves.
+  std::size_t names_told_ = 0;
+  std::uint64_t lost_ = 0;
+  bool opening_ = true;  ///< What is sampled before all threads are is left out.
+};
+
+Result<void> Sampling::begin(const UniqueFd& process) {
+  auto counters = PerfCounters::open(request_.process, request_.frequency, *this);
+  const PerfFacts facts = look_at_perf(request_.user);
+  if (!counters) return tl::unexpected(explained(facts, counters.error()));
+  counters_.emplace(std::move(*counters));
+  // Now, since it takes their process to have its files.
+  auto root = ProcessRoot::open(request_.process);
+  if (root) root_.emplace(std::move(*root));
+  read_maps();
+  pollfd ended{process.get(), POLLIN, 0};
+  // All of that was of this process, and of no later one with its pid.
+  if (::poll(&ended, 1, 0) != 0) return fail("profile", "the process", "it has ended", {});
+  opening_ = false;
+  began_ = Clock::now();
+  writer_.on_start({request_.frequency, counters_->clock(), counters_->kernel()});
+  if (!counters_->kernel()) writer_.on_note(explain_missing_kernel(facts));
+  if (!root) {
+    const Error why = explain_refusal("it", standing_of(::getpid()), standing_of(request_.process));
+    writer_.on_note("native functions have no names: " + why.why + "; " + why.hint);
+  }
+  return {};
+}
+
+void Sampling::read_maps() {
+  const std::string path = "/proc/" + std::to_string(request_.process) + "/maps";
+  const auto text = read_limited(path, kMostMaps);
+  if (!text) return;
+  for (MappedFile& file : parse_maps(*text)) space_.add(std::move(file));
+}
+
+void Sampling::on_sample(const PerfSample& sample) {
+  if (opening_ || sample.process != request_.process) return;
+  if (output_.full()) {
+    ++lost_;
+    return;
+  }
+  if (told_.insert(sample.thread).second) tell_name(sample.thread, name_of(sample.thread));
+  const auto since = static_cast<std::int64_t>(sample.time) - nanoseconds_of(began_);
+  const CallNumber call = stacks_.add(sample, writer_);
+  writer_.on_sample({std::chrono::nanoseconds(std::max<std::int64_t>(since, 0)),
+                     static_cast<std::uint32_t>(sample.thread), call});
+}
+
+void Sampling::on_name(pid_t thread, std::string_view name) {
+  if (++heard_ <= kMostNames) names_[thread] = name;
+  if (told_.contains(thread)) tell_name(thread, name);
+}
+
+/// What it has called itself meanwhile: it may be gone by now.
+std::string Sampling::name_of(pid_t thread) const {
+  const auto known = names_.find(thread);
+  if (known != names_.end()) return known->second;
+  const std::string path =
+      "/proc/" + std::to_string(request_.process) + "/task/" + std::to_string(thread) + "/comm";
+  std::string name = read_limited(path, 64).value_or("");
+  if (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
+void Sampling::tell_name(pid_t thread, std::string_view name) {
+  if (++names_told_ <= kMostNames) writer_.on_thread(static_cast<std::uint32_t>(thread), name);
+}
+
+void Sampling::on_mapped(pid_t process, MappedFile file) {
+  // What has no file begins with two slashes.
+  if (process == request_.process && !file.path.starts_with("//")) space_.add(std::move(file));
+}
+
+void Sampling::take() {
+  counters_->read(*this);
+  if (lost_ > 0) writer_.on_lost(std::exchange(lost_, 0));
+  output_.write(writer_.take());
+}
+
+SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
+  const auto until = began_ + std::chrono::seconds(request_.seconds);
+  output_.write({&kSampling, 1});
+  for (;;) {
+    std::array<pollfd, 3> polled{pollfd{process.get(), POLLIN, 0}, pollfd{control.get(), POLLIN, 0},
+                                 pollfd{output_.fd(), static_cast<short>(output_.waits() ? POLLOUT : 0), 0}};
+    std::ignore = ::poll(polled.data(), polled.size(), static_cast<int>(kTakeEvery.count()));
+    take();
+    if (output_.broken() || (polled[2].revents & POLLERR) != 0) return SamplingEnd::failed;
+    if (is_ready(polled[0])) return SamplingEnd::process_ended;
+    if (is_ready(polled[1])) return SamplingEnd::stopped;
+    if (Clock::now() >= until) return SamplingEnd::time_over;
+  }
+}
+
+void Sampling::name_addresses() {
+  // Nothing more is sampled, least of all this.
+  counters_.reset();
+  std::vector<std::uint64_t> addresses = stacks_.addresses();
+  const auto kernel = std::partition_point(addresses.begin(), addresses.end(),
+                                           [](std::uint64_t each) { return !is_kernel_address(each); });
+  const std::vector<std::uint64_t> of_kernel(kernel, addresses.end());
+  addresses.erase(kernel, addresses.end());
+  NativeSymbols(std::move(root_)).tell(space_, addresses, writer_);
+  if (of_kernel.empty()) return;
+  std::ifstream kallsyms("/proc/kallsyms");
+  if (tell_kernel_symbols(kallsyms, of_kernel, base_, writer_)) return;
+  writer_.on_note(
+      "the kernel's functions have no names here: /proc/kallsyms hides them from all who lack CAP_SYSLOG");
+}
+
+void Sampling::end(SamplingEnd how) {
+  writer_.on_end(how, {});
+  output_.write(writer_.take());
+  output_.finish();
+}
+
+}  // namespace
+
+void run_sampling(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& samples,
+                  const UniqueFd& control) {
+  SampleOutput output(samples.get());
+  Sampling sampling(request, output);
+  const Result<void> begun = sampling.begin(process);
+  if (!begun) {
+    output.write(kRefused + begun.error().why + '\0' + begun.error().hint);
+    return output.finish();
+  }
+  const SamplingEnd how = sampling.run(process, control);
+  if (output.broken() || how == SamplingEnd::failed) return;
+  sampling.name_addresses();
+  sampling.end(how);
+}
+
+}  // namespace farport::router

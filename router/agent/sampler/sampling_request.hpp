@@ -1,0 +1,21 @@
+// What an agent asks of its sampler.
+#pragma once
+
+#include <cstdint>
+
+#include <sys/types.h>
+
+namespace farport::router {
+
+struct SamplingRequest {
+  pid_t process = 0;
+  uid_t user = 0;               ///< Whose process it is.
+  std::uint32_t frequency = 0;  ///< A second.
+  std::uint32_t seconds = 0;    ///< After which it ends.
+};
+
+/// The first byte of what comes back.
+inline constexpr char kSampling = 's';
+inline constexpr char kRefused = 'r';
+
+}  // namespace farport::router

@@ -1,0 +1,71 @@
+#include "router/collect/cpu_profile.hpp"
+
+#include <array>
+
+#include <fmt/core.h>
+
+#include "router/mirror/answers.hpp"
+#include "router/wire/http_status.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr std::size_t kPieceSize = 64 * 1024;
+
+std::string target_of(const std::string& runtime_id, const CpuSampling& sampling) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(sampling.duration).count();
+  return fmt::format("/v1/runtimes/{}/profile?frequency={}&duration={}", runtime_id, sampling.frequency,
+                     seconds);
+}
+
+}  // namespace
+
+CpuProfile::CpuProfile(SessionManager& sessions, const std::string& runtime_id, const CpuSampling& sampling)
+    : reader_(samples_), request_(sessions, target_of(runtime_id, sampling)) {}
+
+Task<Result<void>> CpuProfile::begin() {
+  const IoStatus head = co_await request_.head_received();
+  if (head != IoStatus::ok) co_return tl::unexpected(request_.stream().error());
+  if (request_.head().status != http_status::kOk) {
+    const auto refused = co_await read_body(request_.head(), request_.stream());
+    co_return tl::unexpected(refused.error());
+  }
+  while (!samples_.start() && !reader_.ended()) {
+    const Result<void> read = co_await read_piece();
+    if (!read) co_return read;
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> CpuProfile::receive() {
+  while (!reader_.ended()) {
+    const Result<void> read = co_await read_piece();
+    if (!read) co_return read;
+  }
+  if (samples_.end() != SamplingEnd::failed) co_return Result<void>();
+  co_return fail("profile", "the runtime", samples_.why_ended());
+}
+
+Task<Result<void>> CpuProfile::stop() {
+  const std::array<std::byte, 1> enough{};
+  const IoStatus told = co_await request_.stream().write(enough);
+  if (told != IoStatus::ok) co_return tl::unexpected(request_.stream().error());
+  co_return Result<void>();
+}
+
+/// Takes what has come; waits for at least a byte.
+Task<Result<void>> CpuProfile::read_piece() {
+  std::vector<std::byte> piece(kPieceSize);
+  const transport::Io got = co_await request_.stream().read(piece);
+  if (got.status == IoStatus::failed) co_return tl::unexpected(request_.stream().error());
+  if (got.status == IoStatus::end) {
+    co_return fail("profile", "the runtime", "the samples end in the middle: what took them has been ended");
+  }
+  received_ += got.bytes;
+  co_return reader_.read(std::span(piece).first(got.bytes));
+}
+
+}  // namespace farport::router

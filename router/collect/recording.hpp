@@ -1,0 +1,36 @@
+// Recording: a tracing session of a runtime's that we have begun ourselves.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ipc/event_pipe.hpp"
+#include "router/mirror/resumable_request.hpp"
+#include "router/stream/decompressing_stream.hpp"
+
+namespace farport::router {
+
+class Recording {
+ public:
+  /// Of the runtime with this id, behind the agent of these sessions.
+  Recording(SessionManager& sessions, const std::string& runtime_id);
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  /// Has the runtime begin. Errors: the agent refuses it, or the runtime does; `cause` is the HRESULT then.
+  transport::Task<Result<void>> begin(ipc::CollectTracing wanted);
+  /// What the runtime records (nettrace), from its first byte to its end. After begin().
+  [[nodiscard]] transport::Stream& stream();
+  /// Has the runtime stop. What it has still to say comes before the stream's end: a rundown may take a
+  /// while.
+  transport::Task<Result<void>> stop();
+
+ private:
+  SessionManager& sessions_;
+  std::string path_;
+  ResumableRequest request_;
+  std::optional<DecompressingStream> decompressing_;  ///< Where the agent compresses.
+  ipc::SessionId session_;
+};
+
+}  // namespace farport::router

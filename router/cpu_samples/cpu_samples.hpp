@@ -1,0 +1,67 @@
+// What an agent has sampled of a runtime's threads, and the profile that it becomes. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/profile.hpp"
+#include "router/symbols/elf_symbols.hpp"
+#include "router/wire/samples.hpp"
+
+namespace farport::router {
+
+/// What has been sampled, as it comes: the sink of a stream of samples, which becomes a profile at its end.
+class CpuSamples final : public SampleSink {
+ public:
+  /// The managed method at an address; nothing: there is none.
+  using NameManaged = std::function<std::optional<profile::Frame>(std::uint64_t address)>;
+
+  /// Adds it to a profile that is empty: its clock, its duration, frames, calls, threads and samples. Where
+  /// `managed` knows an address, it is that method's; else what the agent has said.
+  void add_to(profile::Profile& profile, const NameManaged& managed) const;
+
+  /// What nobody has named in files that have a build id, those with most of it first. The names, once they
+  /// are found, are more symbols.
+  [[nodiscard]] std::vector<UnnamedFile> unnamed(const NameManaged& managed) const;
+
+  [[nodiscard]] const std::optional<SamplingStart>& start() const { return start_; }
+  [[nodiscard]] std::size_t samples() const { return samples_.size(); }
+  /// All places in code that samples have been in, some of them several times.
+  [[nodiscard]] const std::vector<SampledCall>& calls() const { return calls_; }
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  /// What a person is to hear of: what is missing, and why.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// None: it has not come.
+  [[nodiscard]] std::optional<SamplingEnd> end() const { return end_; }
+  [[nodiscard]] const std::string& why_ended() const { return why_ended_; }
+
+  void on_start(const SamplingStart& start) override { start_ = start; }
+  void on_thread(std::uint32_t thread, std::string_view name) override;
+  void on_call(const SampledCall& call) override { calls_.push_back(call); }
+  void on_sample(const StackSample& sample) override;
+  void on_lost(std::uint64_t samples) override;
+  void on_mapping(SampledMapping mapping) override { mappings_.push_back(std::move(mapping)); }
+  void on_symbol(SampledSymbol symbol) override { symbols_.push_back(std::move(symbol)); }
+  void on_note(std::string_view text) override { notes_.emplace_back(text); }
+  void on_end(SamplingEnd end, std::string_view why) override;
+
+ private:
+  std::uint32_t place_of(std::uint32_t thread);
+
+  std::optional<SamplingStart> start_;
+  std::vector<profile::ProfiledThread> threads_;
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< Of threads, by their ids.
+  std::vector<SampledCall> calls_;
+  std::vector<StackSample> samples_;
+  std::uint64_t lost_ = 0;
+  std::vector<SampledMapping> mappings_;
+  std::vector<SampledSymbol> symbols_;
+  std::vector<std::string> notes_;
+  std::optional<SamplingEnd> end_;
+  std::string why_ended_;
+};
+
+}  // namespace farport::router

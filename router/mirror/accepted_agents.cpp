@@ -1,0 +1,178 @@
+#include "router/mirror/accepted_agents.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "auth/identity.hpp"
+#include "router/mirror/accepted_connection.hpp"
+#include "transport/race.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+/// Handshakes under way: those who knock need not be agents.
+constexpr std::size_t kHandshakes = 64;
+/// A handshake and the greeting behind it.
+constexpr Milliseconds kGreetingLimit{15'000};
+/// How many agents are followed.
+constexpr std::size_t kMostAgents = 1000;
+/// How often to look whose grace is over.
+constexpr Milliseconds kGraceLook{1000};
+
+}  // namespace
+
+Result<std::unique_ptr<AcceptedAgents>> AcceptedAgents::listen(
+    MirrorServices& services, MirrorChoice choice, const std::vector<transport::Address>& addresses,
+    std::string server_name, CredentialWatch& credentials) {
+  std::vector<std::unique_ptr<transport::Listener>> listeners;
+  for (const transport::Address& address : addresses) {
+    auto listener = transport::Listener::tcp(services.loop, address);
+    if (!listener) return tl::unexpected(listener.error());
+    services.log->info("accepting agents at {} (mutual TLS)", (*listener)->name());
+    listeners.push_back(std::move(*listener));
+  }
+  return std::make_unique<AcceptedAgents>(services, std::move(choice), std::move(listeners),
+                                          std::move(server_name), credentials);
+}
+
+AcceptedAgents::AcceptedAgents(MirrorServices& services, MirrorChoice choice,
+                               std::vector<std::unique_ptr<transport::Listener>> listeners,
+                               std::string server_name, CredentialWatch& credentials)
+    : services_(services),
+      choice_(std::move(choice)),
+      server_name_(std::move(server_name)),
+      credentials_(credentials),
+      name_(listeners.front()->name()),
+      listeners_(std::move(listeners)),
+      handshakes_(kHandshakes),
+      warnings_(services.loop, services.log),
+      changed_(services.loop),
+      tasks_(services.loop) {}
+
+AcceptedAgents::~AcceptedAgents() = default;
+
+Task<void> AcceptedAgents::run() {
+  for (const auto& listener : listeners_) tasks_.spawn(accept(*listener));
+  for (;;) {
+    remove_gone();
+    services_.on_change();
+    co_await with_deadline(services_.loop, changed_.wait(), kGraceLook);
+  }
+}
+
+Task<void> AcceptedAgents::leave() {
+  tasks_.clear();
+  listeners_.clear();
+  for (Kept& each : links_) {
+    tasks_.spawn(each.link.leave());
+  }
+  co_await tasks_.idle();
+}
+
+Task<void> AcceptedAgents::accept(transport::Listener& listener) {
+  listener.on_shortage([this](const Error& why) { warnings_.add("accept", why.message()); });
+  for (;;) {
+    auto connection = co_await listener.accept();
+    tasks_.spawn(admit(std::move(connection)));
+    // What is ended to make room for this one has gone before the next one comes.
+    co_await transport::next_turn(services_.loop);
+  }
+}
+
+Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection) {
+  transport::FdStream& socket = *connection;
+  const std::string address = connection->name();
+  std::function<void()> make_room = [&socket] {
+    socket.abort(Error{"agree on TLS with", {}, "there are too many handshakes at once", {}, ENOBUFS});
+  };
+  const transport::HandshakeLimiter::Entry handshake(handshakes_, address, std::move(make_room));
+  auto greeted = co_await with_deadline(
+      services_.loop, greet(std::move(connection), server_name_, credentials_), kGreetingLimit);
+  if (!greeted) {
+    warnings_.add("handshake", address + " has dialled in and does not say which agent it is");
+  } else if (!*greeted && greeted->error().cause == ECONNRESET) {
+    // A probe or a scan: nothing is wrong.
+    services_.log->debug("{} connected and closed again", address);
+  } else if (!*greeted) {
+    warnings_.add("handshake", greeted->error().message());
+  } else {
+    take(std::move((*greeted)->agent), std::move((*greeted)->connection));
+  }
+}
+
+void AcceptedAgents::take(std::string agent, AgentConnection connection) {
+  const auto known =
+      std::find_if(links_.begin(), links_.end(), [&](const Kept& each) { return each.agent == agent; });
+  if (known == links_.end()) {
+    add_link(std::move(agent), std::move(connection));
+    return;
+  }
+  // It has one connection at a time: the last one has broken, though we may not know yet.
+  const auto session = known->link->sessions().session();
+  if (session != nullptr) {
+    session->abort(
+        Error{"keep the session with", session->address(), "the agent has dialled again", {}, ECONNRESET});
+  }
+  known->route->give(std::move(connection));
+  known->link->sessions().dial_now();
+}
+
+void AcceptedAgents::add_link(std::string agent, AgentConnection connection) {
+  if (links_.size() >= kMostAgents) {
+    warnings_.add("agents", connection.address + " is one agent too many: " + std::to_string(kMostAgents) +
+                                " are followed already");
+    return;
+  }
+  services_.log->info("the agent {} has dialled in from {}",
+                      describe(auth::identity_of(SSL_get0_peer_certificate(connection.ssl))),
+                      connection.address);
+  auto route = std::make_unique<AcceptedRoute>(services_.loop, std::move(connection));
+  AcceptedRoute* const way = route.get();
+  LinkOwner& owner = *this;
+  links_.push_back({std::move(agent), way,
+                    RunningLink(std::make_unique<AgentLink>(services_, owner, choice_, std::move(route)))});
+  links_.back().link.start();
+}
+
+void AcceptedAgents::remove_gone() {
+  for (auto each = links_.begin(); each != links_.end();) {
+    if (each->route->has_next() || !each->link->given_up()) {
+      ++each;
+      continue;
+    }
+    services_.log->info("the agent that dialled in from {} is there no more", each->link->address());
+    tasks_.spawn(RunningLink::retire(std::move(each->link)));
+    each = links_.erase(each);
+  }
+}
+
+bool AcceptedAgents::settled() const {
+  return !links_.empty() &&
+         std::all_of(links_.begin(), links_.end(), [](const Kept& each) { return each.link->settled(); });
+}
+
+std::string AcceptedAgents::last_error() const {
+  if (links_.empty()) return "no agent has dialled in at " + name_ + " yet (farport serve --dial)";
+  std::string error;
+  for (const Kept& each : links_) {
+    if (each.link->listed()) return {};
+    if (error.empty()) error = each.link->last_error();
+  }
+  return error;
+}
+
+bool AcceptedAgents::follows(const std::string& agent) const {
+  return std::any_of(links_.begin(), links_.end(),
+                     [&](const Kept& each) { return each.agent == agent && !each.link->given_up(); });
+}
+
+std::vector<const AgentLink*> AcceptedAgents::links() const {
+  std::vector<const AgentLink*> all;
+  for (const Kept& each : links_) all.push_back(each.link.get());
+  return all;
+}
+
+}  // namespace farport::router

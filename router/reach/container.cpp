@@ -1,0 +1,244 @@
+#include "router/reach/container.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "router/reach/capture.hpp"
+#include "router/reach/deploy_script.hpp"
+#include "router/reach/inspected_container.hpp"
+#include "router/reach/stdio_command.hpp"
+#include "router/reach/tar.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+using Arguments = std::vector<std::string>;
+
+constexpr const char* kProgramPath = "usr/bin/farport";
+/// How much of the ids stands in the helper's name.
+constexpr std::size_t kShortId = 12;
+
+/// What engines take for a name or an id, so that it is no option of theirs.
+bool is_container_name(std::string_view name) {
+  return !name.empty() && std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+         });
+}
+
+/// What the helper may do: as much as the target's processes, without which the kernel lets it look at none
+/// of them (ptrace(2), "Ptrace access mode checking").
+Arguments capability_flags(const InspectedContainer& target, const NumericUser& user) {
+  if (target.privileged) return {"--cap-add", "all"};
+  Arguments flags;
+  if (user.user != "0") flags = {"--cap-drop", "all"};
+  for (const std::string& name : target.added_capabilities) flags.insert(flags.end(), {"--cap-add", name});
+  if (user.user != "0") return flags;
+  for (const std::string& name : target.dropped_capabilities) flags.insert(flags.end(), {"--cap-drop", name});
+  return flags;
+}
+
+/// What sampling a process takes beside its user: the engines' filters of system calls let perf_event_open(2)
+/// pass for more rights alone than it needs; farport has a filter of its own. Without the capabilities, or
+/// where they come to nothing (rootless, or docker and another user than root), the kernel's part is missing.
+Arguments sampling_flags() {
+  return {"--cap-add", "perfmon", "--cap-add", "syslog", "--security-opt", "seccomp=unconfined"};
+}
+
+struct Helper {
+  std::string name;
+  std::string image;
+  bool own_image = false;  ///< Made by us: nothing is to be pulled.
+  bool profiles = false;
+};
+
+/// Whose processes the helper sees. podman would not let a container be removed that another one names;
+/// docker knows no other way.
+std::string pid_mode(const std::string& engine, const InspectedContainer& target) {
+  return engine == "podman" ? fmt::format("ns:/proc/{}/ns/pid", target.pid) : "container:" + target.id;
+}
+
+Arguments run_arguments(const std::string& engine, const InspectedContainer& target, const NumericUser& user,
+                        const Helper& helper) {
+  Arguments all{engine,
+                "run",
+                "--detach",
+                "--rm",
+                "--name",
+                helper.name,
+                "--pid",
+                pid_mode(engine, target),
+                "--user",
+                user.user + ":" + user.group,
+                "--network",
+                "none",
+                "--read-only",
+                "--tmpfs",
+                "/tmp",
+                "--security-opt",
+                "no-new-privileges",
+                "--entrypoint",
+                "farport"};
+  const Arguments capabilities = capability_flags(target, user);
+  all.insert(all.end(), capabilities.begin(), capabilities.end());
+  if (helper.profiles) {
+    const Arguments more = sampling_flags();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  if (helper.own_image) all.insert(all.end(), {"--pull", "never"});
+  all.insert(all.end(), {helper.image, "stdio", "--foreground", "--directory", kHelperDirectory});
+  return all;
+}
+
+class ContainerReach final : public Reach {
+ public:
+  ContainerReach(std::string text, std::string engine, std::string name, Deploy deploy)
+      : Reach(std::move(text)),
+        engine_(std::move(engine)),
+        name_(std::move(name)),
+        deploy_(std::move(deploy)) {}
+
+  [[nodiscard]] Task<Result<Reached>> open(transport::Loop& loop, Log log) const override {
+    const bool helps = deploy_.way == Deploy::Way::automatic || deploy_.way == Deploy::Way::ephemeral;
+    if (helps) {
+      auto reached = co_await open_helper(loop, log);
+      if (reached || deploy_.way == Deploy::Way::ephemeral) co_return reached;
+      // What is wrong with the target itself is no better in it.
+      if (reached.error().on == text()) co_return reached;
+      deploy_.announce(fmt::format("{}: no helper container: {}", text(), reached.error().message()));
+    }
+    auto reached = co_await open_inside(loop, log);
+    co_return reached;
+  }
+
+ private:
+  /// In the container itself.
+  Task<Result<Reached>> open_inside(transport::Loop& loop, Log log) const {
+    StdioCommand what{text(), command("exec", "--interactive", name_), nullptr, deploy_.announce};
+    if (deploy_.way == Deploy::Way::never) {
+      append(what.arguments, "farport", "stdio");
+    } else {
+      auto program = co_await deploy_.program->load(loop);
+      if (!program) co_return tl::unexpected(program.error());
+      what.program = std::move(*program);
+      append(what.arguments, "sh", "-c", deploy_script(*what.program, deploy_.way == Deploy::Way::automatic));
+    }
+    auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
+    co_return reached;
+  }
+
+  /// In a container of its own that sees the target's processes.
+  Task<Result<Reached>> open_helper(transport::Loop& loop, Log log) const {
+    auto inspected = co_await capture(loop, command("container", "inspect", name_));
+    if (!inspected) co_return of_target(inspected.error());
+    const auto target = parse_inspected(*inspected);
+    if (!target) co_return of_target(target.error());
+    if (!target->running) co_return fail("reach", text(), "it does not run");
+    const auto user = co_await user_of(loop, target->user);
+    if (!user) co_return tl::unexpected(user.error());
+    auto helper = co_await prepare(loop, *target);
+    if (!helper) co_return tl::unexpected(helper.error());
+    const auto started = co_await capture(loop, run_arguments(engine_, *target, *user, *helper));
+    if (!started) {
+      // One of ours may run already: for another command of farport's, or since before the session broke.
+      const auto known = co_await capture(loop, command("container", "inspect", helper->name));
+      if (!known) co_return tl::unexpected(started.error());
+    }
+    StdioCommand what{
+        text(), command("exec", "--interactive", helper->name, "farport", "stdio", "--join", kHelperSocket)};
+    auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
+    co_return reached;
+  }
+
+  /// Sees to it that the helper's image is there, and says what is about to be done.
+  Task<Result<Helper>> prepare(transport::Loop& loop, const InspectedContainer& target) const {
+    Helper helper{"farport-" + target.id.substr(0, kShortId), deploy_.image};
+    helper.profiles = deploy_.profiles;
+    // One that runs already may have been started without.
+    if (helper.profiles) helper.name += "-profile";
+    if (helper.image.empty()) {
+      auto program = co_await deploy_.program->load(loop);
+      if (!program) co_return tl::unexpected(program.error());
+      helper.own_image = true;
+      helper.name += "-" + (*program)->short_digest();
+      helper.image = "localhost/farport-helper:" + (*program)->short_digest();
+      announce(helper);
+      const auto known = co_await capture(loop, command("image", "inspect", helper.image));
+      if (!known) {
+        const auto archive = std::make_shared<const std::vector<std::byte>>(
+            tar_of_program(kProgramPath, (*program)->content()));
+        const auto imported = co_await capture(loop, command("import", "-", helper.image), archive);
+        if (!imported) co_return tl::unexpected(imported.error());
+      }
+    } else {
+      announce(helper);
+    }
+    co_return helper;
+  }
+
+  Task<Result<NumericUser>> user_of(transport::Loop& loop, std::string user) const {
+    std::string passwd;
+    std::string group;
+    if (needs_passwd(user)) {
+      passwd = co_await file_of(loop, "/etc/passwd");
+      group = co_await file_of(loop, "/etc/group");
+    }
+    co_return numeric_user(user, passwd, group);
+  }
+
+  /// Empty where the container has none: images without a shell need none.
+  Task<std::string> file_of(transport::Loop& loop, std::string path) const {
+    const auto archive = co_await capture(loop, command("cp", name_ + ":" + path, "-"));
+    std::optional<std::string> content;
+    if (archive) content = first_file(*archive);
+    co_return content.value_or(std::string());
+  }
+
+  void announce(const Helper& helper) const {
+    if (std::exchange(announced_, true)) return;
+    deploy_.announce(fmt::format(
+        "{}: starts a container beside it that sees its processes{} (image {}), which goes at the end",
+        text(), helper.profiles ? " and may have the kernel sample them" : "", helper.image));
+  }
+
+  [[nodiscard]] tl::unexpected<Error> of_target(Error why) const {
+    why.what = "reach";
+    why.on = text();
+    return tl::unexpected(std::move(why));
+  }
+
+  // Not by braced lists, which GCC 12 destroys twice in coroutines.
+  template <typename... Words>
+  [[nodiscard]] Arguments command(const Words&... words) const {
+    Arguments all;
+    all.reserve(1 + sizeof...(words));
+    all.push_back(engine_);
+    append(all, words...);
+    return all;
+  }
+  template <typename... Words>
+  static void append(Arguments& all, const Words&... words) {
+    (all.emplace_back(words), ...);
+  }
+
+  std::string engine_;
+  std::string name_;
+  Deploy deploy_;
+  mutable bool announced_ = false;  ///< Once is enough, however often it is opened.
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Reach>> container_reach(std::string text, std::string engine, std::string name,
+                                                     Deploy deploy) {
+  if (!is_container_name(name)) {
+    return fail("reach", text, "that is no container's name", fmt::format("write {}://NAME", engine));
+  }
+  return std::make_shared<ContainerReach>(std::move(text), std::move(engine), std::move(name),
+                                          std::move(deploy));
+}
+
+}  // namespace farport::router

@@ -1,0 +1,41 @@
+// What an engine says of a container, as far as a helper container must be like it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace farport::router {
+
+struct InspectedContainer {
+  std::string id;
+  bool running = false;
+  std::uint64_t pid = 0;  ///< Of its first process, where the engine runs.
+  std::string user;       ///< As it is configured: "", "1654", "app", "app:staff".
+  bool privileged = false;
+  std::vector<std::string> added_capabilities;
+  std::vector<std::string> dropped_capabilities;
+};
+
+/// From the JSON of `podman container inspect` or `docker container inspect`. Errors: it is something else.
+[[nodiscard]] Result<InspectedContainer> parse_inspected(std::string_view json);
+
+/// Numbers, as a flag takes them: "1654:1654".
+struct NumericUser {
+  std::string user;
+  std::string group;
+  bool operator==(const NumericUser&) const = default;
+};
+
+/// Whether the container's own /etc/passwd must be asked for the user's number or group.
+[[nodiscard]] bool needs_passwd(std::string_view user);
+
+/// The user by number. `passwd`, `group`: the container's files; empty where it has none. Errors: a name
+/// stands in neither.
+[[nodiscard]] Result<NumericUser> numeric_user(std::string_view user, std::string_view passwd,
+                                               std::string_view group);
+
+}  // namespace farport::router

@@ -1,0 +1,105 @@
+#include "router/reach/pods.hpp"
+
+#include <fmt/format.h>
+
+#include "router/reach/json.hpp"
+
+namespace farport::router {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kDefaultContainer = "kubectl.kubernetes.io/default-container";
+
+EphemeralContainer ephemeral_of(const Json& status) {
+  const Json& state = member(status, "state");
+  EphemeralContainer container{string_of(member(status, "name")), string_of(member(status, "image"))};
+  container.running = member(state, "running").is_object();
+  const Json& ended = member(state, "terminated");
+  if (ended.is_object()) container.ended = string_of(member(ended, "reason"));
+  const std::string waits = string_of(member(member(state, "waiting"), "reason"));
+  // What does not come by waiting.
+  if (waits.starts_with("Err") || waits.ends_with("BackOff") || waits.starts_with("Invalid"))
+    container.ended = waits;
+  return container;
+}
+
+Pod pod_of(const Json& object) {
+  const Json& metadata = member(object, "metadata");
+  const Json& status = member(object, "status");
+  Pod pod{string_of(member(metadata, "name"))};
+  pod.running =
+      string_of(member(status, "phase")) == "Running" && member(metadata, "deletionTimestamp").is_null();
+  pod.default_container = string_of(member(member(metadata, "annotations"), kDefaultContainer));
+  const Json& containers = member(member(object, "spec"), "containers");
+  if (pod.default_container.empty() && containers.is_array() && !containers.empty()) {
+    pod.default_container = string_of(member(containers.front(), "name"));
+  }
+  const Json& ephemeral = member(status, "ephemeralContainerStatuses");
+  if (ephemeral.is_array()) {
+    for (const Json& each : ephemeral) pod.ephemeral.push_back(ephemeral_of(each));
+  }
+  return pod;
+}
+
+/// A requirement of a label selector (meta/v1 LabelSelectorRequirement) in kubectl's words; empty where it is
+/// none.
+std::string requirement(const Json& expression) {
+  const std::string key = string_of(member(expression, "key"));
+  const std::string how = string_of(member(expression, "operator"));
+  std::string values;
+  const Json& list = member(expression, "values");
+  if (list.is_array()) {
+    for (const Json& value : list) values += (values.empty() ? "" : ",") + string_of(value);
+  }
+  if (key.empty()) return {};
+  if (how == "In") return fmt::format("{} in ({})", key, values);
+  if (how == "NotIn") return fmt::format("{} notin ({})", key, values);
+  if (how == "Exists") return key;
+  return how == "DoesNotExist" ? "!" + key : std::string();
+}
+
+void add(std::string& selector, const std::string& more) {
+  selector += (selector.empty() ? "" : ",") + more;
+}
+
+}  // namespace
+
+Result<std::vector<Pod>> parse_pods(std::string_view json) {
+  const Json parsed = Json::parse(json, nullptr, false);
+  if (!parsed.is_object()) return fail("read", "kubectl's list of pods", "it is no JSON object");
+  std::vector<Pod> pods;
+  const Json& items = member(parsed, "items");
+  if (!items.is_array()) {
+    pods.push_back(pod_of(parsed));
+  } else {
+    for (const Json& item : items) pods.push_back(pod_of(item));
+  }
+  // A name becomes a word for kubectl.
+  std::erase_if(pods, [](const Pod& pod) { return pod.name.empty() || pod.name.front() == '-'; });
+  return pods;
+}
+
+Result<std::string> parse_selector(std::string_view json) {
+  const Json parsed = Json::parse(json, nullptr, false);
+  const Json& selector = member(member(parsed, "spec"), "selector");
+  std::string text;
+  const Json& labels = member(selector, "matchLabels");
+  if (labels.is_object()) {
+    for (const auto& [key, value] : labels.items()) add(text, key + "=" + string_of(value));
+  }
+  const Json& expressions = member(selector, "matchExpressions");
+  if (expressions.is_array()) {
+    for (const Json& expression : expressions) {
+      const std::string one = requirement(expression);
+      // Leaving one out would select more than the workload does.
+      if (one.empty())
+        return fail("read", "the workload's selector", "it has a requirement of an unknown kind");
+      add(text, one);
+    }
+  }
+  if (text.empty()) return fail("read", "the workload's selector", "it selects no pods by labels");
+  return text;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,35 @@
+// What kubectl says of pods and workloads, as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace farport::router {
+
+/// An ephemeral container (core/v1 ContainerStatus), as far as it has come.
+struct EphemeralContainer {
+  std::string name;
+  std::string image{};
+  bool running = false;
+  std::string ended{};  ///< Why it does not run any more, or can't; empty: it may come yet.
+};
+
+struct Pod {
+  std::string name;
+  bool running = false;             ///< And is not being deleted.
+  std::string default_container{};  ///< What kubectl takes where none is named.
+  std::vector<EphemeralContainer> ephemeral{};
+};
+
+/// Of `kubectl get pod … -o json`: one pod, or a list. Errors: it is something else.
+[[nodiscard]] Result<std::vector<Pod>> parse_pods(std::string_view json);
+
+/// The labels that a workload (deployment, statefulset …) selects its pods by, as kubectl's --selector takes
+/// them. Errors: it selects by none, or is something else.
+[[nodiscard]] Result<std::string> parse_selector(std::string_view json);
+
+}  // namespace farport::router

@@ -1,0 +1,90 @@
+#include "router/reach/ssh.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "router/reach/deploy_script.hpp"
+#include "router/reach/stdio_command.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+
+/// Made of letters, digits and some more, the first one not being a dash. What ssh's configuration puts into
+/// commands of the user's, such as ProxyCommand, is nothing to a shell then.
+bool is_word(std::string_view text, std::string_view more) {
+  return !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || more.find(c) != std::string_view::npos;
+  });
+}
+
+class SshReach final : public Reach {
+ public:
+  SshReach(std::string text, SshTarget target, Deploy deploy)
+      : Reach(std::move(text)), target_(std::move(target)), deploy_(std::move(deploy)) {}
+
+  [[nodiscard]] Task<Result<Reached>> open(transport::Loop& loop, Log log) const override {
+    StdioCommand what{text(), {}, nullptr, deploy_.announce};
+    std::string command = "exec farport stdio";
+    if (deploy_.way != Deploy::Way::never) {
+      auto program = co_await deploy_.program->load(loop);
+      // One that is installed there will do, too.
+      if (!program && deploy_.way == Deploy::Way::copy) co_return tl::unexpected(program.error());
+      if (program) {
+        what.program = std::move(*program);
+        command = "exec sh -c '" + deploy_script(*what.program, deploy_.way != Deploy::Way::copy) + "'";
+      }
+    }
+    what.arguments = arguments(std::move(command));
+    auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
+    co_return reached;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> arguments(std::string command) const {
+    std::vector<std::string> all{"ssh", "-T"};
+    if (!target_.port.empty()) all.insert(all.end(), {"-p", target_.port});
+    all.insert(all.end(), {"--", target_.host, std::move(command)});
+    return all;
+  }
+
+  SshTarget target_;
+  Deploy deploy_;
+};
+
+}  // namespace
+
+std::optional<SshTarget> parse_ssh_target(std::string_view text) {
+  SshTarget target;
+  const std::size_t at = text.rfind('@');
+  std::string_view user = at == std::string_view::npos ? "" : text.substr(0, at);
+  std::string_view host = at == std::string_view::npos ? text : text.substr(at + 1);
+  const std::size_t colon = host.rfind(':');
+  if (colon != std::string_view::npos && !host.ends_with(']')) {
+    target.port = host.substr(colon + 1);
+    host = host.substr(0, colon);
+    if (target.port.empty() || target.port.find_first_not_of("0123456789") != std::string::npos)
+      return std::nullopt;
+  }
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (!is_word(host, bracketed ? ".:%-_" : ".-_")) return std::nullopt;
+  if (at != std::string_view::npos && !is_word(user, ".-_+@")) return std::nullopt;
+  target.host = user.empty() ? std::string(host) : std::string(user).append("@").append(host);
+  return target;
+}
+
+Result<std::shared_ptr<const Reach>> ssh_reach(std::string text, std::string_view target, Deploy deploy) {
+  auto parsed = parse_ssh_target(target);
+  if (!parsed) {
+    return fail("reach", text, "that is no host",
+                "write ssh://HOST, ssh://USER@HOST:PORT or ssh://[ADDRESS]:PORT");
+  }
+  if (deploy.way == Deploy::Way::ephemeral) {
+    return fail("reach", text, "there is no container beside which another could be", "use --deploy copy");
+  }
+  return std::make_shared<SshReach>(std::move(text), std::move(*parsed), std::move(deploy));
+}
+
+}  // namespace farport::router

@@ -1,0 +1,115 @@
+#include "router/reach/stdio_command.hpp"
+
+#include <fmt/format.h>
+
+#include "router/reach/command.hpp"
+#include "router/reach/deploy_script.hpp"
+#include "router/reach/greeting.hpp"
+#include "transport/line.hpp"
+#include "transport/race.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+/// How long a command may take to lead to an agent: somebody may have to type a password meanwhile.
+constexpr transport::Milliseconds kUntilGreeted{120'000};
+/// What may be printed before the greeting, in bytes.
+constexpr std::size_t kMostNoise = 64 * 1024;
+/// How much of the program is sent at once, and how long that may take: 128 kbit/s.
+constexpr std::size_t kPiece = 256 * 1024;
+constexpr transport::Milliseconds kPieceLimit{16'000};
+
+/// What a command says before the session begins.
+enum class Said { nothing, ended, greeting, send_gzip, send_plain };
+
+Said meaning_of(std::string_view line) {
+  if (line == kGreeting) return Said::greeting;
+  if (!line.starts_with(kSendRequest)) return Said::nothing;
+  const std::string_view form = line.substr(kSendRequest.size());
+  return form == "gzip" ? Said::send_gzip : form == "plain" ? Said::send_plain : Said::nothing;
+}
+
+/// Reads to a line that means something and no further. Nothing: it says something else for too long.
+Task<Said> read_said(transport::Stream& stream) {
+  // A terminal in between, as of ssh -t, would break the session: it has lines end in another way.
+  transport::LineFilter means_something = [](std::string_view line) {
+    return meaning_of(line) != Said::nothing;
+  };
+  const auto line = co_await transport::read_to_line(stream, std::move(means_something), kMostNoise);
+  if (line) co_return meaning_of(*line);
+  co_return line.error() == transport::NoLine::ended ? Said::ended : Said::nothing;
+}
+
+Task<IoStatus> write_piece(transport::Stream& stream, std::span<const std::byte> piece) {
+  const IoStatus status = co_await stream.write(piece);
+  co_return status;
+}
+
+/// The size in a line of its own, then the bytes.
+Task<Result<void>> send(transport::Stream& stream, std::span<const std::byte> content) {
+  const std::string size = std::to_string(content.size()) + "\n";
+  std::span<const std::byte> piece = std::as_bytes(std::span(size));
+  for (;;) {
+    const auto status = co_await with_deadline(stream.loop(), write_piece(stream, piece), kPieceLimit);
+    if (!status) co_return fail("send farport to", {}, "it is not taken there");
+    // The command's end says more.
+    if (*status != IoStatus::ok || content.empty()) co_return Result<void>();
+    piece = content.first(std::min(kPiece, content.size()));
+    content = content.subspan(piece.size());
+  }
+}
+
+Task<Result<void>> send_program(transport::Stream& stream, StdioCommand& what, bool packed) {
+  const std::shared_ptr<const StaticProgram> program = std::exchange(what.program, nullptr);
+  if (program == nullptr) co_return fail("reach", what.text, "it asks for a program that it is not to have");
+  std::vector<std::byte> content;
+  if (packed) content = co_await gzip(stream.loop(), program);
+  const std::span<const std::byte> sent = packed ? std::span<const std::byte>(content) : program->content();
+  what.announce(
+      fmt::format("{}: sends farport there ({:.1f} MB) into a directory of its own, which goes at the end",
+                  what.text, static_cast<double>(sent.size()) / 1e6));
+  auto done = co_await send(stream, sent);
+  co_return done;
+}
+
+/// Answers what the command says, until that is the greeting.
+Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
+  for (;;) {
+    const auto said =
+        co_await with_deadline(command.stream().loop(), read_said(command.stream()), kUntilGreeted);
+    if (!said)
+      co_return fail("reach", what.text, "no farport stdio has answered in time", "does the command run it?");
+    if (*said == Said::greeting) co_return Result<void>();
+    if (*said == Said::nothing) {
+      co_return fail("reach", what.text, "the command says something else than farport stdio would",
+                     "does it run that?");
+    }
+    if (*said == Said::ended) {
+      Error why = co_await command.ended();
+      why.on = what.text;
+      co_return tl::unexpected(std::move(why));
+    }
+    auto sent = co_await send_program(command.stream(), what, *said == Said::send_gzip);
+    if (!sent) co_return sent;
+  }
+}
+
+}  // namespace
+
+Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what) {
+  auto started = Command::start(loop, std::move(log), what.arguments);
+  if (!started) co_return tl::unexpected(started.error());
+  const std::shared_ptr<Command> command = std::move(*started);
+  const Result<void> greeted = co_await await_greeting(*command, what);
+  if (!greeted) co_return tl::unexpected(greeted.error());
+  std::unique_ptr<transport::FdStream> stream = command->take_stream();
+  stream->keep(command);
+  Reached reached{std::move(stream), {}};
+  reached.explain = [command](const Error& why) { return command->explain(why); };
+  co_return reached;
+}
+
+}  // namespace farport::router

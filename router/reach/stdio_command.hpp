@@ -1,0 +1,30 @@
+// Commands that lead to `farport stdio`, from their start to its greeting.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "router/reach/reach.hpp"
+#include "router/reach/static_program.hpp"
+
+namespace farport::router {
+
+/// Where the agent of a helper container has its socket: in a /tmp of its own.
+inline constexpr const char* kHelperDirectory = "/tmp/farport";
+inline constexpr const char* kHelperSocket = "/tmp/farport/stdio.sock";
+
+struct StdioCommand {
+  std::string text;                    ///< What a person calls it.
+  std::vector<std::string> arguments;  ///< The first is the program, looked for in PATH.
+  /// What it is sent where it asks for it (deploy_script.hpp); null: nothing.
+  std::shared_ptr<const StaticProgram> program{};
+  /// Called before that with what is to be sent, for people; empty where there is no program.
+  std::function<void(const std::string&)> announce{};
+};
+
+/// Starts the command and reads to the greeting. Errors say what it has printed last.
+transport::Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what);
+
+}  // namespace farport::router

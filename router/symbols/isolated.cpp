@@ -1,0 +1,95 @@
+#include "router/symbols/isolated.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+#include <string_view>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/limited_read.hpp"
+#include "base/unique_fd.hpp"
+
+namespace farport::router {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr rlim_t kProcessorSeconds = 3;
+/// Beside the file, which is mapped, and what this process has already.
+[[maybe_unused]] constexpr rlim_t kMemory = 64U << 20U;
+/// Names of all functions of a stack that is sampled for an hour are less.
+constexpr std::size_t kMostResult = 8U << 20U;
+
+void limit(__rlimit_resource what, rlim_t most) {
+  const rlimit both{most, most};
+  std::ignore = ::setrlimit(what, &both);
+}
+
+/// What RLIMIT_DATA counts of this process: the sixth number of /proc/PID/statm (proc(5)), in pages.
+[[maybe_unused]] rlim_t data_now() {
+  std::istringstream numbers(read_limited("/proc/self/statm", 256).value_or(""));
+  rlim_t pages = 0;
+  for (int i = 0; i < 6; ++i) numbers >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+[[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  limit(RLIMIT_CPU, kProcessorSeconds);
+#ifndef __SANITIZE_ADDRESS__
+  limit(RLIMIT_DATA, data_now() + kMemory);
+#endif
+  const std::string result = work();
+  for (std::string_view rest = result; !rest.empty();) {
+    const ssize_t written = ::write(to, rest.data(), rest.size());
+    if (written <= 0) ::_exit(1);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  ::_exit(0);
+}
+
+/// What comes until its end. Errors: not within the time, or too much.
+Result<std::string> read_all(int from, Clock::time_point until) {
+  std::string all;
+  for (std::array<char, 16 * 1024> part{};;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd readable{from, POLLIN, 0};
+    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) == 0) {
+      return fail("read", "the symbols", "it takes too long");
+    }
+    const ssize_t got = ::read(from, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return all;
+    all.append(part.data(), static_cast<std::size_t>(got));
+    if (all.size() > kMostResult) return fail("read", "the symbols", "there are too many");
+  }
+}
+
+}  // namespace
+
+Result<std::string> run_isolated(const std::function<std::string()>& work, std::chrono::milliseconds limit) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
+  const UniqueFd from(ends[0]);
+  UniqueFd to(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return fail_errno("start", "a process", errno);
+  if (child == 0) work_and_tell(work, to.get());
+  to.reset();
+  auto result = read_all(from.get(), Clock::now() + limit);
+  if (!result) ::tgkill(child, child, SIGKILL);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!result || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return result;
+  return fail("read", "the symbols", "what reads them has crashed");
+}
+
+}  // namespace farport::router

@@ -1,0 +1,127 @@
+#include "router/wanted/counters.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/random_token.hpp"
+#include "events/providers.hpp"
+#include "router/wanted/runtime_version.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::uint32_t kCounterBufferMb = 64;
+constexpr std::uint64_t kTimeSeriesValues = 0x2;
+constexpr std::string_view kEventCounters = "EventCounters\\";
+/// From this version on, the usual ones are meters.
+constexpr int kFirstWithMeters = 9;
+constexpr std::string_view kRuntimeMeter = "System.Runtime";
+
+/// What stands between commas that are not in brackets.
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.find_first_of("[];,\"=\\") == std::string_view::npos;
+}
+
+ipc::Provider event_source(const std::string& name, std::chrono::milliseconds interval) {
+  ipc::Provider provider;
+  provider.name = name;
+  provider.level = events::kInformationalLevel;
+  provider.filter =
+      fmt::format("EventCounterIntervalSec={}", std::chrono::duration<double>(interval).count());
+  return provider;
+}
+
+}  // namespace
+
+Result<CounterSelection::Source> CounterSelection::parse_source(std::string_view text) {
+  const auto wrong = [&] {
+    return fail("show the counters", text, "it is no name of a meter or an EventSource",
+                "write one such as System.Runtime or Orders[orders-priced,queue]");
+  };
+  Source source;
+  if (text.starts_with(kEventCounters)) {
+    source.meter = false;
+    text.remove_prefix(kEventCounters.size());
+  }
+  const std::size_t bracket = text.find('[');
+  source.name = std::string(text.substr(0, bracket));
+  if (!is_name(source.name)) return wrong();
+  if (bracket == std::string_view::npos) return source;
+  if (!text.ends_with(']')) return wrong();
+  const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);
+  for (const std::string& instrument : split(inside)) {
+    if (!is_name(instrument)) return wrong();
+    source.instruments.insert(instrument);
+  }
+  return source;
+}
+
+Result<CounterSelection> CounterSelection::parse(const std::vector<std::string>& texts) {
+  CounterSelection made;
+  for (const std::string& text : texts) {
+    for (const std::string& part : split(text)) {
+      auto source = parse_source(part);
+      if (!source) return tl::unexpected(source.error());
+      made.sources_.push_back(std::move(*source));
+    }
+  }
+  if (made.sources_.empty())
+    made.sources_ = {{std::string(kRuntimeMeter), true, {}}, {"Microsoft.AspNetCore.Hosting", true, {}}};
+  return made;
+}
+
+ipc::CollectTracing CounterSelection::wanted(std::string_view version, const CounterLimits& limits) const {
+  ipc::CollectTracing wanted;
+  wanted.buffer_size_mb = kCounterBufferMb;
+  wanted.rundown = false;
+  std::string meters;
+  const auto add_meter = [&meters](const std::string& name) { meters += (meters.empty() ? "" : ",") + name; };
+  for (const Source& source : sources_) {
+    if (source.meter && source.instruments.empty()) add_meter(source.name);
+    if (source.meter) {
+      for (const std::string& instrument : source.instruments) add_meter(source.name + "\\" + instrument);
+    }
+    const bool is_meter_only =
+        source.meter && source.name == kRuntimeMeter && major_of(version) >= kFirstWithMeters;
+    if (!is_meter_only) wanted.providers.push_back(event_source(source.name, limits.interval));
+  }
+  if (meters.empty()) return wanted;
+  ipc::Provider provider;
+  provider.name = events::kMetricsProvider;
+  provider.keywords = kTimeSeriesValues;
+  provider.level = events::kInformationalLevel;
+  provider.filter =
+      fmt::format("SessionId={};Metrics={};RefreshInterval={};MaxTimeSeries={};MaxHistograms={};ClientId={}",
+                  kMeterSession, meters, std::chrono::duration<double>(limits.interval).count(),
+                  limits.most_series, limits.most_histograms, random_token());
+  wanted.providers.push_back(std::move(provider));
+  return wanted;
+}
+
+bool CounterSelection::takes(const events::Measurement& measurement) {
+  if (measurement.is_meter) meters_seen_.insert(measurement.provider);
+  return std::any_of(sources_.begin(), sources_.end(), [&](const Source& source) {
+    if (source.name != measurement.provider) return false;
+    if (!source.instruments.empty() && !source.instruments.contains(measurement.name)) return false;
+    if (measurement.is_meter) return source.meter;
+    return !source.meter || !meters_seen_.contains(source.name);
+  });
+}
+
+}  // namespace farport::router

@@ -1,0 +1,31 @@
+#include "router/wanted/method_events.hpp"
+
+#include "nettrace/reader.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::size_t kPieceBytes = 32 * 1024;
+
+struct MethodHandler final : nettrace::Handler {
+  explicit MethodHandler(events::MethodTable& table) : methods(table) {}
+  void on_event(const nettrace::Event& event) override { methods.add(event); }
+  events::MethodTable& methods;
+};
+
+}  // namespace
+
+transport::Task<Result<void>> read_method_events(transport::Stream& from, events::MethodTable& to) {
+  MethodHandler handler(to);
+  nettrace::Reader reader(handler);
+  std::vector<std::byte> piece(kPieceBytes);
+  for (;;) {
+    const transport::Io got = co_await from.read(piece);
+    if (got.status == transport::IoStatus::failed) co_return tl::unexpected(from.error());
+    if (got.status == transport::IoStatus::end) co_return reader.finish();
+    const Result<void> fed = reader.feed(std::span(piece).first(got.bytes));
+    if (!fed) co_return fed;
+  }
+}
+
+}  // namespace farport::router

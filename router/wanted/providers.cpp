@@ -1,0 +1,190 @@
+#include "router/wanted/providers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace farport::router {
+namespace {
+
+constexpr const char* kRuntime = "Microsoft-Windows-DotNETRuntime";
+constexpr std::uint32_t kInformational = 4;
+constexpr std::uint32_t kVerbose = 5;
+/// EventLevel's words, by number.
+constexpr std::array<std::string_view, 6> kLevels{"logalways", "critical",      "error",
+                                                  "warning",   "informational", "verbose"};
+/// What dotnet-trace records where nothing is said.
+constexpr std::array<std::string_view, 2> kDefaultProfiles{"dotnet-common", "dotnet-sampled-thread-time"};
+
+ipc::Provider provider(std::string name, std::uint64_t keywords, std::uint32_t level) {
+  ipc::Provider made;
+  made.name = std::move(name);
+  made.keywords = keywords;
+  made.level = level;
+  return made;
+}
+
+/// The part of `rest` up to the next colon, which is taken away with it.
+std::string_view take_part(std::string_view& rest) {
+  const std::size_t colon = std::min(rest.find(':'), rest.size());
+  const std::string_view part = rest.substr(0, colon);
+  rest.remove_prefix(std::min(colon + 1, rest.size()));
+  return part;
+}
+
+template <typename Number>
+std::optional<Number> number(std::string_view text, int base) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> keywords_in(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  return number<std::uint64_t>(text, 16);
+}
+
+std::optional<std::uint32_t> level_in(std::string_view text) {
+  std::string word(text);
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto* const known = std::find(kLevels.begin(), kLevels.end(), word);
+  if (known != kLevels.end()) return static_cast<std::uint32_t>(known - kLevels.begin());
+  const auto level = number<std::uint32_t>(text, 10);
+  return level && *level < kLevels.size() ? level : std::nullopt;
+}
+
+/// What DiagnosticSourceEventSource is to make events of: commands as they begin and end, of EF Core and of
+/// SqlClient under both its names. "-": the named properties alone.
+std::string database_specs() {
+  constexpr std::string_view kOfCommand =
+      ":-Command.CommandText;Command.Connection.DataSource;Command.Connection.Database";
+  std::string specs;
+  const auto add = [&](std::string_view listener, std::string_view event, std::string_view activity,
+                       std::string_view begin, std::string_view end) {
+    for (const bool begins : {true, false}) {
+      specs +=
+          fmt::format("{}{}/{}{}@{}{}{}", specs.empty() ? "" : "\n", listener, event, begins ? begin : end,
+                      activity, begins ? "Start" : "Stop", begins ? kOfCommand : ":-");
+    }
+  };
+  for (const std::string_view client : {"System", "Microsoft"})
+    add("SqlClientDiagnosticListener", fmt::format("{}.Data.SqlClient.WriteCommand", client), "Activity1",
+        "Before", "After");
+  add("Microsoft.EntityFrameworkCore", "Microsoft.EntityFrameworkCore.Database.Command.Command", "Activity2",
+      "Executing", "Executed");
+  return "FilterAndPayloadSpecs=\"" + specs + "\"";
+}
+
+ipc::Provider database_provider() {
+  constexpr std::uint64_t kMessagesAndEvents = 0x3;
+  ipc::Provider made = provider("Microsoft-Diagnostics-DiagnosticSource", kMessagesAndEvents, kVerbose);
+  made.filter = database_specs();
+  return made;
+}
+
+const TraceProfile* profile_named(std::string_view name) {
+  const std::vector<TraceProfile>& all = trace_profiles();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const TraceProfile& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string names_of_profiles() {
+  std::string names;
+  for (const TraceProfile& each : trace_profiles())
+    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
+void add_missing(std::vector<ipc::Provider>& all, const std::vector<ipc::Provider>& more) {
+  for (const ipc::Provider& each : more) {
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const ipc::Provider& other) { return other.name == each.name; });
+    if (!known) all.push_back(each);
+  }
+}
+
+}  // namespace
+
+Result<ipc::Provider> parse_provider(std::string_view text) {
+  const auto wrong = [&](std::string why) {
+    return fail("record the provider", text, std::move(why),
+                "write NAME:KEYWORDS:LEVEL, such as Orders:0x1:4");
+  };
+  std::string_view rest = text;
+  ipc::Provider made = provider(std::string(take_part(rest)), 0, kInformational);
+  if (made.name.empty()) return wrong("it has no name");
+  const std::string_view keywords = take_part(rest);
+  const std::string_view level = take_part(rest);
+  if (!keywords.empty()) {
+    const auto value = keywords_in(keywords);
+    if (!value) return wrong("its keywords are no hexadecimal number");
+    made.keywords = *value;
+  }
+  if (!level.empty()) {
+    const auto value = level_in(level);
+    if (!value)
+      return wrong("its level is neither 0 to 5 nor critical, error, warning, informational or verbose");
+    made.level = *value;
+  }
+  if (!rest.empty()) made.filter = std::string(rest);
+  return made;
+}
+
+const std::vector<TraceProfile>& trace_profiles() {
+  static const std::vector<TraceProfile> profiles{
+      {"dotnet-common",
+       "what the runtime does, at little cost: GC, loading, JIT, exceptions, threading",
+       {provider(kRuntime, 0x100003801D, kInformational)}},
+      {"dotnet-sampled-thread-time",
+       "the stacks of .NET's threads, some 100 times a second",
+       {provider("Microsoft-DotNETCore-SampleProfiler", 0xF00000000000, kInformational)}},
+      {"gc-verbose", "collections, and samples of what is allocated", {provider(kRuntime, 0x8003, kVerbose)}},
+      {"gc-collect",
+       "collections alone, at very little cost",
+       {provider(kRuntime, 0x1, kInformational),
+        provider("Microsoft-Windows-DotNETRuntimePrivate", 0x1, kInformational)},
+       0x1},
+      {"database",
+       "commands of EF Core and SqlClient, with their texts",
+       // The ids of activities flow into tasks: which request it was for.
+       {provider("System.Threading.Tasks.TplEventSource", 0x80, kInformational), database_provider()}},
+  };
+  return profiles;
+}
+
+Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profiles,
+                                         const std::vector<std::string>& providers,
+                                         std::optional<bool> rundown, std::uint32_t buffer_mb) {
+  ipc::CollectTracing wanted;
+  wanted.buffer_size_mb = buffer_mb;
+  for (const std::string& text : providers) {
+    auto parsed = parse_provider(text);
+    if (!parsed) return tl::unexpected(parsed.error());
+    wanted.providers.push_back(std::move(*parsed));
+  }
+  std::vector<std::string> names = profiles;
+  if (names.empty() && providers.empty()) names.assign(kDefaultProfiles.begin(), kDefaultProfiles.end());
+  std::optional<std::uint64_t> keyword;
+  for (const std::string& name : names) {
+    const TraceProfile* const profile = profile_named(name);
+    if (profile == nullptr) {
+      return fail("record the profile", name, "there is none of this name",
+                  "there are " + names_of_profiles());
+    }
+    add_missing(wanted.providers, profile->providers);
+    if (profile->rundown) keyword = keyword.value_or(0) | *profile->rundown;
+  }
+  wanted.rundown = rundown.value_or(true);
+  // Only the fourth command has a keyword, and older runtimes don't know it.
+  if (!keyword || rundown) return wanted;
+  wanted.version = ipc::kCollectTracing4;
+  wanted.rundown_keyword = *keyword;
+  return wanted;
+}
+
+}  // namespace farport::router

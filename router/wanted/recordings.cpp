@@ -1,0 +1,104 @@
+#include "router/wanted/recordings.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "events/logs.hpp"
+#include "events/providers.hpp"
+#include "router/wanted/runtime_version.hpp"
+
+namespace farport::router {
+namespace {
+
+/// The runtime's default, and enough for what is read at once.
+constexpr std::uint32_t kBufferMb = 256;
+/// Nobody reads while all of a heap is told of: what has no room is lost. dotnet-gcdump's.
+constexpr std::uint32_t kHeapBufferMb = 1024;
+/// From this version on, a rundown may be of modules alone.
+constexpr int kFirstWithRundownKeyword = 9;
+constexpr std::uint64_t kSampleKeywords = 0xF00000000000;
+/// LoggingEventSource's: entries with their arguments and exceptions.
+constexpr std::uint64_t kJsonMessages = 0x8;
+constexpr std::string_view kUsualLevel = "Information";
+
+ipc::CollectTracing wanted_of(const char* provider, std::uint64_t keywords, std::uint32_t level) {
+  ipc::CollectTracing wanted;
+  wanted.buffer_size_mb = kBufferMb;
+  wanted.rundown = false;
+  wanted.providers.emplace_back();
+  wanted.providers.back().name = provider;
+  wanted.providers.back().keywords = keywords;
+  wanted.providers.back().level = level;
+  return wanted;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// A level as the runtime writes it.
+Result<std::string> level_named(std::string_view text) {
+  for (const std::string_view level : events::kLogLevels) {
+    if (same_word(level, text)) return std::string(level);
+  }
+  return fail("read logs at the level", text, "there is none of this name",
+              "there are Trace, Debug, Information, Warning, Error and Critical");
+}
+
+/// "Orders.*:Debug", checked.
+Result<std::string> filter_spec(std::string_view category, std::string_view otherwise) {
+  const std::size_t colon = category.rfind(':');
+  const std::string_view name = category.substr(0, colon);
+  if (name.empty() || name.find_first_of("\";=") != std::string_view::npos)
+    return fail("read logs of the category", category, "it is no category",
+                "write one such as Orders.* or Orders.*:Debug");
+  const auto level = level_named(colon == std::string_view::npos ? otherwise : category.substr(colon + 1));
+  if (!level) return level;
+  return std::string(name) + ":" + *level;
+}
+
+}  // namespace
+
+ipc::CollectTracing wanted_exceptions() {
+  return wanted_of(events::kRuntimeProvider, events::kExceptionKeyword, events::kErrorLevel);
+}
+
+ipc::CollectTracing wanted_samples() {
+  auto wanted = wanted_of(events::kSampleProvider, kSampleKeywords, events::kInformationalLevel);
+  wanted.rundown = true;
+  return wanted;
+}
+
+ipc::CollectTracing wanted_methods() {
+  auto wanted = wanted_exceptions();
+  wanted.rundown = true;
+  return wanted;
+}
+
+ipc::CollectTracing wanted_heap(std::string_view version) {
+  auto wanted = wanted_of(events::kRuntimeProvider, events::kHeapSnapshotKeywords, events::kVerboseLevel);
+  wanted.buffer_size_mb = kHeapBufferMb;
+  wanted.rundown = true;
+  if (major_of(version) < kFirstWithRundownKeyword) return wanted;
+  wanted.version = ipc::kCollectTracing4;
+  wanted.rundown_keyword = events::kLoaderKeyword;
+  return wanted;
+}
+
+Result<ipc::CollectTracing> wanted_logs(std::string_view level, const std::vector<std::string>& categories) {
+  const std::string_view usual = level.empty() ? kUsualLevel : level;
+  std::vector<std::string> asked = categories;
+  if (asked.empty() && !level.empty()) asked.emplace_back("*");
+  std::string specs = asked.empty() ? "UseAppFilters" : "";
+  for (const std::string& category : asked) {
+    const auto spec = filter_spec(category, usual);
+    if (!spec) return tl::unexpected(spec.error());
+    specs += (specs.empty() ? "" : ";") + *spec;
+  }
+  auto wanted = wanted_of(events::kLoggingProvider, kJsonMessages, events::kVerboseLevel);
+  wanted.providers.front().filter = "FilterSpecs=\"" + specs + "\"";
+  return wanted;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,263 @@
+#include "router/wire/diagnosis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include <unistd.h>
+
+#include "router/wire/json_members.hpp"
+
+namespace farport::router {
+namespace {
+
+using Level = Finding::Level;
+
+/// Of one kind of problem; of the rest there is the count.
+constexpr std::size_t kMostOfOneIssue = 8;
+constexpr std::size_t kMostShownPlaces = 16;
+constexpr std::size_t kLongestWord = 32;
+constexpr std::size_t kLongestText = 1024;
+/// What a reader takes of an answer. A diagnosis has nine values at the most.
+constexpr std::size_t kMostDiagnoses = 1000;
+constexpr std::size_t kLongestAnswer = std::size_t{8} * 1024 * 1024;
+constexpr std::size_t kMostValues = 10 * kMostDiagnoses;
+
+constexpr const char* kTimeFormat = "%Y-%m-%dT%H:%M:%SZ";
+
+std::string shortened(std::string text) {
+  if (text.size() > kLongestText) text.resize(kLongestText);
+  return text;
+}
+
+std::string_view step_of(DiscoveryIssue issue) {
+  switch (issue) {
+    case DiscoveryIssue::no_directory:
+    case DiscoveryIssue::closed_directory:
+      return step::kSearch;
+    case DiscoveryIssue::diagnostics_off:
+    case DiscoveryIssue::socket_elsewhere:
+    case DiscoveryIssue::out_of_reach:
+    case DiscoveryIssue::stale_socket:
+    case DiscoveryIssue::not_a_socket:
+      return step::kSocket;
+    case DiscoveryIssue::foreign_socket:
+      return step::kOpen;
+    case DiscoveryIssue::silent_runtime:
+    case DiscoveryIssue::other:
+      break;
+  }
+  return step::kAnswer;
+}
+
+/// Whether there is a process behind it.
+bool is_of_process(DiscoveryIssue issue) {
+  return issue == DiscoveryIssue::diagnostics_off || issue == DiscoveryIssue::socket_elsewhere ||
+         issue == DiscoveryIssue::out_of_reach || issue == DiscoveryIssue::foreign_socket ||
+         issue == DiscoveryIssue::silent_runtime;
+}
+
+/// What may keep a runtime from being listed is a problem as long as there is none.
+Level level_of(DiscoveryIssue issue, std::size_t seen) {
+  const bool left_over = issue == DiscoveryIssue::stale_socket || issue == DiscoveryIssue::not_a_socket;
+  return seen == 0 && !left_over ? Level::problem : Level::warning;
+}
+
+std::string searched_text(const DiscoveryReport& report) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& place : report.searched()) {
+    if (shown++ == kMostShownPlaces) {
+      text += " and " + std::to_string(report.searched().size() - kMostShownPlaces) + " more";
+      break;
+    }
+    text += (text.empty() ? "" : ", ") + (place == kSearchProcesses ? "every process (proc)" : place);
+  }
+  return "it searches " + shortened(text) + " as user " + std::to_string(::geteuid());
+}
+
+std::string count_of(std::size_t count, std::string_view thing) {
+  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
+
+Diagnosis of_processes(std::size_t seen, std::size_t unserved) {
+  if (seen + unserved == 0) {
+    return {
+        std::string(step::kProcess),
+        {Level::problem, "it knows of nothing that is wrong, and of no .NET process that you may see",
+         "start the application; does the agent share its pid namespace and its /tmp, and is there a grant "
+         "for it (farport can-i)?"}};
+  }
+  std::string others;
+  if (unserved == 1) others = "1 .NET process that is not";
+  if (unserved > 1) others = std::to_string(unserved) + " .NET processes that are not";
+  const std::string listed = count_of(seen, "runtime") + (seen == 1 ? " is" : " are") + " listed for you";
+  if (unserved == 0) return {std::string(step::kProcess), {Level::ok, listed}};
+  return {std::string(step::kProcess),
+          {Level::ok, listed + ", and there " + (unserved == 1 ? "is " : "are ") + others}};
+}
+
+void add_issue(std::vector<Diagnosis>& all, const std::vector<const DiscoveryProblem*>& problems,
+               std::size_t seen, Disclosure disclosure) {
+  const DiscoveryIssue issue = problems.front()->issue;
+  const std::string step(step_of(issue));
+  const Level level = level_of(issue, seen);
+  if (disclosure == Disclosure::counts) {
+    all.push_back({step, {level, summary_of(issue, problems.size())}});
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(problems.size(), kMostOfOneIssue); ++i) {
+    all.push_back({step,
+                   {level, shortened(problems[i]->about) + ": " + shortened(problems[i]->why),
+                    shortened(problems[i]->hint)}});
+  }
+  if (problems.size() > kMostOfOneIssue) {
+    all.push_back(
+        {step, {level, "and " + std::to_string(problems.size() - kMostOfOneIssue) + " more like this"}});
+  }
+}
+
+std::size_t place_of(std::string_view step) {
+  return static_cast<std::size_t>(std::find(std::begin(kAgentSteps), std::end(kAgentSteps), step) -
+                                  std::begin(kAgentSteps));
+}
+
+/// Those of one step stay in their order.
+std::vector<Diagnosis> sorted_by_step(std::vector<Diagnosis> all) {
+  std::vector<Diagnosis> sorted;
+  for (const std::string_view step : kAgentSteps) {
+    for (Diagnosis& each : all) {
+      if (each.step == step) sorted.push_back(std::move(each));
+    }
+  }
+  return sorted;
+}
+
+std::vector<Diagnosis> counted(const std::vector<Diagnosis>& of_runtimes) {
+  std::map<std::tuple<std::size_t, Level, std::string>, std::size_t> counts;
+  for (const Diagnosis& each : of_runtimes) {
+    ++counts[{place_of(each.step), each.finding.level, each.summary}];
+  }
+  std::vector<Diagnosis> all;
+  for (const auto& [what, count] : counts) {
+    const auto& [place, level, summary] = what;
+    if (place == std::size(kAgentSteps)) continue;
+    all.push_back({std::string(kAgentSteps[place]), {level, count_of(count, "runtime") + ": " + summary}});
+  }
+  return all;
+}
+
+std::string time_text(std::time_t time) {
+  std::tm utc{};
+  ::gmtime_r(&time, &utc);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), kTimeFormat, &utc)};
+}
+
+std::optional<std::time_t> time_in(const std::string& text) {
+  std::tm utc{};
+  const char* end = ::strptime(text.c_str(), kTimeFormat, &utc);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return ::timegm(&utc);
+}
+
+json object_of(const Diagnosis& diagnosis) {
+  json object = {{"step", diagnosis.step},
+                 {"level", to_string(diagnosis.finding.level)},
+                 {"text", shortened(diagnosis.finding.text)}};
+  if (!diagnosis.finding.hint.empty()) object["hint"] = shortened(diagnosis.finding.hint);
+  if (diagnosis.runtime) {
+    object["runtime"] = {
+        {"id", diagnosis.runtime->id}, {"name", diagnosis.runtime->name}, {"pid", diagnosis.runtime->pid}};
+  }
+  return object;
+}
+
+std::optional<Level> level_named(std::string_view word) {
+  for (const Level level : {Level::ok, Level::warning, Level::problem, Level::skipped}) {
+    if (word == to_string(level)) return level;
+  }
+  return std::nullopt;
+}
+
+bool is_step_word(std::string_view word) {
+  return !word.empty() && word.size() <= kLongestWord &&
+         std::all_of(word.begin(), word.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+std::string shown_text(const json& object, const char* name) {
+  return object.contains(name) ? shortened(object.at(name).get<std::string>()) : std::string();
+}
+
+std::optional<Diagnosis> diagnosis_in(const json& object) {
+  Diagnosis diagnosis;
+  diagnosis.step = object.at("step").get<std::string>();
+  const auto level = level_named(object.at("level").get<std::string>());
+  if (!level || !is_step_word(diagnosis.step)) return std::nullopt;
+  diagnosis.finding = {*level, shortened(object.at("text").get<std::string>()), shown_text(object, "hint")};
+  if (object.contains("runtime")) {
+    const json& runtime = object.at("runtime");
+    diagnosis.runtime = {shown_text(runtime, "id"), shown_text(runtime, "name"),
+                         number_at<std::uint64_t>(runtime, "pid")};
+  }
+  return diagnosis;
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnoses_of(const DiscoveryReport& report, std::size_t seen, Disclosure disclosure) {
+  const std::vector<DiscoveryProblem> problems = report.problems();
+  std::map<DiscoveryIssue, std::vector<const DiscoveryProblem*>> by_issue;
+  std::size_t unserved = 0;
+  for (const DiscoveryProblem& problem : problems) {
+    by_issue[problem.issue].push_back(&problem);
+    if (is_of_process(problem.issue)) ++unserved;
+  }
+  std::vector<Diagnosis> all;
+  if (disclosure == Disclosure::all) {
+    all.push_back({std::string(step::kSearch), {Level::ok, searched_text(report)}});
+  }
+  all.push_back(of_processes(seen, unserved));
+  for (const auto& [issue, of_issue] : by_issue) add_issue(all, of_issue, seen, disclosure);
+  return sorted_by_step(std::move(all));
+}
+
+std::vector<Diagnosis> as_told(std::vector<Diagnosis> of_runtimes, Disclosure disclosure) {
+  if (disclosure == Disclosure::counts) return counted(of_runtimes);
+  return sorted_by_step(std::move(of_runtimes));
+}
+
+std::string to_json(const DoctorAnswer& answer) {
+  json diagnoses = json::array();
+  for (const Diagnosis& diagnosis : answer.diagnoses) diagnoses.push_back(object_of(diagnosis));
+  return text_of(
+      {{"version", answer.version}, {"time", time_text(answer.time)}, {"diagnoses", std::move(diagnoses)}});
+}
+
+Result<DoctorAnswer> doctor_answer_from_json(std::string_view body) {
+  const auto unreadable = [](const std::string& why) {
+    return fail("read", "what the agent says of itself", why);
+  };
+  if (body.size() > kLongestAnswer) {
+    return unreadable("it has more than " + std::to_string(kLongestAnswer) + " bytes");
+  }
+  try {
+    const json object = parse_bounded(body, kMostValues);
+    DoctorAnswer answer;
+    answer.version = shown_text(object, "version");
+    const auto time = time_in(object.at("time").get<std::string>());
+    if (!time) return unreadable("\"time\" is no time");
+    answer.time = *time;
+    for (const json& each : object.at("diagnoses")) {
+      if (answer.diagnoses.size() == kMostDiagnoses) break;
+      auto diagnosis = diagnosis_in(each);
+      if (diagnosis) answer.diagnoses.push_back(std::move(*diagnosis));
+    }
+    return answer;
+  } catch (const std::exception& error) {
+    return unreadable(reason_of(error));
+  }
+}
+
+}  // namespace farport::router

@@ -1,0 +1,59 @@
+"""An application that keeps the processor busy where a profile has to find it, and the library that it calls."""
+
+import os
+import pathlib
+import subprocess
+
+from harness import needs
+from harness.host import as_user
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1] / "hotspot" / "library.c"
+# As the library's source calls them: one is exported, the other stands in .symtab alone.
+EXPORTED, LOCAL = "hotspot_in_the_library", "hotspot_that_only_symtab_names"
+
+
+def compile_library(directory, *flags):
+    """The path of a library with the two functions."""
+    path = os.path.join(directory, "libhotspot.so")
+    subprocess.run([needs.program("cc"), "-O2", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-Wl,--build-id", *flags,
+                    "-o", path, SOURCE], check=True)
+    return path
+
+
+class Hotspot:
+    """The application on a host. `busy`: what it does; `user`: whose it is. `library`: it has a mount namespace with a /tmp
+    of its own, and a copy of this library nowhere else."""
+
+    INSIDE = "/tmp/libhotspot.so"
+
+    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None):
+        enter, tmp = list(host.enter), directory or host.tmp
+        become = as_user(user) if user else []
+        if library:
+            script = ('exec 3<"$1"; shift; mount -t tmpfs -o mode=1777 private /tmp && cd / '
+                      f'&& cat <&3 >{self.INSIDE} && exec 3<&- && exec "$@"')
+            enter += [needs.program("unshare"), "--mount", "sh", "-c", script, "sh", library]
+            flags += ("--library", self.INSIDE)
+            tmp = "/tmp"
+        self.process = host.start(needs.hotspot(), "--busy", busy, *flags, enter=enter + become, name=f"hotspot-{busy}",
+                                  environment={"TMPDIR": tmp})
+        self.process.wait_for_output("busy")
+        # What was put before it has executed it.
+        self.pid = self.process.pid
+        self.pid_inside = self.process.pid_on_host
+
+    def start_in_its_files(self, *arguments):
+        """Starts a program among the files that it sees; its output is a pipe."""
+        return subprocess.Popen([needs.program("nsenter"), "--target", str(self.pid), "--mount", "--", *arguments],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def in_its_files(self, script, content=b""):
+        """Runs a script there, with this input."""
+        with self.start_in_its_files("sh", "-ec", script) as process:
+            process.communicate(content)
+        if process.returncode != 0:
+            raise AssertionError(f"{script!r} ended with {process.returncode}")
+
+    def stop(self):
+        """Ends it."""
+        self.process.kill()

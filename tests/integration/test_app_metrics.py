@@ -1,0 +1,115 @@
+"""`farport serve --app-metrics`: what applications count, as Prometheus reads it."""
+
+import os
+
+from harness import needs, wait
+from harness.api import Api
+from harness.case import Case, main
+from harness.prometheus import parse
+from harness.silent import PROVIDER, Silent
+from harness.watched import Watched
+
+PATH = "/v1/metrics/runtimes"
+
+
+class Scraping:
+    def scrape(self, pair=None):
+        """The families by name, with the samples of each by their labels."""
+        answer = Api(self.lab, pair).request(PATH)
+        self.assertEqual((answer.status, answer.content_type), (200, "text/plain; version=0.0.4; charset=utf-8"), answer.body)
+        return parse(answer.body.decode()) if answer.body else {}
+
+    def value(self, name, *labels):
+        """Of the sample with these labels; nothing where there is none yet."""
+        for found, value in self.scrape().get(name, ("", {}))[1].items():
+            if all(label in found for label in labels):
+                return value
+        return None
+
+
+class AppMetrics(Scraping, Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+        cls.application.get("/count", by=0)
+        configuration = os.path.join(cls.lab.new_directory(cls.lab.far, "agent"), "farport.toml")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write('[app_metrics]\nkeep = true\ncounters = ["Watched.Meter,System.Runtime", "EventCounters\\\\Watched.Events"]\n'
+                       '[roles.lister]\ncommands = ["ProcessInfo*"]\n[allow]\ncn = ["tools=observer", "lister=lister"]\n')
+        cls.agent = cls.share(cls.lab.agent("--config", configuration, allow=()))
+        cls.agent.wait_for(cls.application)
+
+    def test_values_are_the_applications_own(self):
+        # What was counted before somebody listens is not told.
+        wait.until(lambda: self.value("dotnet_process_cpu_count") is not None, self.agent.log, 30)
+        before = self.value("watched_total") or 0
+        total = before
+        for by in (3, 20, 4):
+            total = int(self.application.get("/count", by=by))
+        self.assertEqual(total, before + 27)
+        own = (f'runtime="watched",pid="{self.application.pid_inside}"', 'meter="Watched.Meter"')
+        wait.until(lambda: self.value("watched_items_total", 'kind="large"') == 20, self.scrape, 30)
+        wait.until(lambda: self.value("watched_items_total", 'kind="small"', *own) == 7, self.scrape, 30)
+        wait.until(lambda: self.value("watched_sizes", "count", *own) == 3, self.scrape, 30)
+        self.assertEqual(self.value("watched_sizes", "sum", *own), 27)
+        self.assertEqual(self.scrape()["watched_sizes"][0], "summary")
+        wait.until(lambda: self.value("watched_open", *own) == total, self.scrape, 30)
+        wait.until(lambda: self.value("watched_total", *own) == total, self.scrape, 30)
+        wait.until(lambda: self.value("items", 'meter="Watched.Events"') == total, self.scrape, 30)
+        wait.until(lambda: self.value("items_added_total") == 27, self.scrape, 30)
+
+    def test_a_tool_reads_the_meters_meanwhile(self):
+        done = self.assert_ok(self.lab.near.run(needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(),
+                                                "--counters", "Watched.Meter", "--format", "json", "--duration", "4s"))
+        self.assertIn("watched.total", done.stdout)
+
+    def test_who_may_not_read_counters_sees_none(self):
+        wait.until(self.scrape, self.agent.log, 30)
+        self.assertEqual(self.scrape(self.lab.authority.client("lister")), {})
+
+    def test_an_application_that_ends_is_gone(self):
+        other = self.lab.orders()
+        own = f'pid="{other.pid_inside}"'
+        wait.until(lambda: self.value("dotnet_process_cpu_count", own) is not None, self.agent.log, 30)
+        other.stop()
+        wait.until(lambda: self.value("dotnet_process_cpu_count", own) is None, self.agent.log, 30)
+
+
+class Off(Scraping, Case):
+    @classmethod
+    def prepare(cls):
+        cls.agent = cls.share(cls.lab.agent())
+
+    def test_without_it_there_are_none_and_why_is_said(self):
+        answer = Api(self.lab).request(PATH)
+        self.assertEqual(answer.status, 404)
+        self.assertIn("--app-metrics", answer.error)
+
+    def test_a_wrong_name_is_said_at_once(self):
+        done = self.lab.far.run(needs.farport(), "serve", "--listen", "127.0.0.1:9004", *self.lab.agent_pair.flags(), "--allow-all",
+                                "--app-metrics", "--app-metrics-counters", "a;b")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("a;b", done.stderr)
+
+
+class LeftRunning(Case):
+    """Nothing goes on in the runtime when the agent ends."""
+
+    @classmethod
+    def prepare(cls):
+        cls.runtime = Silent(cls.lab)
+
+    def test_the_agent_ends(self):
+        agent = self.lab.agent()
+        agent.wait_for(self.runtime)
+        agent.stop()
+        self.runtime.rest()
+        for end in ("stop", "kill"):
+            agent = self.lab.agent("--app-metrics", "--app-metrics-counters", PROVIDER)
+            self.runtime.wait_until_enabled()
+            getattr(agent, end)() if end == "stop" else agent.process.kill()
+            self.runtime.wait_until_free(10)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,498 @@
+"""What a remote application does, without .NET beside the person who looks: compared with what it writes down itself."""
+
+import csv
+import itertools
+import json
+import os
+import signal
+import threading
+import time
+
+from harness import needs, wait
+from harness.agent import ALLOW_TOOLS
+from harness.breaking import QUICK_PINGS
+from harness.case import Case, main
+from harness.network import Network
+from harness.silent import PROVIDER, Silent
+from harness.terminal import Terminal
+from harness.watched import Watched, own_lines
+
+
+class Looking:
+    """Runs farport's own commands; for cases that have an agent."""
+
+    def look(self, command, *arguments, **options):
+        """Starts a command."""
+        target = options.pop("target", None) or self.agent.remote
+        return self.lab.near.start(needs.farport(), command, target, *self.lab.tools_pair.flags(), *arguments,
+                                   name=f"farport-{command}", **options)
+
+    def look_whole(self, command, *arguments, code=0, **options):
+        """The same to its end."""
+        process = self.look(command, *arguments, **options)
+        self.assertEqual(process.wait(60), code, process.output())
+        return process
+
+    def end(self, process):
+        """Ends it as Ctrl-C does."""
+        self.assertEqual(process.stop(signal.SIGINT, 60), 0, process.output())
+        return process
+
+
+def objects(process):
+    """The JSON objects that it has printed, each in a line."""
+    return objects_of(process.stdout())
+
+
+def objects_of(text):
+    """The JSON objects in lines; the last one may not be whole yet."""
+    return [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]
+
+
+class Sight(Looking, Case):
+    @classmethod
+    def prepare(cls):
+        cls.network = Network(cls.lab)
+        cls.application = cls.share(Watched(cls.lab))
+        cls.application.get("/count", by=0)  # From then on there are a meter and an EventSource.
+        cls.agent = cls.share(cls.lab.agent(*QUICK_PINGS))
+        cls.agent.wait_for(cls.application)
+
+    def setUp(self):
+        self.addCleanup(self.network.mend)
+
+    def cut(self):
+        """The session breaks, and the network is away for a while."""
+        self.network.reset(self.agent.port)
+        with self.network.dark():
+            time.sleep(2)
+
+    # Counters
+
+    def count(self, *numbers):
+        for number in numbers:
+            self.application.get("/count", by=number)
+        return int(self.application.get("/tick"))
+
+    def counting(self, *arguments):
+        """`farport counters` that has begun to print."""
+        process = self.look("counters", "--format", "json", *arguments)
+        wait.until(process.stdout, process.output, 20)
+        return process
+
+    def wait_for_value(self, process, name, value):
+        def shown():
+            lines = process.stdout().rpartition("\n")[0].splitlines()
+            return [line for line in map(json.loads, lines) if line["name"] == name and line.get("value") == value]
+        wait.until(shown, process.output, 20)
+
+    def test_counters_are_the_applications_own(self):
+        before = self.count(1)
+        process = self.counting("--counters", "Watched.Meter,Watched.Events")
+        self.wait_for_value(process, "watched.total", before)
+        total = self.count(3, 20, 4, 30)
+        self.wait_for_value(process, "watched.total", total)
+        self.wait_for_value(process, "items", total)
+        time.sleep(1.5)
+        lines = objects(self.end(process))
+
+        def increase(name, **tags):
+            return sum(line.get("increase", 0) for line in lines
+                       if line["name"] == name and all(f"{key}={value}" in line.get("tags", "") for key, value in tags.items()))
+        self.assertEqual(total - before, 57)
+        self.assertEqual(increase("watched.items", kind="small"), 7)
+        self.assertEqual(increase("watched.items", kind="large"), 50)
+        self.assertEqual(increase("items-added"), 57)
+        self.assertEqual([line["value"] for line in lines if line["name"] == "watched.open"][-1], 57)
+        sizes = [line for line in lines if line["name"] == "watched.sizes" and line["count"] > 0]
+        self.assertEqual(sum(line["count"] for line in sizes), 4, sizes)
+        self.assertEqual(sum(line["sum"] for line in sizes), 57, sizes)
+        self.assertTrue(all(set(line["quantiles"]) == {"0.5", "0.95", "0.99"} for line in sizes), sizes)
+
+    def test_no_count_is_missing_though_the_link_breaks(self):
+        before = self.count(1)
+        process = self.counting("--counters", "Watched.Meter,Watched.Events", *QUICK_PINGS)
+        self.wait_for_value(process, "watched.total", before)
+        stop = threading.Event()
+
+        def go_on():
+            while not stop.is_set():
+                self.count(3)
+                time.sleep(0.05)
+        caller = threading.Thread(target=go_on)
+        caller.start()
+        self.addCleanup(stop.set)
+        self.cut()
+        stop.set()
+        caller.join()
+        total = self.count(5)
+        for name in ("watched.total", "items"):
+            self.wait_for_value(process, name, total)
+        time.sleep(1.5)
+        lines = objects(self.end(process))
+        for name in ("watched.items", "items-added"):
+            self.assertEqual(sum(line.get("increase", 0) for line in lines if line["name"] == name), total - before, name)
+
+    def test_without_a_list_the_usual_ones_come_once(self):
+        lines = objects(self.look_whole("counters", "--format", "json", "--duration", "3s"))
+        providers = {line["provider"] for line in lines}
+        self.assertIn("System.Runtime", providers)
+        self.assertLessEqual(providers, {"System.Runtime", "Microsoft.AspNetCore.Hosting"})
+        names = {line["name"] for line in lines}
+        self.assertIn("dotnet.process.memory.working_set", names)
+        self.assertNotIn("working-set", names)
+
+    def test_an_instrument_alone_and_an_event_source_alone(self):
+        lines = objects(self.look_whole("counters", "--format", "json", "--duration", "3s", "--counters",
+                                        r"Watched.Meter[watched.total],EventCounters\Watched.Events[items]"))
+        self.assertEqual({line["name"] for line in lines}, {"watched.total", "items"})
+
+    def test_a_csv_has_the_columns_of_dotnet_counters(self):
+        file = os.path.join(self.lab.new_directory(self.lab.near, "counters"), "x.csv")
+        self.look_whole("counters", "--format", "csv", "--duration", "3s", "--counters", "Watched.Meter", "-o", file)
+        with open(file, encoding="utf-8", newline="") as opened:
+            rows = list(csv.DictReader(opened))
+        self.assertEqual(list(rows[0]), ["Timestamp", "Provider", "Counter Name", "Counter Type", "Mean/Increment"])
+        types = {row["Counter Name"].split("[")[0]: row["Counter Type"] for row in rows}
+        self.assertEqual(types["watched.total"], "Metric")
+        self.assertTrue(all(None not in row and None not in row.values() for row in rows), rows)
+
+    def test_a_terminal_shows_a_table_that_fits(self):
+        terminal = Terminal(self.lab.near, needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(),
+                            columns=60, rows=24)
+        self.addCleanup(terminal.close)
+        terminal.wait_for_text("more: name the counters")
+        self.assertTrue(all(len(line) <= 60 for line in terminal.lines()), terminal.shown())
+        self.assertIn("System.Runtime", terminal.shown())
+        os.kill(terminal.pid, signal.SIGINT)
+        self.assertEqual(terminal.wait(60), 0, terminal.shown())
+
+    def test_two_share_the_meters_and_another_interval_is_told(self):
+        first = self.counting("--counters", "Watched.Meter")
+        second = self.counting("--counters", "Watched.Meter[watched.total]")
+        other = self.look("counters", "--counters", "Watched.Meter", "--refresh-interval", "3s", "--duration", "4s")
+        self.assertEqual(other.wait(60), 0, other.output())
+        self.assertIn("every 1 s", other.stderr())
+        self.end(second)
+        total = self.count(5)
+        self.wait_for_value(first, "watched.total", total)
+        self.end(first)
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, words in ((("counters", "--counters", "a;b"), "a;b"), (("counters", "--counters", "a[b"), "a[b"),
+                                 (("counters", "--refresh-interval", "soon"), "whole number"), (("logs", "--level", "loud"), "Trace"),
+                                 (("logs", "--category", "Orders:loud"), "loud"), (("logs", "--category", 'a"b'), "category"),
+                                 (("logs", "--format", "xml"), "xml"), (("profile", "-o", "x.foo"), ".folded")):
+            done = self.look_whole(*arguments, code=2)
+            self.assertIn(words, done.stderr())
+        for command in ("counters", "logs", "exceptions", "stacks", "profile"):
+            done = self.look_whole(command, target=self.agent.remote + "/nobody", code=1)
+            self.assertIn("nobody", done.stderr())
+
+    # Logs
+
+    def log(self, *messages, level="Warning", category="Orders.Pricing"):
+        for message in messages:
+            self.application.get("/log", message=message, level=level, category=category)
+
+    def logging(self, *arguments):
+        """`farport logs` that has begun."""
+        process = self.look("logs", "--format", "json", *arguments)
+
+        def begun():
+            self.log("begun")
+            return process.stdout()
+        wait.until(begun, process.output, 20)
+        return process
+
+    def test_logs_are_what_the_application_wrote(self):
+        process = self.logging("--level", "debug", "--category", "Orders.*", "--category", "Other:Error")
+        self.log("first", "zweite Größe", level="Debug")
+        self.log("too fine", level="Trace")
+        self.log("not this", level="Warning", category="Other")
+        self.log("but this", level="Error", category="Other")
+        self.log("nobody's", category="Else")
+        self.log("\x1b[31mred\n", level="Critical")
+        wait.until(lambda: "red" in process.stdout(), process.output, 20)
+        lines = [line for line in own_lines(objects(self.end(process))) if "begun" not in line["message"]]
+        told = [(line["category"], line["level"], line["arguments"]["Text"]) for line in lines]
+        left_out = ("too fine", "not this", "nobody's")
+        wrote = [(entry["category"], entry["level"], entry["message"]) for entry in self.application.entries("log")
+                 if entry["message"] != "begun" and entry["message"] not in left_out]
+        self.assertEqual(told, wrote[-len(told):])
+        self.assertEqual([text for _, _, text in told], ["first", "zweite Größe", "but this", "\x1b[31mred\n"])
+        self.assertTrue(all(line["message"] == line["arguments"]["Text"] + " it is" and line["event_id"] == 7 for line in lines), lines)
+
+    def test_logs_for_people_act_on_no_terminal(self):
+        process = self.look("logs", "--category", "Orders.*")
+
+        def begun():
+            self.log("\x1b[31mred\nline")
+            return process.stdout()
+        wait.until(begun, process.output, 20)
+        self.end(process)
+        self.assertNotIn("\x1b", process.stdout())
+        self.assertRegex(process.stdout().splitlines()[0], r"^\d\d:\d\d:\d\d\.\d{3} Warning +Orders\.Pricing\[7\] \\x1b\[31mred\\nline it is$")
+
+    def test_no_line_of_a_log_is_missing_though_the_link_breaks(self):
+        process = self.logging("--category", "Orders.*", *QUICK_PINGS)
+        numbers = itertools.count()
+        stop = threading.Event()
+
+        def go_on():
+            while not stop.is_set():
+                self.log(f"number {next(numbers)}")
+                time.sleep(0.005)
+        writer = threading.Thread(target=go_on)
+        writer.start()
+        self.addCleanup(stop.set)
+        time.sleep(0.5)
+        self.cut()
+        time.sleep(2)
+        stop.set()
+        writer.join()
+        last = f"number {next(numbers) - 1} it is"
+        wait.until(lambda: last in process.stdout(), process.output, 20)
+        told = [line["message"] for line in own_lines(objects(self.end(process))) if "number" in line["message"]]
+        self.assertEqual(told, [f"number {number} it is" for number in range(len(told))])
+        self.assertGreater(len(told), 100)
+
+    # Exceptions
+
+    def test_exceptions_are_what_the_application_caught(self):
+        process = self.look("exceptions", "--format", "json")
+
+        def begun():
+            self.application.get("/throw", message="begun")
+            return process.stdout()
+        wait.until(begun, process.output, 30)
+        for number in range(5):
+            self.application.get("/throw", message=f"number {number}")
+        self.cut()
+        self.application.get("/throw", message="last\x1b[31m")
+        wait.until(lambda: "last" in process.stdout(), process.output, 30)
+        lines = [line for line in objects(self.end(process)) if line["message"] != "begun"]
+        caught = [entry for entry in self.application.entries("exception") if entry["message"] != "begun"]
+        self.assertEqual([{key: line[key] for key in ("type", "message", "hresult")} for line in lines], caught[-len(lines):])
+        self.assertEqual(len(lines), 6)
+        for line in lines:
+            stack = [frame.split("(")[0] for frame in line["stack"]]
+            self.assertEqual(stack.index("Watched.Thrower.Throw") + 1, stack.index("Watched.Thrower.Catch"), stack)
+
+    def test_exceptions_for_people(self):
+        process = self.look("exceptions")
+
+        def begun():
+            self.application.get("/throw", message="\x1b[31mred")
+            return process.stdout()
+        wait.until(begun, process.output, 30)
+        self.end(process)
+        self.assertIn(r"Watched.OrderException: \x1b[31mred", process.stdout())
+        self.assertIn("\n    at Watched.Thrower.Throw(System.String)\n", process.stdout())
+
+    # Stacks and profiles
+
+    def test_stacks_name_what_each_thread_does(self):
+        text = self.look_whole("stacks").stdout()
+        self.assertRegex(text, r"Thread \d+\n    \[native code, or waiting\]\n(    .*\n)*    watched\.dll!Program\.<Main>")
+        threads = json.loads(self.look_whole("stacks", "--format", "json").stdout())
+        self.assertTrue([thread for thread in threads if any("Program.<Main>" in frame for frame in thread["stack"])], threads)
+        self.assertEqual(len({thread["thread"] for thread in threads}), len(threads))
+
+    def keep_busy(self):
+        """Has the application compute and sleep by turns; returns what ends it."""
+        stop = threading.Event()
+
+        def go_on():
+            while not stop.is_set():
+                self.application.get("/burn")
+                self.application.get("/sleep")
+        caller = threading.Thread(target=go_on)
+        caller.start()
+
+        def end():
+            stop.set()
+            caller.join()
+        self.addCleanup(end)
+
+    def samples_in(self, folded, method):
+        return sum(int(line.rpartition(" ")[2]) for line in folded.splitlines() if f";Watched.Work.{method}(" in line)
+
+    def test_a_profile_of_the_processor_shows_the_route_that_computes(self):
+        self.keep_busy()
+        folded = self.look_whole("profile", "--duration", "6s").stdout()
+        burnt, slept = self.samples_in(folded, "Burn"), self.samples_in(folded, "Sleep")
+        self.assertGreaterEqual(burnt, 20 * max(slept, 1), folded)
+
+    def test_nearly_all_samples_of_the_processor_have_names(self):
+        self.keep_busy()
+        file = os.path.join(self.lab.new_directory(self.lab.near, "profile"), "x.speedscope.json")
+        self.look_whole("profile", "--duration", "6s", "-o", file)
+        samples = self.speedscope_samples(file)
+        burnt, slept = (sum(any(f"Watched.Work.{method}(" in frame["name"] for frame in stack) for stack in samples)
+                        for method in ("Burn", "Sleep"))
+        self.assertGreaterEqual(burnt, 20 * max(slept, 1))
+        nowhere = [frame for stack in samples for frame in stack if "file" not in frame]
+        self.assertEqual(nowhere, [])
+        managed = [frames for stack in samples if (frames := [frame for frame in stack if self.is_managed(frame)])]
+        named = [frames for frames in managed if all(f"{frame['file']}+0x" not in frame["name"] for frame in frames)]
+        self.assertGreaterEqual(len(named), 0.95 * len(managed), managed)
+
+    @staticmethod
+    def is_managed(frame):
+        """Whether it is .NET's code: of an assembly, or in the memory into which that is compiled."""
+        return frame["file"].endswith(".dll") or frame["file"] == "memfd:doublemapper"
+
+    @staticmethod
+    def speedscope_samples(path):
+        """The frames of each run of samples that are alike, as often as there are samples in it."""
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        frames = content["shared"]["frames"]
+        interval = min(weight for profile in content["profiles"] for weight in profile["weights"])
+        return [[frames[frame] for frame in stack] for profile in content["profiles"]
+                for stack, weight in zip(profile["samples"], profile["weights"], strict=True) for _ in range(weight // interval)]
+
+    def test_a_profile_of_the_wall_shows_both_routes_alike(self):
+        self.keep_busy()
+        folded = self.look_whole("profile", "--wall", "--duration", "5s").stdout()
+        burnt, slept = self.samples_in(folded, "Burn"), self.samples_in(folded, "Sleep")
+        self.assertGreater(burnt, 100, folded)
+        self.assertLess(burnt, 2 * slept, folded)
+        self.assertLess(slept, 2 * burnt, folded)
+        asleep = "\n".join(line for line in folded.splitlines() if "Watched.Work.Sleep(" in line and "[waiting]" in line)
+        self.assertGreater(self.samples_in(asleep, "Sleep"), 0.9 * slept, folded)
+        busy = "\n".join(line for line in folded.splitlines() if "Watched.Work.Burn(" in line and "[waiting]" not in line)
+        self.assertGreater(self.samples_in(busy, "Burn"), 0.9 * burnt, folded)
+
+    def test_a_profile_is_whole_though_the_link_breaks(self):
+        self.keep_busy()
+        process = self.look("profile", "--wall", "--duration", "5s", "--top", *QUICK_PINGS)
+        time.sleep(1)
+        self.cut()
+        self.assertEqual(process.wait(60), 0, process.output())
+        self.assertIn("Watched.Work.Burn", process.stdout())
+        self.assertNotIn("lost", process.stdout())
+
+    def test_a_recording_is_converted_as_dotnet_trace_does(self):
+        self.keep_busy()
+        file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "x.nettrace")
+        self.look_whole("trace", "-o", file, "--duration", "3s")
+        own = self.lab.near.run(needs.farport(), "convert", file)
+        self.assert_ok(own)
+        names = {frame.rpartition("_[")[0].split("(")[0] for line in own.stdout.splitlines() for frame in line.rpartition(" ")[0].split(";")}
+        stock = {frame.split("!")[-1].split("(")[0] for frame in self.tools.frames(file)}
+        own_code = {name for name in stock if name.startswith("Watched.")}
+        self.assertTrue(own_code)
+        self.assertLessEqual(own_code, names)
+        known = {name for name in stock if name.startswith("System.Threading.")}
+        self.assertLessEqual(known, names)
+
+
+class Top(Looking, Case):
+    """All runtimes at a glance, of two agents."""
+
+    @classmethod
+    def prepare(cls):
+        cls.watched = cls.share(Watched(cls.lab))
+        cls.other = cls.lab.new_directory(cls.lab.far, "other")
+        cls.orders = cls.lab.orders("--rate", "2000", directory=cls.other)
+        cls.agent = cls.share(cls.lab.agent(*QUICK_PINGS))
+        cls.second = cls.share(cls.lab.agent(search=[cls.other], port=9001))
+        cls.agent.wait_for(cls.watched)
+        cls.second.wait_for(cls.orders)
+
+    def top(self, *arguments):
+        return self.look_whole("top", self.second.remote, *arguments)
+
+    def test_each_runtime_has_its_numbers(self):
+        process = self.look("top", self.second.remote, "--rounds", "4", "--format", "json")
+        while process.running():
+            self.watched.get("/throw", message="thrown")
+        self.assertEqual(process.wait(30), 0, process.output())
+        last = {line["name"]: line for line in objects(process)}
+        self.assertEqual(set(last), {"watched", "orders"})
+        for name, pid in (("watched", self.watched.pid_inside), ("orders", self.orders.pid_inside)):
+            self.assertEqual(last[name]["pid"], pid)
+            self.assertGreater(last[name]["cpu_percent"], 0)
+            self.assertLess(last[name]["cpu_percent"], 100 * os.cpu_count() + 20)
+            self.assertGreater(last[name]["working_set"], 20e6)
+            self.assertIn("gen0", last[name]["gc_generations"])
+        self.assertGreater(last["watched"]["exceptions_per_second"], 1)
+        self.assertGreater(last["watched"]["requests_per_second"], 1)
+        self.assertGreater(last["watched"]["request_p99_seconds"], 0)
+        self.assertNotIn("requests_per_second", last["orders"])
+
+    def test_it_goes_on_when_the_link_has_been_broken(self):
+        network = Network(self.lab)
+        self.addCleanup(network.mend)
+        process = self.look("top", self.second.remote, "--rounds", "1000", "--format", "json", *QUICK_PINGS)
+
+        def shown_from(begin):
+            return {line["name"] for line in objects_of(process.stdout()[begin:]) if line.get("cpu_percent", 0) > 0}
+        wait.until(lambda: shown_from(0) == {"watched", "orders"}, process.output, 30)
+        for agent in (self.agent, self.second):
+            network.reset(agent.port)
+        with network.dark():
+            time.sleep(2)
+        broken = process.stdout().rfind("\n") + 1
+        wait.until(lambda: shown_from(broken) == {"watched", "orders"}, process.output, 30)
+        self.end(process)
+
+    def test_it_is_sorted(self):
+        for order, first in (("name", "orders"), ("memory", "watched")):
+            lines = self.top("--rounds", "1", "--sort", order).stdout().splitlines()
+            self.assertIn(first, lines[1], lines)
+
+    def test_keys_at_60_columns(self):
+        terminal = Terminal(self.lab.near, needs.farport(), "top", self.agent.remote, self.second.remote,
+                            *self.lab.tools_pair.flags(), columns=60, rows=20)
+        self.addCleanup(terminal.close)
+        terminal.wait_for_text("CPU%")
+        terminal.type("N")
+        terminal.wait_for(lambda lines: "orders" in lines[1], "sorted by name")
+        terminal.type("I")
+        terminal.wait_for(lambda lines: "watched" in lines[1], "the other way round")
+        self.assertTrue(all(len(line) <= 60 for line in terminal.lines()), terminal.shown())
+        terminal.type("q")
+        self.assertEqual(terminal.wait(30), 0, terminal.shown())
+
+    def test_an_agent_that_is_not_there_is_said(self):
+        done = self.look_whole("top", target=f"{self.lab.far.address}:9", code=1)
+        self.assertIn(":9", done.stderr())
+
+
+class LeftRunning(Looking, Case):
+    """Nothing goes on in the runtime when a command is killed, or has ended after a break."""
+
+    @classmethod
+    def prepare(cls):
+        cls.network = Network(cls.lab)
+        cls.runtime = Silent(cls.lab)
+        cls.agent = cls.share(cls.lab.agent("--grace", "2s", *QUICK_PINGS, allow=ALLOW_TOOLS))
+        cls.agent.wait_for(cls.runtime)
+        cls.runtime.rest()
+
+    def test_killed(self):
+        process = self.look("counters", "--counters", PROVIDER)
+        self.runtime.wait_until_enabled()
+        process.kill()
+        self.runtime.wait_until_free(15)
+        for arguments in (("logs",), ("exceptions",), ("profile", "--wall")):
+            process = self.look(*arguments)
+            wait.until(self.runtime.has_session, process.output, 15)
+            process.kill()
+            self.runtime.wait_until_free(15)
+
+    def test_broken(self):
+        for arguments in (("counters", "--counters", f"{PROVIDER},System.Runtime", "--duration", "3s"), ("top", "--rounds", "4"), ("stacks",)):
+            process = self.look(*arguments, *QUICK_PINGS)
+            wait.until(self.runtime.has_session, process.output, 15)
+            self.assertGreater(self.network.reset(self.agent.port), 0, arguments)
+            self.assertEqual(process.wait(60), 0, process.output())
+            self.assertTrue(process.stdout(), arguments)
+            self.runtime.wait_until_free(15)
+
+
+if __name__ == "__main__":
+    main()

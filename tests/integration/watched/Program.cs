@@ -1,0 +1,45 @@
+// A web application that is looked at from outside, and writes down itself what there is to be seen.
+//
+// usage: watched --port PORT --journal FILE
+//
+//   GET /burn     computes for 100 ms
+//   GET /sleep    sleeps for 100 ms
+//   GET /log?message=TEXT&level=LEVEL&category=NAME
+//   GET /throw?message=TEXT   throws and catches
+//   GET /count?by=N           adds to the meter's and the EventSource's counters
+//   GET /query?text=TEXT      says that it has sent this to a database, as EF Core does
+//   GET /tick                 what they stand at
+//   GET /hold?count=N         keeps so many more objects, and says what all objects take then
+//
+// The journal has a JSON object in each line.
+using System.Text.Json;
+using Watched;
+
+string Argument(string name)
+{
+    int at = Array.IndexOf(args, name);
+    return at >= 0 && at + 1 < args.Length ? args[at + 1] : throw new ArgumentException($"{name} is missing");
+}
+
+using Journal journal = new(Argument("--journal"));
+WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+builder.Logging.ClearProviders();
+builder.Logging.AddEventSourceLogger();
+builder.WebHost.ConfigureKestrel(server => server.ListenLocalhost(int.Parse(Argument("--port"))));
+WebApplication app = builder.Build();
+
+app.MapGet("/burn", () => Work.Burn(TimeSpan.FromMilliseconds(100)));
+app.MapGet("/sleep", () => Work.Sleep(TimeSpan.FromMilliseconds(100)));
+app.MapGet("/log", (string message, string level, string category, ILoggerFactory loggers) =>
+{
+    LogLevel logLevel = Enum.Parse<LogLevel>(level);
+    journal.Write("log", new { message, level, category });
+    loggers.CreateLogger(category).Log(logLevel, 7, "{Text} it is", message);
+});
+app.MapGet("/throw", (string message) => journal.Write("exception", Thrower.Catch(message)));
+app.MapGet("/count", (int by) => Counts.Add(by));
+app.MapGet("/query", (string text) => Database.Query(text));
+app.MapGet("/tick", () => Counts.Total);
+app.MapGet("/hold", (int count) => Held.Keep(count));
+app.Lifetime.ApplicationStarted.Register(() => Console.WriteLine("ready"));
+app.Run();

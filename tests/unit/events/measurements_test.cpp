@@ -1,0 +1,83 @@
+#include "events/measurements.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "events/json.hpp"
+#include "events/providers.hpp"
+#include "tests/unit/events/sample_event.hpp"
+
+using namespace farport;
+using namespace farport::events;
+using test::SampleEvent;
+
+namespace {
+
+const nettrace::TraceHeader kTrace;
+
+SampleEvent meter(std::string event, std::string_view session = "SHARED") {
+  SampleEvent made(kMetricsProvider, 4, std::move(event));
+  made.text("sessionId", session)
+      .text("meterName", "Orders")
+      .text("meterVersion", "")
+      .text("instrumentName", "priced");
+  made.text("unit", "{order}").text("tags", "kind=large");
+  return made;
+}
+
+auto read(SampleEvent event) {
+  return read_measurement(kTrace, event.event(), "SHARED");
+}
+
+}  // namespace
+
+TEST_CASE("a meter's counter has grown by so much", "[events]") {
+  const auto got = read(meter("CounterRateValuePublished").text("rate", "12.5").text("value", "100"));
+  REQUIRE(std::holds_alternative<Measurement>(got));
+  const auto& made = std::get<Measurement>(got);
+  CHECK(made.is_meter);
+  CHECK(made.kind == Measurement::Kind::rate);
+  CHECK(made.value == 12.5);
+  CHECK(made.total == 100);
+  CHECK(made.tags == "kind=large");
+  CHECK(
+      to_json(made) ==
+      R"({"time":"1970-01-01T00:00:00.000000Z","provider":"Orders","name":"priced","unit":"{order}","tags":"kind=large",)"
+      R"("kind":"rate","increase":12.5,"value":100.0})");
+}
+
+TEST_CASE("older runtimes don't say what a counter stands at", "[events]") {
+  const auto got = read(meter("CounterRateValuePublished").text("rate", "3"));
+  REQUIRE(std::holds_alternative<Measurement>(got));
+  CHECK_FALSE(std::get<Measurement>(got).total);
+}
+
+TEST_CASE("a histogram's quantiles", "[events]") {
+  const auto got = read(
+      meter("HistogramValuePublished").text("quantiles", "0.5=10;0.95=1e2;junk;=;0.99=x").number("count", 7));
+  REQUIRE(std::holds_alternative<Measurement>(got));
+  const auto& made = std::get<Measurement>(got);
+  CHECK(made.quantiles == std::vector<std::pair<double, double>>{{0.5, 10}, {0.95, 100}});
+  CHECK(made.value == 7);
+}
+
+TEST_CASE("values that are none, and other sessions', are left out", "[events]") {
+  CHECK(std::holds_alternative<std::monostate>(read(meter("CounterRateValuePublished").text("rate", ""))));
+  CHECK(std::holds_alternative<std::monostate>(read(meter("GaugeValuePublished"))));
+  CHECK(std::holds_alternative<std::monostate>(
+      read(meter("GaugeValuePublished", "other").text("lastValue", "1"))));
+  CHECK(std::holds_alternative<std::monostate>(read(SampleEvent("Orders", 1, "Priced"))));
+  CHECK(std::holds_alternative<std::monostate>(read(SampleEvent("Orders", 1, "EventCounters"))));
+}
+
+TEST_CASE("what the runtime says in place of values", "[events]") {
+  SampleEvent event(kMetricsProvider, 17, "MultipleSessionsConfiguredIncorrectlyError");
+  event.text("sharedIdentifier", "SHARED")
+      .text("expectedMaxHistograms", "10")
+      .text("actualMaxHistograms", "20");
+  event.text("expectedMaxTimeSeries", "100").text("actualMaxTimeSeries", "1000");
+  event.text("expectedRefreshInterval", "5").text("actualRefreshInterval", "1");
+  const auto got = read(event);
+  REQUIRE(std::holds_alternative<MeterNotice>(got));
+  CHECK(std::get<MeterNotice>(got).fatal);
+  CHECK_THAT(std::get<MeterNotice>(got).text, Catch::Contains("every 5 s") && Catch::Contains("100 series"));
+}

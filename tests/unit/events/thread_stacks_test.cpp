@@ -1,0 +1,73 @@
+#include "events/thread_stacks.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "events/exception_report.hpp"
+#include "events/providers.hpp"
+#include "tests/unit/events/sample_event.hpp"
+
+using namespace farport;
+using namespace farport::events;
+using test::SampleEvent;
+
+namespace {
+
+void take_sample(ThreadStacks& into, std::vector<std::uint64_t> stack, std::uint32_t kind,
+                 std::uint64_t thread) {
+  SampleEvent sample(kSampleProvider, 0);
+  sample.payload.u32(kind);
+  sample.addresses = std::move(stack);
+  sample.thread.id = thread;
+  into.on_event(sample.event());
+}
+
+template <typename Taker>
+void take_method(Taker& into, std::uint64_t begin, const char* name) {
+  SampleEvent method(kRundownProvider, 144);
+  method.payload.u64(1).u64(9).u64(begin).u32(0x10).u32(0).u32(0).utf16("Orders").utf16(name).utf16(
+      "void ()");
+  into.on_event(method.event());
+}
+
+}  // namespace
+
+TEST_CASE("each thread does what its last sample says", "[events]") {
+  ThreadStacks stacks;
+  take_sample(stacks, {0x1008, 0x2000}, 2, 20);
+  take_sample(stacks, {0x3000}, 2, 3);
+  take_sample(stacks, {0x100F, 0x1010}, 1, 20);
+  take_sample(stacks, {}, 2, 21);
+  take_method(stacks, 0x1000, "Price");
+  const auto all = stacks.take();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].thread == 3);
+  CHECK(all[0].managed);
+  CHECK(all[0].frames == std::vector<std::string>{"0x3000"});
+  CHECK(all[1].thread == 20);
+  CHECK_FALSE(all[1].managed);
+  CHECK(all[1].frames == std::vector<std::string>{"Orders.Price()", "0x1010"});
+}
+
+TEST_CASE("a table of wanted methods keeps no other", "[events]") {
+  CodeAddresses wanted;
+  MethodTable methods(wanted);
+  const auto tell = [&](std::uint64_t begin) {
+    SampleEvent method(kRundownProvider, 144);
+    method.payload.u64(1).u64(9).u64(begin).u32(0x10).u32(0).u32(0).utf16("A").utf16("B").utf16("void ()");
+    methods.add(method.event());
+  };
+  tell(0x1000);
+  wanted.add({0x1010, 0x0FFF, 0x202F});
+  tell(0x1000);
+  tell(0x2020);
+  CHECK(methods.size() == 1);
+  CHECK(methods.names_of({0x202F, 0x2030}) == std::vector<std::string>{"A.B()", "0x2030"});
+}
+
+TEST_CASE("a report says how many exceptions it has left out", "[events]") {
+  ExceptionReport report;
+  SampleEvent any(kRundownProvider, 1);
+  report.on_dropped(any.thread, 3);
+  CHECK(report.take_lines().empty());
+  CHECK(report.take_end().value() == "{\"left_out\":3}\n");
+}

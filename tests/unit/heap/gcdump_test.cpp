@@ -1,0 +1,84 @@
+#include "heap/gcdump.hpp"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace farport;
+using namespace farport::heap;
+
+namespace {
+
+std::string bytes_of(Heap heap) {
+  std::string bytes;
+  const auto written =
+      write_gcdump(std::move(heap), {"web-3", "orders"}, [&](std::span<const std::byte> piece) {
+        bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+        return Result<void>();
+      });
+  REQUIRE(written);
+  return bytes;
+}
+
+/// A list that refers to itself, to an object that is no object of the heap, and to a large one.
+Heap small_heap() {
+  Heap heap;
+  heap.types.push_back({"Größe", "orders.dll", 1, 2, 0});
+  heap.types.push_back({"", "", 0x7100, 1, 0});
+  Graph& graph = heap.graph.emplace();
+  graph.objects.push_back({0x300, 24, 0, 3});
+  graph.objects.push_back({0x100, std::uint64_t{1} << 40, 0, 0});
+  graph.objects.push_back({0x200, 0, 1, 1});
+  graph.references = {0x300, 0xDEAD, 0x100, 0x300};
+  graph.roots.push_back({0x300, RootKind::local});
+  graph.roots.push_back({0xDEAD, RootKind::handle});
+  graph.statics.push_back({0x200, 1, false, "s_all"});
+  heap.pid = 4711;
+  return heap;
+}
+
+bool has(const std::string& bytes, std::string_view part) {
+  return bytes.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a file names its types, its roots and where it is from", "[heap]") {
+  const std::string bytes = bytes_of(small_heap());
+  CHECK(bytes.starts_with(std::string("\x14\0\0\0!FastSerialization.1", 24)));
+  for (const std::string_view part :
+       {"GCHeapDump", "Graphs.MemoryGraph", "UNDEFINED", "orders.dll", "[type 0x7100]", "[.NET Roots]",
+        "[local vars]", "[static var [type 0x7100].s_all]", "web-3", "orders", "farport"})
+    CHECK(has(bytes, part));
+  // As many units as UTF-16 has.
+  CHECK(has(bytes, std::string("\x05\0\0\0Gr\xC3\xB6\xC3\x9F"
+                               "e",
+                               11)));
+}
+
+TEST_CASE("nodes refer to each other by how far they are apart", "[heap]") {
+  const std::string bytes = bytes_of(small_heap());
+  // The node of none; the first object: type 1 of its usual size, itself and the next one; the second: with a
+  // size of its own, the greatest that there is; the third: two back.
+  CHECK(has(bytes, std::string("\0\0"
+                               "\x02\x02\0\x01"
+                               "\x03\x87\xFF\xFF\xFF\x7F\0"
+                               "\x04\x01\x7E",
+                               15)));
+}
+
+TEST_CASE("a time that is none of .NET's is none", "[heap]") {
+  for (const std::int64_t taken : {INT64_MIN, INT64_MAX, std::int64_t{0}}) {
+    Heap heap = small_heap();
+    heap.taken = taken;
+    CHECK(has(bytes_of(std::move(heap)), "orders"));
+  }
+}
+
+TEST_CASE("a sink's error is the file's", "[heap]") {
+  const auto written = write_gcdump(small_heap(), {}, [](std::span<const std::byte>) -> Result<void> {
+    return fail("write", "x", "no room");
+  });
+  REQUIRE_FALSE(written);
+  CHECK(written.error().why == "no room");
+}

@@ -1,0 +1,22 @@
+#include "router/wanted/recordings.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace farport;
+using namespace farport::router;
+
+TEST_CASE("logs by their levels and categories", "[collect]") {
+  const auto filter = [](std::string_view level, std::vector<std::string> categories) {
+    const auto wanted = wanted_logs(level, categories);
+    return wanted ? *wanted->providers.front().filter : "";
+  };
+  CHECK(filter("", {}) == "FilterSpecs=\"UseAppFilters\"");
+  CHECK(filter("debug", {}) == "FilterSpecs=\"*:Debug\"");
+  CHECK(filter("", {"Orders.*"}) == "FilterSpecs=\"Orders.*:Information\"");
+  CHECK(filter("Warning", {"Orders.*", "Shop:trace"}) == "FilterSpecs=\"Orders.*:Warning;Shop:Trace\"");
+  CHECK(filter("loud", {}).empty());
+  for (const char* wrong : {"", ":Debug", "a:loud", "a;b", "a\"b", "a=b"}) {
+    INFO(wrong);
+    CHECK(filter("", {wrong}).empty());
+  }
+}
