@@ -171,6 +171,8 @@ class LeftRunning(Case):
         process = self.lab.near.start(needs.farport(), "trace", self.agent.remote, "--providers", PROVIDER, "-o", file,
                                       *self.lab.tools_pair.flags())
         self.runtime.wait_until_enabled()
+        # The runtime records before farport has been told so.
+        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, process.output)
         return process
 
     def test_killed(self):
