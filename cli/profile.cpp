@@ -7,6 +7,7 @@
 #include "cli/explain.hpp"
 #include "cli/profile_output.hpp"
 #include "cli/profile_sink.hpp"
+#include "cli/record_trace.hpp"
 #include "cli/recorder.hpp"
 #include "cli/remotes.hpp"
 #include "router/wanted/recordings.hpp"
@@ -45,11 +46,25 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
   return taken;
 }
 
+/// Whether there can be such a file: it has what the runtime says, as it comes.
+Result<void> check_trace(const config::ProfileSettings& settings) {
+  if (!settings.wall)
+    return fail("profile into", settings.output,
+                "such a file has the runtime's own samples, not the kernel's", "give --wall, too");
+  if (settings.top == 0) return {};
+  return fail("print a table beside", settings.output, "the samples go to that file as they come",
+              "leave --top out here, and give it to farport convert");
+}
+
 }  // namespace
 
 int profile(const config::ProfileSettings& settings) {
   config::ProfileSettings asked = settings;
   asked.duration = settings.duration.value_or(kUsualLength);
+  if (settings.output.ends_with(".nettrace")) {
+    if (const auto checked = check_trace(settings); !checked) return report(checked.error(), kUsage);
+    return record_trace(asked, router::wanted_samples(), {});
+  }
   const ProfileOutput output{settings.output, settings.force, settings.top};
   if (const auto checked = check_output(output); !checked) return report(checked.error(), kUsage);
   int code = kSuccess;

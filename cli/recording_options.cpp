@@ -160,7 +160,7 @@ CommandChoice add_stacks(CLI::App& app, config::Flags& flags) {
 constexpr std::uint32_t kUsualRows = 25;
 constexpr const char* kProfileForms =
     "A file, whose name says what it is: .html or .svg (flame graph), .speedscope.json, .pb.gz (pprof), .txt "
-    "(perf script), .folded [folded stacks on standard output]";
+    "(perf script), .folded; with --wall also .nettrace [folded stacks on standard output]";
 
 /// --top, --top=ROWS
 void add_top(CLI::App* command, std::uint32_t& top) {
