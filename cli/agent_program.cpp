@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
 #include "cli/sampler.hpp"
+#include "cli/service_manager.hpp"
 #include "cli/terminal_watch.hpp"
 #include "cli/tls_files.hpp"
 #include "transport/signals.hpp"
@@ -19,13 +20,14 @@ namespace {
 using transport::Loop;
 
 Result<auth::TlsCredentialsPtr> server_credentials(const config::ServeSettings& settings) {
-  if (settings.listen.empty() && settings.dial.empty()) return auth::TlsCredentialsPtr{};
+  if (!settings.uses_tls()) return auth::TlsCredentialsPtr{};
   return auth::TlsCredentials::load(tls_files(settings.tls), auth::Side::server);
 }
 
 }  // namespace
 
 int run_agent(const config::ServeSettings& settings, const Log& log, const AgentProgram& program) {
+  const ServiceManager manager;
   const Result<void> unprivileged = become_user(settings);
   if (!unprivileged) return program.fatal(unprivileged.error(), kUsage);
   confinement::forbid_core_dumps();
@@ -44,6 +46,11 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   prepared->linger = program.linger;
   prepared->sampler = sampler;
   prepared->local_for_all = program.linger == std::nullopt;
+  if (settings.socket_activation) {
+    auto inherited = inherited_sockets();
+    if (!inherited) return program.fatal(inherited.error(), kUsage);
+    prepared->inherited = std::move(*inherited);
+  }
   router::Agent agent(loop, log, std::move(*prepared), std::move(*credentials), std::move(*policy),
                       std::move(*audit));
   const Result<void> listening = agent.listen();
@@ -51,6 +58,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   if (program.on_listening) program.on_listening();
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&](int number) {
     log->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
+    manager.stopping();
     agent.stop();
   });
   TerminalWatch terminal(loop, [&] {
@@ -59,12 +67,17 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   });
   const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) {
     terminal.hung_up();
+    manager.reloading();
     agent.reopen_audit();
     agent.reload_certificates();
+    manager.ready();
   });
   const auto confined = confine_agent(settings, log);
   if (!confined) return program.fatal(confined.error(), kFailure);
   agent.confined_by({confined->files, confined->system_calls});
+  manager.ready();
+  transport::Task<void> alive = manager.stay_alive(loop);
+  alive.start();
   loop.run(agent.run());
   return kSuccess;
 }

@@ -49,8 +49,7 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
     report.add(Level::ok,
                "dials " + to_string(mirror) + (proxy ? " through the proxy " + proxy->text() : ""));
   }
-  if (!settings.listen.empty() || !settings.dial.empty())
-    report.add(auth::check_tls_files(tls_files(settings.tls), auth::Side::server));
+  if (settings.uses_tls()) report.add(auth::check_tls_files(tls_files(settings.tls), auth::Side::server));
   check_policy(report, settings.policy);
   for (const std::string& path : settings.search) report.add_directory("search directory", path, R_OK | X_OK);
   if (settings.search_processes) report.add(Level::ok, "looks into every process that it sees");

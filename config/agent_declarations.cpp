@@ -24,6 +24,14 @@ std::vector<Setting<Configuration>> own_settings() {
        .default_text = "required without another way in",
        .commands = kAgent,
        .kind = K::Addresses{at<&C::listen>}},
+      {.key = "socket_activation",
+       .flag = "socket-activation",
+       .help = "Listen on the sockets that systemd has made for us",
+       .details = "As the unit's farport.socket says: TCP sockets with TLS, Unix sockets for users of this "
+                  "host as `local`. "
+                  "Some must have been passed (sd_listen_fds(3)).",
+       .commands = kAgent,
+       .kind = K::Boolean{at<&C::socket_activation>}},
       {.key = "dial",
        .flag = "dial",
        .value = "HOST:PORT",

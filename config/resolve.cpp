@@ -262,7 +262,7 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
     resolver.problem("the host name \"" + settings.host_name +
                      "\" can't be used: give 1 to 255 printable ASCII characters, without @ * ? [ ] / and ,");
   }
-  const bool secured = !settings.listen.empty() || !settings.dial.empty();
+  const bool secured = settings.uses_tls();
   if (!secured && settings.local.empty() && !settings.insecure_loopback) {
     resolver.problem(
         "nothing to listen on: give --listen ADDR:PORT, such as --listen 0.0.0.0:9000, or --dial");
@@ -290,6 +290,7 @@ ServeSettings serve_settings(Resolver& resolver) {
   ServeSettings settings;
   settings.host_name = from.host_name;
   settings.listen = from.listen;
+  settings.socket_activation = from.socket_activation;
   for (const Address& mirror : from.dial) {
     const bool known = std::find(settings.dial.begin(), settings.dial.end(), mirror) != settings.dial.end();
     if (!known) settings.dial.push_back(mirror);

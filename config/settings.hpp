@@ -89,10 +89,11 @@ struct AppMetricsSettings {
 struct ServeSettings {
   std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
   std::vector<Address> listen;
-  std::vector<Address> dial;  ///< Mirrors that accept agents.
-  ProxyChoice proxy;          ///< On the way there.
-  bool reuse_port = false;    ///< Let another agent listen there too.
-  std::string local;          ///< A socket for users of this host; empty: none.
+  bool socket_activation = false;  ///< Listen on the sockets that the service manager has made, too.
+  std::vector<Address> dial;       ///< Mirrors that accept agents.
+  ProxyChoice proxy;               ///< On the way there.
+  bool reuse_port = false;         ///< Let another agent listen there too.
+  std::string local;               ///< A socket for users of this host; empty: none.
   std::optional<Address> insecure_loopback;
   TlsFiles tls;
   LogSettings log;
@@ -111,6 +112,9 @@ struct ServeSettings {
   auth::LimitSettings limits;
   SessionSettings session;
   Milliseconds drain{10'000};  ///< How long what runs may go on once the agent is to stop.
+
+  /// Whether it has callers that it meets with TLS.
+  [[nodiscard]] bool uses_tls() const { return !listen.empty() || socket_activation || !dial.empty(); }
 };
 
 /// An agent, or several behind one name or profile.
@@ -146,6 +150,7 @@ struct Configuration {
   std::vector<Address> dial;
   std::string proxy;  ///< A URL, or kNoProxy; empty: as the environment says.
   bool reuse_port = false;
+  bool socket_activation = false;
   std::string local;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
   TlsFiles tls;

@@ -51,6 +51,15 @@ Result<sockaddr_un> unix_address(const std::string& path) {
   return address;
 }
 
+/// The path that a Unix socket is bound to; "@NAME" for an abstract one.
+std::string unix_path(const Address& bound) {
+  const auto* address = reinterpret_cast<const sockaddr_un*>(bound.get());
+  constexpr std::size_t kBefore = offsetof(sockaddr_un, sun_path);
+  if (bound.size <= kBefore) return "a Unix socket";
+  const std::string_view path(address->sun_path, bound.size - kBefore);
+  return path[0] == '\0' ? "@" + std::string(path.substr(1)) : std::string(path.substr(0, path.find('\0')));
+}
+
 std::string peer_name(int fd) {
   Address peer;
   peer.size = sizeof peer.storage;
@@ -112,10 +121,16 @@ Result<std::unique_ptr<Listener>> Listener::tcp(Loop& loop, const Address& addre
                                             "another one, or give both --reuse-port to hand it over"
                                           : "");
   }
+  return inherited(loop, std::move(fd));
+}
+
+std::unique_ptr<Listener> Listener::inherited(Loop& loop, UniqueFd fd) {
   Address bound;
   bound.size = sizeof bound.storage;
   getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);
-  return std::make_unique<Listener>(loop, std::move(fd), bound.text(), true);
+  const bool is_tcp = bound.storage.ss_family != AF_UNIX;
+  std::string name = is_tcp ? bound.text() : unix_path(bound);
+  return std::make_unique<Listener>(loop, std::move(fd), std::move(name), is_tcp);
 }
 
 Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::string& path, mode_t mode) {

@@ -22,6 +22,10 @@ class Listener {
   static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path,
                                                        mode_t mode = 0600);
 
+  /// Takes over a socket that listens and does not block: TCP or Unix. What removes a Unix socket's path is
+  /// whoever has made it.
+  static std::unique_ptr<Listener> inherited(Loop& loop, UniqueFd fd);
+
   Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 
   /// The next connection. Waits out a shortage of descriptors or memory instead of failing; some descriptors
@@ -29,6 +33,7 @@ class Listener {
   Task<std::unique_ptr<FdStream>> accept();
   /// `tell` is called once for each such pause, with its cause. Must stay callable as long as this.
   void on_shortage(std::function<void(const Error&)> tell) { on_shortage_ = std::move(tell); }
+  [[nodiscard]] bool is_tcp() const { return is_tcp_; }
   /// The address in use, with the port that the system chose where 0 was asked for.
   [[nodiscard]] const std::string& name() const { return name_; }
 

@@ -81,18 +81,15 @@ Result<void> Agent::listen() {
     log_->info("runtimes may dial in at {}", path);
     connect_ports_.push_back(std::move(*port));
   }
-  for (const transport::Address& address : settings_.listen) {
-    auto listener = transport::Listener::tcp(loop_, address, settings_.reuse_port);
-    if (!listener) return tl::unexpected(listener.error());
-    log_->info("listening on {} (mutual TLS)", (*listener)->name());
-    listeners_.push_back(std::move(*listener));
-  }
   if (!settings_.local.empty()) {
     auto local = LocalSocket::create(loop_, settings_.local, settings_.local_for_all);
     if (!local) return tl::unexpected(local.error());
     local_socket_ = std::move(*local);
     log_->info("users of this host may join at {}", settings_.local);
   }
+  // After what is for this host: who waits for the port finds all there.
+  if (auto listening = listen_by_tcp(); !listening) return listening;
+  listen_by_inheritance();
   for (const DialledMirror& mirror : settings_.dial) {
     log_->info("dialling {}, where a mirror may accept agents", mirror.text());
     MirrorDialler::Serve serve_it = [this](Accepted connection) {
@@ -100,12 +97,32 @@ Result<void> Agent::listen() {
     };
     diallers_.push_back(std::make_unique<MirrorDialler>(loop_, log_, mirror, serving_, std::move(serve_it)));
   }
+  return {};
+}
+
+Result<void> Agent::listen_by_tcp() {
+  for (const transport::Address& address : settings_.listen) {
+    auto listener = transport::Listener::tcp(loop_, address, settings_.reuse_port);
+    if (!listener) return tl::unexpected(listener.error());
+    log_->info("listening on {} (mutual TLS)", (*listener)->name());
+    doors_.push_back({std::move(*listener), &Agent::serve_tls});
+  }
   if (!settings_.insecure_loopback) return {};
   auto listener = transport::Listener::tcp(loop_, *settings_.insecure_loopback);
   if (!listener) return tl::unexpected(listener.error());
-  plain_listener_ = std::move(*listener);
-  log_->warn("listening on {} without TLS: every process of this host may use it", plain_listener_->name());
+  log_->warn("listening on {} without TLS: every process of this host may use it", (*listener)->name());
+  doors_.push_back({std::move(*listener), &Agent::serve_plain});
   return {};
+}
+
+void Agent::listen_by_inheritance() {
+  for (UniqueFd& socket : settings_.inherited) {
+    auto listener = transport::Listener::inherited(loop_, std::move(socket));
+    const bool secured = listener->is_tcp();
+    log_->info("listening on {} ({})", listener->name(), secured ? "mutual TLS" : "users of this host");
+    doors_.push_back({std::move(listener), secured ? &Agent::serve_tls : &Agent::serve_local});
+  }
+  settings_.inherited.clear();
 }
 
 Task<void> Agent::run() {
@@ -118,8 +135,7 @@ Task<void> Agent::run() {
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : connect_ports_) tasks_.spawn(port->run());
-  for (const auto& listener : listeners_) accepting_.spawn(accept(*listener, &Agent::serve_tls));
-  if (plain_listener_ != nullptr) accepting_.spawn(accept(*plain_listener_, &Agent::serve_plain));
+  for (const Door& door : doors_) accepting_.spawn(accept(*door.listener, door.handler));
   if (local_socket_ != nullptr) accepting_.spawn(accept(local_socket_->listener(), &Agent::serve_local));
   for (const auto& dialler : diallers_) accepting_.spawn(dialler->run());
   if (settings_.linger) accepting_.spawn(end_when_unused());
@@ -142,8 +158,7 @@ void Agent::stop() {
 Task<void> Agent::drain() {
   // The port is free for the next agent from here on.
   accepting_.clear();
-  listeners_.clear();
-  plain_listener_.reset();
+  doors_.clear();
   local_socket_.reset();
   resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
   live_.drain();

@@ -27,7 +27,8 @@ namespace farport::router {
 struct AgentSettings {
   std::string host_name;                   ///< What the runtimes' host is called.
   std::vector<transport::Address> listen;  ///< TLS.
-  std::vector<DialledMirror> dial;         ///< Mirrors to dial, for as long as the agent runs.
+  std::vector<UniqueFd> inherited;  ///< Sockets that listen already: TCP with TLS, Unix for local users.
+  std::vector<DialledMirror> dial;  ///< Mirrors to dial, for as long as the agent runs.
   bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   std::string local;           ///< A Unix socket for users of this host; may be empty.
@@ -72,7 +73,14 @@ class Agent {
  private:
   using Accepted = std::unique_ptr<transport::FdStream>;
   using Handler = transport::Task<void> (Agent::*)(Accepted);
+  /// Where connections come in, and what serves them.
+  struct Door {
+    std::unique_ptr<transport::Listener> listener;
+    Handler handler;
+  };
 
+  Result<void> listen_by_tcp();
+  void listen_by_inheritance();
   transport::Task<void> drain();
   /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
@@ -141,8 +149,7 @@ class Agent {
   std::shared_ptr<transport::Share>
       strangers_;  ///< What all peers that have no session may take of the loop.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::vector<std::unique_ptr<transport::Listener>> listeners_;
-  std::unique_ptr<transport::Listener> plain_listener_;
+  std::vector<Door> doors_;
   std::unique_ptr<LocalSocket> local_socket_;
   std::vector<std::unique_ptr<MirrorDialler>> diallers_;
   std::size_t sessions_begun_ = 0;

@@ -40,7 +40,8 @@ class Installation(unittest.TestCase):
 
     def test_everything_is_where_it_belongs(self):
         pages = {f"man{page.suffix[1:]}/{page.name}" for page in (needs.ROOT / "docs/man").iterdir()}
-        files = {"bin/farport", "lib/systemd/system/farport-agent.service", "share/zsh/site-functions/_farport",
+        units = ("system/farport.service", "system/farport@.service", "system/farport.socket", "user/farport-connect@.service")
+        files = {"bin/farport", *(f"lib/systemd/{unit}" for unit in units), "share/zsh/site-functions/_farport",
                  "share/bash-completion/completions/farport", "share/fish/vendor_completions.d/farport.fish",
                  *(f"share/man/{page}" for page in pages)}
         # Where it has been built, too.
@@ -53,7 +54,7 @@ class Installation(unittest.TestCase):
     def test_the_program_runs_from_there_and_the_unit_starts_it(self):
         finished = subprocess.run([self.installed / "bin/farport", "--version"], check=True, capture_output=True, text=True)
         self.assertTrue(finished.stdout.startswith("farport "), finished.stdout)
-        unit = (self.installed / "lib/systemd/system/farport-agent.service").read_text(encoding="utf-8")
+        unit = (self.installed / "lib/systemd/system/farport.service").read_text(encoding="utf-8")
         self.assertIn("\nExecStart=/opt/farport/bin/farport serve --config /etc/farport/agent.toml\n", unit)
 
     def test_commands_are_completed(self):
