@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/certs.hpp"
+#include "cli/quickstart.hpp"
 #include "config/flags.hpp"
 #include "config/settings.hpp"
 
@@ -32,7 +33,9 @@ enum class Command {
   certs_bundle,
   check,
   doctor,
-  stdio
+  stdio,
+  quickstart,
+  join
 };
 
 struct CommandLine {
@@ -40,6 +43,7 @@ struct CommandLine {
   config::Flags flags;
   config::StdioSettings stdio;
   config::ConvertSettings convert;
+  QuickstartSettings quickstart;
   CertsInitSettings certs_init;
   CertsIssueSettings certs_issue;
   CertsBundleSettings certs_bundle;

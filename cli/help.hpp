@@ -7,6 +7,9 @@ inline constexpr const char* kAbout =
     "farport makes .NET runtimes on another host look local, over mutual TLS, so that the\n"
     "stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.";
 
+inline constexpr const char* kJsonLinesHelp = "Print each change as a line of JSON";
+inline constexpr const char* kDetachHelp =
+    "Return once the runtimes are listed, and go on without a terminal until farport disconnect";
 inline constexpr const char* kAgentHelp =
     "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, k8s://POD or "
     "k8s://NAMESPACE/deploy/NAME, or a profile of the configuration file";
@@ -74,6 +77,31 @@ inline constexpr const char* kStdioExamples = R"(Examples:
   farport connect --via 'ssh ops@web-3 farport stdio'      (on the laptop)
   farport stdio --join /run/farport/agent.sock
       (a farport serve with --local /run/farport/agent.sock, whose grants count)";
+
+inline constexpr const char* kQuickstartAbout =
+    "Makes certificates for this one run, starts an agent with them, and prints a line to paste on the "
+    "laptop.\n"
+    "Nothing needs to be there before, and nothing is left: the CA's key is gone before anybody is let in, "
+    "and\n"
+    "the certificates open nothing once the agent ends. It serves the runtimes of the user who runs it; as "
+    "root\n"
+    "those of all users. The line is a key: paste it, don't keep it. For an agent that stays: farport serve.";
+inline constexpr const char* kQuickstartExamples = R"(Examples:
+  farport quickstart
+  farport quickstart orders.example --listen 0.0.0.0:9443
+  farport quickstart 127.0.0.1 --listen 127.0.0.1:9000      (behind ssh -L or kubectl port-forward)
+  farport quickstart --role observer                       (traces and counters, no dumps))";
+
+inline constexpr const char* kJoinAbout =
+    "Takes the invitation that farport quickstart has printed from standard input; on a terminal it asks for "
+    "it,\n"
+    "and does not show it. Its key is kept in a directory of yours that is gone when you log out. It goes on "
+    "as\n"
+    "farport connect: remote runtimes look local until Ctrl-C, or farport disconnect with --detach.";
+inline constexpr const char* kJoinExamples = R"(Examples:
+  farport join                                    (and paste the invitation)
+   echo 'farport1,10.0.0.2:9000,…' | farport join --detach
+   echo 'farport1,10.0.0.2:9000,…' | farport join localhost:9000      (a port-forward leads there))";
 
 inline constexpr const char* kDisconnectAbout =
     "Ends mirrors that farport connect --detach has started, and says which are running when no agent is "

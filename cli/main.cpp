@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/passphrases.hpp"
+#include "cli/quickstart.hpp"
 #include "cli/text.hpp"
 #include "config/resolve.hpp"
 #include "confinement/confinement.hpp"
@@ -66,6 +67,10 @@ int dispatch(CommandLine line) {
       return check(line.flags);
     case Command::stdio:
       return stdio(line.stdio);
+    case Command::quickstart:
+      return quickstart(line.quickstart);
+    case Command::join:
+      return join(line.flags);
     case Command::certs_init:
       return certs_init(line.certs_init);
     case Command::certs_server:

@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/help_text.hpp"
+#include "cli/quickstart_options.hpp"
 #include "cli/recording_options.hpp"
 #include "cli/text.hpp"
 #include "cli/usage.hpp"
@@ -114,6 +115,7 @@ struct Parser {
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text());
 
+    append(add_quickstart_commands(app, line));
     serve = add_command(app, "serve", "The agent, beside the runtimes: offers them over mutual TLS",
                         kServeAbout, kServeExamples);
     add_settings(serve, line.flags.given);
@@ -146,14 +148,17 @@ struct Parser {
         ->check(CLI::IsMember({"text", "json"}));
   }
 
+  void append(const std::vector<CommandChoice>& commands) {
+    for (const auto& [command, choice] : commands) add_settings(command, line.flags.given);
+    more.insert(more.end(), commands.begin(), commands.end());
+  }
+
   void add_connect() {
     connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
                           kConnectAbout, kConnectExamples);
     add_remotes(connect, line.flags);
-    connect->add_flag("--json", line.flags.json, "Print each change as a line of JSON");
-    CLI::Option* detach = connect->add_flag(
-        "--detach", line.flags.detach,
-        "Return once the runtimes are listed, and go on without a terminal until farport disconnect");
+    connect->add_flag("--json", line.flags.json, kJsonLinesHelp);
+    CLI::Option* detach = connect->add_flag("--detach", line.flags.detach, kDetachHelp);
     add_settings(connect, line.flags.given);
     connect->get_option("--log-file")->needs(detach);
   }
@@ -226,8 +231,7 @@ struct Parser {
   }
 
   void add_recording() {
-    recording = add_recording_commands(app, line);
-    for (const auto& [command, choice] : recording) add_settings(command, line.flags.given);
+    append(add_recording_commands(app, line));
     convert = add_convert(app, line.convert);
   }
 
@@ -268,7 +272,7 @@ struct Parser {
     if (run->parsed()) return Command::run;
     if (ps->parsed()) return Command::ps;
     if (dump->parsed()) return Command::dump;
-    for (const auto& [command, choice] : recording) {
+    for (const auto& [command, choice] : more) {
       if (command->parsed()) return choice;
     }
     if (convert->parsed()) return Command::convert;
@@ -308,7 +312,7 @@ struct Parser {
   CLI::App* run = nullptr;
   CLI::App* ps = nullptr;
   CLI::App* dump = nullptr;
-  std::vector<CommandChoice> recording;
+  std::vector<CommandChoice> more;  ///< Made elsewhere.
   CLI::App* convert = nullptr;
   CLI::App* can_i = nullptr;
   CLI::App* certs = nullptr;

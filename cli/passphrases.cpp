@@ -4,14 +4,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ui.h>
-#include <termios.h>
 
 #include "auth/bundle.hpp"
 #include "base/escape.hpp"
-#include "base/unique_fd.hpp"
+#include "cli/hiding_terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/tls_files.hpp"
 
@@ -28,31 +26,6 @@ struct Typed {
   Typed(const Typed&) = delete;
   Typed& operator=(const Typed&) = delete;
   ~Typed() { OPENSSL_cleanse(text.data(), text.size()); }
-};
-
-/// The terminal, which shows nothing of what is typed while this lives. OpenSSL asks first and hides then:
-/// what is typed at once, or pasted, would be shown.
-class HidingTerminal {
- public:
-  HidingTerminal() : terminal_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
-    if (!terminal_ || ::tcgetattr(terminal_.get(), &before_) != 0) return;
-    termios hiding = before_;
-    hiding.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-    changed_ = ::tcsetattr(terminal_.get(), TCSANOW, &hiding) == 0;
-  }
-  HidingTerminal(const HidingTerminal&) = delete;
-  HidingTerminal& operator=(const HidingTerminal&) = delete;
-  ~HidingTerminal() {
-    if (changed_) ::tcsetattr(terminal_.get(), TCSANOW, &before_);
-  }
-
-  /// Whether there is one: OpenSSL would read standard input otherwise.
-  explicit operator bool() const { return static_cast<bool>(terminal_); }
-
- private:
-  UniqueFd terminal_;
-  termios before_{};
-  bool changed_ = false;
 };
 
 Result<std::shared_ptr<const auth::Passphrase>> ask_until_right(auth::TlsFiles files) {

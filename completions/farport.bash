@@ -35,7 +35,7 @@ _farport() {
       _farport_paths -d
       return
       ;;
-    --accept | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --dial | --dns | --drain | --duration | --frequency | --grace | --host-name | --image | --insecure-loopback | --ip | --level | --limit | --listen | --max-histograms | --max-time-series | --name | --on | --ping-interval | --ping-timeout | --profile | --providers | --proxy | --refresh-interval | --resume-after | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via)
+    --accept | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --dial | --dns | --drain | --duration | --frequency | --grace | --host-name | --image | --insecure-loopback | --ip | --level | --limit | --listen | --max-histograms | --max-time-series | --name | --on | --ping-interval | --ping-timeout | --profile | --providers | --proxy | --refresh-interval | --resume-after | --role | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via)
       return
       ;;
     --compression)
@@ -72,11 +72,13 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump convert can-i certs check doctor stdio help-all --help --version"
+    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump convert can-i certs check doctor stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
-    'serve '*) words="-h --help --listen --dial --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format" ;;
+    'quickstart '*) words="-h --help --listen --role" ;;
+    'join '*) words="-h --help --json --detach" ;;
+    'serve '*) words="-h --help --listen --socket-activation --dial --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format" ;;
     'connect '*) words="-h --help --json --detach --socket-dir --socket --to --log-file --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'disconnect '*) words="-h --help --all" ;;
     'run '*) words="-h --help --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
@@ -97,7 +99,7 @@ _farport() {
     'certs client'*) words="-h --help --name --dns --ip --uri --force" ;;
     'certs bundle'*) words="-h --help --name -o --output --encrypt --passphrase-file --force" ;;
     'certs '*) words="-h --help init server client bundle" ;;
-    'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --dial --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --socket-activation --dial --local --insecure-loopback --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'doctor '*) words="-h --help --json --search --runtime --dump-directory --dump-runtime-directory --user --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'stdio '*) words="-h --help --join --foreground --directory" ;;
     'help-all '*) words="-h --help --format" ;;

@@ -1,0 +1,106 @@
+// farport join: what farport quickstart's invitation leads to, here.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <openssl/crypto.h>
+#include <unistd.h>
+
+#include "auth/bundle.hpp"
+#include "auth/invitation.hpp"
+#include "cli/commands.hpp"
+#include "cli/hiding_terminal.hpp"
+#include "cli/own_directory.hpp"
+#include "cli/quickstart.hpp"
+#include "cli/text.hpp"
+#include "config/resolve.hpp"
+#include "config/values.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// What is pasted, wiped when it goes. A byte more than there may be shows that it is too long.
+struct Pasted {
+  std::array<char, auth::kLongestInvitation + 1> text{};
+  std::size_t size = 0;
+
+  Pasted() = default;
+  Pasted(const Pasted&) = delete;
+  Pasted& operator=(const Pasted&) = delete;
+  ~Pasted() { OPENSSL_cleanse(text.data(), text.size()); }
+
+  /// Reads a line, or to the end.
+  void read() {
+    while (size < text.size()) {
+      const ssize_t got = ::read(STDIN_FILENO, text.data() + size, text.size() - size);
+      if (got <= 0) return;
+      size += static_cast<std::size_t>(got);
+      if (std::find(text.data(), text.data() + size, '\n') != text.data() + size) return;
+    }
+  }
+  /// Without the space around it.
+  [[nodiscard]] std::string_view word() const {
+    constexpr std::string_view kSpace = " \t\r\n";
+    const std::string_view all(text.data(), size);
+    const std::size_t begin = std::min(all.find_first_not_of(kSpace), all.size());
+    return all.substr(begin, all.find_first_of(kSpace, begin) - begin);
+  }
+};
+
+Result<auth::Invitation> take_invitation() {
+  Pasted pasted;
+  if (::isatty(STDIN_FILENO) == 0) {
+    pasted.read();
+  } else {
+    const HidingTerminal hidden;
+    print(stderr, "Paste the invitation (it is not shown), and press Enter: ");
+    pasted.read();
+    print(stderr, "\n");
+  }
+  return auth::read_invitation(pasted.word());
+}
+
+/// The key's place, by the agent's address: in a directory that is gone once its user has logged out.
+Result<std::string> place_for(const config::Address& agent) {
+  const auto directory = own_directory();
+  if (!directory) return directory;
+  std::string name = config::to_string(agent);
+  const auto is_odd = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-';
+  };
+  std::replace_if(name.begin(), name.end(), is_odd, '_');
+  return *directory + "/join-" + name + ".pem";
+}
+
+void print_joined(const std::string& agent, const std::string& bundle) {
+  print(stderr,
+        "farport: for farport's other commands in another terminal:\n"
+        "  export FARPORT_TLS_BUNDLE={} FARPORT_SERVER_NAME={}\n"
+        "  farport ps {}\n",
+        bundle, kQuickstartName, agent);
+}
+
+}  // namespace
+
+int join(config::Flags flags) {
+  const auto invitation = take_invitation();
+  if (!invitation) return report(invitation.error(), kUsage);
+  const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
+  // An address alone: what else may stand for an agent can be a command, and the invitation is somebody
+  // else's.
+  const auto agent = config::parse_address(named);
+  if (!agent) return report(agent.error(), kUsage);
+  const auto bundle = place_for(*agent);
+  if (!bundle) return report(bundle.error());
+  const auto kept = auth::write_bundle(*bundle, invitation->credentials, nullptr, true);
+  if (!kept) return report(kept.error());
+  flags.remotes = {config::to_string(*agent)};
+  flags.given["tls-bundle"] = {*bundle};
+  flags.given["server-name"] = {kQuickstartName};
+  const auto settings = config::resolve_connect(flags);
+  if (!settings) return report(settings.error());
+  print_joined(flags.remotes.front(), *bundle);
+  return connect(*settings);
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,12 @@
+// By which address others most likely reach this host.
+#pragma once
+
+#include <string>
+
+namespace farport::cli {
+
+/// The address from which this host would reach the rest of the world: nothing is sent. Where it has no way
+/// there, its host name.
+[[nodiscard]] std::string own_address();
+
+}  // namespace farport::cli

@@ -1,0 +1,119 @@
+// farport quickstart: beside an application, an agent that nothing has been prepared for.
+#include "cli/quickstart.hpp"
+
+#include <cstdio>
+
+#include <fmt/core.h>
+
+#include "auth/bundle.hpp"
+#include "auth/invitation.hpp"
+#include "auth/issue.hpp"
+#include "auth/new_file.hpp"
+#include "cli/agent_program.hpp"
+#include "cli/commands.hpp"
+#include "cli/own_address.hpp"
+#include "cli/private_directory.hpp"
+#include "cli/text.hpp"
+#include "config/values.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// Who whoever joins is.
+constexpr const char* kGuest = "quickstart";
+
+/// What both sides show and trust.
+struct Sides {
+  auth::Credentials agent;
+  auth::Credentials guest;
+};
+
+Result<auth::Credentials> credentials_from(const auth::Issued& ca, auth::CertificateRequest wanted) {
+  const auto request = auth::complete_request(std::move(wanted));
+  if (!request) return tl::unexpected(request.error());
+  auto issued = auth::make_certificate(ca, *request);
+  if (!issued) return tl::unexpected(issued.error());
+  auth::Credentials made;
+  made.chain.push_back(std::move(issued->certificate));
+  made.key = std::move(issued->key);
+  made.anchors.emplace_back(X509_dup(ca.certificate.get()));
+  return made;
+}
+
+/// Of a CA whose key nobody has afterwards: it has issued these two certificates and will never issue
+/// another.
+Result<Sides> make_sides() {
+  const auto ca = auth::make_ca();
+  if (!ca) return tl::unexpected(ca.error());
+  auth::CertificateRequest agent;
+  agent.side = auth::Side::server;
+  agent.name = kQuickstartName;
+  auth::CertificateRequest guest;
+  guest.name = kGuest;
+  auto agents = credentials_from(*ca, std::move(agent));
+  if (!agents) return tl::unexpected(agents.error());
+  auto guests = credentials_from(*ca, std::move(guest));
+  if (!guests) return tl::unexpected(guests.error());
+  return Sides{std::move(*agents), std::move(*guests)};
+}
+
+config::ServeSettings agent_for(const config::Address& listen, const std::string& role,
+                                const std::string& bundle) {
+  config::ServeSettings settings;
+  settings.listen = {listen};
+  settings.tls.bundle = bundle;
+  settings.search.push_back(config::temporary_directory());
+  settings.search_processes = true;
+  settings.policy.grants.push_back(
+      config::short_grant(config::GrantKind::cn, std::string(kGuest) + "=" + role));
+  return settings;
+}
+
+/// Where others reach an agent that listens there.
+Result<config::Address> reached_at(const std::string& host, const config::Address& listen) {
+  if (listen.port == 0) {
+    return fail("invite to", config::to_string(listen), "the port must be known before",
+                "name one, such as 9000");
+  }
+  const bool everywhere = listen.host == "0.0.0.0" || listen.host == "::";
+  const std::string named = !host.empty() ? host : everywhere ? own_address() : listen.host;
+  return config::parse_address(config::to_string({named, listen.port}));
+}
+
+void print_invitation(std::string_view text, const config::Address& agent) {
+  print(stdout,
+        "\nOn your laptop, paste this line. It is a key: whoever has it gets in here, until\n"
+        "this agent ends. The space before it keeps it out of the shell's history.\n\n"
+        " echo '{0}' | farport join\n\n"
+        "Then dotnet-trace, dotnet-counters and the others work there.\n"
+        "If {1} cannot be reached from there, give join the address that can:\n"
+        "  … | farport join HOST:PORT\n\n",
+        text, config::to_string(agent));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int quickstart(const QuickstartSettings& settings) {
+  const auto listen = config::parse_address(settings.listen);
+  if (!listen) return report(listen.error(), kUsage);
+  const auto reached = reached_at(settings.host, *listen);
+  if (!reached) return report(reached.error(), kUsage);
+  const auto sides = make_sides();
+  if (!sides) return report(sides.error());
+  const auto invitation = auth::write_invitation(config::to_string(*reached), sides->guest);
+  if (!invitation) return report(invitation.error(), kUsage);
+  const auto directory = make_private_directory();
+  if (!directory) return report(directory.error());
+  const std::string bundle = (*directory)->path() + "/agent.pem";
+  if (auto kept = auth::write_bundle(bundle, sides->agent, nullptr, false); !kept)
+    return report(kept.error());
+  const auto log = make_log("info", "text");
+  if (!log) return report(log.error());
+  AgentProgram program;
+  program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
+  program.on_listening = [&] { print_invitation(auth::text_in(invitation->get()), *reached); };
+  return run_agent(agent_for(*listen, settings.role, bundle), *log, program);
+}
+
+}  // namespace farport::cli
