@@ -64,13 +64,17 @@ namespace Hotspot
             {
                 RandomAccess.Read(zeros, buffer, 0);
             }
+            // A little outside of the kernel, for who may see no more than that.
+            Sum(2_000_000);
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        public static void Managed()
+        public static void Managed() => Sum(20_000_000);
+
+        private static void Sum(int rounds)
         {
             var sum = 0.0;
-            for (var i = 1; i < 20_000_000; i++)
+            for (var i = 1; i < rounds; i++)
             {
                 sum += 1.0 / i;
             }

