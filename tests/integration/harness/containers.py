@@ -24,6 +24,8 @@ cgroup_manager = "cgroupfs"
 events_logger = "file"
 runtime = "crun"
 infra_image = ""
+[network]
+network_backend = "netavark"
 """
 
 

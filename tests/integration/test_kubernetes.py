@@ -1,0 +1,161 @@
+"""The examples for Kubernetes: played by podman where it can, with the image that people use, and valid by Kubernetes' own
+schemas. What podman 4.3 plays otherwise than Kubernetes is said where it matters."""
+
+import json
+import os
+import pathlib
+
+from harness import kubernetes, needs, wait
+from harness.agent import PORT
+from harness.case import Case, main
+from harness.containers import USER, Podman
+from harness.kubernetes import EXAMPLES
+from harness.tools import QUIET
+
+PLAYED = ("sidecar", "listen")
+RENDERED = (*PLAYED, "native-sidecar", "daemonset")
+EVERYTHING = """
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../application]
+components: [{components}]
+"""
+SERVICE, SECRET = "orders-farport", "farport-agent"
+
+
+class Manifests(Case):
+    def test_what_stands_there_whole_is_what_kustomize_builds(self):
+        for name in RENDERED:
+            with self.subTest(name):
+                text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+                self.assertEqual(text.partition("\n")[2], kubernetes.built(EXAMPLES / name))
+
+    def test_all_is_valid_by_the_schemas(self):
+        for name in (*RENDERED, "people"):
+            with self.subTest(name):
+                self.assertTrue(kubernetes.objects_of(kubernetes.built(EXAMPLES / name)))
+
+    def test_a_mistake_would_be_seen(self):
+        text = (EXAMPLES / "sidecar.yaml").read_text(encoding="utf-8")
+        with self.assertRaisesRegex(AssertionError, "replicas must be integer"):
+            kubernetes.objects_of(text.replace("replicas: 1", "replicas: some"))
+
+    def test_all_components_go_together(self):
+        examples = pathlib.Path(self.lab.new_directory(self.lab.near, "examples"))
+        for name in ("application", "components"):
+            (examples / name).symlink_to(EXAMPLES / name)
+        names = ("sidecar", "native-sidecar", "listen", "network-policy", "cert-manager")
+        self.assertEqual(sorted(names), sorted(os.listdir(EXAMPLES / "components")))
+        directory = examples / "all"
+        directory.mkdir()
+        # The last one to be added moves the container.
+        order = ["sidecar", "listen", "native-sidecar", "network-policy", "cert-manager"]
+        components = ", ".join(f"../components/{name}" for name in order)
+        (directory / "kustomization.yaml").write_text(EVERYTHING.format(components=components), encoding="utf-8")
+        found = [each["kind"] for each in kubernetes.objects_of(kubernetes.built(directory))]
+        self.assertEqual(sorted(set(found)), ["Certificate", "Deployment", "Issuer", "NetworkPolicy", "Service"])
+
+    def test_sidecars_meet_the_restricted_standard(self):
+        for name in ("sidecar", "native-sidecar", "listen"):
+            pod = kubernetes.pod_of(kubernetes.objects_of(kubernetes.built(EXAMPLES / name)), "Deployment")
+            self.assertEqual(kubernetes.not_restricted(pod), [], name)
+        daemon = kubernetes.pod_of(kubernetes.objects_of(kubernetes.built(EXAMPLES / "daemonset")), "DaemonSet")
+        self.assertIn("hostPID", kubernetes.not_restricted(daemon))
+
+    def test_a_native_sidecar_starts_before_the_application_and_ends_after_it(self):
+        pod = kubernetes.pod_of(kubernetes.objects_of(kubernetes.built(EXAMPLES / "native-sidecar")), "Deployment")
+        self.assertEqual([container["name"] for container in pod["containers"]], ["orders"])
+        sidecar, = pod["initContainers"]
+        self.assertEqual((sidecar["name"], sidecar["restartPolicy"]), ("farport", "Always"))
+
+
+class Played(Case):
+    @classmethod
+    def prepare(cls):
+        cls.podman = Podman(cls.lab.far)
+        cls.addClassCleanup(cls.podman.close)
+        cls.podman.run("tag", cls.podman.image_of_orders(), "localhost/orders:1.0")
+        cls.podman.run("load", "--input", needs.image())
+        cls.pair = cls.lab.authority.server("orders", "--dns", SERVICE)
+        cls.alice = cls.lab.authority.client("alice")
+
+    def play(self, objects):
+        """Has podman play them, and ends them with the test."""
+        file = os.path.join(self.podman.directory, "play.json")
+        secret = kubernetes.secret_of(SECRET, self.pair)
+        text = "\n---\n".join(json.dumps(each) for each in (secret, *objects))
+        pathlib.Path(file).write_text(text, encoding="utf-8")
+        self.addCleanup(lambda: self.podman.run("secret", "rm", SECRET))
+        self.addCleanup(lambda: self.podman.run("volume", "rm", "--all", "--force"))
+        self.addCleanup(lambda: self.podman.run("pod", "rm", "--force", "--all", "--time", "0"))
+        self.podman.run("kube", "play", file)
+        self.decode_secret()
+
+    def decode_secret(self):
+        """podman puts a Secret's values into files as they stand, in Base64. The agent is started again until they are right."""
+        volume = pathlib.Path(json.loads(self.podman.run("volume", "inspect", SECRET))[0]["Mountpoint"])
+        for name, content in kubernetes.files_of(self.pair).items():
+            (volume / name).write_bytes(content)
+
+    def container(self, name):
+        """The name of the pod's container."""
+        return next(found for found in self.podman.run("ps", "--all", "--format", "{{.Names}}").split() if found.endswith(f"-{name}"))
+
+    def ask(self, *arguments):
+        """farport, as alice, from outside."""
+        return self.lab.near.run(needs.farport(), *arguments, seconds=90.0,
+                                 environment=QUIET | self.alice.environment() | {"FARPORT_SERVER_NAME": SERVICE})
+
+    def remote(self):
+        return f"{self.lab.far.address}:{PORT}"
+
+    def listed(self):
+        """The one runtime, once it is listed."""
+        def found():
+            done = self.ask("ps", self.remote(), "--json")
+            return json.loads(done.stdout) if done.code == 0 else None
+
+        return wait.until(found, lambda: self.podman.logs(self.container("farport")) + self.ask("ps", self.remote()).text, 40)
+
+    def assert_traced(self):
+        """That the stock dotnet-trace, elsewhere, records what the application does."""
+        runtime, = self.listed()
+        self.assertEqual(runtime["name"], "orders")
+        file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
+        self.assert_ok(self.ask("run", self.remote(), "--", needs.dotnet_trace(), "collect", "-n", "orders", "--duration",
+                                "00:00:02", "-o", file))
+        self.assertTrue(any("Orders.Pricing" in frame for frame in self.tools.frames(file)))
+
+    def test_a_sidecar_with_no_right_at_all_is_enough(self):
+        self.play(kubernetes.objects_of((EXAMPLES / "sidecar.yaml").read_text(encoding="utf-8")))
+        self.assert_traced()
+        state = self.podman.state(self.container("farport"))
+        self.assertEqual(state["Config"]["User"], f"{USER}:{USER}")
+        self.assertTrue(state["HostConfig"]["ReadonlyRootfs"])
+        self.assertFalse(state["EffectiveCaps"] or state["BoundingCaps"])
+
+    def test_runtimes_dial_an_agent_that_listens(self):
+        self.play(kubernetes.objects_of((EXAMPLES / "listen.yaml").read_text(encoding="utf-8")))
+        self.assert_traced()
+        self.assertIn("dialled in at /tmp/farport.sock", self.podman.logs(self.container("farport")))
+
+    def test_a_daemon_of_the_node_sees_applications_that_know_nothing_of_it(self):
+        self.start("--network", "none", "localhost/orders:1.0", "--seconds", "600")
+        certificates = pathlib.Path(self.lab.new_directory(self.lab.far, "certificates"))
+        for name, content in kubernetes.files_of(self.pair).items():
+            (certificates / name).write_bytes(content)
+        objects = kubernetes.objects_of((EXAMPLES / "daemonset.yaml").read_text(encoding="utf-8"))
+        flags = kubernetes.run_flags(kubernetes.pod_of(objects, "DaemonSet"), certificates)
+        self.start("--name", "node-farport", "--network", "host", *flags)
+        self.assert_traced()
+        runtime, = self.listed()
+        self.assertEqual(runtime["host"], "node-1")
+
+    def start(self, *flags):
+        """Runs a container of its own, until the test ends."""
+        container = self.podman.run("run", "--detach", *flags)
+        self.addCleanup(lambda: self.podman.run("rm", "--force", "--time", "0", container))
+
+
+if __name__ == "__main__":
+    main()
