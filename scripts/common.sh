@@ -9,7 +9,7 @@ build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11
                 libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev zlib1g-dev)
 
 # What the tests take beside them.
-test_packages=(bsdutils buildah catch2 catatonit chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables netavark openssh-client openssh-server openssl podman python3 socat stunnel4 util-linux)
+test_packages=(bsdutils buildah busybox-static catch2 catatonit chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables netavark openssh-client openssh-server openssl podman python3 socat stunnel4 util-linux)
 
 # What the preset fuzz takes beside them: libFuzzer and the sanitizers, and names in their stack traces.
 fuzz_packages=(clang-19 libclang-rt-19-dev llvm-19)
@@ -37,6 +37,12 @@ as_root() {
     fail "this takes root, and there is no sudo: $*"
   fi
 }
+
+# The version that is built.
+project_version() { sed -n 's/^project(farport VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt"; }
+
+# commit_says FORMAT ELSE: what git log says of the commit, or ELSE where there is no repository.
+commit_says() { git -C "$root" log -1 --format="$1" 2>/dev/null || echo "$2"; }
 
 # install_missing PACKAGE...: installs those Debian packages that are not there.
 install_missing() {

@@ -1,11 +1,9 @@
 """The Debian package on a booted systemd: from `apt install` to `apt purge`."""
 
-import glob
 import os
 import pathlib
 import shutil
 import signal
-import subprocess
 
 from harness import needs, wait
 from harness.agent import PORT
@@ -53,12 +51,7 @@ class Package(Case):
 
     @classmethod
     def install(cls):
-        build = os.path.dirname(needs.farport())
-        made = cls.lab.new_directory(cls.lab.far, "package")
-        subprocess.run([needs.program("cpack"), "--config", os.path.join(build, "CPackConfig.cmake"), "-B", made], check=True,
-                       stdout=subprocess.DEVNULL)
-        cls.package, = glob.glob(f"{made}/farport_*.deb")
-        shutil.copy(cls.package, cls.debian.root / "tmp/farport.deb")
+        shutil.copy(needs.debian_package(), cls.debian.root / "tmp/farport.deb")
         cls.debian.chroot("apt-get", "install", "--yes", "--no-install-recommends", "/tmp/farport.deb")
 
     @classmethod

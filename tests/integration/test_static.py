@@ -32,6 +32,17 @@ class Static(Case):
                                  stdout=subprocess.PIPE, text=True).stdout
         self.assertNotIn(".symtab", headers)
 
+    def test_its_tarball_is_checked_and_unpacked_where_there_is_nothing_but_busybox(self):
+        root = self.lab.new_directory(self.lab.near, "root")
+        tarball = needs.tarball()
+        for file in (tarball, os.path.join(os.path.dirname(tarball), "SHA256SUMS"), needs.debian_package(), needs.program("busybox")):
+            shutil.copy(file, root)
+        name = os.path.basename(tarball)
+        script = f"busybox sha256sum -c SHA256SUMS && busybox tar xzf {name} && {name.removesuffix('-linux-amd64.tar.gz')}/farport --version"
+        done = self.assert_ok(self.lab.near.run(needs.program("chroot"), root, "/busybox", "sh", "-c", f"PATH=/; {script}"))
+        self.assertIn(f"{name}: OK", done.stdout)
+        self.assertIn("farport 0.", done.stdout)
+
     def test_it_is_a_mirror_like_any_other(self):
         application = self.lab.orders()
         agent = self.use(self.lab.agent())

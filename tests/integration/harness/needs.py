@@ -62,12 +62,26 @@ def talkative(framework=None):
                  "scripts/test --prepare makes it")
 
 
+def _made(pattern):
+    found = sorted((ROOT / "build").glob(pattern))
+    if len(found) != 1:
+        raise RuntimeError(f"there are {len(found)} build/{pattern}: scripts/test --prepare makes one")
+    return str(found[0])
+
+
 def image():
     """farport's container image."""
-    found = sorted((ROOT / "build/image").glob("farport-*.tar"))
-    if len(found) != 1:
-        raise RuntimeError(f"build/image has {len(found)} images: scripts/test --prepare makes one")
-    return str(found[0])
+    return _made("image/farport-*.tar")
+
+
+def debian_package():
+    """What Debian's users install."""
+    return _made("packages/farport_*.deb")
+
+
+def tarball():
+    """The static program, and what goes with it. SHA256SUMS is beside it."""
+    return _made("packages/farport-*.tar.gz")
 
 
 def kubernetes_packages():
