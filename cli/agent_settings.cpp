@@ -60,6 +60,11 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
                   "use 127.0.0.1 or [::1]");
     }
   }
+  if (settings.admin) {
+    auto admin = listen_addresses({*settings.admin});
+    if (!admin) return tl::unexpected(admin.error());
+    agent.admin = std::move(*admin);
+  }
   agent.discovery.search = settings.search;
   agent.discovery.search_processes = settings.search_processes;
   for (const config::NamedSocket& named : settings.runtimes) {

@@ -14,5 +14,5 @@ endfunction()
 
 add_tidy_source(foundations base confinement ipc nettrace profile events auth config transport)
 add_tidy_source(agent wire stream certificates sockets agent_metrics agent_gate agent_runtimes agent_dumps
-                agent_connections agent_api agent)
+                agent_connections agent_admin agent_api agent)
 add_tidy_source(tools symbols symbol_files mirror cli)

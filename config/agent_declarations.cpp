@@ -58,6 +58,16 @@ std::vector<Setting<Configuration>> own_settings() {
        .default_text = "none",
        .commands = kAgent,
        .kind = K::Text{at<&C::insecure_loopback>}},
+      {.key = "admin",
+       .flag = "admin",
+       .value = "[ADDR:]PORT",
+       .help =
+           "Answer /healthz, /readyz and /metrics over plain HTTP there; a port alone is one of 127.0.0.1",
+       .details = "No diagnostics, and no certificates: whoever reaches the address reads them. See "
+                  "[monitoring](monitoring.md).",
+       .default_text = "none",
+       .commands = kAgent,
+       .kind = K::Text{at<&C::admin>}},
       {.key = "reuse_port",
        .flag = "reuse-port",
        .help = "Share the ports with another agent of this user that does so too, to hand over to it",

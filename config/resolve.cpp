@@ -303,6 +303,7 @@ ServeSettings serve_settings(Resolver& resolver) {
     settings.insecure_loopback = resolver.parsed(address, parse_address);
     settings.policy.loopback_role = role;
   }
+  if (!from.admin.empty()) settings.admin = resolver.parsed(from.admin, parse_admin_address);
   settings.tls = from.tls;
   settings.log = resolver.log();
   settings.search = from.search;

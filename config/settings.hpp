@@ -95,6 +95,7 @@ struct ServeSettings {
   bool reuse_port = false;         ///< Let another agent listen there too.
   std::string local;               ///< A socket for users of this host; empty: none.
   std::optional<Address> insecure_loopback;
+  std::optional<Address> admin;  ///< For health and metrics, without TLS.
   TlsFiles tls;
   LogSettings log;
   std::vector<std::string> search;            ///< Directories: $TMPDIR, else /tmp, where nothing is named.
@@ -153,6 +154,7 @@ struct Configuration {
   bool socket_activation = false;
   std::string local;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
+  std::string admin;              ///< ADDR:PORT, :PORT or PORT; empty: none.
   TlsFiles tls;
   LogSettings log{.level = {}};  ///< No level: what the command has by itself.
   std::vector<std::string> search;

@@ -71,6 +71,12 @@ std::string to_string(const Address& address) {
   return authority(address.host, address.port);
 }
 
+Result<Address> parse_admin_address(std::string_view text) {
+  const std::string_view port = text.substr(text.starts_with(':') ? 1 : 0);
+  if (port.find(':') != std::string_view::npos) return parse_address(text);
+  return parse_address("127.0.0.1:" + std::string(port));
+}
+
 Result<Milliseconds> parse_duration(std::string_view text) {
   constexpr std::int64_t kLongest = 1000LL * 3600 * 24 * 365;
   std::int64_t number = 0;

@@ -14,6 +14,9 @@ namespace farport::config {
 /// The reverse.
 [[nodiscard]] std::string to_string(const Address& address);
 
+/// The same, where ":9100" and "9100" are that port of 127.0.0.1.
+[[nodiscard]] Result<Address> parse_admin_address(std::string_view text);
+
 /// Whether the text names an agent that is reached by a command: ssh://…, docker://…, podman://… or k8s://….
 [[nodiscard]] bool is_reach(std::string_view text);
 

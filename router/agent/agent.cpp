@@ -46,7 +46,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       warnings_(loop, log_),
       refusals_(log_, warnings_, *audit_, metrics_),
       admission_(settings_.limits, refusals_, *audit_, metrics_),
-      connections_(log_, admission_, *audit_, metrics_.traffic, registry_, suspended_, tracing_,
+      connections_(log_, admission_, *audit_, metrics_, registry_, suspended_, tracing_,
                    settings_.session.compression),
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, resumption_.instance(), settings_.limits.requests_per_second),
@@ -63,6 +63,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            [this] { return metrics_text(); },
            app_metrics_text()},
       strangers_(std::make_shared<transport::Share>(loop, kStrangersShare)),
+      admin_(loop, {[this] { return why_not_ready(); }, [this] { return metrics_text(); }}),
       session_began_(loop),
       stopped_(loop),
       tasks_(loop),
@@ -75,6 +76,7 @@ std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() co
 }
 
 Result<void> Agent::listen() {
+  if (auto listening = listen_for_admin(); !listening) return listening;
   for (const std::string& path : settings_.connect_ports) {
     auto port = ConnectPort::create(loop_, registry_, log_, path);
     if (!port) return tl::unexpected(port.error());
@@ -96,6 +98,15 @@ Result<void> Agent::listen() {
       return serve(&Agent::serve_dialled, std::move(connection));
     };
     diallers_.push_back(std::make_unique<MirrorDialler>(loop_, log_, mirror, serving_, std::move(serve_it)));
+  }
+  return {};
+}
+
+Result<void> Agent::listen_for_admin() {
+  for (const transport::Address& address : settings_.admin) {
+    const auto listening = admin_.listen(address, settings_.reuse_port);
+    if (!listening) return tl::unexpected(listening.error());
+    log_->info("health and metrics are at http://{}/ (without TLS)", *listening);
   }
   return {};
 }
@@ -126,6 +137,7 @@ void Agent::listen_by_inheritance() {
 }
 
 Task<void> Agent::run() {
+  admin_.start();
   tasks_.spawn(discovery_.run());
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
@@ -160,6 +172,7 @@ Task<void> Agent::drain() {
   accepting_.clear();
   doors_.clear();
   local_socket_.reset();
+  if (settings_.reuse_port) admin_.leave_ports();
   resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
   live_.drain();
   if (resumption_.size() > 0) {

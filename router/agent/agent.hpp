@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "auth/policy.hpp"
+#include "router/agent/admin/admin_server.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/app_metrics/app_metrics.hpp"
 #include "router/agent/doctor/doctor.hpp"
@@ -31,6 +32,7 @@ struct AgentSettings {
   std::vector<DialledMirror> dial;  ///< Mirrors to dial, for as long as the agent runs.
   bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
+  std::vector<transport::Address> admin;                ///< For health and metrics, over plain HTTP.
   std::string local;           ///< A Unix socket for users of this host; may be empty.
   bool local_for_all = false;  ///< All users may connect there, and the grants decide.
   /// How long after its last session the agent ends by itself; nothing: it doesn't.
@@ -54,7 +56,7 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Opens the listening sockets. Errors name the address or the path.
+  /// Opens the listening sockets, that for health and metrics first. Errors name the address or the path.
   Result<void> listen();
   /// Serves until stop() is called, and then for as long as it takes to end in good order.
   transport::Task<void> run();
@@ -79,6 +81,7 @@ class Agent {
     Handler handler;
   };
 
+  Result<void> listen_for_admin();
   Result<void> listen_by_tcp();
   void listen_by_inheritance();
   transport::Task<void> drain();
@@ -114,6 +117,7 @@ class Agent {
   [[nodiscard]] std::string describe(const Caller& caller) const;
   transport::Task<std::string> examine(const Caller& caller, Examine what);
   [[nodiscard]] std::string metrics_text() const;
+  [[nodiscard]] std::vector<std::string> why_not_ready() const;
   /// Null where they are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
   void write_process(MetricsText& text) const;
@@ -149,6 +153,8 @@ class Agent {
   std::shared_ptr<transport::Share>
       strangers_;  ///< What all peers that have no session may take of the loop.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::time_t start_time_ = std::time(nullptr);
+  AdminServer admin_;
   std::vector<Door> doors_;
   std::unique_ptr<LocalSocket> local_socket_;
   std::vector<std::unique_ptr<MirrorDialler>> diallers_;

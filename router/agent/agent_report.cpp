@@ -1,4 +1,5 @@
-// What the agent says of itself: GET /v1/agent and GET /v1/metrics (docs/wire.md).
+// What the agent says of itself: GET /v1/agent and GET /v1/metrics (docs/wire.md), and whether it is ready
+// (docs/monitoring.md).
 #include "base/descriptors.hpp"
 #include "base/process_usage.hpp"
 #include "base/version.hpp"
@@ -72,14 +73,22 @@ Disclosure disclosure_for(const auth::Access& access) {
   return operates ? Disclosure::all : Disclosure::counts;
 }
 
+/// Those of one unit, of which `Range` is.
+template <typename Range>
 void write_limits(MetricsText& text, const auth::LimitSettings& limits) {
-  text.family("farport_limit", kGauge, "The limits in force, by their names in the configuration.");
   for (const auth::Limit& limit : auth::kLimits) {
-    const auto add = [&](const auto& range) {
-      text.sample(value_of(limits.*range.member), MetricsText::label("limit", limit.name()));
-    };
-    if (limit.in_metrics) std::visit(add, limit.range);
+    const auto* range = std::get_if<Range>(&limit.range);
+    if (range == nullptr || !limit.in_metrics) continue;
+    text.sample(value_of(limits.*range->member), MetricsText::label("limit", limit.name()));
   }
+}
+
+void write_limits(MetricsText& text, const auth::LimitSettings& limits) {
+  text.family("farport_limit", kGauge, "The limits in force that are numbers, by their configured names.");
+  write_limits<auth::LimitedCount>(text, limits);
+  text.family("farport_limit_bytes", kGauge,
+              "The limits in force that are sizes, by their configured names.");
+  write_limits<auth::LimitedSize>(text, limits);
 }
 
 }  // namespace
@@ -113,14 +122,15 @@ Task<std::string> Agent::examine(const Caller& caller, Examine what) {
 
 void Agent::write_process(MetricsText& text) const {
   const ProcessUsage usage = process_usage();
-  const double up = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   text.family("farport_build_info", kGauge, "Which farport this is; always 1.")
       .sample(std::uint64_t{1}, MetricsText::label("version", kVersion))
-      .family("farport_uptime_seconds", kGauge, "How long the agent has been running.")
-      .sample(up)
+      .family("farport_ready", kGauge, "1 while the agent is ready (/readyz), else 0.")
+      .sample(std::uint64_t{why_not_ready().empty() ? 1U : 0U})
       .histogram("farport_loop_stall_seconds",
                  "How long the turns of the event loop took: everything else waits that long.",
                  loop_.stalls())
+      .family("process_start_time_seconds", kGauge, "When the agent started, in seconds since 1970.")
+      .sample(static_cast<std::uint64_t>(start_time_))
       .family("process_cpu_seconds_total", kCounter, "CPU time used, user and system.")
       .sample(usage.cpu_seconds)
       .family("process_resident_memory_bytes", kGauge, "Resident memory.")
@@ -136,6 +146,8 @@ void Agent::write_sessions(MetricsText& text) const {
       .sample(std::uint64_t{limits_.sessions()})
       .family("farport_sessions_total", kCounter, "Sessions and raw connections so far.")
       .sample(metrics_.sessions)
+      .histogram("farport_session_duration_seconds", "How long sessions and raw connections lasted.",
+                 metrics_.session_times)
       .family("farport_handshakes", kGauge, "TLS handshakes under way.")
       .sample(std::uint64_t{handshakes_.count()})
       .family("farport_handshakes_failed_total", kCounter, "TLS handshakes that failed.")
@@ -166,6 +178,10 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .family("farport_commands_total", kCounter, "Commands, and what the gate said to them.")
       .samples("command", metrics_.commands_allowed, MetricsText::label("decision", "allowed"))
       .samples("command", metrics_.commands_refused, MetricsText::label("decision", "refused"))
+      .histogram(
+          "farport_first_byte_seconds",
+          "From an allowed command to the runtime's first bytes, of diagnostic connections that ended.",
+          metrics_.first_bytes)
       .family("farport_bytes_total", kCounter, "Bytes that diagnostic connections have carried.")
       .sample(bytes.to_runtime, MetricsText::label("direction", "to_runtime"))
       .sample(bytes.to_tool, MetricsText::label("direction", "to_tool"))
@@ -195,6 +211,15 @@ void Agent::write_resumption(MetricsText& text) const {
       .family("farport_tracing_sessions_abandoned_total", kCounter,
               "Runtimes' sessions that were stopped since nobody read them any more.")
       .sample(tracing_.abandoned());
+}
+
+std::vector<std::string> Agent::why_not_ready() const {
+  if (stops_ > 0) return {"the agent is being stopped: it takes nothing new"};
+  std::vector<std::string> reasons;
+  if (accepting_.size() == 0) reasons.emplace_back("the agent does not listen yet");
+  if (credentials_ == nullptr) return reasons;
+  for (std::string& fault : credentials_->faults(std::time(nullptr))) reasons.push_back(std::move(fault));
+  return reasons;
 }
 
 std::string Agent::metrics_text() const {

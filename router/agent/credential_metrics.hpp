@@ -7,9 +7,9 @@
 namespace farport::router {
 
 inline void write_metrics(MetricsText& text, const CredentialWatch& credentials) {
-  text.family("farport_certificate_expiry_seconds", "gauge",
-              "Until the agent's certificate expires; negative when it has.")
-      .sample(static_cast<double>(credentials.seconds_left()))
+  text.family("farport_certificate_expiry_timestamp_seconds", "gauge",
+              "When the agent's certificate expires, in seconds since 1970.")
+      .sample(static_cast<std::uint64_t>(credentials.expires()))
       .family("farport_certificate_reloads_total", "counter",
               "How often new certificate files were taken over.")
       .sample(credentials.reloads())

@@ -25,6 +25,15 @@ constexpr Milliseconds kBetweenTries{250};
 /// Broken files may get better without being changed: a certificate may not be valid yet.
 constexpr std::uint64_t kTryAgainMs = 60'000;
 
+/// What is wrong with it at that time; empty if nothing is.
+std::string fault_of(const auth::Lifetime& lifetime, std::time_t now) {
+  if (now < lifetime.from)
+    return lifetime.described() + " is not valid before " + auth::time_text(lifetime.from);
+  if (lifetime.until != 0 && lifetime.until < now)
+    return lifetime.described() + " expired on " + auth::time_text(lifetime.until);
+  return {};
+}
+
 }  // namespace
 
 CredentialWatch::CredentialWatch(transport::Loop& loop, Log log, auth::TlsCredentialsPtr credentials,
@@ -140,8 +149,19 @@ void CredentialWatch::tell_of_permissions(std::string_view what, const std::stri
   if (!warning.empty()) log_->warn("the {} {}: {}; chmod 600 it", what, path, warning);
 }
 
-std::int64_t CredentialWatch::seconds_left() const {
-  return current_->lifetimes().front().until - std::time(nullptr);
+std::vector<std::string> CredentialWatch::faults(std::time_t now) const {
+  std::vector<std::string> faults;
+  bool trusts_any = false;
+  for (const auth::Lifetime& each : current_->lifetimes()) {
+    std::string fault = fault_of(each, now);
+    // One CA of several may have had its time.
+    const bool authority = each.kind == auth::Lifetime::Kind::authority;
+    if (authority) trusts_any |= fault.empty();
+    if (!authority && !fault.empty()) faults.push_back(std::move(fault));
+  }
+  if (!trusts_any) faults.push_back("no CA that is trusted is valid at this time");
+  if (!complaint_.empty()) faults.push_back(complaint_ + "; what was read before stays in use");
+  return faults;
 }
 
 }  // namespace farport::router

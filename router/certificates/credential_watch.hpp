@@ -30,10 +30,14 @@ class CredentialWatch {
   [[nodiscard]] const auth::TlsCredentials& current() const { return *current_; }
   [[nodiscard]] PeerRevalidator& peers() { return peers_; }
 
+  /// Why handshakes fail at that time, or would after a restart: what has expired or isn't valid yet, and
+  /// files that can't be used. A sentence each; none if all is well.
+  [[nodiscard]] std::vector<std::string> faults(std::time_t now) const;
+
   // For metrics.
 
-  /// Until our own certificate expires; negative when it has.
-  [[nodiscard]] std::int64_t seconds_left() const;
+  /// When our own certificate expires.
+  [[nodiscard]] std::time_t expires() const { return current_->lifetimes().front().until; }
   /// How often new files have been taken over, and how often that failed.
   [[nodiscard]] std::uint64_t reloads() const { return reloads_; }
   [[nodiscard]] std::uint64_t failed_reloads() const { return failed_reloads_; }

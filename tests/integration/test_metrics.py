@@ -1,5 +1,7 @@
 """GET /v1/metrics, read as strictly as the format allows."""
 
+import time
+
 from harness import api, ipc, wait
 from harness.case import Case, main
 from harness.prometheus import parse
@@ -39,13 +41,14 @@ class Metrics(Case):
 
     def test_the_format_is_kept_and_every_family_is_there(self):
         families = self.metrics()
-        for name in ("farport_build_info", "farport_uptime_seconds", "farport_sessions", "farport_sessions_total",
+        for name in ("farport_build_info", "farport_ready", "farport_sessions", "farport_sessions_total",
                      "farport_handshakes", "farport_handshakes_failed_total", "farport_requests_total",
                      "farport_refused_total", "farport_accept_pauses_total", "farport_buffered_bytes",
                      "farport_diagnostic_connections", "farport_commands_total", "farport_bytes_total",
                      "farport_dumps_total", "farport_runtimes", "farport_limit", "process_cpu_seconds_total",
                      "process_resident_memory_bytes", "process_open_fds", "process_max_fds",
-                     "farport_loop_stall_seconds"):
+                     "farport_loop_stall_seconds", "farport_session_duration_seconds", "farport_first_byte_seconds",
+                     "process_start_time_seconds", "farport_certificate_expiry_timestamp_seconds"):
             self.assertIn(name, families)
         self.assertEqual(list(families["farport_build_info"][1].values()), [1])
         self.assertGreater(families["process_resident_memory_bytes"][1][""], 1 << 20)
@@ -63,6 +66,18 @@ class Metrics(Case):
         self.assertEqual(turns['le="+Inf"'], turns["count"])
         self.assertGreater(turns["count"], 0)
         self.assertGreater(turns["sum"], 0)
+
+    def test_the_answers_first_bytes_and_the_sessions_lengths_are_counted(self):
+        for name in ("farport_first_byte_seconds", "farport_session_duration_seconds"):
+            self.assert_grows(name, "count", lambda: self.api.post(self.runtime, ipc.process_info()))
+            kind, times = self.metrics()[name]
+            self.assertEqual((kind, times['le="+Inf"']), ("histogram", times["count"]))
+            self.assertGreater(times["sum"], 0)
+
+    def test_an_agent_that_serves_is_ready(self):
+        self.assertEqual(self.value("farport_ready"), 1)
+        self.assertGreater(self.value("farport_certificate_expiry_timestamp_seconds"), time.time())
+        self.assertLessEqual(self.value("process_start_time_seconds"), time.time())
 
     def test_nothing_in_it_says_who_was_there(self):
         self.api.post(self.runtime, ipc.process_info())

@@ -27,14 +27,20 @@ Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, tran
   co_return std::nullopt;
 }
 
-/// Adds what a relay has carried to what the audit says, however the relay ends.
+/// Adds what a relay has carried to what the audit says, and how long the runtime took for its answer to the
+/// metrics, however the relay ends.
 struct Carried {
   AuditEntry& entry;
-  Traffic::Relay relay;
+  Metrics& metrics;
+  Traffic::Relay relay{metrics.traffic};
+  TimeHistogram::Clock::time_point asked = TimeHistogram::Clock::now();
+  TimeHistogram::Clock::time_point answered{};
 
   ~Carried() {
     entry.to_runtime += relay.bytes.to_runtime;
     entry.to_tool += relay.bytes.to_tool;
+    // Only now is it known that there was one: the wait for it ends when the tool goes, too.
+    if (relay.bytes.to_tool > 0) metrics.first_bytes.record(answered - asked);
   }
 };
 
@@ -96,13 +102,14 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown);
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
-  Carried carried{entry, Traffic::Relay(traffic_)};
+  Carried carried{entry, metrics_};
   const std::size_t size = first->bytes.size();
   auto opened = co_await open(entry, tool, std::move(first->bytes));
   if (opened == nullptr) co_return;
   carried.relay.bytes.to_runtime = size;
   const bool starts_session = ipc::is_collect_tracing(first->command());
   const auto session = co_await until_answered(tool.stream(), *opened, starts_session);
+  carried.answered = TimeHistogram::Clock::now();
   co_await carry_answer(entry, tool, std::move(opened), session, carried.relay.bytes);
 }
 

@@ -12,12 +12,12 @@ namespace farport::router {
 /// What carries all of an agent's diagnostic connections.
 class DiagnosticConnections {
  public:
-  DiagnosticConnections(Log log, Admission& admission, Audit& audit, Traffic& traffic, Registry& registry,
+  DiagnosticConnections(Log log, Admission& admission, Audit& audit, Metrics& metrics, Registry& registry,
                         SuspendedRuntimes& suspended, TracingSessions& tracing, Compression compression)
       : log_(std::move(log)),
         admission_(admission),
         audit_(audit),
-        traffic_(traffic),
+        metrics_(metrics),
         registry_(registry),
         suspended_(suspended),
         tracing_(tracing),
@@ -42,7 +42,7 @@ class DiagnosticConnections {
   Log log_;
   Admission& admission_;
   Audit& audit_;
-  Traffic& traffic_;
+  Metrics& metrics_;
   Registry& registry_;
   SuspendedRuntimes& suspended_;
   TracingSessions& tracing_;

@@ -1,9 +1,19 @@
 #include "router/agent/metrics/metrics.hpp"
 
+#include <array>
+
 #include "auth/limit_settings.hpp"
 
 namespace farport::router {
 namespace {
+
+using namespace std::chrono_literals;
+
+/// A runtime mostly answers within milliseconds; one that is busy, or writes a dump, takes longer.
+constexpr std::array<std::chrono::milliseconds, 10> kFirstByteBounds{2ms,   5ms,   10ms, 20ms, 50ms,
+                                                                     100ms, 200ms, 1s,   5s,   30s};
+/// From a single command to a mirror that is never switched off.
+constexpr std::array<std::chrono::milliseconds, 8> kSessionBounds{1s, 10s, 1min, 5min, 15min, 1h, 4h, 24h};
 
 /// Every limit but one: what goes beyond buffered_bytes is counted by the BufferBudget.
 std::vector<std::string> refusals() {
@@ -15,7 +25,7 @@ std::vector<std::string> refusals() {
 }
 
 std::vector<std::string> handshake_failures() {
-  return {"timeout", "closed", "no_certificate", "bad_certificate", "protocol"};
+  return {"timeout", "closed", "no_certificate", "bad_certificate", "protocol", "probe"};
 }
 
 }  // namespace
@@ -48,6 +58,8 @@ Metrics::Metrics()
     : refused(refusals()),
       handshakes_failed(handshake_failures()),
       dumps({"completed", "failed"}),
-      profiles({"completed", "failed"}) {}
+      profiles({"completed", "failed"}),
+      first_bytes(kFirstByteBounds),
+      session_times(kSessionBounds) {}
 
 }  // namespace farport::router

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "router/agent/metrics/time_histogram.hpp"
 #include "router/stream/relay.hpp"
 
 namespace farport::router {
@@ -63,6 +64,8 @@ struct Metrics {
   LabelledCounter dumps;              ///< By outcome.
   LabelledCounter profiles;           ///< By outcome.
   Traffic traffic;
+  TimeHistogram first_bytes;  ///< From an admitted command to the runtime's first bytes.
+  TimeHistogram session_times;
 };
 
 }  // namespace farport::router

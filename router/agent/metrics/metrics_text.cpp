@@ -5,7 +5,7 @@
 namespace farport::router {
 namespace {
 
-double in_seconds(transport::DurationHistogram::Duration time) {
+double in_seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
@@ -47,16 +47,26 @@ MetricsText& MetricsText::samples(std::string_view label_name, const LabelledCou
 MetricsText& MetricsText::histogram(std::string_view name, std::string_view help,
                                     const transport::DurationHistogram& durations) {
   family(name, "histogram", help);
+  return buckets(transport::DurationHistogram::kBounds, durations.counts(), durations.sum());
+}
+
+MetricsText& MetricsText::histogram(std::string_view name, std::string_view help,
+                                    const TimeHistogram& times) {
+  family(name, "histogram", help);
+  return buckets(times.bounds(), times.counts(), times.sum());
+}
+
+MetricsText& MetricsText::buckets(std::span<const std::chrono::milliseconds> bounds,
+                                  std::span<const std::uint64_t> counts, std::chrono::nanoseconds sum) {
   // Each bucket has all that were shorter, too.
   std::uint64_t so_far = 0;
-  for (std::size_t i = 0; i < transport::DurationHistogram::kBounds.size(); ++i) {
-    so_far += durations.counts()[i];
-    const std::string bound = fmt::format("{}", in_seconds(transport::DurationHistogram::kBounds[i]));
-    line(std::to_string(so_far), label("le", bound), "_bucket");
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    so_far += counts[i];
+    line(std::to_string(so_far), label("le", fmt::format("{}", in_seconds(bounds[i]))), "_bucket");
   }
-  so_far += durations.counts().back();
+  so_far += counts.back();
   line(std::to_string(so_far), label("le", "+Inf"), "_bucket");
-  line(fmt::format("{}", in_seconds(durations.sum())), {}, "_sum");
+  line(fmt::format("{}", in_seconds(sum)), {}, "_sum");
   line(std::to_string(so_far), {}, "_count");
   return *this;
 }

@@ -17,6 +17,7 @@ TEST_CASE("a whole agent's file is read, with paths relative to it") {
   const auto file = parse_file(R"(
 listen = ["0.0.0.0:9000", "[::]:9000"]
 insecure_loopback = "127.0.0.1:9001"
+admin = "9100"
 [tls]
 cert = "agent.crt"
 key = "/keys/agent.key"
@@ -43,6 +44,7 @@ first_message_timeout = "1m"
   REQUIRE(file.has_value());
   CHECK(file->listen == std::vector<Address>{{"0.0.0.0", 9000}, {"::", 9000}});
   CHECK(file->insecure_loopback == "127.0.0.1:9001");
+  CHECK(file->admin == "9100");
   CHECK(file->tls.cert == "/etc/farport/agent.crt");
   CHECK(file->tls.key == "/keys/agent.key");
   CHECK(file->tls.ca == "/etc/ca.crt");

@@ -171,6 +171,21 @@ TEST_CASE("an agent that could serve nobody refuses to start") {
   CHECK_THAT(problems_of(flags), Catch::Contains("the port is missing") && Catch::Contains("NAME=PATH"));
 }
 
+TEST_CASE("health and metrics are at a loopback address unless another one is given") {
+  Flags flags = agent_flags();
+  CHECK_FALSE(resolve_serve(flags)->admin.has_value());
+  flags.given["admin"] = {"9100"};
+  CHECK(resolve_serve(flags)->admin == Address{"127.0.0.1", 9100});
+  flags.given["admin"] = {"0.0.0.0:9100"};
+  CHECK(resolve_serve(flags)->admin == Address{"0.0.0.0", 9100});
+  flags.given["admin"] = {"here"};
+  CHECK_THAT(problems_of(flags), Catch::Contains("the port must be a number"));
+  // There is no one to serve by that alone.
+  flags.given["admin"] = {"9100"};
+  flags.given.erase("listen");
+  CHECK_THAT(problems_of(flags), Catch::Contains("nothing to listen on"));
+}
+
 TEST_CASE("a remote is an address or a profile") {
   const TemporaryDirectory directory;
   Flags flags;

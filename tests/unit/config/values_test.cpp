@@ -18,6 +18,17 @@ TEST_CASE("addresses are names, IPv4, and IPv6 in brackets, with a port") {
   }
 }
 
+TEST_CASE("a port alone is one of the loopback address, where health and metrics are") {
+  CHECK(*parse_admin_address("9100") == Address{"127.0.0.1", 9100});
+  CHECK(*parse_admin_address(":9100") == Address{"127.0.0.1", 9100});
+  CHECK(*parse_admin_address("0.0.0.0:9100") == Address{"0.0.0.0", 9100});
+  CHECK(*parse_admin_address("[::1]:9100") == Address{"::1", 9100});
+  for (const char* wrong : {"", ":", "x", "9100x", "70000", "::9100", "::1:9100", "http://a:9100"}) {
+    INFO(wrong);
+    CHECK_FALSE(parse_admin_address(wrong).has_value());
+  }
+}
+
 TEST_CASE("durations have a unit") {
   CHECK(*parse_duration("500ms") == Milliseconds(500));
   CHECK(*parse_duration("5s") == Milliseconds(5000));

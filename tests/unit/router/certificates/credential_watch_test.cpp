@@ -96,8 +96,7 @@ TEST_CASE("a new certificate is for the next handshake", "[router]") {
   Watched watched;
   const Guest guest(watched, watched.ca, "alice");
   const TlsFiles next = watched.ca.server("next.example");
-  const std::int64_t before = watched.watch->seconds_left();
-  CHECK(before > 80L * 24 * kHour);
+  CHECK(watched.watch->expires() - std::time(nullptr) > 80L * 24 * kHour);
   watched.replace(watched.files.cert, text_of(next.cert));
   watched.replace(watched.files.key, text_of(next.key));
   wait_for(watched, [&] { return watched.watch->reloads() == 1; });
@@ -145,6 +144,26 @@ TEST_CASE("what doesn't fit together is told once, and taken when it fits", "[ro
   watched.replace(watched.files.key, text_of(next.key));
   wait_for(watched, [&] { return watched.watch->reloads() == 1; });
   CHECK(watched.watch->failed_reloads() == 1);
+}
+
+TEST_CASE("what is out of its time, and files that can't be used, are faults", "[router]") {
+  Watched watched;
+  const auto faults = [&](std::time_t in) {
+    std::string all;
+    for (const std::string& fault : watched.watch->faults(std::time(nullptr) + in)) all += fault + "\n";
+    return all;
+  };
+  constexpr std::time_t kYear = 365L * 24 * kHour;
+  CHECK(faults(0).empty());
+  // The CA outlives what it has issued.
+  CHECK_THAT(faults(kYear), Catch::StartsWith("our certificate CN=orders.example") &&
+                                Catch::Contains(" expired on ") && !Catch::Contains("no CA"));
+  CHECK_THAT(faults(-kYear), Catch::Contains("our certificate") && Catch::Contains("is not valid before"));
+  CHECK_THAT(faults(100 * kYear), Catch::Contains("no CA that is trusted is valid at this time"));
+  watched.replace(watched.files.cert, "nonsense");
+  wait_for(watched, [&] { return watched.watch->failed_reloads() == 1; });
+  CHECK_THAT(faults(0),
+             Catch::Contains(watched.files.cert) && Catch::EndsWith("what was read before stays in use\n"));
 }
 
 TEST_CASE("being asked, they are read again though nothing has changed", "[router]") {

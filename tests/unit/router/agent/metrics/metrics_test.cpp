@@ -51,6 +51,25 @@ TEST_CASE("a histogram's buckets have all that were shorter, too", "[router]") {
         "farport_loop_stall_seconds_count 5\n");
 }
 
+TEST_CASE("a histogram may have buckets of its own", "[router]") {
+  using namespace std::chrono_literals;
+  static constexpr std::array<std::chrono::milliseconds, 2> kBounds{1s, 1min};
+  TimeHistogram times(kBounds);
+  times.record(1s);
+  times.record(30s);
+  times.record(2min);
+  MetricsText text;
+  text.histogram("farport_session_duration_seconds", "Sessions.", times);
+  CHECK(text.take() ==
+        "# HELP farport_session_duration_seconds Sessions.\n"
+        "# TYPE farport_session_duration_seconds histogram\n"
+        "farport_session_duration_seconds_bucket{le=\"1\"} 1\n"
+        "farport_session_duration_seconds_bucket{le=\"60\"} 2\n"
+        "farport_session_duration_seconds_bucket{le=\"+Inf\"} 3\n"
+        "farport_session_duration_seconds_sum 151\n"
+        "farport_session_duration_seconds_count 3\n");
+}
+
 TEST_CASE("what would end a label's value is escaped", "[router]") {
   CHECK(MetricsText::label("path", "a\\b\"c\nd") == R"(path="a\\b\"c\nd")");
 }

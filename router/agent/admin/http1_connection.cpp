@@ -1,0 +1,114 @@
+#include "router/agent/admin/http1_connection.hpp"
+
+#include <array>
+#include <ctime>
+
+#include <fmt/chrono.h>
+
+#include "transport/race.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr std::size_t kPieceBytes = 2048;
+
+const char* reason_of(unsigned status) {
+  return http_status_str(static_cast<http_status>(status));
+}
+
+/// The status line and the fields (RFC 9112 section 4).
+std::string head_of(const Http1Answer& answer, bool keep_alive) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, reason_of(answer.status));
+  head += fmt::format("Date: {:%a, %d %b %Y %H:%M:%S} GMT\r\n", fmt::gmtime(std::time(nullptr)));
+  head += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", answer.content_type, answer.body.size());
+  head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+  if (answer.status == HTTP_STATUS_METHOD_NOT_ALLOWED) head += "Allow: GET, HEAD\r\n";
+  if (!keep_alive) head += "Connection: close\r\n";
+  return head + "\r\n";
+}
+
+}  // namespace
+
+Task<void> Http1Connection::serve() {
+  for (bool goes_on = true; goes_on;) {
+    const bool begun = co_await begins();
+    if (!begun) co_return;
+    const std::optional<bool> read = co_await with_deadline(stream_.loop(), read_request(), patience_.head);
+    if (read == false) co_return;
+    if (!read && !parser_.begun()) co_return;
+    if (!read) {
+      goes_on = co_await refuse(HTTP_STATUS_REQUEST_TIMEOUT);
+    } else if (state_ == Http1Parser::State::wrong) {
+      goes_on = co_await refuse(parser_.status());
+    } else {
+      goes_on = co_await answer_request();
+    }
+  }
+  co_await leave();
+}
+
+/// Waits for the first byte of a request. False: none has come in time.
+Task<bool> Http1Connection::begins() {
+  if (!unread_.empty()) co_return true;
+  const bool came = co_await with_deadline(stream_.loop(), stream_.readable(), patience_.idle);
+  co_return came;
+}
+
+/// Reads up to the end of a request, or to what is wrong with it. False: the peer has ended before.
+Task<bool> Http1Connection::read_request() {
+  std::array<std::byte, kPieceBytes> piece{};
+  for (;;) {
+    std::string_view rest = unread_;
+    state_ = parser_.feed(rest);
+    unread_.erase(0, unread_.size() - rest.size());
+    if (state_ != Http1Parser::State::more) co_return true;
+    const transport::Io got = co_await stream_.read(piece);
+    if (got.status != IoStatus::ok) co_return false;
+    unread_.append(reinterpret_cast<const char*>(piece.data()), got.bytes);
+  }
+}
+
+/// Whether the connection goes on; so do the next ones.
+Task<bool> Http1Connection::answer_request() {
+  co_await share_.turn();
+  std::string text;
+  const bool keep_alive = parser_.request().keep_alive;
+  {
+    const transport::Work work(share_);
+    const Http1Answer answer = answerer_(parser_.request());
+    text = head_of(answer, keep_alive);
+    // As long as for GET, and no body (RFC 9110 section 9.3.2).
+    if (parser_.request().method != "HEAD") text += answer.body;
+  }
+  const bool sent = co_await send(std::move(text));
+  co_return sent&& keep_alive;
+}
+
+Task<bool> Http1Connection::refuse(unsigned status) {
+  const Http1Answer answer{status, std::string(reason_of(status)) + "\n"};
+  std::ignore = co_await send(head_of(answer, false) + answer.body);
+  co_return false;
+}
+
+Task<bool> Http1Connection::send(std::string text) {
+  const std::optional<bool> sent =
+      co_await with_deadline(stream_.loop(), write(std::move(text)), patience_.answer);
+  co_return sent.value_or(false);
+}
+
+Task<bool> Http1Connection::write(std::string text) {
+  const IoStatus written = co_await stream_.write(std::as_bytes(std::span(text)));
+  co_return written == IoStatus::ok;
+}
+
+/// Lets the peer read what it has been told: closing while it still sends would reset its connection.
+Task<void> Http1Connection::leave() {
+  const IoStatus finished = co_await stream_.finish();
+  if (finished != IoStatus::ok) co_return;
+  std::ignore = co_await with_deadline(stream_.loop(), stream_.discard(), patience_.linger);
+}
+
+}  // namespace farport::router
