@@ -3,7 +3,7 @@
 #include <array>
 #include <ctime>
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include "transport/race.hpp"
 
@@ -19,10 +19,20 @@ const char* reason_of(unsigned status) {
   return http_status_str(static_cast<http_status>(status));
 }
 
+/// As RFC 9110 section 5.6.7 has it. Names are English ones: the program has no locale.
+std::string date_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, sizeof "Sun, 06 Nov 1994 08:49:37 GMT"> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {text.data(), size};
+}
+
 /// The status line and the fields (RFC 9112 section 4).
 std::string head_of(const Http1Answer& answer, bool keep_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, reason_of(answer.status));
-  head += fmt::format("Date: {:%a, %d %b %Y %H:%M:%S} GMT\r\n", fmt::gmtime(std::time(nullptr)));
+  head += fmt::format("Date: {}\r\n", date_now());
   head += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", answer.content_type, answer.body.size());
   head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
   if (answer.status == HTTP_STATUS_METHOD_NOT_ALLOWED) head += "Allow: GET, HEAD\r\n";
@@ -37,8 +47,8 @@ Task<void> Http1Connection::serve() {
     const bool begun = co_await begins();
     if (!begun) co_return;
     const std::optional<bool> read = co_await with_deadline(stream_.loop(), read_request(), patience_.head);
-    if (read == false) co_return;
-    if (!read && !parser_.begun()) co_return;
+    const bool ended = read.has_value() && !*read;
+    if (ended || (!read && !parser_.begun())) co_return;
     if (!read) {
       goes_on = co_await refuse(HTTP_STATUS_REQUEST_TIMEOUT);
     } else if (state_ == Http1Parser::State::wrong) {
