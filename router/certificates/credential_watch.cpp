@@ -159,7 +159,7 @@ std::vector<std::string> CredentialWatch::faults(std::time_t now) const {
     if (authority) trusts_any |= fault.empty();
     if (!authority && !fault.empty()) faults.push_back(std::move(fault));
   }
-  if (!trusts_any) faults.push_back("no CA that is trusted is valid at this time");
+  if (!trusts_any) faults.emplace_back("no CA that is trusted is valid at this time");
   if (!complaint_.empty()) faults.push_back(complaint_ + "; what was read before stays in use");
   return faults;
 }

@@ -13,10 +13,10 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-constexpr std::size_t kPieceBytes = 2048;
+constexpr std::size_t kRequestPieceBytes = 2048;
 
 const char* reason_of(unsigned status) {
-  return http_status_str(static_cast<http_status>(status));
+  return http_status_str(static_cast<enum ::http_status>(status));
 }
 
 /// As RFC 9110 section 5.6.7 has it. Names are English ones: the program has no locale.
@@ -69,7 +69,7 @@ Task<bool> Http1Connection::begins() {
 
 /// Reads up to the end of a request, or to what is wrong with it. False: the peer has ended before.
 Task<bool> Http1Connection::read_request() {
-  std::array<std::byte, kPieceBytes> piece{};
+  std::array<std::byte, kRequestPieceBytes> piece{};
   for (;;) {
     std::string_view rest = unread_;
     state_ = parser_.feed(rest);

@@ -61,9 +61,9 @@ const http_parser_settings& Http1Parser::callbacks() {
 
 Http1Parser::State Http1Parser::feed(std::string_view& bytes) {
   if (status_ != 0) return State::wrong;
-  const std::size_t most = std::min(bytes.size(), kMostHeadBytes - head_bytes_);
-  const std::size_t taken = http_parser_execute(&parser_, &callbacks(), bytes.data(), most);
-  bytes.remove_prefix(std::min(taken, most));
+  const std::string_view part = bytes.substr(0, kMostHeadBytes - head_bytes_);
+  const std::size_t taken = http_parser_execute(&parser_, &callbacks(), part.data(), part.size());
+  bytes.remove_prefix(std::min(taken, part.size()));
   head_bytes_ += taken;
   if (whole_) {
     whole_ = false;
