@@ -11,20 +11,11 @@
 #include "cli/sampler.hpp"
 #include "cli/service_manager.hpp"
 #include "cli/terminal_watch.hpp"
-#include "cli/tls_files.hpp"
 #include "transport/signals.hpp"
 
 namespace farport::cli {
-namespace {
 
 using transport::Loop;
-
-Result<auth::TlsCredentialsPtr> server_credentials(const config::ServeSettings& settings) {
-  if (!settings.uses_tls()) return auth::TlsCredentialsPtr{};
-  return auth::TlsCredentials::load(tls_files(settings.tls), auth::Side::server);
-}
-
-}  // namespace
 
 int run_agent(const config::ServeSettings& settings, const Log& log, const AgentProgram& program) {
   const ServiceManager manager;
@@ -32,7 +23,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   if (!unprivileged) return program.fatal(unprivileged.error(), kUsage);
   confinement::forbid_core_dumps();
   const auto sampler = start_sampler(settings, log);
-  auto credentials = server_credentials(settings);
+  auto credentials = agent_credentials(settings);
   if (!credentials) return program.fatal(credentials.error(), kUsage);
   auto policy = auth::Policy::make(settings.policy);
   if (!policy) return program.fatal(policy.error(), kUsage);

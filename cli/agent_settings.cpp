@@ -10,6 +10,7 @@
 #include "base/memory_limit.hpp"
 #include "cli/listen_addresses.hpp"
 #include "cli/session_options.hpp"
+#include "cli/tls_files.hpp"
 
 namespace farport::cli {
 namespace {
@@ -87,6 +88,11 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   agent.session = session_options(settings.session);
   agent.drain_limit = settings.drain;
   return agent;
+}
+
+Result<auth::TlsCredentialsPtr> agent_credentials(const config::ServeSettings& settings) {
+  if (!settings.uses_tls()) return auth::TlsCredentialsPtr{};
+  return auth::TlsCredentials::load(tls_files(settings.tls), auth::Side::server);
 }
 
 }  // namespace farport::cli

@@ -10,4 +10,8 @@ namespace farport::cli {
 /// is. Errors: an address that is none of this host's, or is not what it has to be.
 [[nodiscard]] Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings);
 
+/// What it shows to callers and lets in; nothing where it meets none with TLS. Errors: files that can't be
+/// used.
+[[nodiscard]] Result<auth::TlsCredentialsPtr> agent_credentials(const config::ServeSettings& settings);
+
 }  // namespace farport::cli

@@ -19,7 +19,6 @@
 #include "cli/text.hpp"
 #include "cli/usage.hpp"
 #include "config/describe.hpp"
-#include "config/values.hpp"
 
 namespace farport::cli {
 namespace {
@@ -325,16 +324,7 @@ struct Parser {
 [[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
   print_message(error.what());
-  const std::vector<std::string> known = parser.words();
-  for (const std::string& word : words) {
-    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    // What is neither an option nor in the command's place is a value.
-    if (!word.starts_with("-") && &word != &words.front()) continue;
-    const std::string meant = config::nearest(word.substr(0, word.find('=')), known);
-    if (!meant.empty() && (word.starts_with("-") == meant.starts_with("-"))) {
-      print_message(fmt::format("did you mean \"{}\" for \"{}\"?", meant, word));
-    }
-  }
+  for (const std::string& hint : hints_for(words, parser.words())) print_message(hint);
   std::fputs("farport: see farport --help\n", stderr);
   throw CommandLineDone{kUsage};
 }

@@ -5,14 +5,13 @@
 
 #include <fmt/core.h>
 
-#include "auth/bundle.hpp"
 #include "auth/invitation.hpp"
-#include "auth/issue.hpp"
 #include "auth/new_file.hpp"
 #include "cli/agent_program.hpp"
 #include "cli/commands.hpp"
 #include "cli/own_address.hpp"
 #include "cli/private_directory.hpp"
+#include "cli/quickstart_certificates.hpp"
 #include "cli/text.hpp"
 #include "config/values.hpp"
 
@@ -21,41 +20,6 @@ namespace {
 
 /// Who whoever joins is.
 constexpr const char* kGuest = "quickstart";
-
-/// What both sides show and trust.
-struct Sides {
-  auth::Credentials agent;
-  auth::Credentials guest;
-};
-
-Result<auth::Credentials> credentials_from(const auth::Issued& ca, auth::CertificateRequest wanted) {
-  const auto request = auth::complete_request(std::move(wanted));
-  if (!request) return tl::unexpected(request.error());
-  auto issued = auth::make_certificate(ca, *request);
-  if (!issued) return tl::unexpected(issued.error());
-  auth::Credentials made;
-  made.chain.push_back(std::move(issued->certificate));
-  made.key = std::move(issued->key);
-  made.anchors.emplace_back(X509_dup(ca.certificate.get()));
-  return made;
-}
-
-/// Of a CA whose key nobody has afterwards: it has issued these two certificates and will never issue
-/// another.
-Result<Sides> make_sides() {
-  const auto ca = auth::make_ca();
-  if (!ca) return tl::unexpected(ca.error());
-  auth::CertificateRequest agent;
-  agent.side = auth::Side::server;
-  agent.name = kQuickstartName;
-  auth::CertificateRequest guest;
-  guest.name = kGuest;
-  auto agents = credentials_from(*ca, std::move(agent));
-  if (!agents) return tl::unexpected(agents.error());
-  auto guests = credentials_from(*ca, std::move(guest));
-  if (!guests) return tl::unexpected(guests.error());
-  return Sides{std::move(*agents), std::move(*guests)};
-}
 
 config::ServeSettings agent_for(const config::Address& listen, const std::string& role,
                                 const std::string& bundle) {
@@ -99,7 +63,7 @@ int quickstart(const QuickstartSettings& settings) {
   if (!listen) return report(listen.error(), kUsage);
   const auto reached = reached_at(settings.host, *listen);
   if (!reached) return report(reached.error(), kUsage);
-  const auto sides = make_sides();
+  const auto sides = make_sides(kQuickstartName, kGuest);
   if (!sides) return report(sides.error());
   const auto invitation = auth::write_invitation(config::to_string(*reached), sides->guest);
   if (!invitation) return report(invitation.error(), kUsage);

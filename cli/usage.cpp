@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
+#include "config/values.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -48,6 +52,20 @@ std::optional<Misplaced> find_misplaced(const Words& words, const Words& command
   return Misplaced{
       "options stand after the command",
       "write farport " + *command + joined(words.begin(), command) + joined(command + 1, words.end())};
+}
+
+std::vector<std::string> hints_for(const std::vector<std::string>& words,
+                                   const std::vector<std::string>& known) {
+  std::vector<std::string> hints;
+  for (const std::string& word : words) {
+    if (has(known, word)) continue;
+    // What is neither an option nor in the command's place is a value.
+    if (!word.starts_with("-") && &word != &words.front()) continue;
+    const std::string meant = config::nearest(word.substr(0, word.find('=')), known);
+    if (meant.empty() || word.starts_with("-") != meant.starts_with("-")) continue;
+    hints.push_back(fmt::format("did you mean \"{}\" for \"{}\"?", meant, word));
+  }
+  return hints;
 }
 
 }  // namespace farport::cli

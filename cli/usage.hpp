@@ -18,4 +18,8 @@ struct Misplaced {
 [[nodiscard]] std::optional<Misplaced> find_misplaced(const std::vector<std::string>& words,
                                                       const std::vector<std::string>& commands);
 
+/// What could be meant by words that are none of those that are known: "did you mean …".
+[[nodiscard]] std::vector<std::string> hints_for(const std::vector<std::string>& words,
+                                                 const std::vector<std::string>& known);
+
 }  // namespace farport::cli
