@@ -63,7 +63,7 @@ Result<auth::Invitation> take_invitation() {
 /// The key's place, by the agent's address: in a directory that is gone once its user has logged out.
 Result<std::string> place_for(const config::Address& agent) {
   const auto directory = own_directory();
-  if (!directory) return directory;
+  if (!directory) return tl::unexpected(directory.error());
   std::string name = config::to_string(agent);
   const auto is_odd = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-';
