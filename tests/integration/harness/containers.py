@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
 
@@ -43,7 +44,8 @@ class Podman:
                   "umount /sys/fs/cgroup/unified; exec sleep infinity")
         self._place = subprocess.Popen([*host.enter_namespaces("net", "pid"), "unshare", "--mount", "--propagation",
                                         "private", "sh", "-c", script])
-        self.enter = ["nsenter", "--target", str(self._first_process()), "--mount", "--pid", "--net", "--wdns=/", "--"]
+        self.pid = self._first_process()
+        self.enter = ["nsenter", "--target", str(self.pid), "--mount", "--pid", "--net", "--wdns=/", "--"]
         # As farport finds it in this place.
         self.programs = pathlib.Path(self.directory, "bin")
         self.programs.mkdir()
@@ -118,8 +120,8 @@ class Podman:
             entry=needs.orders(),
             environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment))
 
-    def image_of_program(self, name, file, path):
-        """An image with one program, and nothing else but a /tmp."""
+    def image_of_program(self, name, file, path, entry=None):
+        """An image with one program, and nothing else but a /tmp. `entry`: what it starts."""
         archive = pathlib.Path(self.directory, f"{name}.tar")
         with tarfile.open(archive, "w") as tar:
             tmp = tarfile.TarInfo("tmp")
@@ -127,7 +129,8 @@ class Podman:
             tar.addfile(tmp)
             tar.add(file, path)
         with open(archive, "rb") as source:
-            self.run("import", "--quiet", "-", f"localhost/{name}", source=source)
+            self.run("import", "--quiet", *(["--change", f'ENTRYPOINT ["{entry}"]'] if entry else []), "-",
+                     f"localhost/{name}", source=source)
         archive.unlink()
 
     def state(self, container):
@@ -144,7 +147,7 @@ class Podman:
         """Ends and removes all containers."""
         self.run("pod", "rm", "--force", "--all", "--time", "0")
         self.run("rm", "--force", "--all", "--time", "0")
-        self._place.kill()
+        os.kill(self.pid, signal.SIGKILL)
         self._place.wait(10)
         # What podman leaves of its cgroups: those that are empty.
         for cgroup in (*glob.glob("/sys/fs/cgroup/*/libpod_parent/conmon"), *glob.glob("/sys/fs/cgroup/*/libpod_parent")):

@@ -4,6 +4,7 @@ the machine's users."""
 import os
 import pathlib
 import subprocess
+from dataclasses import dataclass, field
 
 from harness import needs, proc, wait
 
@@ -20,9 +21,12 @@ PermitRootLogin yes
 StrictModes no
 UsePAM no
 PidFile none
+Subsystem sftp internal-sftp
+{variables}
 """
 CLIENT = """
 Host *
+  User {user}
   IdentityFile {directory}/key
   IdentitiesOnly yes
   UserKnownHostsFile {directory}/known
@@ -31,17 +35,29 @@ Host *
   BatchMode yes
   LogLevel ERROR
 """
-# A /run and a /tmp of its own, where what is brought along is seen and nobody else's, and one user more.
+# A /run of its own, one user more, and a /tmp of its own, where what is brought along is seen and nobody else's.
 START = """
 mount -t tmpfs -o mode=0755 run /run && mkdir -m 0755 /run/sshd && cp -r "$1" /run/fpt && chmod -R go-w /run/fpt &&
-mount --bind "$2" /tmp && mount --bind /run/fpt/passwd /etc/passwd && cd / && exec "$3" -D -e -f /run/fpt/sshd_config
+if [ "$2" ]; then mount --bind "$2" /tmp; fi && mount --bind /run/fpt/passwd /etc/passwd && cd / &&
+exec "$3" -D -e -f /run/fpt/sshd_config
 """
+
+
+@dataclass
+class Account:
+    """A user whom only the server knows. `variables`: what sessions have in their environment; those that name a TMPDIR
+    share the machine's /tmp."""
+    name: str = NAME
+    user: int = USER
+    home: str = "/"
+    shell: str = "/bin/sh"
+    variables: dict = field(default_factory=dict)
 
 
 class Ssh:
     """The server. `tmp`: what its sessions have as /tmp."""
 
-    def __init__(self, lab, shell="/bin/sh"):
+    def __init__(self, lab, account=Account()):
         self.lab = lab
         self.tmp = lab.new_directory(lab.far, "ssh-tmp")
         os.chmod(self.tmp, 0o1777)
@@ -50,17 +66,22 @@ class Ssh:
         for file in (server / "host", client / "key"):
             subprocess.run([needs.program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", file], check=True)
         (server / "authorized").write_text((client / "key.pub").read_text(encoding="ascii"), encoding="ascii")
-        (server / "sshd_config").write_text(SERVER.format(port=PORT), encoding="ascii")
+        variables = " ".join(f'"{name}={value}"' for name, value in account.variables.items())
+        (server / "sshd_config").write_text(
+            SERVER.format(port=PORT, variables=f"SetEnv {variables}" if variables else ""), encoding="ascii")
         passwd = pathlib.Path("/etc/passwd").read_text(encoding="utf-8")
-        (server / "passwd").write_text(f"{passwd}{NAME}:x:{USER}:{USER}::/:{shell}\n", encoding="utf-8")
-        (client / "config").write_text(CLIENT.format(directory=client), encoding="ascii")
+        line = f"{account.name}:x:{account.user}:{account.user}::{account.home}:{account.shell}"
+        (server / "passwd").write_text(f"{passwd}{line}\n", encoding="utf-8")
+        (client / "config").write_text(CLIENT.format(directory=client, user=account.name), encoding="ascii")
         self.programs = client / "bin"
         self.programs.mkdir()
-        command = self.programs / "ssh"
-        command.write_text(f'#!/bin/sh\nexec {needs.program("ssh")} -F {client}/config "$@"\n', encoding="ascii")
-        command.chmod(0o755)
+        for name in ("ssh", "scp"):
+            command = self.programs / name
+            command.write_text(f'#!/bin/sh\nexec {needs.program(name)} -F {client}/config "$@"\n', encoding="ascii")
+            command.chmod(0o755)
         self.process = lab.far.start(needs.program("unshare"), "--mount", "--propagation", "private", "sh", "-c", START,
-                                     "sh", server, self.tmp, needs.program("sshd"), name="sshd")
+                                     "sh", server, "" if "TMPDIR" in account.variables else self.tmp,
+                                     needs.program("sshd"), name="sshd")
         wait.until(lambda: proc.listens(self.process.pid, PORT), self.process.output)
 
     def environment(self):
