@@ -215,8 +215,7 @@ struct Parser {
   void add_dump() {
     dump = add_command(app, "dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
                        kDumpExamples);
-    dump->add_option("TARGET", line.flags.target,
-                     "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it");
+    add_target(dump, line.flags);
     dump->add_option("-o,--output", line.flags.output,
                      "Where the dump goes; NAME_TIME.dmp where none is given")
         ->type_name("FILE");
@@ -297,6 +296,7 @@ struct Parser {
       all.push_back(command->get_name());
       for (const CLI::Option* option : command->get_options()) {
         for (const std::string& name : option->get_lnames()) all.push_back("--" + name);
+        for (const std::string& name : option->get_snames()) all.push_back("-" + name);
       }
     };
     for (const CLI::App* command : app.get_subcommands({})) add(command);

@@ -18,8 +18,7 @@ struct CommandWords {
 CLI::App* add_command(CLI::App& app, config::Flags& flags, const CommandWords& words) {
   CLI::App* command = app.add_subcommand(words.name, words.summary);
   command->footer(std::string("\n") + words.about + "\n\n" + words.examples);
-  command->add_option("TARGET", flags.target,
-                      "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it");
+  add_target(command, flags);
   return command;
 }
 
@@ -212,6 +211,18 @@ CLI::App* add_convert(CLI::App& app, config::ConvertSettings& into) {
   convert->add_flag("--force", into.force, "Replace the file if it is there already");
   add_top(convert, into.top);
   return convert;
+}
+
+void add_target(CLI::App* command, config::Flags& flags) {
+  command->add_option("TARGET", flags.target,
+                      "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it");
+  CLI::Option* name = command
+                          ->add_option("-n,--name", flags.runtime,
+                                       "The runtime's name, where TARGET is an agent that has several")
+                          ->type_name("NAME");
+  command->add_option("-p,--process-id", flags.runtime, "Its pid, as farport ps shows it")
+      ->type_name("PID")
+      ->excludes(name);
 }
 
 std::vector<CommandChoice> add_recording_commands(CLI::App& app, CommandLine& line) {

@@ -26,7 +26,8 @@ struct Flags {
   std::optional<std::string> as;            ///< Of `check`: an identity.
   std::optional<std::string> runtime_name;  ///< Of `check --as`: a runtime's name.
 
-  std::string target;  ///< Of the commands that are about one runtime: AGENT[/RUNTIME].
+  std::string target;   ///< Of the commands that are about one runtime: AGENT[/RUNTIME].
+  std::string runtime;  ///< The same runtime, by a flag.
   std::string output;
   std::string dump_type = "heap";
   bool stay = false;

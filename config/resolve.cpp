@@ -202,7 +202,8 @@ Target split_target(const std::string& text) {
 
 /// Fills in which runtime of which agent is meant.
 template <typename Settings>
-void take_target(Resolver& resolver, const std::string& text, Settings& settings) {
+void take_target(Resolver& resolver, const Flags& flags, Settings& settings) {
+  const std::string& text = flags.target;
   const Target target = split_target(text);
   if (auto behind = resolver.flagged()) {
     settings.remote = std::move(*behind);
@@ -213,6 +214,12 @@ void take_target(Resolver& resolver, const std::string& text, Settings& settings
     settings.remote = std::move(*remote);
     settings.runtime = target.runtime;
   }
+  if (flags.runtime.empty()) return;
+  if (!settings.runtime.empty()) {
+    resolver.problem("two runtimes are named, \"" + settings.runtime + "\" and \"" + flags.runtime +
+                     "\": give AGENT/RUNTIME, or AGENT with -n or -p");
+  }
+  settings.runtime = flags.runtime;
 }
 
 /// How often counters are told, where it is given.
@@ -223,7 +230,7 @@ void take_interval(Resolver& resolver, const Flags& flags, Milliseconds& interva
 
 /// Fills in what the commands that record have in common.
 void take_recording(Resolver& resolver, const Flags& flags, RecordingSettings& settings) {
-  take_target(resolver, flags.target, settings);
+  take_target(resolver, flags, settings);
   if (!flags.duration.empty()) settings.duration = resolver.parsed(flags.duration, parse_time_span);
   settings.output = flags.output;
   settings.force = flags.force;
@@ -378,7 +385,7 @@ Resolved<CanISettings> resolve_can_i(const Flags& flags) {
 Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   Resolver resolver(flags, "dump");
   DumpCommandSettings settings;
-  take_target(resolver, flags.target, settings);
+  take_target(resolver, flags, settings);
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;

@@ -62,12 +62,28 @@ void HeapWalk::take_heap_event(const nettrace::Event& event) {
   const std::uint32_t id = event.definition.event_id;
   if (id == kGcStart) begin_collection(in, event.timestamp);
   if (id == kGcEnd) end_collection(in, event.timestamp);
-  if (id == kBulkNode) add_objects(in, event.timestamp);
-  if (id == kBulkEdge && begun_) add_references(in);
+  if (std::uint32_t* next = next_of(id); next != nullptr) {
+    if (begins_walk(in, *next)) begin_walk(event.timestamp);
+    if (!begun_) return;
+  }
+  if (id == kBulkNode) add_objects(in);
+  if (id == kBulkEdge) add_references(in);
   if (!heap_.graph) return;
   if (id == kBulkRootEdge) add_roots(in);
   if (id == kBulkDependentHandle) add_dependent(in);
   if (id == kBulkRootStaticVar) add_statics(in);
+}
+
+std::uint32_t* HeapWalk::next_of(std::uint32_t id) {
+  if (id == kBulkNode) return &next_objects_;
+  if (id == kBulkEdge) return &next_references_;
+  if (id == kBulkRootEdge) return &next_roots_;
+  if (id == kBulkDependentHandle) return &next_dependents_;
+  return nullptr;
+}
+
+bool HeapWalk::begins_walk(nettrace::Cursor in, std::uint32_t next) const {
+  return in.u32() == 0 && !in.failed() && !over_ && (!begun_ || next > 0);
 }
 
 void HeapWalk::begin_collection(nettrace::Cursor in, std::int64_t time) {
@@ -99,7 +115,7 @@ HeapWalk::Collection& HeapWalk::collection(std::uint32_t number) {
 void HeapWalk::begin_walk(std::int64_t time) {
   // What has come before is the end of a walk that another session has asked for.
   begun_ = time;
-  next_objects_ = next_references_ = 0;
+  next_objects_ = next_references_ = next_roots_ = next_dependents_ = 0;
   referred_ = heap_.objects = heap_.bytes = heap_.references = 0;
   heap_.complete = true;
   types_.forget_objects();
@@ -131,9 +147,7 @@ std::uint64_t HeapWalk::read_address(nettrace::Cursor& in) const {
   return heap_.pointer_bytes == sizeof(std::uint32_t) ? in.u32() : in.u64();
 }
 
-void HeapWalk::add_objects(nettrace::Cursor in, std::int64_t time) {
-  if (nettrace::Cursor first = in; first.u32() == 0 && !over_) begin_walk(time);
-  if (!begun_) return;
+void HeapWalk::add_objects(nettrace::Cursor in) {
   const std::uint32_t count = read_count(in, next_objects_);
   for (std::uint32_t i = 0; i < count; ++i) {
     heap::Object object;
@@ -171,7 +185,7 @@ void HeapWalk::add_references(nettrace::Cursor in) {
 }
 
 void HeapWalk::add_roots(nettrace::Cursor in) {
-  in.u32();  // The event's number.
+  next_roots_ = in.u32() + 1;
   const std::uint32_t count = in.u32();
   in.u16();  // The runtime's number.
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -187,7 +201,7 @@ void HeapWalk::add_roots(nettrace::Cursor in) {
 }
 
 void HeapWalk::add_dependent(nettrace::Cursor in) {
-  in.u32();  // The event's number.
+  next_dependents_ = in.u32() + 1;
   const std::uint32_t count = in.u32();
   in.u16();  // The runtime's number.
   for (std::uint32_t i = 0; i < count; ++i) {

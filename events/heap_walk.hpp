@@ -43,7 +43,12 @@ class HeapWalk final : public nettrace::Handler {
   [[nodiscard]] Collection& collection(std::uint32_t number);
   void begin_walk(std::int64_t time);
   void find_end();
-  void add_objects(nettrace::Cursor in, std::int64_t time);
+  /// The number that the next event of a kind has whose events are numbered; null for the others.
+  [[nodiscard]] std::uint32_t* next_of(std::uint32_t id);
+  /// Whether an event is the first of a walk. Each kind is told of when its buffer is full, and so any kind
+  /// may be the first: an array's references fill theirs before its object does.
+  [[nodiscard]] bool begins_walk(nettrace::Cursor in, std::uint32_t next) const;
+  void add_objects(nettrace::Cursor in);
   void add_references(nettrace::Cursor in);
   void add_roots(nettrace::Cursor in);
   void add_dependent(nettrace::Cursor in);
@@ -55,10 +60,12 @@ class HeapWalk final : public nettrace::Handler {
   [[nodiscard]] bool has_room(std::size_t bytes);
 
   std::deque<Collection> collections_;  ///< The last ones.
-  std::optional<std::int64_t> begun_;   ///< When the first objects were told of.
+  std::optional<std::int64_t> begun_;   ///< When the first of it was told.
   std::optional<std::int64_t> over_;    ///< When the collection ended that the walk is part of.
   std::uint32_t next_objects_ = 0;
   std::uint32_t next_references_ = 0;
+  std::uint32_t next_roots_ = 0;
+  std::uint32_t next_dependents_ = 0;
   std::uint64_t referred_ = 0;  ///< How many references the objects say they have.
   TypeTable types_;
   Keep keep_;

@@ -263,6 +263,12 @@ class Sight(Looking, Case):
         self.assertTrue([thread for thread in threads if any("Program.<Main>" in frame for frame in thread["stack"])], threads)
         self.assertEqual(len({thread["thread"] for thread in threads}), len(threads))
 
+    def test_the_runtime_is_named_as_for_the_stock_tools(self):
+        for flags in (("-n", "watched"), ("--process-id", self.application.pid_inside)):
+            self.assertIn("Program.<Main>", self.look_whole("stacks", *flags).stdout())
+        self.assertIn("two runtimes are named", self.look_whole("stacks", "-n", "watched", target=f"{self.agent.remote}/orders", code=2).stderr())
+
+
 class Top(Looking, Case):
     """All runtimes at a glance, of two agents."""
 

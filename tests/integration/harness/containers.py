@@ -120,8 +120,8 @@ class Podman:
             entry=needs.orders(),
             environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment))
 
-    def image_of_program(self, name, file, path, entry=None):
-        """An image with one program, and nothing else but a /tmp. `entry`: what it starts."""
+    def image_of_program(self, name, file, path):
+        """An image with one program, and nothing else but a /tmp."""
         archive = pathlib.Path(self.directory, f"{name}.tar")
         with tarfile.open(archive, "w") as tar:
             tmp = tarfile.TarInfo("tmp")
@@ -129,8 +129,7 @@ class Podman:
             tar.addfile(tmp)
             tar.add(file, path)
         with open(archive, "rb") as source:
-            self.run("import", "--quiet", *(["--change", f'ENTRYPOINT ["{entry}"]'] if entry else []), "-",
-                     f"localhost/{name}", source=source)
+            self.run("import", "--quiet", "-", f"localhost/{name}", source=source)
         archive.unlink()
 
     def state(self, container):

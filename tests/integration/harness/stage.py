@@ -91,7 +91,7 @@ class Stage:
         self.lab.near.run(*self._in_place(self.lab.near.directory), "mount", "--bind", hosts, "/etc/hosts")
         shell = [f"/bin/{name}" for name in ("sh", "id", "mkdir", "chmod", "rm", "rmdir", "head", "wc", "mv", "uname")]
         self.podman.image_of_orders("shell", shell, ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",))
-        self.podman.image_of_program("farport", needs.static_farport(), "usr/bin/farport", entry="/usr/bin/farport")
+        self.podman.run("load", "--input", needs.image())
         self.podman.run("run", "--detach", "--name", "orders", "--network", "host", "localhost/shell", "--rate", "100",
                         "--seconds", "3000")
         file = pathlib.Path(self.podman.directory, "pod.yaml")

@@ -249,6 +249,18 @@ TEST_CASE("a dump's runtime stands behind one slash, behind two where the agent 
   CHECK(settings->runtime == "orders");
 }
 
+TEST_CASE("a runtime is named by a flag as well, and not twice") {
+  Flags flags;
+  flags.target = "ssh://ops@web-3";
+  flags.runtime = "orders";
+  const auto settings = resolve_dump(flags);
+  REQUIRE(settings.has_value());
+  CHECK(settings->remote.reach == "ssh://ops@web-3");
+  CHECK(settings->runtime == "orders");
+  flags.target = "ssh://ops@web-3//payments";
+  CHECK_FALSE(resolve_dump(flags).has_value());
+}
+
 TEST_CASE("where no agent is named, it says what can be given") {
   const auto settings = resolve_ps(Flags{});
   REQUIRE_FALSE(settings.has_value());

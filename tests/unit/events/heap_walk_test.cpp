@@ -148,6 +148,35 @@ TEST_CASE("collections without a walk are waited out, and other sessions' walks 
   CHECK(made.objects == 3);
 }
 
+TEST_CASE("what an array refers to, and roots, may be told of before the first object", "[events]") {
+  Walking runtime;
+  // Of another session's walk, whose beginning was not seen.
+  runtime.objects(3, {{0x900, 32, 0, 0}}, 1);
+  runtime.references(2, {0x900}, 1);
+  runtime.start(5, 10);
+  runtime.tell(16, FieldWriter().u32(0).u32(1).u16(0).u64(0x100).u8(2).u32(0).u64(7), 11);
+  runtime.references(0, {0x200, 0x300}, 12);
+  runtime.references(1, {0x400}, 12);
+  runtime.objects(0, {{0x100, 32, 0, 3}, {0x200, 24, 1, 0}}, 13);
+  runtime.objects(1, {{0x300, 24, 1, 0}, {0x400, 24, 1, 0}}, 13);
+  runtime.end(5, 14);
+  CHECK(runtime.walk.ended());
+  const heap::Heap made = runtime.walk.take();
+  REQUIRE(made.graph);
+  CHECK(made.objects == 4);
+  CHECK(made.graph->references == std::deque<std::uint64_t>{0x200, 0x300, 0x400});
+  CHECK(made.graph->roots.size() == 1);
+}
+
+TEST_CASE("another session's walk that was seen from its first event is left out", "[events]") {
+  Walking runtime;
+  runtime.references(0, {0x900}, 1);
+  runtime.objects(0, {{0x900, 32, 0, 1}}, 2);
+  runtime.whole_walk();
+  CHECK(runtime.walk.ended());
+  CHECK(runtime.walk.take().objects == 3);
+}
+
 TEST_CASE("what has got lost is said, and there is no graph then", "[events]") {
   const auto is_complete = [](const auto& go_wrong) {
     Walking runtime;
