@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -36,12 +37,20 @@ struct Place {
   bool brought = false;  ///< The directory goes with it, and the program that has been put there.
 };
 
+/// The number of our pid namespace. Containers of one user may share a directory, and an agent sees the
+/// processes of its own one alone.
+std::string pid_namespace() {
+  struct stat status {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? std::to_string(status.st_ino) : "0";
+}
+
 /// This user's own, for the agents of this version; or the one that is named.
 Result<Place> place_of(const config::StdioSettings& settings) {
   const bool brought = !settings.directory.empty();
   auto directory = brought ? own_directory_at(settings.directory) : own_directory();
   if (!directory) return tl::unexpected(directory.error());
-  const std::string name = brought ? "/stdio.sock" : "/stdio-" + std::string(kVersion) + ".sock";
+  const std::string name =
+      brought ? "/stdio.sock" : "/stdio-" + std::string(kVersion) + "-" + pid_namespace() + ".sock";
   return Place{*directory, *directory + name, brought};
 }
 

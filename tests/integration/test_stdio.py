@@ -57,6 +57,14 @@ class Stdio(Recordings, Case):
         rows = json.loads(self.assert_ok(self.farport("ps", "--json")).stdout)
         self.assertEqual([row["pid"] for row in rows], [self.application.pid_inside])
 
+    def test_another_pid_namespace_has_an_agent_of_its_own(self):
+        self.assert_ok(self.farport("ps"))
+        elsewhere = self.lab.far.run(needs.farport(), "ps", "--via", f"{needs.farport()} stdio", enter=self.lab.far.enter_other_pids(),
+                                     environment={"XDG_RUNTIME_DIR": self.inetd.runtime_directory,
+                                                  "TMPDIR": self.lab.new_directory(self.lab.far, "tmp")})
+        self.assertIn("it searches", self.assert_ok(elsewhere).stderr)
+        self.assertNotIn("orders", elsewhere.stdout)
+
     def test_who_starts_it_is_its_user_and_may_do_all(self):
         text = self.assert_ok(self.farport("can-i")).stdout
         self.assertIn("admin (stdio)", text)
