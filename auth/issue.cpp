@@ -137,7 +137,7 @@ Result<void> check_name(const std::string& name) {
   if (name.front() == '.' || name.front() == '-' || name.find('/') != std::string::npos) {
     return bad("it is the files' name too, and cannot hold \"/\" or begin with \".\" or \"-\"");
   }
-  if (std::any_of(name.begin(), name.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; })) {
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
     return bad("it holds a control character");
   }
   if (name == "ca") return bad("ca.crt and ca.key are the CA's own");
