@@ -62,8 +62,10 @@ class Image(Case):
         packages = {package["name"]: package for package in document["packages"]}
         self.assertLessEqual({"farport", "libc6-dev", "libuv1-dev", "libssl-dev", "libnghttp2-dev", "libzstd-dev", "libelf-dev",
                               "libseccomp-dev", "nlohmann-json3-dev", "libcli11-dev"}, packages.keys())
-        installed = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", "libssl-dev"], check=True,
-                                   stdout=subprocess.PIPE, text=True).stdout
+        # For some other architecture it may be there, too.
+        locator = packages["libssl-dev"]["externalRefs"][0]["referenceLocator"]
+        installed = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", f"libssl-dev:{locator.partition('arch=')[2]}"],
+                                   check=True, stdout=subprocess.PIPE, text=True).stdout
         self.assertEqual(packages["libssl-dev"]["versionInfo"], installed)
         digest = hashlib.sha256(pathlib.Path(needs.static_farport()).read_bytes()).hexdigest()
         self.assertEqual(packages["farport"]["checksums"][0]["checksumValue"], digest)

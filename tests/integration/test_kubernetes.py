@@ -102,8 +102,11 @@ class Played(Case):
 
     def ask(self, *arguments):
         """farport, as alice, from outside."""
-        return self.lab.near.run(needs.farport(), *arguments, seconds=90.0,
-                                 environment=QUIET | self.alice.environment() | {"FARPORT_SERVER_NAME": SERVICE})
+        return self.lab.near.run(needs.farport(), *arguments, seconds=90.0, environment=self.environment())
+
+    def environment(self):
+        """Hers."""
+        return QUIET | self.alice.environment() | {"FARPORT_SERVER_NAME": SERVICE}
 
     def remote(self):
         return f"{self.lab.far.address}:{PORT}"
@@ -111,8 +114,9 @@ class Played(Case):
     def listed(self):
         """The one runtime, once it is listed."""
         def found():
-            done = self.ask("ps", self.remote(), "--json")
-            return json.loads(done.stdout) if done.code == 0 else None
+            # Asked often, and so not among what is printed when a test fails.
+            said, code = self.lab.near.pipe([needs.farport(), "ps", self.remote(), "--json"], b"", environment=self.environment())
+            return json.loads(said) if code == 0 else None
 
         return wait.until(found, lambda: self.podman.logs(self.container("farport")) + self.ask("ps", self.remote()).text, 40)
 

@@ -17,7 +17,8 @@ APPLICATION = """
 DynamicUser=yes
 PrivateTmp=yes
 Environment=DOTNET_ROOT={root} DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1
-ExecStart={orders} --seconds 600
+Type=exec
+ExecStart=/opt/orders/orders --seconds 600
 """
 CONFIGURATION = """
 listen = ["{address}:{port}"]
@@ -56,10 +57,10 @@ class Package(Case):
 
     @classmethod
     def start(cls):
-        root, orders = needs.dotnet_root(), needs.orders()
-        application = os.path.dirname(orders)
-        cls.debian.write("/etc/systemd/system/orders.service", APPLICATION.format(root=root, orders=orders))
-        cls.debian.boot("--volume", f"{root}:{root}:ro", "--volume", f"{application}:{application}:ro")
+        root, application = needs.dotnet_root(), os.path.dirname(needs.orders())
+        cls.debian.write("/etc/systemd/system/orders.service", APPLICATION.format(root=root))
+        # Not below /tmp, wherever the sources are: the application has one of its own.
+        cls.debian.boot("--volume", f"{root}:{root}:ro", "--volume", f"{application}:/opt/orders:ro")
         cls.debian.run("systemctl", "start", "orders")
         cls.put_certificates(cls.lab.agent_pair)
         cls.debian.write("/etc/farport/agent.toml", CONFIGURATION.format(address=cls.lab.far.address, port=PORT), 0o600)
@@ -73,10 +74,11 @@ class Package(Case):
             cls.debian.write(f"/etc/farport/{name}", pathlib.Path(source).read_text(encoding="ascii"), 0o600)
 
     def listed(self):
-        return self.lab.near.run(needs.farport(), "ps", f"{self.lab.far.address}:{PORT}", *self.lab.tools_pair.flags()).stdout
+        # Asked often, and so not among what is printed when a test fails.
+        return self.lab.near.pipe([needs.farport(), "ps", f"{self.lab.far.address}:{PORT}", *self.lab.tools_pair.flags()], b"")[0]
 
     def wait_until_listed(self):
-        wait.until(lambda: "orders" in self.listed(), lambda: self.listed() + self.journal(), 30)
+        wait.until(lambda: b"orders" in self.listed(), self.journal, 60)
 
     def journal(self):
         return self.debian.tried("journalctl", "--unit", "farport", "--no-pager", "--output", "export")[1]

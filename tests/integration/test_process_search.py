@@ -10,7 +10,7 @@ from harness import dumps, needs, proc, wait
 from harness.agent import PORT
 from harness.case import Case, main
 from harness.certificates import Pair
-from harness.host import as_user
+from harness.host import as_user, private_tmp
 from harness.silent_files import DIRECTORY, SILENT_FILES
 
 USER = 61234
@@ -32,7 +32,7 @@ class ProcessSearch(Case):
 
     def private_tmp(self, *user, before="true", directory="/tmp", namespaces=("--mount",), environment=None, tmpdir=None):
         """An application in a mount namespace with a /tmp of its own (or another directory)."""
-        script = f'mount -t tmpfs -o mode=1777 private {directory} && cd / && {before} && exec "$@"'
+        script = f'{private_tmp(directory)} && cd / && {before} && exec "$@"'
         enter = [*self.lab.far.enter, needs.program("unshare"), *namespaces, "sh", "-c", script, "sh", *user]
         application = self.lab.orders(diagnostics=False, enter=enter,
                                       environment={"TMPDIR": tmpdir or directory} | (environment or {}))
@@ -333,7 +333,7 @@ class Unprivileged(ProcessSearch):
 
     def test_one_in_another_user_namespace_of_its_own_user(self):
         """As rootless podman has them: the user who made the namespace may do anything in it."""
-        script = 'mount -t tmpfs -o mode=1777 private /tmp && cd / && exec "$@"'
+        script = f'{private_tmp()} && cd / && exec "$@"'
         enter = [*self.lab.far.enter, *as_user(USER), needs.program("unshare"), "--user", "--map-root-user", "--mount",
                  "sh", "-c", script, "sh"]
         application = self.lab.orders(diagnostics=False, enter=enter, environment={"TMPDIR": "/tmp"})

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import shlex
 import socket
 import subprocess
 
@@ -29,6 +30,16 @@ def _network(path):
 def as_user(user):
     """What is put before a program so that it runs as another user, by number, in that user's group alone."""
     return [needs.program("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+
+def private_tmp(directory="/tmp"):
+    """Commands for a shell in a mount namespace of its own: they give it another /tmp (or other directory). The programs under
+    test stay where they are, also below it."""
+    mount = f"mount -t tmpfs -o mode=1777 private {directory}"
+    root = shlex.quote(str(needs.ROOT))
+    if not needs.ROOT.is_relative_to(directory):
+        return mount
+    return f"exec 9<{root} && {mount} && mkdir -p {root} && mount --bind /proc/self/fd/9 {root} && exec 9<&-"
 
 
 class Host:

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 from harness import needs
-from harness.host import as_user
+from harness.host import as_user, private_tmp
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1] / "hotspot" / "library.c"
 # As the library's source calls them: one is exported, the other stands in .symtab alone.
@@ -30,7 +30,7 @@ class Hotspot:
         enter, tmp = list(host.enter), directory or host.tmp
         become = as_user(user) if user else []
         if library:
-            script = ('exec 3<"$1"; shift; mount -t tmpfs -o mode=1777 private /tmp && cd / '
+            script = (f'exec 3<"$1"; shift; {private_tmp()} && cd / '
                       f'&& cat <&3 >{self.INSIDE} && exec 3<&- && exec "$@"')
             enter += [needs.program("unshare"), "--mount", "sh", "-c", script, "sh", library]
             flags += ("--library", self.INSIDE)
