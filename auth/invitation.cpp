@@ -79,7 +79,7 @@ Result<Parts> parts_in(std::string_view text) {
     at = end + 1;
   }
   if (parts[0] != kKind) {
-    return fail(kRead, {}, "it is none",
+    return fail(kRead, {}, "it is not one",
                 "paste the line that farport quickstart has printed beside the application");
   }
   if (count == parts.size()) return parts;

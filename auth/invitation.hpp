@@ -17,11 +17,11 @@ struct Invitation {
 };
 
 /// "farport1,ADDRESS,CERTIFICATE,KEY,CA": DER (RFC 5280; the key PKCS#8, RFC 5958) in base64 (RFC 4648). It
-/// is as secret as the key: the memory is wiped when it is freed. Of the credentials only the first
+/// is as secret as the key: what is returned is wiped when it is freed. Of the credentials only the first
 /// certificate and the first anchor count. Errors: OpenSSL's; an address with a comma.
 [[nodiscard]] Result<BioPtr> write_invitation(const std::string& address, const Credentials& credentials);
 
-/// The reverse. Errors: it is none, not whole, or its key is not its certificate's.
+/// The reverse. Errors: it is something else, not whole, or its key is not its certificate's.
 [[nodiscard]] Result<Invitation> read_invitation(std::string_view text);
 
 }  // namespace farport::auth

@@ -1,6 +1,9 @@
 // farport join: what farport quickstart's invitation leads to, here.
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 #include <openssl/crypto.h>
@@ -29,14 +32,15 @@ struct Pasted {
   Pasted& operator=(const Pasted&) = delete;
   ~Pasted() { OPENSSL_cleanse(text.data(), text.size()); }
 
-  /// Reads a line, or to the end.
-  void read() {
+  /// Reads a line, or to the end. False: a signal came.
+  [[nodiscard]] bool read() {
     while (size < text.size()) {
       const ssize_t got = ::read(STDIN_FILENO, text.data() + size, text.size() - size);
-      if (got <= 0) return;
+      if (got <= 0) return got == 0 || errno != EINTR;
       size += static_cast<std::size_t>(got);
-      if (std::find(text.data(), text.data() + size, '\n') != text.data() + size) return;
+      if (std::find(text.data(), text.data() + size, '\n') != text.data() + size) return true;
     }
+    return true;
   }
   /// Without the space around it.
   [[nodiscard]] std::string_view word() const {
@@ -47,17 +51,53 @@ struct Pasted {
   }
 };
 
-Result<auth::Invitation> take_invitation() {
-  Pasted pasted;
-  if (::isatty(STDIN_FILENO) == 0) {
-    pasted.read();
-  } else {
-    const HidingTerminal hidden;
-    print(stderr, "Paste the invitation (it is not shown), and press Enter: ");
-    pasted.read();
-    print(stderr, "\n");
+/// While this lives, a signal that would end the program ends what it reads: the terminal is put back first.
+class SignalsEndReads {
+ public:
+  SignalsEndReads() {
+    struct sigaction ending {};
+    ending.sa_handler = [](int) {};
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &ending, &before_[i]);
   }
-  return auth::read_invitation(pasted.word());
+  SignalsEndReads(const SignalsEndReads&) = delete;
+  SignalsEndReads& operator=(const SignalsEndReads&) = delete;
+  ~SignalsEndReads() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+/// Reads what is pasted. False: a signal came.
+bool take(Pasted& pasted) {
+  if (::isatty(STDIN_FILENO) == 0) return pasted.read();
+  const SignalsEndReads interruptible;
+  const HidingTerminal hidden;
+  print(stderr, "Paste the invitation (it is not shown), and press Enter: ");
+  const bool whole = pasted.read();
+  print(stderr, "\n");
+  return whole;
+}
+
+/// An address that is printed for a shell, and comes from somebody else.
+Result<config::Address> plain_address(const std::string& text) {
+  auto address = config::parse_address(text);
+  if (!address) return address;
+  const bool plain = std::all_of(address->host.begin(), address->host.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view(".-_:%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return address;
+  return fail("join", text, "no host has such a name", "paste the line as farport quickstart has printed it");
+}
+
+/// What is shown and trusted comes from the invitation alone, whatever is set for other agents.
+void forget_credentials(config::Given& given) {
+  std::erase_if(given, [](const auto& each) {
+    return each.first.starts_with("tls-") || each.first.starts_with("verify-");
+  });
 }
 
 /// The key's place, by the agent's address: in a directory that is gone once its user has logged out.
@@ -83,17 +123,20 @@ void print_joined(const std::string& agent, const std::string& bundle) {
 }  // namespace
 
 int join(config::Flags flags) {
-  const auto invitation = take_invitation();
+  Pasted pasted;
+  if (!take(pasted)) return kInterrupted;
+  const auto invitation = auth::read_invitation(pasted.word());
   if (!invitation) return report(invitation.error(), kUsage);
   const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
   // An address alone: what else may stand for an agent can be a command, and the invitation is somebody
   // else's.
-  const auto agent = config::parse_address(named);
+  const auto agent = plain_address(named);
   if (!agent) return report(agent.error(), kUsage);
   const auto bundle = place_for(*agent);
   if (!bundle) return report(bundle.error());
   const auto kept = auth::write_bundle(*bundle, invitation->credentials, nullptr, true);
   if (!kept) return report(kept.error());
+  forget_credentials(flags.given);
   flags.remotes = {config::to_string(*agent)};
   flags.given["tls-bundle"] = {*bundle};
   flags.given["server-name"] = {kQuickstartName};

@@ -43,10 +43,9 @@ std::string address_towards(const char* far) {
 
 }  // namespace
 
-std::string own_address() {
-  for (const char* far : {kFarIpv4, kFarIpv6}) {
-    if (std::string address = address_towards(far); !address.empty()) return address;
-  }
+std::string own_address(int family) {
+  if (std::string address = address_towards(family == AF_INET6 ? kFarIpv6 : kFarIpv4); !address.empty())
+    return address;
   std::array<char, HOST_NAME_MAX + 1> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }

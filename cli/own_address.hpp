@@ -5,8 +5,8 @@
 
 namespace farport::cli {
 
-/// The address from which this host would reach the rest of the world: nothing is sent. Where it has no way
-/// there, its host name.
-[[nodiscard]] std::string own_address();
+/// The address of a family (AF_INET or AF_INET6) from which this host would reach the rest of the world:
+/// nothing is sent. Where it has no way there, its host name.
+[[nodiscard]] std::string own_address(int family);
 
 }  // namespace farport::cli

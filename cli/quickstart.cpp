@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <fmt/core.h>
+#include <sys/socket.h>
 
 #include "auth/invitation.hpp"
 #include "auth/new_file.hpp"
@@ -18,7 +19,7 @@
 namespace farport::cli {
 namespace {
 
-/// Who whoever joins is.
+/// The common name of the one that joins.
 constexpr const char* kGuest = "quickstart";
 
 config::ServeSettings agent_for(const config::Address& listen, const std::string& role,
@@ -39,15 +40,17 @@ Result<config::Address> reached_at(const std::string& host, const config::Addres
     return fail("invite to", config::to_string(listen), "the port must be known before",
                 "name one, such as 9000");
   }
-  const bool everywhere = listen.host == "0.0.0.0" || listen.host == "::";
-  const std::string named = !host.empty() ? host : everywhere ? own_address() : listen.host;
+  std::string named = host.empty() ? listen.host : host;
+  if (named == "0.0.0.0") named = own_address(AF_INET);
+  if (named == "::") named = own_address(AF_INET6);
   return config::parse_address(config::to_string({named, listen.port}));
 }
 
 void print_invitation(std::string_view text, const config::Address& agent) {
   print(stdout,
         "\nOn your laptop, paste this line. It is a key: whoever has it gets in here, until\n"
-        "this agent ends. The space before it keeps it out of the shell's history.\n\n"
+        "this agent ends. The space before it keeps it out of the history of most shells."
+        "\nfarport join alone asks for what is between the quotes.\n\n"
         " echo '{0}' | farport join\n\n"
         "Then dotnet-trace, dotnet-counters and the others work there.\n"
         "If {1} cannot be reached from there, give join the address that can:\n"

@@ -101,7 +101,13 @@ std::vector<Address> collect(const addrinfo* entry) {
 std::string Address::text() const {
   char host[INET6_ADDRSTRLEN] = "";
   if (storage.ss_family == AF_INET6) {
-    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, host, sizeof host);
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&address)) {
+      // As an IPv4 peer is seen by a socket for both (RFC 4291 section 2.5.5.2): its last four bytes.
+      inet_ntop(AF_INET, &address.s6_addr[12], host, sizeof host);
+      return std::string(host) + ":" + std::to_string(port());
+    }
+    inet_ntop(AF_INET6, &address, host, sizeof host);
     return "[" + std::string(host) + "]:" + std::to_string(port());
   }
   inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, host, sizeof host);

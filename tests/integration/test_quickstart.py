@@ -1,8 +1,10 @@
 """The first five minutes: `farport quickstart` beside an application, one line pasted on the laptop, and the tools work."""
 
 import os
+import pathlib
 import re
 import signal
+import subprocess
 
 from harness import needs, wait
 from harness.agent import PORT
@@ -120,10 +122,34 @@ class Quickstart(Case):
 
     def test_an_invitation_to_a_command_is_refused(self):
         invitation = self.invitation(self.quickstart(self.lab.far.address))
-        odd = invitation.replace(f"{self.lab.far.address}:{PORT}", "ssh://somewhere")
-        refused = self.paste(f"echo '{odd}' | farport join")
-        self.assertEqual(refused.code, 2, refused.described)
-        self.assertIn("it is a URL", refused.stderr)
+        for address, why in (("ssh://somewhere", "it is a URL"), ("a;id;b:9000", "no host has such a name")):
+            odd = invitation.replace(f"{self.lab.far.address}:{PORT}", address)
+            refused = self.paste(f"echo '{odd}' | farport join")
+            self.assertEqual(refused.code, 2, refused.described)
+            self.assertIn(why, refused.stderr)
+
+    def test_ctrl_c_at_the_prompt_leaves_the_terminal_as_it_was(self):
+        terminal = Terminal(self.lab.near, needs.farport(), "join", environment=self.environment)
+        self.addCleanup(terminal.close)
+        terminal.wait_for_text("Paste the invitation")
+        self.assertFalse(terminal.shows_what_is_typed())
+        terminal.type("\x03")
+        self.assertEqual(terminal.wait(), 130)
+        self.assertTrue(terminal.shows_what_is_typed())
+
+    def test_what_is_set_for_other_agents_does_not_count(self):
+        line = self.line(self.quickstart(self.lab.far.address))
+        crl = os.path.join(self.runtime, "crl.pem")
+        pathlib.Path(crl).write_text("none", encoding="ascii")
+        self.environment |= self.lab.tools_pair.environment() | {"FARPORT_TLS_CRL": crl, "FARPORT_VERIFY_CN": "somebody"}
+        self.assert_ok(self.paste(line, "--detach"))
+
+    def test_another_family_has_an_address_of_its_own(self):
+        route = [needs.program("ip"), "-netns", self.lab.far.network, "-6", "route"]
+        subprocess.run([*route, "add", "default", "dev", "cable"], check=True)
+        self.addCleanup(lambda: subprocess.run([*route, "delete", "default", "dev", "cable"], check=True))
+        process = self.quickstart("--listen", "[::]:9000")
+        self.assertIn(f",[{self.lab.far.address6}]:9000,", self.invitation(process))
 
     def test_what_cannot_begin_is_said(self):
         first = self.quickstart()

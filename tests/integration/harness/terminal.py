@@ -168,6 +168,10 @@ class Terminal:
             self.screen.resize(columns, rows)
         self._set_size(columns, rows)
 
+    def shows_what_is_typed(self):
+        """Whether it echoes."""
+        return bool(termios.tcgetattr(self._master)[3] & termios.ECHO)
+
     def type(self, text):
         """Types on the keyboard."""
         os.write(self._master, text.encode())

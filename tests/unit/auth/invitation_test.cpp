@@ -61,12 +61,12 @@ TEST_CASE("what is cut off anywhere is no invitation", "[auth]") {
 TEST_CASE("what is no invitation is said", "[auth]") {
   const TestCa ca;
   const std::string text = written(invitation_of(ca));
-  CHECK_THAT(why_not(""), Contains("it is none"));
-  CHECK_THAT(why_not("farport2" + text.substr(8)), Contains("it is none"));
+  CHECK_THAT(why_not(""), Contains("it is not one"));
+  CHECK_THAT(why_not("farport2" + text.substr(8)), Contains("it is not one"));
   CHECK_THAT(why_not("farport1,,,,"), Contains("not whole"));
   CHECK_THAT(why_not(text + ",more"), Contains("not whole"));
   CHECK_THAT(why_not(std::string(kLongestInvitation + 1, 'x')), Contains("too long"));
-  CHECK_THAT(why_not(std::string(kLongestInvitation, ',')), Contains("it is none"));
+  CHECK_THAT(why_not(std::string(kLongestInvitation, ',')), Contains("it is not one"));
 }
 
 TEST_CASE("an invitation with a key of another certificate is refused", "[auth]") {

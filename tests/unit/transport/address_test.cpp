@@ -43,6 +43,10 @@ TEST_CASE("an address is told from a name", "[transport]") {
   CHECK_FALSE(is_literal("orders.example"));
 }
 
+TEST_CASE("an IPv4 peer of a socket for both families has its own address", "[transport]") {
+  CHECK(joined(addresses_of({"::ffff:10.0.0.2", "::2"})) == "10.0.0.2:9000 [::2]:9000 ");
+}
+
 TEST_CASE("the next address is tried where the first one fails", "[transport]") {
   Loop loop;
   auto listener = Listener::tcp(loop, resolve_here("127.0.0.1", 0).value().front());
