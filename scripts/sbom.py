@@ -40,8 +40,8 @@ def packages_of(files):
     ours = str(PROJECT) + os.sep
     real = {os.path.realpath(file) for file in files if file.startswith("/")}
     asked = sorted(path for path in real if not path.startswith(ours))
-    found = subprocess.run(["dpkg", "--search", *asked], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                           check=False).stdout
+    # A file that is in none is an error: the document would be silent about it.
+    found = printed_by("dpkg", "--search", *asked)
     return sorted({line.partition(": ")[0].split(",")[0] for line in found.splitlines() if not line.startswith("diversion")})
 
 
