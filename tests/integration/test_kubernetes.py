@@ -51,8 +51,10 @@ class Manifests(Case):
         directory.mkdir()
         components = ", ".join(f"../components/{name}" for name in order)
         (directory / "kustomization.yaml").write_text(EVERYTHING.format(components=components), encoding="utf-8")
-        found = [each["kind"] for each in kubernetes.objects_of(kubernetes.built(directory))]
-        self.assertEqual(sorted(set(found)), ["Certificate", "Deployment", "Issuer", "NetworkPolicy", "Service"])
+        objects = kubernetes.objects_of(kubernetes.built(directory))
+        self.assertEqual({each["kind"] for each in objects}, {"Certificate", "Deployment", "Issuer", "NetworkPolicy", "Service"})
+        pod = kubernetes.pod_of(objects, "Deployment")
+        self.assertEqual([container["name"] for container in pod["containers"] + pod["initContainers"]], ["orders", "farport"])
 
     def test_sidecars_meet_the_restricted_standard(self):
         for name in ("sidecar", "native-sidecar", "listen"):

@@ -39,7 +39,7 @@ def private_tmp(directory="/tmp"):
     root = shlex.quote(str(needs.ROOT))
     if not needs.ROOT.is_relative_to(directory):
         return mount
-    return f"exec 9<{root} && {mount} && mkdir -p {root} && mount --bind /proc/self/fd/9 {root} && exec 9<&-"
+    return f"mount --bind {root} /mnt && {mount} && mkdir -p {root} && mount --move /mnt {root}"
 
 
 class Host:
