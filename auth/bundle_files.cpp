@@ -20,8 +20,6 @@ namespace {
 constexpr int kIterations = 600'000;
 
 using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;
-using KeyInfoPtr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, OpenSslFree<PKCS8_PRIV_KEY_INFO_free>>;
-
 EncryptedKeyPtr encrypted(const EVP_PKEY* key, const Passphrase& passphrase) {
   std::array<unsigned char, 16> salt{};
   const KeyInfoPtr info(EVP_PKEY2PKCS8(key));

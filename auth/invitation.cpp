@@ -1,6 +1,8 @@
 #include "auth/invitation.hpp"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 
 #include <openssl/err.h>
 #include <openssl/pkcs12.h>
@@ -9,8 +11,6 @@
 
 namespace farport::auth {
 namespace {
-
-using KeyInfoPtr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, OpenSslFree<PKCS8_PRIV_KEY_INFO_free>>;
 
 constexpr std::string_view kKind = "farport1";
 constexpr const char* kRead = "read the invitation";

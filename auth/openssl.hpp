@@ -27,6 +27,7 @@ using BignumPtr = std::unique_ptr<BIGNUM, OpenSslFree<BN_free>>;
 using BioPtr = std::unique_ptr<BIO, OpenSslFree<BIO_free_all>>;
 using EvpPkeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree<EVP_PKEY_free>>;
 using GeneralNamesPtr = std::unique_ptr<GENERAL_NAMES, OpenSslFree<GENERAL_NAMES_free>>;
+using KeyInfoPtr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, OpenSslFree<PKCS8_PRIV_KEY_INFO_free>>;
 using SslCtxPtr = std::unique_ptr<SSL_CTX, OpenSslFree<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, OpenSslFree<SSL_free>>;
 using X509CrlPtr = std::unique_ptr<X509_CRL, OpenSslFree<X509_CRL_free>>;

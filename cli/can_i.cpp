@@ -31,7 +31,7 @@ bool same_answer(const AccessRow& a, const AccessRow& b) {
 }
 
 /// The rows that are about one command follow each other: where all say the same, one line says it.
-void add_command(std::vector<TableRow>& table, const AccessRow* first, const AccessRow* last) {
+void add_command_rows(std::vector<TableRow>& table, const AccessRow* first, const AccessRow* last) {
   const bool alike = std::all_of(first, last, [&](const AccessRow& row) { return same_answer(row, *first); });
   if (alike) {
     table.push_back(table_row(*first, last - first > 1 ? "every one" : first->runtime));
@@ -48,7 +48,7 @@ std::string as_table(const std::vector<AccessRow>& rows, const std::string& head
   for (const AccessRow* first = rows.data(); first != end;) {
     const AccessRow* const last =
         std::find_if(first, end, [&](const AccessRow& row) { return row.command != first->command; });
-    add_command(table, first, last);
+    add_command_rows(table, first, last);
     first = last;
   }
   return format_table(table, terminal_size(STDOUT_FILENO).columns);

@@ -21,15 +21,16 @@ bool is_about_directory(const router::DiscoveryProblem& problem) {
 Finding about_admin(const transport::Address& address) {
   const std::string answers = "answers health and metrics without TLS on " + address.text();
   if (address.is_loopback()) return {Level::ok, answers};
-  return {Level::warning, answers + ", which is not a loopback address: whoever reaches it may read them"};
+  return {Level::warning,
+          answers + ", which is not a loopback address: anybody who reaches it may read them"};
 }
 
 /// Listens on what an address stands for, and adds what `about` says of it, or why that can't be.
 template <typename About>
-void try_address(Findings& findings, const config::Address& wanted, bool share, About about) {
+void try_address(transport::Loop& loop, Findings& findings, const config::Address& wanted, bool share,
+                 About about) {
   const auto addresses = transport::resolve_here(wanted.host, wanted.port);
   if (!addresses) return findings.push_back({Level::problem, addresses.error().message()});
-  transport::Loop loop;
   for (const transport::Address& address : *addresses) {
     const auto listener = transport::Listener::tcp(loop, address, share);
     findings.push_back(listener ? about(address) : Finding{Level::problem, listener.error().message()});
@@ -40,12 +41,13 @@ void try_address(Findings& findings, const config::Address& wanted, bool share, 
 
 Findings try_listening(const config::ServeSettings& settings) {
   Findings findings;
+  transport::Loop loop;
   for (const config::Address& wanted : settings.listen) {
-    try_address(findings, wanted, settings.reuse_port, [](const transport::Address& address) {
+    try_address(loop, findings, wanted, settings.reuse_port, [](const transport::Address& address) {
       return Finding{Level::ok, "listens on " + address.text()};
     });
   }
-  if (settings.admin) try_address(findings, *settings.admin, settings.reuse_port, about_admin);
+  if (settings.admin) try_address(loop, findings, *settings.admin, settings.reuse_port, about_admin);
   return findings;
 }
 

@@ -158,6 +158,13 @@ std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_p
   return braces == std::string::npos ? name : name.replace(braces, 2, "[=" + option->get_type_name() + "]");
 }
 
+CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
+                      const char* examples) {
+  CLI::App* command = app.add_subcommand(name, summary);
+  command->footer(std::string("\n") + about + "\n\n" + examples);
+  return command;
+}
+
 void print_help(std::string_view text) {
   std::fputs(fitted_help(text, terminal_size(STDOUT_FILENO).columns).c_str(), stdout);
 }

@@ -13,6 +13,11 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
 };
 
+/// Adds a command with its help. `summary` is a line for the list of commands; `about` and `examples` are for
+/// the command's own help.
+CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
+                      const char* examples);
+
 /// Prints a help to standard output, as wide as the terminal.
 void print_help(std::string_view text);
 

@@ -81,7 +81,7 @@ bool take(Pasted& pasted) {
   return whole;
 }
 
-/// An address that is printed for a shell, and comes from somebody else.
+/// An address that a stranger may have written, and that is printed as a command to copy.
 Result<config::Address> plain_address(const std::string& text) {
   auto address = config::parse_address(text);
   if (!address) return address;
@@ -128,8 +128,8 @@ int join(config::Flags flags) {
   const auto invitation = auth::read_invitation(pasted.word());
   if (!invitation) return report(invitation.error(), kUsage);
   const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
-  // An address alone: what else may stand for an agent can be a command, and the invitation is somebody
-  // else's.
+  // Nothing but an address: the other ways to name an agent run commands, and a stranger may have written
+  // this.
   const auto agent = plain_address(named);
   if (!agent) return report(agent.error(), kUsage);
   const auto bundle = place_for(*agent);

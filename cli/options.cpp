@@ -28,14 +28,6 @@ std::string version_text() {
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
 }
 
-/// `summary` is a line for the list of commands; `about` and `examples` are for the command's own help.
-CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
-                      const char* examples) {
-  CLI::App* command = app.add_subcommand(name, summary);
-  command->footer(std::string("\n") + about + "\n\n" + examples);
-  return command;
-}
-
 /// A flag that may be given several times, each time with one value.
 void add_list(CLI::App* command, const std::string& name, std::vector<std::string>& into,
               const std::string& help, const std::string& type) {

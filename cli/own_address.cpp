@@ -2,15 +2,12 @@
 
 #include <array>
 #include <climits>
-#include <memory>
 
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/unique_fd.hpp"
+#include "config/values.hpp"
+#include "transport/address.hpp"
 
 namespace farport::cli {
 namespace {
@@ -19,26 +16,21 @@ namespace {
 /// is any.
 constexpr const char* kFarIpv4 = "192.0.2.1";
 constexpr const char* kFarIpv6 = "2001:db8::1";
-constexpr const char* kAnyPort = "9";
+constexpr std::uint16_t kAnyPort = 9;
 
 /// Where a packet to `far` would come from; empty where none could be sent. A datagram socket that is
 /// connected has an address, and has sent nothing.
 std::string address_towards(const char* far) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(far, kAnyPort, &hints, &found) != 0) return {};
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, ::freeaddrinfo);
-  const UniqueFd socket(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket || ::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) return {};
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  std::array<char, NI_MAXHOST> text{};
-  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) return {};
-  const auto* address = reinterpret_cast<const sockaddr*>(&own);
-  return ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0 ? text.data()
-                                                                                                 : "";
+  const auto found = transport::resolve_here(far, kAnyPort);
+  if (!found) return {};
+  const transport::Address& there = found->front();
+  const UniqueFd socket(::socket(there.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket || ::connect(socket.get(), there.get(), there.size) != 0) return {};
+  transport::Address own;
+  own.size = sizeof own.storage;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size) != 0) return {};
+  const auto address = config::parse_address(own.text());
+  return address ? address->host : "";
 }
 
 }  // namespace

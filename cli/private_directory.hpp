@@ -1,4 +1,4 @@
-// A directory of its own for one `farport run`, which goes with it.
+// A directory of its own for one `farport run` or `farport quickstart`, which goes with it.
 #pragma once
 
 #include <memory>

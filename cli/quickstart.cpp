@@ -48,7 +48,7 @@ Result<config::Address> reached_at(const std::string& host, const config::Addres
 
 void print_invitation(std::string_view text, const config::Address& agent) {
   print(stdout,
-        "\nOn your laptop, paste this line. It is a key: whoever has it gets in here, until\n"
+        "\nOn your laptop, paste this line. It is a key: anybody who has it gets in here, until\n"
         "this agent ends. The space before it keeps it out of the history of most shells."
         "\nfarport join alone asks for what is between the quotes.\n\n"
         " echo '{0}' | farport join\n\n"

@@ -1,16 +1,15 @@
 #include "cli/quickstart_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "cli/help.hpp"
+#include "cli/help_text.hpp"
 
 namespace farport::cli {
 namespace {
 
 CommandChoice add_quickstart(CLI::App& app, QuickstartSettings& into) {
-  CLI::App* quickstart = app.add_subcommand(
-      "quickstart", "Beside the runtimes: an agent at once, and one line that leads to it");
-  quickstart->footer(std::string("\n") + kQuickstartAbout + "\n\n" + kQuickstartExamples);
+  CLI::App* quickstart =
+      add_command(app, "quickstart", "Beside the runtimes: an agent at once, and one line that leads to it",
+                  kQuickstartAbout, kQuickstartExamples);
   quickstart->add_option("HOST", into.host, "The name or address by which the laptop reaches this host");
   quickstart->add_option("--listen", into.listen, "Where to listen [" + into.listen + "]")
       ->type_name("ADDR:PORT");
@@ -20,9 +19,8 @@ CommandChoice add_quickstart(CLI::App& app, QuickstartSettings& into) {
 }
 
 CommandChoice add_join(CLI::App& app, config::Flags& flags) {
-  CLI::App* join =
-      app.add_subcommand("join", "Beside the tools: connects to what a quickstart's line leads to");
-  join->footer(std::string("\n") + kJoinAbout + "\n\n" + kJoinExamples);
+  CLI::App* join = add_command(app, "join", "Beside the tools: connects to what a quickstart's line leads to",
+                               kJoinAbout, kJoinExamples);
   join->add_option_function<std::string>(
       "AGENT", [&flags](const std::string& agent) { flags.remotes = {agent}; },
       "HOST:PORT in place of the line's own, such as that of a port-forward");

@@ -1,8 +1,7 @@
 #include "cli/recording_options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "cli/help.hpp"
+#include "cli/help_text.hpp"
 
 namespace farport::cli {
 namespace {
@@ -15,9 +14,8 @@ struct CommandWords {
   const char* examples;
 };
 
-CLI::App* add_command(CLI::App& app, config::Flags& flags, const CommandWords& words) {
-  CLI::App* command = app.add_subcommand(words.name, words.summary);
-  command->footer(std::string("\n") + words.about + "\n\n" + words.examples);
+CLI::App* add_targeted(CLI::App& app, config::Flags& flags, const CommandWords& words) {
+  CLI::App* command = add_command(app, words.name, words.summary, words.about, words.examples);
   add_target(command, flags);
   return command;
 }
@@ -46,7 +44,7 @@ constexpr const char* kUntilStopped = "How long, such as 30s or 00:00:30 [until 
 constexpr const char* kInPlaceOfOutput = "A file in place of standard output";
 
 CommandChoice add_trace(CLI::App& app, config::Flags& flags) {
-  CLI::App* trace = add_command(
+  CLI::App* trace = add_targeted(
       app, flags,
       {"trace", "Records a remote runtime's events, without any .NET tool", kTraceAbout, kTraceExamples});
   add_output(trace, flags, "Where the recording goes; NAME_TIME.nettrace where none is given");
@@ -80,7 +78,7 @@ CommandChoice add_trace(CLI::App& app, config::Flags& flags) {
 }
 
 CommandChoice add_counters(CLI::App& app, config::Flags& flags) {
-  CLI::App* counters = add_command(
+  CLI::App* counters = add_targeted(
       app, flags,
       {"counters", "Shows a remote application's counters, live", kCountersAbout, kCountersExamples});
   add_list(
@@ -103,8 +101,7 @@ CommandChoice add_counters(CLI::App& app, config::Flags& flags) {
 }
 
 CommandChoice add_top(CLI::App& app, config::Flags& flags) {
-  CLI::App* top = app.add_subcommand("top", "Shows all runtimes at a glance, live");
-  top->footer(std::string("\n") + kTopAbout + "\n\n" + kTopExamples);
+  CLI::App* top = add_command(app, "top", "Shows all runtimes at a glance, live", kTopAbout, kTopExamples);
   top->add_option("AGENT", flags.remotes, kAgentHelp);
   top->add_option("--refresh-interval", flags.interval, "How often the runtimes tell [1s]")
       ->type_name("TIME");
@@ -122,7 +119,7 @@ CommandChoice add_top(CLI::App& app, config::Flags& flags) {
 }
 
 CommandChoice add_logs(CLI::App& app, config::Flags& flags) {
-  CLI::App* logs = add_command(
+  CLI::App* logs = add_targeted(
       app, flags, {"logs", "Shows what a remote application logs, live", kLogsAbout, kLogsExamples});
   logs->add_option(
           "--level", flags.level,
@@ -138,9 +135,9 @@ CommandChoice add_logs(CLI::App& app, config::Flags& flags) {
 
 CommandChoice add_exceptions(CLI::App& app, config::Flags& flags) {
   CLI::App* exceptions =
-      add_command(app, flags,
-                  {"exceptions", "Shows the exceptions that a remote application throws, live",
-                   kExceptionsAbout, kExceptionsExamples});
+      add_targeted(app, flags,
+                   {"exceptions", "Shows the exceptions that a remote application throws, live",
+                    kExceptionsAbout, kExceptionsExamples});
   add_format(exceptions, flags, "text, or json (one object a line) [text]", {"text", "json"});
   add_output(exceptions, flags, kInPlaceOfOutput);
   add_duration(exceptions, flags, kUntilStopped);
@@ -148,7 +145,7 @@ CommandChoice add_exceptions(CLI::App& app, config::Flags& flags) {
 }
 
 CommandChoice add_stacks(CLI::App& app, config::Flags& flags) {
-  CLI::App* stacks = add_command(
+  CLI::App* stacks = add_targeted(
       app, flags,
       {"stacks", "Shows what each thread of a remote runtime is doing", kStacksAbout, kStacksExamples});
   add_format(stacks, flags, "text or json [text]", {"text", "json"});
@@ -172,7 +169,7 @@ void add_top(CLI::App* command, std::uint32_t& top) {
 }
 
 CommandChoice add_profile(CLI::App& app, config::Flags& flags) {
-  CLI::App* profile = add_command(
+  CLI::App* profile = add_targeted(
       app, flags,
       {"profile", "Draws where a remote application spends its time", kProfileAbout, kProfileExamples});
   add_output(profile, flags, kProfileForms);
@@ -187,7 +184,7 @@ CommandChoice add_profile(CLI::App& app, config::Flags& flags) {
 }
 
 CommandChoice add_gcdump(CLI::App& app, config::Flags& flags) {
-  CLI::App* gcdump = add_command(
+  CLI::App* gcdump = add_targeted(
       app, flags, {"gcdump", "Shows what is in a remote application's heap", kGcdumpAbout, kGcdumpExamples});
   add_output(
       gcdump, flags,
@@ -204,8 +201,8 @@ CommandChoice add_gcdump(CLI::App& app, config::Flags& flags) {
 }  // namespace
 
 CLI::App* add_convert(CLI::App& app, config::ConvertSettings& into) {
-  CLI::App* convert = app.add_subcommand("convert", "Makes a flame graph of a recording that is there");
-  convert->footer(std::string("\n") + kConvertAbout + "\n\n" + kConvertExamples);
+  CLI::App* convert = add_command(app, "convert", "Makes a flame graph of a recording that is there",
+                                  kConvertAbout, kConvertExamples);
   convert->add_option("FILE", into.input, "A .nettrace file with samples of stacks")->required();
   convert->add_option("-o,--output", into.output, kProfileForms)->type_name("FILE");
   convert->add_flag("--force", into.force, "Replace the file if it is there already");

@@ -192,7 +192,7 @@ class Addresses(Asking):
 
     def test_check_says_where_it_is_and_who_may_read_it(self):
         self.assertIn(f"answers health and metrics without TLS on 127.0.0.1:{admin.PORT}\n", self.check(f":{admin.PORT}"))
-        self.assertIn(f"on 0.0.0.0:{admin.PORT}, which is not a loopback address: whoever reaches it may read them",
+        self.assertIn(f"on 0.0.0.0:{admin.PORT}, which is not a loopback address: anybody who reaches it may read them",
                       " ".join(self.check(f"0.0.0.0:{admin.PORT}").split()))
 
 

@@ -11,12 +11,12 @@ from harness.agent import ALLOW_TOOLS
 from harness.breaking import QUICK_PINGS
 from harness.case import Case, main
 from harness.fake import FakeRuntime
+from harness.looking import Looking
 from harness.network import Network
 from harness.scripted import ScriptedRuntime
 from harness.silent import Silent
 from harness.terminal import Terminal
 from harness.watched import Watched
-from test_sight import Looking
 
 HELD = 20_000
 # A header, a reference and its padding; the array's header, length and 1,000 bytes.

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <ctime>
+#include <span>
+#include <tuple>
 
 #include <fmt/format.h>
 
