@@ -1,6 +1,9 @@
 // Fuzzes what an agent takes from the head of a request: its route, its tokens, the encodings that it
 // accepts. An input is a line each for method, target and accept-encoding.
+#include <iterator>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "base/random_token.hpp"
 #include "router/agent/api/route.hpp"
@@ -20,6 +23,15 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+/// Each byte as an escape (RFC 3986 section 2.1): a value may itself look like an escape.
+std::string escaped(std::string_view text) {
+  std::string written;
+  for (const char c : text) {
+    fmt::format_to(std::back_inserter(written), "%{:02x}", static_cast<unsigned char>(c));
+  }
+  return written;
+}
+
 /// A target that names the same as the route.
 std::string target_of(const Route& route) {
   std::string target = route.path;
@@ -29,7 +41,7 @@ std::string target_of(const Route& route) {
   }
   char before = '?';
   for (const auto& [name, value] : route.query) {
-    target += before + name + '=' + value;
+    target += before + name + '=' + escaped(value);
     before = '&';
   }
   return target;

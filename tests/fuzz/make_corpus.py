@@ -323,6 +323,7 @@ REQUESTS = {
     "only_token": b"GET\n0123456789abcdef0123456789abcdef\n*",
     "odd_place": b"POST\n/v1/runtimes/1.d2&{token}B/=x?{id}\n",
     "odd": b"GET\n/v1/runtimes//?=&&x=?y=z&x=2#f\n,;,=zstd",
+    "escapes": b"GET\n/v1?a=%2525&b=%26c%3D%&d%3D=%%31%zz\n",
 }
 
 TOOLS = {
