@@ -57,15 +57,22 @@ def open_files(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
-def open_sockets(pid):
-    """How many of its file descriptors are sockets."""
-    found = 0
+def socket_inodes(pid):
+    """The inode of each of its file descriptors that is a socket."""
+    found = []
     for entry in os.listdir(f"/proc/{pid}/fd"):
         try:
-            found += os.readlink(f"/proc/{pid}/fd/{entry}").startswith("socket:")
+            kind, _, inode = os.readlink(f"/proc/{pid}/fd/{entry}").partition(":")
         except FileNotFoundError:
-            pass  # closed meanwhile
+            continue  # closed meanwhile
+        if kind == "socket":
+            found.append(inode.strip("[]"))
     return found
+
+
+def open_sockets(pid):
+    """How many of its file descriptors are sockets."""
+    return len(socket_inodes(pid))
 
 
 def memory_kib(pid):
@@ -100,18 +107,15 @@ def processes_of_namespace(kind, identity):
 
 
 def listens(pid, port):
-    """Whether the process's network namespace has a TCP listener at `port`."""
+    """Whether the process itself has a TCP listener at `port`: its neighbours may have one at another address."""
     wanted = f":{port:04X}"
-    for table in ("tcp", "tcp6"):
-        try:
-            lines = pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
-        except OSError:
-            return False  # the process has ended
-        for line in lines:
-            fields = line.split()
-            if fields[1].endswith(wanted) and fields[3] == "0A":
-                return True
-    return False
+    try:
+        own = socket_inodes(pid)
+        tables = [pathlib.Path(f"/proc/{pid}/net/{table}").read_text() for table in ("tcp", "tcp6")]
+    except OSError:
+        return False  # the process has ended
+    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+    return any(row[1].endswith(wanted) and row[3] == "0A" and row[9] in own for row in rows)
 
 
 def start_time(pid):
