@@ -158,7 +158,7 @@ void read_table(Reader& reader, const toml::node& node, const std::string& secti
 
 }  // namespace
 
-tl::expected<Configuration, FileErrors> parse_file(const std::string& text, const std::string& path) {
+tl::expected<Configuration, Problems> parse_file(const std::string& text, const std::string& path) {
   Reader reader(path);
   Configuration configuration;
   try {
@@ -171,9 +171,9 @@ tl::expected<Configuration, FileErrors> parse_file(const std::string& text, cons
   return configuration;
 }
 
-tl::expected<Configuration, FileErrors> read_file(const std::string& path) {
+tl::expected<Configuration, Problems> read_file(const std::string& path) {
   const auto text = read_regular_file("the configuration", path, kLargestFile);
-  if (!text) return tl::unexpected(FileErrors{text.error().message()});
+  if (!text) return tl::unexpected(Problems{text.error().message()});
   return parse_file(*text, path);
 }
 

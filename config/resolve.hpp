@@ -9,8 +9,6 @@
 
 namespace farport::config {
 
-/// What is wrong with a configuration: one line each, ready to be shown.
-using Problems = std::vector<std::string>;
 template <typename T>
 using Resolved = tl::expected<T, Problems>;
 

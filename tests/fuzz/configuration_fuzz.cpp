@@ -11,7 +11,7 @@ using farport::fuzz::require;
 
 namespace {
 
-void check_errors(const FileErrors& errors, const std::string& path) {
+void check_errors(const Problems& errors, const std::string& path) {
   require(!errors.empty(), "a file that is refused has an error");
   for (const std::string& error : errors) {
     require(error.starts_with(path + ":"), "an error names the file");

@@ -6,9 +6,9 @@ using namespace farport::config;
 
 namespace {
 
-FileErrors errors_of(const std::string& text) {
+Problems errors_of(const std::string& text) {
   const auto file = parse_file(text, "/etc/farport/agent.toml");
-  return file ? FileErrors{} : file.error();
+  return file ? Problems{} : file.error();
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ address = ["10.0.0.1:9000", "10.0.0.2:9000"]
 
 TEST_CASE("what is wrong with a file is said with its place") {
   const auto only = [](const std::string& text) {
-    const FileErrors errors = errors_of(text);
+    const Problems errors = errors_of(text);
     REQUIRE(errors.size() == 1);
     return errors.front();
   };
@@ -110,14 +110,14 @@ TEST_CASE("what is wrong with a file is said with its place") {
 
 TEST_CASE("a table whose name can't be one is an error with its place") {
   const std::string text = GENERATE("[~]", "[=]", "[[[a]]]", "[[=");
-  const FileErrors errors = errors_of("[tls]\n" + text);
+  const Problems errors = errors_of("[tls]\n" + text);
   REQUIRE(errors.size() == 1);
   CHECK_THAT(errors.front(), Catch::StartsWith("/etc/farport/agent.toml:2:") && Catch::Contains("key"));
 }
 
 TEST_CASE("letters outside ASCII where none may be are an error with its place") {
   const std::string text = GENERATE("ë = 1", "listen = [] ë", "[log] ж", "あ");
-  const FileErrors errors = errors_of("[tls]\n" + text);
+  const Problems errors = errors_of("[tls]\n" + text);
   REQUIRE(errors.size() == 1);
   CHECK_THAT(errors.front(), Catch::StartsWith("/etc/farport/agent.toml:2:") && Catch::Contains("saw"));
 }

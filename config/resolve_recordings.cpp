@@ -1,0 +1,176 @@
+// Of the commands that look at one runtime, and of top.
+#include <algorithm>
+
+#include "config/resolve.hpp"
+#include "config/resolver.hpp"
+#include "config/values.hpp"
+
+namespace farport::config {
+namespace {
+
+struct Target {
+  std::string agent;
+  std::string runtime;
+};
+
+/// "AGENT/RUNTIME", where an agent that is reached by a command has slashes of its own: its runtime stands
+/// behind a double one.
+Target split_target(const std::string& text) {
+  const std::string_view separator = is_reach(text) ? "//" : "/";
+  const std::size_t from = is_reach(text) ? text.find("://") + 3 : 0;
+  const std::size_t end = text.find(separator, from);
+  if (end == std::string::npos) return {text, {}};
+  return {text.substr(0, end), text.substr(end + separator.size())};
+}
+
+/// Fills in which runtime of which agent is meant.
+template <typename Settings>
+void take_target(Resolver& resolver, const Flags& flags, Settings& settings) {
+  const std::string& text = flags.target;
+  const Target target = split_target(text);
+  if (auto behind = resolver.flagged()) {
+    settings.remote = std::move(*behind);
+    settings.runtime = text;
+  } else if (target.agent.empty()) {
+    resolver.problem("no agent is named: give AGENT or AGENT/RUNTIME, or --via");
+  } else if (auto remote = resolver.remote(target.agent)) {
+    settings.remote = std::move(*remote);
+    settings.runtime = target.runtime;
+  }
+  if (flags.runtime.empty()) return;
+  if (!settings.runtime.empty()) {
+    resolver.problem("two runtimes are named, \"" + settings.runtime + "\" and \"" + flags.runtime +
+                     "\": give AGENT/RUNTIME, or AGENT with -n or -p");
+  }
+  settings.runtime = flags.runtime;
+}
+
+/// How often counters are told, where it is given.
+void take_interval(Resolver& resolver, const Flags& flags, Milliseconds& interval) {
+  if (flags.interval.empty()) return;
+  if (const auto given = resolver.parsed(flags.interval, parse_time_span)) interval = *given;
+}
+
+/// Fills in what the commands that record have in common.
+void take_recording(Resolver& resolver, const Flags& flags, RecordingSettings& settings) {
+  take_target(resolver, flags, settings);
+  if (!flags.duration.empty()) settings.duration = resolver.parsed(flags.duration, parse_time_span);
+  settings.output = flags.output;
+  settings.force = flags.force;
+  settings.format = flags.format;
+  settings.session = resolver.configuration().session;
+}
+
+/// Names none: it may have a password.
+void check_servers(Resolver& resolver, const std::vector<std::string>& urls) {
+  const auto is_usable = [](const std::string& url) {
+    const std::size_t scheme = url.find("://");
+    const bool is_http = url.starts_with("http://") || url.starts_with("https://");
+    return is_http && url.size() > scheme + 3 && std::all_of(url.begin(), url.end(), [](char c) {
+             return c > ' ' && c < 0x7F && std::string_view("\"\\#?").find(c) == std::string_view::npos;
+           });
+  };
+  if (std::all_of(urls.begin(), urls.end(), is_usable)) return;
+  resolver.problem(
+      "a symbol server is no URL that can be asked: give http:// or https://, a host, and a path");
+}
+
+}  // namespace
+
+Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
+  Resolver resolver(flags, "dump");
+  DumpCommandSettings settings;
+  take_target(resolver, flags, settings);
+  settings.output = flags.output;
+  settings.type = flags.dump_type;
+  settings.stay = flags.stay;
+  settings.force = flags.force;
+  settings.session = resolver.configuration().session;
+  if (settings.stay && !settings.output.empty()) {
+    resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
+  }
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<TraceSettings> resolve_trace(const Flags& flags) {
+  Resolver resolver(flags, "trace");
+  TraceSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.profiles = flags.profiles;
+  settings.providers = flags.providers;
+  settings.rundown = flags.rundown;
+  settings.buffer_mb = flags.buffer_mb;
+  settings.stopping_event = {flags.stopping_provider, flags.stopping_event, flags.stopping_payload};
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<CountersSettings> resolve_counters(const Flags& flags) {
+  Resolver resolver(flags, "counters");
+  CountersSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.counters = flags.counters;
+  take_interval(resolver, flags, settings.interval);
+  settings.most_series = flags.most_series;
+  settings.most_histograms = flags.most_histograms;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<TopSettings> resolve_top(const Flags& flags) {
+  Resolver resolver(flags, "top");
+  TopSettings settings;
+  settings.remotes = resolver.some_remotes();
+  take_interval(resolver, flags, settings.interval);
+  settings.order = flags.order;
+  settings.format = flags.format;
+  settings.rounds = flags.rounds;
+  settings.session = resolver.configuration().session;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<LogsSettings> resolve_logs(const Flags& flags) {
+  Resolver resolver(flags, "logs");
+  LogsSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.level = flags.level;
+  settings.categories = flags.categories;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_view command) {
+  Resolver resolver(flags, command);
+  RecordingSettings settings;
+  take_recording(resolver, flags, settings);
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
+  Resolver resolver(flags, "profile");
+  ProfileSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.wall = flags.wall;
+  settings.frequency = flags.frequency;
+  settings.top = flags.top;
+  settings.symbols = resolver.configuration().symbols;
+  check_servers(resolver, settings.symbols.servers);
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags) {
+  constexpr Milliseconds kUsualTimeout{30'000};
+  Resolver resolver(flags, "gcdump");
+  GcdumpSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.duration = settings.duration.value_or(kUsualTimeout);
+  settings.top = flags.top;
+  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
+  return settings;
+}
+
+}  // namespace farport::config
