@@ -1,40 +1,54 @@
 // How long something took, counted by how long, as Prometheus wants it.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace farport::transport {
 
 /// Counts durations in buckets. Recording is two or three additions where durations are short.
 class DurationHistogram {
  public:
+  using Clock = std::chrono::steady_clock;
   using Duration = std::chrono::nanoseconds;
+  using Bounds = std::span<const std::chrono::milliseconds>;
 
-  /// The buckets' upper bounds, which belong to them; a last bucket has none.
-  static constexpr std::array<std::chrono::milliseconds, 10> kBounds{
-      {std::chrono::milliseconds(1), std::chrono::milliseconds(2), std::chrono::milliseconds(5),
-       std::chrono::milliseconds(10), std::chrono::milliseconds(20), std::chrono::milliseconds(50),
-       std::chrono::milliseconds(100), std::chrono::milliseconds(200), std::chrono::milliseconds(500),
-       std::chrono::milliseconds(1000)}};
-  using Counts = std::array<std::uint64_t, kBounds.size() + 1>;
+  /// `bounds`: the buckets' upper bounds, in ascending order, which belong to them; a last bucket has none.
+  /// They must stay.
+  explicit DurationHistogram(Bounds bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
 
   void record(Duration took) {
     std::size_t bucket = 0;
-    while (bucket < kBounds.size() && took > kBounds[bucket]) ++bucket;
+    while (bucket < bounds_.size() && took > bounds_[bucket]) ++bucket;
     ++counts_[bucket];
     sum_ += took;
   }
 
+  [[nodiscard]] Bounds bounds() const { return bounds_; }
   /// How many fell into each bucket; those of shorter ones not included.
-  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
   /// All of them together.
   [[nodiscard]] Duration sum() const { return sum_; }
 
  private:
-  Counts counts_{};
+  Bounds bounds_;
+  std::vector<std::uint64_t> counts_;
   Duration sum_{};
+};
+
+/// Records the time from its making to its end. Must not outlive the histogram.
+class RecordedTime {
+ public:
+  explicit RecordedTime(DurationHistogram& histogram) : histogram_(histogram) {}
+  RecordedTime(const RecordedTime&) = delete;
+  RecordedTime& operator=(const RecordedTime&) = delete;
+  ~RecordedTime() { histogram_.record(DurationHistogram::Clock::now() - began_); }
+
+ private:
+  DurationHistogram& histogram_;
+  DurationHistogram::Clock::time_point began_ = DurationHistogram::Clock::now();
 };
 
 }  // namespace farport::transport

@@ -100,6 +100,10 @@ class Loop {
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
+  /// The buckets' upper bounds of stalls().
+  static constexpr std::array<Milliseconds, 10> kStallBounds{
+      {Milliseconds(1), Milliseconds(2), Milliseconds(5), Milliseconds(10), Milliseconds(20),
+       Milliseconds(50), Milliseconds(100), Milliseconds(200), Milliseconds(500), Milliseconds(1000)}};
   /// How long the turns took so far, from one poll to the next: everything else has waited that long.
   [[nodiscard]] const DurationHistogram& stalls() const { return stalls_; }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
@@ -123,7 +127,7 @@ class Loop {
   std::size_t event_count_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t turn_began_ = uv_hrtime();  ///< In nanoseconds.
-  DurationHistogram stalls_;
+  DurationHistogram stalls_{kStallBounds};
   Timers timers_;
   NodeList ready_;
   NodeList turn_ends_;

@@ -182,7 +182,7 @@ transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::S
 Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, SSL* ssl, Caller caller,
                                 std::unique_ptr<Limits::Session> share) {
   log_->info("session of {}", caller);
-  const RecordedTime recorded(metrics_.session_times);
+  const transport::RecordedTime recorded(metrics_.session_times);
   const std::size_t number = sessions_begun_;
   transport::Http2Limits limits = http2_limits(caller, *share);
   limits.end_is_break = ssl == nullptr;
@@ -291,7 +291,7 @@ tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const 
 
 Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::unique_ptr<Limits::Session> share,
                             std::string wanted) {
-  const RecordedTime recorded(metrics_.session_times);
+  const transport::RecordedTime recorded(metrics_.session_times);
   RawEndpoint tool(stream);
   std::function<void()> end = [&stream] {
     stream.abort(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});

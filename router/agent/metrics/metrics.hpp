@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "router/agent/metrics/time_histogram.hpp"
 #include "router/stream/relay.hpp"
+#include "transport/duration_histogram.hpp"
 
 namespace farport::router {
 
@@ -64,8 +64,8 @@ struct Metrics {
   LabelledCounter dumps;              ///< By outcome.
   LabelledCounter profiles;           ///< By outcome.
   Traffic traffic;
-  TimeHistogram first_bytes;  ///< From an admitted command to the runtime's first bytes.
-  TimeHistogram session_times;
+  transport::DurationHistogram first_bytes;  ///< From an admitted command to the runtime's first bytes.
+  transport::DurationHistogram session_times;
 };
 
 }  // namespace farport::router

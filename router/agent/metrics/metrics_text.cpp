@@ -47,26 +47,16 @@ MetricsText& MetricsText::samples(std::string_view label_name, const LabelledCou
 MetricsText& MetricsText::histogram(std::string_view name, std::string_view help,
                                     const transport::DurationHistogram& durations) {
   family(name, "histogram", help);
-  return buckets(transport::DurationHistogram::kBounds, durations.counts(), durations.sum());
-}
-
-MetricsText& MetricsText::histogram(std::string_view name, std::string_view help,
-                                    const TimeHistogram& times) {
-  family(name, "histogram", help);
-  return buckets(times.bounds(), times.counts(), times.sum());
-}
-
-MetricsText& MetricsText::buckets(std::span<const std::chrono::milliseconds> bounds,
-                                  std::span<const std::uint64_t> counts, std::chrono::nanoseconds sum) {
   // Each bucket has all that were shorter, too.
   std::uint64_t so_far = 0;
+  const auto bounds = durations.bounds();
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    so_far += counts[i];
+    so_far += durations.counts()[i];
     line(std::to_string(so_far), label("le", fmt::format("{}", in_seconds(bounds[i]))), "_bucket");
   }
-  so_far += counts.back();
+  so_far += durations.counts().back();
   line(std::to_string(so_far), label("le", "+Inf"), "_bucket");
-  line(fmt::format("{}", in_seconds(sum)), {}, "_sum");
+  line(fmt::format("{}", in_seconds(durations.sum())), {}, "_sum");
   line(std::to_string(so_far), {}, "_count");
   return *this;
 }

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "router/agent/metrics/metrics.hpp"
-#include "transport/duration_histogram.hpp"
 
 namespace farport::router {
 
@@ -32,16 +31,12 @@ class MetricsText {
   /// A family of its own: how often something took how long, in seconds. The name ends in _seconds.
   MetricsText& histogram(std::string_view name, std::string_view help,
                          const transport::DurationHistogram& durations);
-  MetricsText& histogram(std::string_view name, std::string_view help, const TimeHistogram& times);
   [[nodiscard]] std::string take() { return std::move(text_); }
 
   /// name="value", with what must be escaped.
   [[nodiscard]] static std::string label(std::string_view name, std::string_view value);
 
  private:
-  /// `counts`: one more than there are bounds.
-  MetricsText& buckets(std::span<const std::chrono::milliseconds> bounds,
-                       std::span<const std::uint64_t> counts, std::chrono::nanoseconds sum);
   void line(const std::string& value, std::string_view labels, std::string_view suffix = {});
 
   std::string name_;

@@ -26,7 +26,7 @@ TEST_CASE("metrics are written as families of samples", "[router]") {
 
 TEST_CASE("a histogram's buckets have all that were shorter, too", "[router]") {
   using namespace std::chrono_literals;
-  farport::transport::DurationHistogram turns;
+  farport::transport::DurationHistogram turns(farport::transport::Loop::kStallBounds);
   turns.record(0ns);
   turns.record(1ms);
   turns.record(1ms + 1ns);
@@ -54,7 +54,7 @@ TEST_CASE("a histogram's buckets have all that were shorter, too", "[router]") {
 TEST_CASE("a histogram may have buckets of its own", "[router]") {
   using namespace std::chrono_literals;
   static constexpr std::array<std::chrono::milliseconds, 2> kBounds{1s, 1min};
-  TimeHistogram times(kBounds);
+  farport::transport::DurationHistogram times(kBounds);
   times.record(1s);
   times.record(30s);
   times.record(2min);
