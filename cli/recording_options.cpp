@@ -50,9 +50,9 @@ CommandChoice add_trace(CLI::App& app, config::Flags& flags) {
   add_output(trace, flags, "Where the recording goes; NAME_TIME.nettrace where none is given");
   add_list(trace, "--profile", flags.profiles,
            "dotnet-common, dotnet-sampled-thread-time, gc-verbose, gc-collect or database; may be repeated",
-           "NAME");
+           "NAME[,NAME]");
   add_list(trace, "--providers", flags.providers, "Events by their provider; may be repeated",
-           "NAME[:KEYWORDS[:LEVEL[:ARGUMENTS]]]");
+           "NAME[:KEYWORDS[:LEVEL[:ARGUMENTS]]][,...]");
   add_duration(trace, flags, kUntilStopped);
   trace
       ->add_option(

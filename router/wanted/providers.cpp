@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -100,6 +101,27 @@ std::string names_of_profiles() {
   return names;
 }
 
+/// The parts of all these lists: commas part them where they are not between double quotes, which arguments
+/// may have.
+std::vector<std::string> parts_of(const std::vector<std::string>& lists) {
+  std::vector<std::string> parts;
+  for (const std::string& list : lists) {
+    std::string part;
+    bool quoted = false;
+    for (const char c : list + ",") {
+      if (c == '"') quoted = !quoted;
+      if (c != ',' || quoted) {
+        part += c;
+      } else if (!part.empty()) {
+        parts.push_back(std::exchange(part, {}));
+      }
+    }
+    // Of quotes that nobody has closed.
+    if (quoted) parts.push_back(part);
+  }
+  return parts;
+}
+
 void add_missing(std::vector<ipc::Provider>& all, const std::vector<ipc::Provider>& more) {
   for (const ipc::Provider& each : more) {
     const bool known = std::any_of(all.begin(), all.end(),
@@ -162,13 +184,14 @@ Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profile
                                          std::optional<bool> rundown, std::uint32_t buffer_mb) {
   ipc::CollectTracing wanted;
   wanted.buffer_size_mb = buffer_mb;
-  for (const std::string& text : providers) {
+  for (const std::string& text : parts_of(providers)) {
     auto parsed = parse_provider(text);
     if (!parsed) return tl::unexpected(parsed.error());
     wanted.providers.push_back(std::move(*parsed));
   }
-  std::vector<std::string> names = profiles;
-  if (names.empty() && providers.empty()) names.assign(kDefaultProfiles.begin(), kDefaultProfiles.end());
+  std::vector<std::string> names = parts_of(profiles);
+  if (names.empty() && wanted.providers.empty())
+    names.assign(kDefaultProfiles.begin(), kDefaultProfiles.end());
   std::optional<std::uint64_t> keyword;
   for (const std::string& name : names) {
     const TraceProfile* const profile = profile_named(name);

@@ -28,8 +28,8 @@ struct TraceProfile {
 [[nodiscard]] const std::vector<TraceProfile>& trace_profiles();
 
 /// What is recorded for these profiles and providers, which win over the profiles' ones of the same name; for
-/// none of either what dotnet-trace records then. `rundown`: nothing: as the profiles have it. Errors: a name
-/// or a provider that is none.
+/// none of either what dotnet-trace records then. Each may be a list with commas between. `rundown`: nothing:
+/// as the profiles have it. Errors: a name or a provider that is none.
 [[nodiscard]] Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profiles,
                                                        const std::vector<std::string>& providers,
                                                        std::optional<bool> rundown, std::uint32_t buffer_mb);

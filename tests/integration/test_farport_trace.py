@@ -66,7 +66,8 @@ class FarportTrace(Recordings, Case):
         pid = mirror.wait_for(self.application)[0]["local_pid"]
         for words in ((), ("--profile", "dotnet-common"), ("--profile", "gc-verbose"), ("--profile", "gc-collect"),
                       ("--providers", "Orders"), ("--providers", "Orders:0x1"), ("--providers", "Orders::Verbose"),
-                      ("--providers", "Orders:1:3:a=b"), ("--profile", "dotnet-common", "--providers", "Orders"),
+                      ("--providers", "Orders:1:3:a=b"), ("--providers", "Orders:0x1:3,System.Runtime"),
+                      ("--profile", "dotnet-common,gc-verbose"), ("--profile", "dotnet-common", "--providers", "Orders"),
                       ("--providers", "Orders", "--rundown", "false")):
             stock = self.arguments_of(lambda words=words: self.assert_ok(self.tools.trace(
                 "collect", "-p", pid, "--duration", "00:00:01", "-o", self.file(), *words)))

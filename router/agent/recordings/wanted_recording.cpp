@@ -51,8 +51,7 @@ Result<std::optional<bool>> truth_of(const std::string& name, const std::string&
 Result<WantedRecording> trace_of(const Parameters& parameters, const Runtime& /*runtime*/) {
   const auto rundown = truth_of("rundown", parameters("rundown"));
   if (!rundown) return tl::unexpected(rundown.error());
-  auto recording =
-      recording_of(list_of(parameters("profile")), list_of(parameters("providers")), *rundown, kBufferMb);
+  auto recording = recording_of({parameters("profile")}, {parameters("providers")}, *rundown, kBufferMb);
   if (!recording) return tl::unexpected(recording.error());
   return WantedRecording{std::move(*recording), kUsualDuration, nullptr, "application/octet-stream"};
 }

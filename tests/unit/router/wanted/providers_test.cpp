@@ -50,6 +50,16 @@ TEST_CASE("a recording of profiles and providers", "[collect]") {
   REQUIRE(collections);
   CHECK(collections->version == ipc::kCollectTracing4);
   CHECK(collections->rundown_keyword == 1);
+  CHECK(names(recording_of({"gc-collect,database"}, {}, {}, 256)) ==
+        "Microsoft-Windows-DotNETRuntime Microsoft-Windows-DotNETRuntimePrivate "
+        "System.Threading.Tasks.TplEventSource "
+        "Microsoft-Diagnostics-DiagnosticSource ");
+  CHECK(names(recording_of({}, {"Orders:1:4,,Billing", "Stock"}, {}, 256)) == "Orders Billing Stock ");
+  const auto quoted = recording_of({}, {"Orders:1:4:a=\"b,c\",Billing"}, {}, 256);
+  REQUIRE(quoted);
+  CHECK(names(quoted) == "Orders Billing ");
+  CHECK(quoted->providers[0].filter == "a=\"b,c\"");
+  CHECK(names(recording_of({}, {"Orders:1:4:a=\"b,c"}, {}, 256)) == "Orders ");
   const auto wrong = recording_of({"cpu"}, {}, {}, 256);
   REQUIRE_FALSE(wrong);
   CHECK_THAT(wrong.error().message(), Catch::Contains("gc-verbose"));
