@@ -41,6 +41,7 @@ CpuProfiling::CpuProfiling(transport::Loop& loop, const router::MirroredAgent& a
                            const config::ProfileSettings& settings)
     : loop_(loop),
       settings_(settings),
+      progress_(loop),
       session_(loop, agent, settings.session,
                [this](const Error& why) { progress_.interrupted(why.message()); }),
       broken_off_(loop) {}
@@ -72,7 +73,8 @@ Task<Result<profile::Profile>> CpuProfiling::take(transport::Event& stop) {
 Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::Event& stop) {
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_early(taken, stop));
-  auto received = co_await first_of(taken.receive(), broken_off_.wait());
+  std::function<void(std::size_t)> count = [this](std::size_t bytes) { progress_.add(bytes); };
+  auto received = co_await first_of(taken.receive(std::move(count)), broken_off_.wait());
   if (!received) co_return tl::unexpected(interrupted());
   co_return std::move(*received);
 }

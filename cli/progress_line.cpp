@@ -5,8 +5,14 @@
 namespace farport::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kBetween{200};
+constexpr transport::Milliseconds kBetween{200};
+constexpr double kKibibyte = 1 << 10;
 constexpr double kMebibyte = 1 << 20;
+
+std::string size_text(double bytes) {
+  return bytes < kMebibyte ? fmt::format("{:.0f} KiB", bytes / kKibibyte)
+                           : fmt::format("{:.1f} MiB", bytes / kMebibyte);
+}
 
 }  // namespace
 
@@ -14,34 +20,35 @@ void ProgressLine::begin(std::string what, std::optional<Clock::duration> length
   what_ = std::move(what);
   length_ = length;
   began_ = Clock::now();
-  draw(began_);
-}
-
-void ProgressLine::add(std::uint64_t bytes) {
-  bytes_ += bytes;
-  const Clock::time_point now = Clock::now();
-  if (now - drawn_ >= kBetween) draw(now);
+  draw();
 }
 
 void ProgressLine::note(std::string doing) {
   doing_ = std::move(doing);
-  draw(Clock::now());
+  draw();
+}
+
+void ProgressLine::end() {
+  stop();
+  line_.end();
 }
 
 std::string ProgressLine::describe(Clock::time_point now) const {
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  const double size = static_cast<double>(bytes_) / kMebibyte;
-  std::string text = fmt::format("{}: {:.1f} MiB", what_, size);
-  if (seconds > 0) text += fmt::format(", {:.1f} MiB/s", size / seconds);
+  const auto bytes = static_cast<double>(bytes_);
+  std::string text = what_ + ": " + size_text(bytes);
+  if (seconds > 0) text += ", " + size_text(bytes / seconds) + "/s";
   if (!doing_.empty()) return text + ", " + doing_;
   if (!length_) return text + fmt::format(", {:.0f} s, until Ctrl-C", seconds);
   const double left = std::chrono::duration<double>(*length_ - (now - began_)).count();
   return text + fmt::format(", {:.0f} s left", left > 0 ? left : 0);
 }
 
-void ProgressLine::draw(Clock::time_point now) {
-  drawn_ = now;
-  if (line_.on_terminal() && !what_.empty()) line_.draw(describe(now));
+void ProgressLine::draw() {
+  if (!line_.on_terminal() || what_.empty()) return;
+  line_.draw(describe(Clock::now()));
+  stop();
+  start(kBetween);
 }
 
 }  // namespace farport::cli

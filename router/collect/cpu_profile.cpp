@@ -34,16 +34,17 @@ Task<Result<void>> CpuProfile::begin() {
     co_return tl::unexpected(refused.error());
   }
   while (!samples_.start() && !reader_.ended()) {
-    const Result<void> read = co_await read_piece();
-    if (!read) co_return read;
+    const Result<std::size_t> read = co_await read_piece();
+    if (!read) co_return tl::unexpected(read.error());
   }
   co_return Result<void>();
 }
 
-Task<Result<void>> CpuProfile::receive() {
+Task<Result<void>> CpuProfile::receive(std::function<void(std::size_t)> came) {
   while (!reader_.ended()) {
-    const Result<void> read = co_await read_piece();
-    if (!read) co_return read;
+    const Result<std::size_t> read = co_await read_piece();
+    if (!read) co_return tl::unexpected(read.error());
+    came(*read);
   }
   if (samples_.end() != SamplingEnd::failed) co_return Result<void>();
   co_return fail("profile", "the runtime", samples_.why_ended());
@@ -56,16 +57,17 @@ Task<Result<void>> CpuProfile::stop() {
   co_return Result<void>();
 }
 
-/// Takes what has come; waits for at least a byte.
-Task<Result<void>> CpuProfile::read_piece() {
+/// Takes what has come, and says how much that is; waits for at least a byte.
+Task<Result<std::size_t>> CpuProfile::read_piece() {
   std::vector<std::byte> piece(kPieceSize);
   const transport::Io got = co_await request_.stream().read(piece);
   if (got.status == IoStatus::failed) co_return tl::unexpected(request_.stream().error());
   if (got.status == IoStatus::end) {
     co_return fail("profile", "the runtime", "the samples end in the middle: what took them has been ended");
   }
-  received_ += got.bytes;
-  co_return reader_.read(std::span(piece).first(got.bytes));
+  const Result<void> read = reader_.read(std::span(piece).first(got.bytes));
+  if (!read) co_return tl::unexpected(read.error());
+  co_return got.bytes;
 }
 
 }  // namespace farport::router

@@ -1,6 +1,7 @@
 // Sampling what a runtime's threads do on the processor, which its agent has the kernel do.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "router/cpu_samples/cpu_samples.hpp"
@@ -27,23 +28,21 @@ class CpuProfile {
   /// with other requests), or can't have it sampled, and says why.
   transport::Task<Result<void>> begin();
   /// Passes when all has come: the time is over, stop() was called, or the process has ended. After begin().
-  transport::Task<Result<void>> receive();
+  /// `came` is told of each piece's bytes.
+  transport::Task<Result<void>> receive(std::function<void(std::size_t)> came);
   /// Ends the sampling before its time. receive() passes once the addresses have been named.
   transport::Task<Result<void>> stop();
 
   [[nodiscard]] const CpuSamples& samples() const { return samples_; }
   /// For more names of what has been sampled.
   [[nodiscard]] CpuSamples& samples() { return samples_; }
-  /// How many bytes have come.
-  [[nodiscard]] std::uint64_t received() const { return received_; }
 
  private:
-  transport::Task<Result<void>> read_piece();
+  transport::Task<Result<std::size_t>> read_piece();
 
   CpuSamples samples_;
   SampleReader reader_;
   ResumableRequest request_;
-  std::uint64_t received_ = 0;
 };
 
 }  // namespace farport::router
