@@ -282,18 +282,6 @@ struct Parser {
   }
 
   /// The words that a misspelt one may have been meant to be.
-  [[nodiscard]] std::vector<std::string> words() const {
-    std::vector<std::string> all;
-    const auto add = [&](const CLI::App* command) {
-      all.push_back(command->get_name());
-      for (const CLI::Option* option : command->get_options()) {
-        for (const std::string& name : option->get_lnames()) all.push_back("--" + name);
-        for (const std::string& name : option->get_snames()) all.push_back("-" + name);
-      }
-    };
-    for (const CLI::App* command : app.get_subcommands({})) add(command);
-    return all;
-  }
 
   CommandLine line;
   CLI::App app{kAbout, "farport"};
@@ -313,11 +301,42 @@ struct Parser {
   CLI::App* help_all = nullptr;
 };
 
+/// The command that the words begin with, its own commands included; farport itself where they name none.
+const CLI::App* command_of(const CLI::App& farport, const std::vector<std::string>& words) {
+  const CLI::App* command = &farport;
+  for (const std::string& word : words) {
+    const auto below = command->get_subcommands({});
+    const auto named = std::find_if(below.begin(), below.end(),
+                                    [&](const CLI::App* each) { return each->get_name() == word; });
+    if (named == below.end()) break;
+    command = *named;
+  }
+  return command;
+}
+
+/// What can stand behind it, and its own name, which does.
+std::vector<std::string> words_of(const CLI::App& command) {
+  std::vector<std::string> all;
+  for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) all.push_back(at->get_name());
+  for (const CLI::App* below : command.get_subcommands({})) all.push_back(below->get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) all.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) all.push_back("-" + name);
+  }
+  return all;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
+}
+
 [[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
+  const CLI::App& command = *command_of(parser.app, words);
   print_message(error.what());
-  for (const std::string& hint : hints_for(words, parser.words())) print_message(hint);
-  std::fputs("farport: see farport --help\n", stderr);
+  for (const std::string& hint : hints_for(words, words_of(command))) print_message(hint);
+  print_message("see " + full_name(command) + " --help");
   throw CommandLineDone{kUsage};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -239,7 +240,11 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& word
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(wrong, a) < distance(wrong, b);
   });
-  return best != words.end() && distance(wrong, *best) <= kLargestTypo ? *best : std::string();
+  // In a short word two edits make any other one.
+  const auto letters = static_cast<std::size_t>(
+      std::count_if(wrong.begin(), wrong.end(), [](unsigned char c) { return std::isalnum(c) != 0; }));
+  const std::size_t most = std::clamp<std::size_t>(letters / 3, 1, kLargestTypo);
+  return best != words.end() && distance(wrong, *best) <= most ? *best : std::string();
 }
 
 std::string temporary_directory() {

@@ -66,7 +66,8 @@ struct Choice {
 };
 [[nodiscard]] Result<std::string> parse_choice(const Choice& choice, std::string_view text);
 
-/// The word that `wrong` was probably meant to be: within two edits of it; empty where none is.
+/// The word that `wrong` was probably meant to be: within two edits of it, within one where it is
+/// short; empty where none is.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
 
 /// $TMPDIR, else /tmp: where runtimes put their sockets and stock tools look for them.

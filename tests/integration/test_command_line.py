@@ -67,6 +67,12 @@ class CommandLine(Case):
     def test_an_unknown_flag_is_wrong_usage_and_the_right_one_is_suggested(self):
         self.assert_wrong(self.farport("serve", "--alow-cn", "tools"), "--alow-cn", "--allow-cn")
 
+    def test_wrong_usage_points_to_the_help_of_that_command_and_guesses_at_no_other_ones_options(self):
+        self.assert_wrong(self.farport("certs", "init"), "DIR", "see farport certs init --help")
+        finished = self.farport("ps", "--nope", self.agent.remote)
+        self.assert_wrong(finished, "--nope", "see farport ps --help")
+        self.assertNotIn("did you mean", finished.stderr)
+
     def test_a_missing_certificate_is_wrong_configuration_and_is_named(self):
         finished = self.farport("ps", self.agent.remote, "--tls-cert", "/nowhere.crt", "--tls-key",
                                 self.lab.tools_pair.key, "--tls-ca", self.lab.tools_pair.ca)

@@ -54,6 +54,8 @@ TEST_CASE("a near miss is found, a far one is not") {
   CHECK(nearest("serach", words) == "search");
   CHECK(nearest("completely", words).empty());
   CHECK(nearest("x", {}).empty());
+  CHECK(nearest("nope", {"top"}).empty());
+  CHECK(nearest("--nope", {"--role"}).empty());
 }
 
 TEST_CASE("time spans are durations, or as .NET has them") {
