@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "auth/role.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -20,6 +22,7 @@ const std::vector<Ability>& abilities() {
       {"count (dotnet-counters)", session},
       {"see stacks (dotnet-stack)", session},
       {"see the heap (dotnet-gcdump)", session},
+      {"profile the processor (farport profile)", {auth::kProfile}},
       {"dump (dotnet-dump, farport dump)", {"GenerateCoreDump3"}},
       {"read the environment", {"ProcessEnvironment"}},
       {"change it (variables, hooks, profilers)",

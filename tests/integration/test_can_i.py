@@ -90,6 +90,7 @@ class CanI(Case):
         for word in ("trace (dotnet-trace)", "count (dotnet-counters)", "see stacks (dotnet-stack)",
                      "see the heap (dotnet-gcdump)"):
             self.assertRegex(found[word][0], r"every one +yes +observer \(grant 1\)$")
+        self.assertRegex(found["profile the processor (farport profile)"][0], r" no +profile takes the role admin; CN=alice")
         by_runtime = {re.split(r" {2,}", line)[1].split()[0]: line for line in found["dump (dotnet-dump, farport dump)"]}
         self.assertRegex(by_runtime["billing"], r" yes +operator \(grant 2\)$")
         self.assertRegex(by_runtime["orders"], r" no +GenerateCoreDump3 ")
