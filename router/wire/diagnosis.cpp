@@ -81,11 +81,13 @@ std::string count_of(std::size_t count, std::string_view thing) {
   return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
-Diagnosis of_processes(std::size_t seen, std::size_t unserved) {
+Diagnosis of_processes(std::size_t seen, std::size_t unserved, bool nothing_wrong) {
   if (seen + unserved == 0) {
     return {
         std::string(step::kProcess),
-        {Level::problem, "it knows of nothing that is wrong, and of no .NET process that you may see",
+        {Level::problem,
+         std::string("it knows of ") + (nothing_wrong ? "nothing that is wrong, and of " : "") +
+             "no .NET process that you may see",
          "start the application; does the agent share its pid namespace and its /tmp, and is there a grant "
          "for it (farport can-i)?"}};
   }
@@ -218,7 +220,7 @@ std::vector<Diagnosis> diagnoses_of(const DiscoveryReport& report, std::size_t s
   if (disclosure == Disclosure::all) {
     all.push_back({std::string(step::kSearch), {Level::ok, searched_text(report)}});
   }
-  all.push_back(of_processes(seen, unserved));
+  all.push_back(of_processes(seen, unserved, problems.empty()));
   for (const auto& [issue, of_issue] : by_issue) add_issue(all, of_issue, seen, disclosure);
   return sorted_by_step(std::move(all));
 }

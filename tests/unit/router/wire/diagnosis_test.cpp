@@ -62,6 +62,15 @@ TEST_CASE("where there is no .NET process doctor says so", "[router]") {
   REQUIRE(steps_of(all) == std::vector<std::string>{"process"});
   CHECK(all[0].finding.level == Level::problem);
   CHECK_FALSE(all[0].finding.hint.empty());
+  CHECK_THAT(all[0].finding.text, Catch::StartsWith("it knows of nothing that is wrong, and of no .NET"));
+}
+
+TEST_CASE("doctor does not say that nothing is wrong where something is", "[router]") {
+  const auto all = diagnoses_of(
+      example_search({{DiscoveryIssue::not_a_socket, "/tmp/s", 0, "Function not implemented", ""}}), 0,
+      Disclosure::all);
+  REQUIRE(steps_of(all) == std::vector<std::string>{"search", "process", "socket"});
+  CHECK(all[1].finding.text == "it knows of no .NET process that you may see");
 }
 
 TEST_CASE("who may know no more is told counts", "[router]") {
