@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "transport/node_list.hpp"
 
@@ -64,6 +66,8 @@ class BufferBudget {
     std::uint64_t bytes_ = 0;
   };
 
+  class LateHolding;
+
   /// The account of this owner, which exists for as long as it is used.
   [[nodiscard]] std::shared_ptr<Account> account_of(const std::string& owner);
 
@@ -81,6 +85,49 @@ class BufferBudget {
   std::uint64_t account_count_ = 0;
   NodeList accounts_;
   std::map<std::string, std::weak_ptr<Account>> owners_;
+};
+
+/// A Holding of who rarely has anything to count: it and its account are there once there is something. When
+/// it has to go nothing more is counted, so that `give_up` need not be done with the bytes at once.
+class BufferBudget::LateHolding {
+ public:
+  using AccountOf = std::function<std::shared_ptr<Account>()>;
+
+  /// `give_up` may destroy this one.
+  LateHolding(AccountOf account_of, std::function<void()> give_up)
+      : account_of_(std::move(account_of)), give_up_(std::move(give_up)) {}
+  LateHolding(const LateHolding&) = delete;
+  LateHolding& operator=(const LateHolding&) = delete;
+
+  /// Whether it counts already.
+  [[nodiscard]] bool begun() const { return holding_.has_value(); }
+  /// What is kept now, in bytes. May end in a `give_up`.
+  void update(std::uint64_t bytes) {
+    if (over_) return;
+    if (!holding_) {
+      if (bytes == 0) return;
+      account_ = account_of_();
+      holding_.emplace(*account_, [this] { let_go(); });
+    }
+    holding_->update(bytes);
+  }
+  /// See Holding. Once it counts.
+  [[nodiscard]] std::uint64_t even_part() const { return holding_->even_part(); }
+
+ private:
+  void let_go() {
+    over_ = true;
+    holding_.reset();
+    // Copied, since it may destroy this one.
+    const std::function<void()> give_up = give_up_;
+    give_up();
+  }
+
+  AccountOf account_of_;
+  std::function<void()> give_up_;
+  bool over_ = false;
+  std::shared_ptr<Account> account_;
+  std::optional<Holding> holding_;
 };
 
 }  // namespace farport::transport

@@ -15,8 +15,10 @@ constexpr std::string_view kAnswerRead = "read";
 /// What may be kept for a peer that takes ever more without giving credit: as much as a mirror's largest
 /// window.
 constexpr std::uint64_t kMostKept = 64ULL << 20;
-/// What is kept is counted once it is more than this.
-constexpr std::uint64_t kWorthCounting = 64 * 1024;
+/// What is kept is counted once it is more than this, which few commands' answers are.
+constexpr std::uint64_t kWorthCounting = 8 * 1024;
+/// What may be kept however many others keep something, too: a buffer's worth.
+constexpr std::uint64_t kLeastKept = 64 * 1024;
 /// What a stream takes by itself while it waits for a carrier: with one it counts in the carrier's session.
 constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 
@@ -59,7 +61,7 @@ void ResumableStream::detach() {
   if (accepted_ && inbound_read_ == inbound_.size()) keep_unread();
   release_carrier();
   interrupted_.set();
-  if (account_of_) loop().defer(*this);
+  if (counted_) loop().defer(*this);
 }
 
 void ResumableStream::release_carrier() {
@@ -103,7 +105,7 @@ void ResumableStream::acknowledge() {
 
 void ResumableStream::carrier_acknowledged() {
   acknowledge();
-  if (counted_ || (write_ != nullptr && all_sent())) loop().defer(*this);
+  if ((counted_ && counted_->begun()) || (write_ != nullptr && all_sent())) loop().defer(*this);
 }
 
 void ResumableStream::end_of_tick() {
@@ -115,23 +117,24 @@ void ResumableStream::end_of_tick() {
   if (reading_stopped_ && finish_sent_ && carrier_ != nullptr) carrier_->stop_reading();
 }
 
+void ResumableStream::count_in(BufferBudget::LateHolding::AccountOf account_of) {
+  counted_.emplace(std::move(account_of), [this] {
+    abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
+    kept_.clear();
+  });
+}
+
 void ResumableStream::count_kept() {
-  if (!account_of_ || over_) return;
+  if (!counted_) return;
   const std::uint64_t kept = kept_.memory();
-  if (!counted_ && kept <= kWorthCounting && carrier_ != nullptr) return;
-  if (!counted_) {
-    counted_ = std::make_unique<Counted>(account_of_(), [this] {
-      abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
-      kept_.clear();
-    });
-  }
-  counted_->holding.update(carrier_ == nullptr ? kept + kWaitingBytes : kept);
+  if (!counted_->begun() && kept <= kWorthCounting && carrier_ != nullptr) return;
+  counted_->update(carrier_ == nullptr ? kept + kWaitingBytes : kept);
 }
 
 /// A tool that reads slowly, or not at all, is waited for: nothing of what it has asked for is lost for that.
 std::uint64_t ResumableStream::most_kept() const {
-  if (!counted_) return kMostKept;
-  return std::clamp(counted_->holding.even_part(), kWorthCounting, kMostKept);
+  if (!counted_ || !counted_->begun()) return kMostKept;
+  return std::clamp(counted_->even_part(), kLeastKept, kMostKept);
 }
 
 void ResumableStream::look_after_carrier() {
@@ -223,7 +226,7 @@ bool ResumableStream::begin_write(WriteOperation& operation) {
   if (operation.chunk.size == 0 && !operation.finish) return true;
   kept_.keep(operation);
   // Not counted here: this may be in the middle of the session's sending.
-  if (account_of_ && kept_.end() - kept_.begin() > kWorthCounting) loop().defer(*this);
+  if (counted_ && kept_.end() - kept_.begin() > kWorthCounting) loop().defer(*this);
   operation.chunk.advance(operation.chunk.size);
   finish_wanted_ = operation.finish;
   write_ = &operation;

@@ -6,8 +6,8 @@
 // resume() gives the stream another one.
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "transport/buffer_budget.hpp"
@@ -21,7 +21,6 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   /// Which side of the request this is. The side that asks tells with the end of its direction whether it has
   /// read the answer to its end; the side that answers waits for that before it takes the end for good.
   enum class Side { asks, answers };
-  using AccountOf = std::function<std::shared_ptr<BufferBudget::Account>()>;
 
   ResumableStream(Loop& loop, Side side);
   ~ResumableStream() override;
@@ -29,7 +28,7 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   /// Counts what is kept for the peer in an account, which is asked for once there is enough to count: most
   /// streams never keep so much. A stream may be aborted for keeping most in the account that keeps most,
   /// beyond its budget.
-  void count_in(AccountOf account_of) { account_of_ = std::move(account_of); }
+  void count_in(BufferBudget::LateHolding::AccountOf account_of);
 
   /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
   void accept_answer();
@@ -82,15 +81,6 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
     Action action_;
   };
 
-  /// What is counted, and where.
-  struct Counted {
-    Counted(std::shared_ptr<BufferBudget::Account> in, std::function<void()> give_up)
-        : account(std::move(in)), holding(*account, std::move(give_up)) {}
-
-    std::shared_ptr<BufferBudget::Account> account;
-    BufferBudget::Holding holding;
-  };
-
   void end_of_tick() override;
   void count_kept();
   [[nodiscard]] std::uint64_t most_kept() const;
@@ -120,12 +110,11 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   Event interrupted_;
 
   RetransmitBuffer kept_;
-  AccountOf account_of_;
-  std::unique_ptr<Counted> counted_;  ///< Once there has been enough.
-  std::uint64_t carried_from_ = 0;    ///< The place of the carrier's first byte.
-  std::uint64_t sending_ = 0;         ///< Bytes of ours in the carrier's pending write.
-  bool write_pending_ = false;        ///< At the carrier.
-  bool acknowledged_more_ = false;    ///< Than the carrier had taken.
+  std::optional<BufferBudget::LateHolding> counted_;  ///< Where it is counted, up to the end.
+  std::uint64_t carried_from_ = 0;                    ///< The place of the carrier's first byte.
+  std::uint64_t sending_ = 0;                         ///< Bytes of ours in the carrier's pending write.
+  bool write_pending_ = false;                        ///< At the carrier.
+  bool acknowledged_more_ = false;                    ///< Than the carrier had taken.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
   bool reading_stopped_ = false;

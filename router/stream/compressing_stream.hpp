@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "router/stream/compression_policy.hpp"
+#include "router/stream/compressor_limit.hpp"
 #include "router/stream/zstd.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
 
-/// A Stream over another that must outlive it. What is read passes as it is. Each write is sent at once.
+/// A Stream over another that must outlive it, as must the limit. What is read passes as it is. Each write is
+/// sent at once.
 class CompressingStream final : public transport::Stream, private transport::WriteOperation {
  public:
-  CompressingStream(transport::Stream& lower, Compression mode)
-      : Stream(lower.loop()), lower_(lower), choice_(mode) {}
+  CompressingStream(transport::Stream& lower, Compression mode, CompressorLimit& limit)
+      : Stream(lower.loop()), lower_(lower), choice_(mode), limit_(limit) {}
   ~CompressingStream() override;
 
   transport::Io try_read(std::span<std::byte> into) override { return lower_.try_read(into); }
@@ -26,9 +28,16 @@ class CompressingStream final : public transport::Stream, private transport::Wri
   [[nodiscard]] const Error& error() const override { return lower_.error(); }
 
  private:
+  struct Frame {
+    Frame(CompressorLimit& limit, int level) : place(limit), compressor(level) {}
+    CompressorLimit::Place place;
+    ZstdCompressor compressor;
+  };
+
   void complete() override;
   bool write_pieces();
   void next_piece();
+  [[nodiscard]] bool begins_frame() const { return choice_.compress() && !limit_.reached(); }
   void frame_as_it_is(std::size_t size);
   void compress(std::size_t size);
   [[nodiscard]] std::byte* payload() { return encoded_.data() + transport::kHeadroom; }
@@ -36,8 +45,9 @@ class CompressingStream final : public transport::Stream, private transport::Wri
 
   transport::Stream& lower_;
   CompressionPolicy choice_;
-  std::optional<ZstdCompressor> compressor_;  ///< There while a frame is open.
-  std::vector<std::byte> encoded_;            ///< Headroom, and what is sent where it can't lie where it was.
+  CompressorLimit& limit_;
+  std::optional<Frame> frame_;      ///< The one that is open.
+  std::vector<std::byte> encoded_;  ///< Headroom, and what is sent where it can't lie where it was.
   transport::WriteOperation* write_ = nullptr;
   CompressionPolicy::Clock::time_point begun_{};
   std::size_t sending_ = 0;

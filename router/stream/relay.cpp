@@ -6,6 +6,7 @@
 namespace farport::router {
 namespace {
 
+using transport::BufferPool;
 using transport::Io;
 using transport::IoStatus;
 using transport::Stream;
@@ -35,6 +36,35 @@ struct Direction {
   [[nodiscard]] bool refused() const { return broken == &to; }
 };
 
+/// The buffers of a relay that wait for their receiver.
+class Waiting {
+ public:
+  explicit Waiting(transport::BufferBudget::LateHolding* counted) : counted_(counted) {}
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  /// One of them, for as long as this lives.
+  class One {
+   public:
+    explicit One(Waiting& all) : all_(all) { all_.add(1); }
+    One(const One&) = delete;
+    One& operator=(const One&) = delete;
+    ~One() { all_.add(-1); }
+
+   private:
+    Waiting& all_;
+  };
+
+ private:
+  void add(int buffers) {
+    buffers_ += buffers;
+    if (counted_ != nullptr) counted_->update(static_cast<std::uint64_t>(buffers_) * BufferPool::kSpace);
+  }
+
+  transport::BufferBudget::LateHolding* counted_;
+  int buffers_ = 0;
+};
+
 /// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
 /// `ended` is set then.
 Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
@@ -46,7 +76,7 @@ Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
   return io;
 }
 
-Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event& changed) {
+Task<void> pump(Direction& way, BufferPool& buffers, Waiting& waiting, transport::Event& changed) {
   for (int chunks = 0; way.broken == nullptr;) {
     Io io;
     bool ended = false;
@@ -57,6 +87,7 @@ Task<void> pump(Direction& way, transport::BufferPool& buffers, transport::Event
       ended |= io.status == IoStatus::end;
       // One place for all writes: each takes room in the coroutine's frame.
       if (ended || io.status == IoStatus::ok) {
+        const Waiting::One one(waiting);
         const IoStatus written = co_await way.to.write(buffer, io.bytes, ended);
         if (written != IoStatus::ok) way.broken = &way.to;
       }
@@ -95,14 +126,16 @@ auto note_gone(Direction& way, transport::Event& changed) {
 
 }  // namespace
 
-Task<RelayOutcome> relay(Stream& tool, Stream& runtime, transport::BufferPool& buffers, RelayCounts* counts) {
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers, RelayCounts* counts,
+                         transport::BufferBudget::LateHolding* waiting) {
   transport::Event changed(tool.loop());
   RelayCounts own;
   RelayCounts& carried = counts == nullptr ? own : *counts;
   Direction to_runtime(tool, runtime, carried.to_runtime);
   Direction to_tool(runtime, tool, carried.to_tool);
-  Task<void> runtime_pump = pump(to_runtime, buffers, changed);
-  Task<void> tool_pump = pump(to_tool, buffers, changed);
+  Waiting buffers_waiting(waiting);
+  Task<void> runtime_pump = pump(to_runtime, buffers, buffers_waiting, changed);
+  Task<void> tool_pump = pump(to_tool, buffers, buffers_waiting, changed);
   // What the runtime has said already first: a write to one that is done and gone would lose it.
   tool_pump.start();
   runtime_pump.start();

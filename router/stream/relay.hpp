@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/buffer_budget.hpp"
 #include "transport/buffer_pool.hpp"
 #include "transport/stream.hpp"
 
@@ -26,10 +27,11 @@ struct RelayOutcome {
 /// Carries bytes both ways until both directions have ended, or one side is wholly gone or broken. A side
 /// that finishes sending is passed on as just that (half-close); a side that is gone ends the connection once
 /// what it sent has been delivered. Both streams must outlive the task and should be destroyed after it.
-/// `counts` is up to date at every moment, also where the task is destroyed before its end; it must
-/// outlive it.
+/// `counts` is up to date at every moment, also where the task is destroyed before its end. `waiting` counts
+/// the buffers whose receiver takes nothing for now. Both must outlive the task.
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
-                                    transport::BufferPool& buffers, RelayCounts* counts = nullptr);
+                                    transport::BufferPool& buffers, RelayCounts* counts = nullptr,
+                                    transport::BufferBudget::LateHolding* waiting = nullptr);
 
 /// While what it returns lives: breaks `stream` off as soon as the other side of `watched` is gone, with the
 /// error code ECANCELED, once what came in the same turn has been seen to. For the time before both are

@@ -14,8 +14,10 @@ ZstdCompressor::ZstdCompressor(int level) : context_(ZSTD_createCCtx()) {
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
 }
 
-void ZstdCompressor::limit_window(int log) {
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, log);
+void ZstdCompressor::limit_memory(int window_log, int table_log) {
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, window_log);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_hashLog, table_log);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_chainLog, table_log);
 }
 
 Result<ZstdStep> ZstdCompressor::step(std::span<const std::byte> in, std::span<std::byte> out, Then then) {

@@ -29,8 +29,9 @@ class ZstdCompressor {
 
   /// `level`: as ZSTD_c_compressionLevel; below zero is faster still.
   explicit ZstdCompressor(int level);
-  /// The window of the frames to come, as ZSTD_c_windowLog: what both sides need as memory.
-  void limit_window(int log);
+  /// The window of the frames to come, as ZSTD_c_windowLog, which both sides need as memory, and the tables
+  /// to search it by, as ZSTD_c_hashLog and ZSTD_c_chainLog.
+  void limit_memory(int window_log, int table_log);
   /// Compresses some of `in` into `out`. To flush or end, call it until it has ended.
   [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out, Then then);
 

@@ -22,14 +22,17 @@ FROZEN_MS = 2000
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Memory(Case):
+class Flooded(Case):
+    """An agent that is flooded."""
+    FLAGS = ()
+
     @classmethod
     def prepare(cls):
         cls.group = MemoryGroup(cls.lab.far, LIMIT)
         cls.addClassCleanup(cls.group.remove)
         cls.fake = FakeRuntime(cls.lab, "--stream-bytes", 1 << 40)
         cls.quiet = FakeRuntime(cls.lab, pid=4712)
-        cls.agent = cls.share(cls.lab.agent("--allow-cn", "observer=observer", prefix=cls.group.prefix))
+        cls.agent = cls.share(cls.lab.agent("--allow-cn", "observer=observer", *cls.FLAGS, prefix=cls.group.prefix))
         cls.flooding, cls.answering = cls.agent.wait_for(cls.fake, cls.quiet)
         cls.observer = cls.lab.authority.client("observer")
         cls.stranger = cls.lab.authority.client("stranger")
@@ -62,6 +65,8 @@ class Memory(Case):
         wait.until(lambda: proc.memory_kib(pid) << 10 < RETURNED,
                    lambda: f"its memory returns: {proc.memory_kib(pid)} KiB", 15)
 
+
+class Memory(Flooded):
     def test_one_without_a_grant_that_acknowledges_nothing_and_reads_nothing(self):
         self.assert_lives(self.flood("no_acknowledgement", self.stranger))
 
@@ -85,6 +90,20 @@ class Memory(Case):
 
     def test_forty_tools_that_have_stopped_reading(self):
         self.assert_lives(self.flood("stopped_tools", self.observer, self.flooding))
+
+    def test_nine_hundred_tools_that_have_stopped_reading(self):
+        self.assert_lives(self.flood("many_stopped_tools", self.observer, self.flooding))
+
+    def test_nine_hundred_tools_that_acknowledge_nothing(self):
+        self.assert_lives(self.flood("unacknowledged_tools", self.observer, self.flooding))
+
+
+class Compressing(Flooded):
+    """As every agent does on a slow network."""
+    FLAGS = ("--compression", "always")
+
+    def test_forty_tools_that_take_zstd_and_have_stopped_reading(self):
+        self.assert_lives(self.flood("stopped_tools_that_take_zstd", self.observer, self.flooding))
 
 
 if __name__ == "__main__":

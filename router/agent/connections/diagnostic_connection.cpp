@@ -33,8 +33,8 @@ struct Carried {
   AuditEntry& entry;
   Metrics& metrics;
   Traffic::Relay relay{metrics.traffic};
-  TimeHistogram::Clock::time_point asked = TimeHistogram::Clock::now();
-  TimeHistogram::Clock::time_point answered{};
+  transport::DurationHistogram::Clock::time_point asked = transport::DurationHistogram::Clock::now();
+  transport::DurationHistogram::Clock::time_point answered{};
 
   ~Carried() {
     entry.to_runtime += relay.bytes.to_runtime;
@@ -75,16 +75,24 @@ Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string
 
 /// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
 /// begins.
-Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& tool,
+Task<void> DiagnosticConnections::carry_answer(const Caller& caller, AuditEntry& entry, ToolEndpoint& tool,
                                                std::unique_ptr<transport::FdStream> opened,
                                                std::optional<ipc::SessionId> session, RelayCounts& counts) {
   std::optional<TracingSession> tracing;
   if (session) tracing.emplace(tracing_, entry.runtime, *session);
   std::optional<CompressingStream> compressing;
-  if (session && tool.wants_zstd(compression_)) compressing.emplace(tool.stream(), compression_);
+  if (session && tool.wants_zstd(compression_)) {
+    compressing.emplace(tool.stream(), compression_, compressors_);
+  }
   tool.accept(compressing.has_value());
   transport::Stream& to_tool = compressing ? *compressing : tool.stream();
-  const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, &counts);
+  transport::BufferBudget::LateHolding waiting(
+      [this, &caller] { return budget_.account_of(identity_key(caller)); },
+      [&to_tool] {
+        to_tool.abort(
+            Error{"keep what waits on", "a connection", "the agent keeps as much as it may", {}, ENOBUFS});
+      });
+  const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, &counts, &waiting);
   if (tracing && !outcome.runtime_ended) co_await tracing->abandon(*opened);
   entry.outcome = {};
   if (outcome.broken) entry.outcome = {Outcome::Kind::broken_off, outcome.broken->message()};
@@ -109,8 +117,8 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   carried.relay.bytes.to_runtime = size;
   const bool starts_session = ipc::is_collect_tracing(first->command());
   const auto session = co_await until_answered(tool.stream(), *opened, starts_session);
-  carried.answered = TimeHistogram::Clock::now();
-  co_await carry_answer(entry, tool, std::move(opened), session, carried.relay.bytes);
+  carried.answered = transport::DurationHistogram::Clock::now();
+  co_await carry_answer(caller, entry, tool, std::move(opened), session, carried.relay.bytes);
 }
 
 }  // namespace farport::router

@@ -5,6 +5,8 @@
 #include "router/agent/connections/tracing_session.hpp"
 #include "router/agent/gate/admission.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
+#include "router/stream/compressor_limit.hpp"
+#include "transport/buffer_budget.hpp"
 #include "transport/buffer_pool.hpp"
 
 namespace farport::router {
@@ -13,7 +15,9 @@ namespace farport::router {
 class DiagnosticConnections {
  public:
   DiagnosticConnections(Log log, Admission& admission, Audit& audit, Metrics& metrics, Registry& registry,
-                        SuspendedRuntimes& suspended, TracingSessions& tracing, Compression compression)
+                        SuspendedRuntimes& suspended, TracingSessions& tracing,
+                        transport::BufferBudget& budget, Compression compression,
+                        std::size_t most_compressors)
       : log_(std::move(log)),
         admission_(admission),
         audit_(audit),
@@ -21,7 +25,9 @@ class DiagnosticConnections {
         registry_(registry),
         suspended_(suspended),
         tracing_(tracing),
-        compression_(compression) {}
+        budget_(budget),
+        compression_(compression),
+        compressors_(most_compressors) {}
   DiagnosticConnections(const DiagnosticConnections&) = delete;
   DiagnosticConnections& operator=(const DiagnosticConnections&) = delete;
 
@@ -35,7 +41,7 @@ class DiagnosticConnections {
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
                                                            std::vector<std::byte> message);
-  transport::Task<void> carry_answer(AuditEntry& entry, ToolEndpoint& tool,
+  transport::Task<void> carry_answer(const Caller& caller, AuditEntry& entry, ToolEndpoint& tool,
                                      std::unique_ptr<transport::FdStream> opened,
                                      std::optional<ipc::SessionId> session, RelayCounts& counts);
 
@@ -46,7 +52,9 @@ class DiagnosticConnections {
   Registry& registry_;
   SuspendedRuntimes& suspended_;
   TracingSessions& tracing_;
+  transport::BufferBudget& budget_;
   Compression compression_;
+  CompressorLimit compressors_;
   transport::BufferPool buffers_;
 };
 

@@ -158,14 +158,27 @@ class Flood:
         """Watches that nobody reads."""
         self.sessions_with("/v1/runtimes?watch=true", BATCH, 200)
 
-    def stopped_tools(self):
-        """Forty sessions of a runtime, resumable as a mirror's are, whose events nobody takes."""
-        connection = self.connect(window=8 << 20)
-        for i in range(40):
-            head = request_head("POST", f"/v1/runtimes/{self.runtime}/ipc", ("farport-token", secrets.token_hex(16)))
+    def stopped_tools(self, *fields, count=40, window=8 << 20):
+        """Sessions of a runtime, resumable as a mirror's are, whose events nobody takes."""
+        connection = self.connect(window=window)
+        for i in range(count):
+            head = request_head("POST", f"/v1/runtimes/{self.runtime}/ipc", ("farport-token", secrets.token_hex(16)),
+                                *fields)
             connection.sendall(frame(HEADERS, END_HEADERS, 2 * i + 1, head)
                                + frame(DATA, 0, 2 * i + 1, ipc.session(ipc.COLLECT_TRACING_5)))
         self.read_slowly(connection)
+
+    def stopped_tools_that_take_zstd(self):
+        """The same of tools that have their events compressed."""
+        self.stopped_tools(("accept-encoding", "zstd"))
+
+    def many_stopped_tools(self):
+        """As many of them as one session may have by default."""
+        self.stopped_tools(count=900)
+
+    def unacknowledged_tools(self):
+        """As many, each with credit for all that comes: their events are sent, and never acknowledged."""
+        self.stopped_tools(count=900, window=LARGE_WINDOW)
 
     def read_slowly(self, connection):
         """Takes what comes, but gives no credit for it."""

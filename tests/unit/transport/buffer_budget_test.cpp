@@ -1,6 +1,7 @@
 #include "transport/buffer_budget.hpp"
 
 #include <memory>
+#include <optional>
 
 #include <catch2/catch.hpp>
 
@@ -102,4 +103,39 @@ TEST_CASE("an owner has one account for as long as it is used", "[transport]") {
   const auto account = budget.account_of("alice");
   CHECK(budget.account_of("alice") == account);
   CHECK(budget.account_of("bob") != account);
+}
+
+TEST_CASE(
+    "a late holding asks for its account with the first bytes, and counts nothing more once it had to go",
+    "[transport]") {
+  BufferBudget budget(100);
+  int asked = 0;
+  int gone = 0;
+  std::optional<BufferBudget::LateHolding> late;
+  const auto make = [&] {
+    late.emplace(
+        [&] {
+          ++asked;
+          return budget.account_of("alice");
+        },
+        [&] { ++gone; });
+  };
+  make();
+  late->update(0);
+  CHECK(asked == 0);
+  CHECK_FALSE(late->begun());
+  late->update(60);
+  CHECK(late->begun());
+  CHECK(budget.bytes() == 60);
+  // Its owner takes a while to let go of the bytes.
+  late->update(101);
+  CHECK(gone == 1);
+  CHECK(budget.bytes() == 0);
+  late->update(101);
+  CHECK(gone == 1);
+  CHECK(asked == 1);
+  make();
+  late->update(60);
+  late.reset();
+  CHECK(budget.bytes() == 0);
 }

@@ -44,12 +44,13 @@ Task<void> decode(Loop& loop, std::string wire, std::string& into, IoStatus& las
   into = co_await read_all(decompressing, &last);
 }
 
-Carried carry(const std::string& text, Compression mode) {
+Carried carry(const std::string& text, Compression mode, std::size_t most_compressors = 1) {
   Carried carried;
   Loop loop;
+  CompressorLimit limit(most_compressors);
   auto scenario = [&]() -> Task<void> {
     auto [left, right] = make_pair(loop);
-    CompressingStream compressing(*left, mode);
+    CompressingStream compressing(*left, mode, limit);
     transport::TaskSet tasks(loop);
     tasks.spawn(send(compressing, text));
     carried.wire = co_await read_all(*right);
@@ -91,6 +92,25 @@ TEST_CASE("prose gets smaller where it is always compressed, and hardly larger w
   CHECK(carry(text, Compression::always).wire.size() < text.size() / 4);
   // Whether something waits is the machine's business here; the policy's own tests have clocks of theirs.
   CHECK(carry(text, Compression::automatic).wire.size() < text.size() + text.size() / 500);
+}
+
+TEST_CASE("what finds no place for a compressor is sent as it is, and any zstd reads it") {
+  const std::string text = prose(300'000);
+  const Carried carried = carry(text, Compression::always, 0);
+  CHECK(carried.wire.size() > text.size());
+  CHECK((carried.read == text));
+  CHECK((unzstd(carried.wire) == text));
+}
+
+TEST_CASE("a place is free again when its compressor ends") {
+  CHECK(CompressorLimit::most_beside(1 << 20) == 1);
+  CHECK(CompressorLimit::most_beside(24 << 20) == 5);
+  CompressorLimit limit(1);
+  {
+    const CompressorLimit::Place place(limit);
+    CHECK(limit.reached());
+  }
+  CHECK_FALSE(limit.reached());
 }
 
 TEST_CASE("a body that is cut off or no zstd is an error") {
