@@ -7,7 +7,15 @@ namespace farport::router {
 using transport::Io;
 using transport::IoStatus;
 
-transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream, std::uint64_t max_size) {
+namespace {
+
+/// Nearly all commands have less.
+constexpr std::uint32_t kWorthCounting = 4096;
+
+}  // namespace
+
+transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream, std::uint64_t max_size,
+                                                         transport::BufferBudget::LateHolding* counted) {
   FirstMessage first;
   first.bytes.resize(ipc::kHeaderSize);
   const Io head = co_await stream.read_exactly(first.bytes);
@@ -32,6 +40,7 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
     co_return tl::unexpected(large);
   }
   first.header = *header;
+  if (counted != nullptr && header->size > kWorthCounting) counted->update(header->size);
   first.bytes.resize(header->size);
   const Io rest = co_await stream.read_exactly(std::span(first.bytes).subspan(ipc::kHeaderSize));
   if (rest.status == IoStatus::failed) co_return tl::unexpected(stream.error());

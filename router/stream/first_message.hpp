@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ipc/message.hpp"
+#include "transport/buffer_budget.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
@@ -21,8 +22,10 @@ struct FirstMessage {
 /// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
 /// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before
 /// the message was whole; it isn't an IPC message (`cause` is EBADMSG); or it is larger than `max_size` bytes
-/// (EMSGSIZE), header included.
-transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream,
-                                                         std::uint64_t max_size = ipc::kMaxMessageSize);
+/// (EMSGSIZE), header included. `counted`, which must outlive the task, counts a large one from its header
+/// on.
+transport::Task<Result<FirstMessage>> read_first_message(
+    transport::Stream& stream, std::uint64_t max_size = ipc::kMaxMessageSize,
+    transport::BufferBudget::LateHolding* counted = nullptr);
 
 }  // namespace farport::router

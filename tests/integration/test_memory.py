@@ -97,6 +97,9 @@ class Memory(Flooded):
     def test_nine_hundred_tools_that_acknowledge_nothing(self):
         self.assert_lives(self.flood("unacknowledged_tools", self.observer, self.flooding))
 
+    def test_nine_hundred_commands_that_say_that_they_are_large(self):
+        self.assert_lives(self.flood("large_first_messages", self.observer, self.flooding))
+
 
 class Compressing(Flooded):
     """As every agent does on a slow network."""

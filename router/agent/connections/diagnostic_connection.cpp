@@ -75,9 +75,10 @@ Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string
 
 /// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
 /// begins.
-Task<void> DiagnosticConnections::carry_answer(const Caller& caller, AuditEntry& entry, ToolEndpoint& tool,
+Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                                std::unique_ptr<transport::FdStream> opened,
-                                               std::optional<ipc::SessionId> session, RelayCounts& counts) {
+                                               std::optional<ipc::SessionId> session, RelayCounts& counts,
+                                               transport::BufferBudget::LateHolding& held) {
   std::optional<TracingSession> tracing;
   if (session) tracing.emplace(tracing_, entry.runtime, *session);
   std::optional<CompressingStream> compressing;
@@ -86,13 +87,7 @@ Task<void> DiagnosticConnections::carry_answer(const Caller& caller, AuditEntry&
   }
   tool.accept(compressing.has_value());
   transport::Stream& to_tool = compressing ? *compressing : tool.stream();
-  transport::BufferBudget::LateHolding waiting(
-      [this, &caller] { return budget_.account_of(identity_key(caller)); },
-      [&to_tool] {
-        to_tool.abort(
-            Error{"keep what waits on", "a connection", "the agent keeps as much as it may", {}, ENOBUFS});
-      });
-  const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, &counts, &waiting);
+  const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, &counts, &held);
   if (tracing && !outcome.runtime_ended) co_await tracing->abandon(*opened);
   entry.outcome = {};
   if (outcome.broken) entry.outcome = {Outcome::Kind::broken_off, outcome.broken->message()};
@@ -107,18 +102,25 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   // Each step in a coroutine of its own: what it needs is gone when the next one begins, and an idle
   // connection holds little.
   const Refusal* const unknown = runtime ? nullptr : &runtime.error();
-  std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown);
+  transport::BufferBudget::LateHolding held(
+      [this, &caller] { return budget_.account_of(identity_key(caller)); },
+      [&tool] {
+        tool.stream().abort(
+            Error{"keep what is held for", "a connection", "the agent keeps as much as it may", {}, ENOBUFS});
+      });
+  std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown, held);
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, metrics_};
   const std::size_t size = first->bytes.size();
   auto opened = co_await open(entry, tool, std::move(first->bytes));
   if (opened == nullptr) co_return;
+  held.update(0);
   carried.relay.bytes.to_runtime = size;
   const bool starts_session = ipc::is_collect_tracing(first->command());
   const auto session = co_await until_answered(tool.stream(), *opened, starts_session);
   carried.answered = transport::DurationHistogram::Clock::now();
-  co_await carry_answer(caller, entry, tool, std::move(opened), session, carried.relay.bytes);
+  co_await carry_answer(entry, tool, std::move(opened), session, carried.relay.bytes, held);
 }
 
 }  // namespace farport::router

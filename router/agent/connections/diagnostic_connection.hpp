@@ -41,9 +41,10 @@ class DiagnosticConnections {
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
                                                            std::vector<std::byte> message);
-  transport::Task<void> carry_answer(const Caller& caller, AuditEntry& entry, ToolEndpoint& tool,
+  transport::Task<void> carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                      std::unique_ptr<transport::FdStream> opened,
-                                     std::optional<ipc::SessionId> session, RelayCounts& counts);
+                                     std::optional<ipc::SessionId> session, RelayCounts& counts,
+                                     transport::BufferBudget::LateHolding& held);
 
   Log log_;
   Admission& admission_;

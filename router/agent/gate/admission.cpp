@@ -22,9 +22,11 @@ std::string_view label_of(ipc::Command command) {
 }  // namespace
 
 /// Past the limit the stream is left as it is, so that it can still be answered: `cause` is then ETIMEDOUT.
-Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream) {
-  auto first = co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_size),
-                                      limits_.first_message_timeout);
+Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream,
+                                                   transport::BufferBudget::LateHolding& counted) {
+  auto first =
+      co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_size, &counted),
+                             limits_.first_message_timeout);
   if (first) co_return std::move(*first);
   const Error late{"read", "the first message", "it did not come whole in time", {}, ETIMEDOUT};
   co_return tl::unexpected(late);
@@ -54,12 +56,13 @@ Task<void> Admission::refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refu
 }
 
 Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEndpoint& tool,
-                                                   const Refusal* unknown) {
+                                                   const Refusal* unknown,
+                                                   transport::BufferBudget::LateHolding& counted) {
   if (unknown != nullptr) {
     co_await refuse(entry, tool, *unknown);
     co_return std::nullopt;
   }
-  auto first = co_await read_in_time(tool.stream());
+  auto first = co_await read_in_time(tool.stream(), counted);
   if (!first) {
     co_await refuse(entry, tool, refusal_of(first.error()));
     co_return std::nullopt;

@@ -16,11 +16,14 @@ class Admission {
   /// The first message, if there is a runtime for it (entry.runtime), it comes in time, can be read and may
   /// pass; nothing otherwise: the tool has been told then. `unknown`: why there is no runtime; nullptr where
   /// there is one. Fills in what the audit says of the command, and writes the entry where it is refused.
+  /// `counted`: see read_first_message().
   transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEndpoint& tool,
-                                                     const Refusal* unknown);
+                                                     const Refusal* unknown,
+                                                     transport::BufferBudget::LateHolding& counted);
 
  private:
-  transport::Task<Result<FirstMessage>> read_in_time(transport::Stream& stream);
+  transport::Task<Result<FirstMessage>> read_in_time(transport::Stream& stream,
+                                                     transport::BufferBudget::LateHolding& counted);
   [[nodiscard]] Refusal refusal_of(const Error& unreadable);
   transport::Task<void> refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refusal);
 

@@ -180,6 +180,17 @@ class Flood:
         """As many, each with credit for all that comes: their events are sent, and never acknowledged."""
         self.stopped_tools(count=900, window=LARGE_WINDOW)
 
+    def large_first_messages(self):
+        """Commands that say that they are large, of which nothing but the last byte is missing."""
+        connection = self.connect()
+        begun = ipc.message(2, ipc.COLLECT_TRACING_5, bytes(60_000))[:-1]
+        pieces = [begun[at:at + 16_000] for at in range(0, len(begun), 16_000)]
+        for i in range(900):
+            head = request_head("POST", f"/v1/runtimes/{self.runtime}/ipc")
+            connection.sendall(frame(HEADERS, END_HEADERS, 2 * i + 1, head)
+                               + b"".join(frame(DATA, 0, 2 * i + 1, piece) for piece in pieces))
+        self.read_slowly(connection)
+
     def read_slowly(self, connection):
         """Takes what comes, but gives no credit for it."""
         while not self.over():
