@@ -1,6 +1,7 @@
 // zstd as a stream (RFC 8878), with owned contexts.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -50,10 +51,17 @@ class ZstdDecompressor {
   [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:
+  static constexpr std::size_t kMagicBytes = 4;
+
+  [[nodiscard]] bool begins_well(std::span<const std::byte> in) const;
+  void note_taken(std::span<const std::byte> taken);
+
   struct Free {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context_;
+  std::array<std::byte, kMagicBytes> magic_{};  ///< What the frame under way begins with,
+  std::size_t magic_bytes_ = 0;                 ///< as far as it has come.
 };
 
 }  // namespace farport::router

@@ -301,6 +301,7 @@ FRAMES = {
     "bad_end": bytes((AS_IT_IS, 30, 3)) + raw_frame(b"some bytes")[:-1],
     "bad_window": bytes((AS_IT_IS, 30, 3)) + b"\x28\xb5\x2f\xfd\x00\xa8\x0b\0\0x",
     "bad_magic": bytes((AS_IT_IS, 30, 3)) + b"some bytes",
+    "old_format": bytes((AS_IT_IS, 30, 253)) + b"\x27\xb5\x2f\xfd\0nQ\0\0some byte(",
 }
 
 # How a dump comes, in what pieces, how much more (times 256) and less is announced: see dump_sink_fuzz.cpp.

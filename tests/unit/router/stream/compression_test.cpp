@@ -135,6 +135,23 @@ TEST_CASE("a body that is cut off or no zstd is an error") {
   CHECK(last == IoStatus::failed);
 }
 
+TEST_CASE("formats of before the RFC are no zstd, in whatever pieces they come") {
+  // One of version 0.7, with a window of 64 MiB.
+  const std::string old("\x27\xb5\x2f\xfd\x00\x80\x00\x00some", 12);
+  const std::size_t piece = GENERATE(1, 3, 4, 12);
+  std::string part(100, '\0');
+  ZstdDecompressor decompressor;
+  bool refused = false;
+  for (std::size_t at = 0; at < old.size() && !refused;) {
+    const std::string fed = old.substr(at, piece);
+    const auto step =
+        decompressor.step(std::as_bytes(std::span(fed)), std::as_writable_bytes(std::span(part)));
+    refused = !step;
+    if (step) at += step->taken;
+  }
+  CHECK(refused);
+}
+
 TEST_CASE("a frame that is to be skipped is, also an empty one at the end") {
   const std::string empty("\x50\x2a\x4d\x18\0\0\0\0", 8);
   const std::string skipped = std::string("\x5f\x2a\x4d\x18\x04\0\0\0", 8) + "more";
