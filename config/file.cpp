@@ -158,7 +158,7 @@ void read_table(Reader& reader, const toml::node& node, const std::string& secti
 
 }  // namespace
 
-tl::expected<Configuration, Problems> parse_file(const std::string& text, const std::string& path) {
+Resolved<Configuration> parse_file(const std::string& text, const std::string& path) {
   Reader reader(path);
   Configuration configuration;
   try {
@@ -171,7 +171,7 @@ tl::expected<Configuration, Problems> parse_file(const std::string& text, const 
   return configuration;
 }
 
-tl::expected<Configuration, Problems> read_file(const std::string& path) {
+Resolved<Configuration> read_file(const std::string& path) {
   const auto text = read_regular_file("the configuration", path, kLargestFile);
   if (!text) return tl::unexpected(Problems{text.error().message()});
   return parse_file(*text, path);

@@ -95,8 +95,7 @@ Resolved<ServeSettings> resolve_serve(const Flags& flags) {
   Resolver resolver(flags, "serve");
   ServeSettings settings = serve_settings(resolver);
   if (resolver.ok()) check_serve(resolver, settings);
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
@@ -113,29 +112,25 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   settings.session = from.session;
   settings.log = resolver.log();
   settings.log_level_given = resolver.log_level_given();
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<PsSettings> resolve_ps(const Flags& flags) {
   Resolver resolver(flags, "ps");
   PsSettings settings{resolver.some_remotes(), flags.json};
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<DoctorSettings> resolve_doctor(const Flags& flags) {
   Resolver resolver(flags, "doctor");
   DoctorSettings settings{resolver.remotes(), serve_settings(resolver), flags.json};
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<CanISettings> resolve_can_i(const Flags& flags) {
   Resolver resolver(flags, "can-i");
   CanISettings settings{resolver.some_remotes(), flags.command, flags.all, flags.json};
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<RunSettings> resolve_run(const Flags& flags) {
@@ -155,8 +150,7 @@ Resolved<RunSettings> resolve_run(const Flags& flags) {
     if (again.ok() && remote) return std::move(*remote);
     return fail("use the remote", text, again.take_problems().front());
   };
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 }  // namespace farport::config

@@ -9,9 +9,6 @@
 
 namespace farport::config {
 
-template <typename T>
-using Resolved = tl::expected<T, Problems>;
-
 /// Each takes flags that the environment has already filled up, reads the file that they name (or, but for
 /// serve, the user's own where there is one) and checks that the whole makes sense.
 [[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);

@@ -89,8 +89,7 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<TraceSettings> resolve_trace(const Flags& flags) {
@@ -102,8 +101,7 @@ Resolved<TraceSettings> resolve_trace(const Flags& flags) {
   settings.rundown = flags.rundown;
   settings.buffer_mb = flags.buffer_mb;
   settings.stopping_event = {flags.stopping_provider, flags.stopping_event, flags.stopping_payload};
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<CountersSettings> resolve_counters(const Flags& flags) {
@@ -114,8 +112,7 @@ Resolved<CountersSettings> resolve_counters(const Flags& flags) {
   take_interval(resolver, flags, settings.interval);
   settings.most_series = flags.most_series;
   settings.most_histograms = flags.most_histograms;
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<TopSettings> resolve_top(const Flags& flags) {
@@ -127,8 +124,7 @@ Resolved<TopSettings> resolve_top(const Flags& flags) {
   settings.format = flags.format;
   settings.rounds = flags.rounds;
   settings.session = resolver.configuration().session;
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<LogsSettings> resolve_logs(const Flags& flags) {
@@ -137,16 +133,14 @@ Resolved<LogsSettings> resolve_logs(const Flags& flags) {
   take_recording(resolver, flags, settings);
   settings.level = flags.level;
   settings.categories = flags.categories;
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_view command) {
   Resolver resolver(flags, command);
   RecordingSettings settings;
   take_recording(resolver, flags, settings);
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
@@ -158,8 +152,7 @@ Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
   settings.top = flags.top;
   settings.symbols = resolver.configuration().symbols;
   check_servers(resolver, settings.symbols.servers);
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags) {
@@ -169,8 +162,7 @@ Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags) {
   take_recording(resolver, flags, settings);
   settings.duration = settings.duration.value_or(kUsualTimeout);
   settings.top = flags.top;
-  if (!resolver.ok()) return tl::unexpected(resolver.take_problems());
-  return settings;
+  return resolver.finished(std::move(settings));
 }
 
 }  // namespace farport::config

@@ -19,6 +19,12 @@ class Resolver {
   [[nodiscard]] bool ok() const { return problems_.empty(); }
   [[nodiscard]] Problems take_problems() { return std::move(problems_); }
   void problem(std::string text) { problems_.push_back(std::move(text)); }
+  /// The settings, where there is no problem. Call it last.
+  template <typename Settings>
+  Resolved<Settings> finished(Settings settings) {
+    if (!ok()) return tl::unexpected(take_problems());
+    return settings;
+  }
 
   /// What the text says; nothing where it is wrong, which is a problem then.
   template <typename Parse>
