@@ -6,6 +6,7 @@
 
 #include "base/random_token.hpp"
 #include "events/providers.hpp"
+#include "router/wanted/lists.hpp"
 #include "router/wanted/runtime_version.hpp"
 
 namespace farport::router {
@@ -20,18 +21,11 @@ constexpr std::string_view kRuntimeMeter = "System.Runtime";
 
 /// What stands between commas that are not in brackets.
 std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
+  return split_list(text, [depth = 0](char c) mutable {
     if (c == '[') ++depth;
     if (c == ']') --depth;
-    if (c == ',' && depth == 0) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
+    return depth != 0;
+  });
 }
 
 bool is_name(std::string_view text) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "router/wanted/lists.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -106,18 +108,13 @@ std::string names_of_profiles() {
 std::vector<std::string> parts_of(const std::vector<std::string>& lists) {
   std::vector<std::string> parts;
   for (const std::string& list : lists) {
-    std::string part;
-    bool quoted = false;
-    for (const char c : list + ",") {
+    const auto between_quotes = [quoted = false](char c) mutable {
       if (c == '"') quoted = !quoted;
-      if (c != ',' || quoted) {
-        part += c;
-      } else if (!part.empty()) {
-        parts.push_back(std::exchange(part, {}));
-      }
+      return quoted;
+    };
+    for (std::string& part : split_list(list, between_quotes)) {
+      if (!part.empty()) parts.push_back(std::move(part));
     }
-    // Of quotes that nobody has closed.
-    if (quoted) parts.push_back(part);
   }
   return parts;
 }

@@ -5,6 +5,7 @@
 #include "events/exception_report.hpp"
 #include "events/fields.hpp"
 #include "router/agent/recordings/line_makers.hpp"
+#include "router/wanted/lists.hpp"
 #include "router/wanted/providers.hpp"
 #include "router/wanted/recordings.hpp"
 
@@ -20,12 +21,8 @@ constexpr const char* kJson = "application/json";
 
 /// What stands between commas.
 std::vector<std::string> list_of(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
-    if (!part.empty()) parts.emplace_back(part);
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-  }
+  std::vector<std::string> parts = split_list(text, [](char) { return false; });
+  std::erase(parts, std::string());
   return parts;
 }
 
