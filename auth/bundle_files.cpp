@@ -20,6 +20,7 @@ namespace {
 constexpr int kIterations = 600'000;
 
 using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;
+
 EncryptedKeyPtr encrypted(const EVP_PKEY* key, const Passphrase& passphrase) {
   std::array<unsigned char, 16> salt{};
   const KeyInfoPtr info(EVP_PKEY2PKCS8(key));

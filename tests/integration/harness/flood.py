@@ -18,6 +18,8 @@ from harness.http2 import (ACK, DATA, END_HEADERS, END_STREAM, HEADERS, INITIAL_
 
 BATCH = 400
 LARGE_WINDOW = 1 << 30
+# By default (RFC 9113 section 6.5.2).
+LARGEST_FRAME = 1 << 14
 NEW_CONNECTIONS_PER_SECOND = 2000
 
 
@@ -162,11 +164,17 @@ class Flood:
         """Sessions of a runtime, resumable as a mirror's are, whose events nobody takes."""
         connection = self.connect(window=window)
         for i in range(count):
-            head = request_head("POST", f"/v1/runtimes/{self.runtime}/ipc", ("farport-token", secrets.token_hex(16)),
-                                *fields)
-            connection.sendall(frame(HEADERS, END_HEADERS, 2 * i + 1, head)
-                               + frame(DATA, 0, 2 * i + 1, ipc.session(ipc.COLLECT_TRACING_5)))
+            self.command(connection, i, ipc.session(ipc.COLLECT_TRACING_5),
+                         ("farport-token", secrets.token_hex(16)), *fields)
         self.read_slowly(connection)
+
+    def command(self, connection, number, message, *fields):
+        """A diagnostic connection of the runtime, which is told this."""
+        stream = 2 * number + 1
+        head = request_head("POST", f"/v1/runtimes/{self.runtime}/ipc", *fields)
+        pieces = [message[at:at + LARGEST_FRAME] for at in range(0, len(message), LARGEST_FRAME)]
+        connection.sendall(frame(HEADERS, END_HEADERS, stream, head)
+                           + b"".join(frame(DATA, 0, stream, piece) for piece in pieces))
 
     def stopped_tools_that_take_zstd(self):
         """The same of tools that have their events compressed."""
@@ -184,11 +192,8 @@ class Flood:
         """Commands that say that they are large, of which nothing but the last byte is missing."""
         connection = self.connect()
         begun = ipc.message(2, ipc.COLLECT_TRACING_5, bytes(60_000))[:-1]
-        pieces = [begun[at:at + 16_000] for at in range(0, len(begun), 16_000)]
         for i in range(900):
-            head = request_head("POST", f"/v1/runtimes/{self.runtime}/ipc")
-            connection.sendall(frame(HEADERS, END_HEADERS, 2 * i + 1, head)
-                               + b"".join(frame(DATA, 0, 2 * i + 1, piece) for piece in pieces))
+            self.command(connection, i, begun)
         self.read_slowly(connection)
 
     def read_slowly(self, connection):
