@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,8 +38,15 @@ Result<std::string> own_directory_at(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail_errno("make the directory", path, errno, "set XDG_RUNTIME_DIR to a directory of your own");
   }
+  const auto opened = open_own_directory(path);
+  if (!opened) return tl::unexpected(opened.error());
+  return path;
+}
+
+Result<UniqueFd> open_own_directory(const std::string& path) {
+  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && is_own(status, 077)) return path;
+  if (directory && ::fstat(directory.get(), &status) == 0 && is_own(status, 077)) return directory;
   return fail("use the directory", path, "it is not yours alone",
               "remove it, or set XDG_RUNTIME_DIR to a directory of your own");
 }

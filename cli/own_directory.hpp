@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::cli {
 
@@ -11,7 +12,11 @@ namespace farport::cli {
 /// it is somebody else's, a link, or others may use it.
 [[nodiscard]] Result<std::string> own_directory();
 
-/// The same for a directory that is named.
+/// Opens a directory that must be such a one. What is reached through it stays in it, even where others may
+/// rename what lies on its path.
+[[nodiscard]] Result<UniqueFd> open_own_directory(const std::string& path);
+
+/// Makes or takes a directory that is named, which must be such a one.
 [[nodiscard]] Result<std::string> own_directory_at(const std::string& path);
 
 }  // namespace farport::cli

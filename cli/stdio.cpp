@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kTryAgain{100};
 /// Where the agent has its socket.
 struct Place {
   std::string directory;
-  std::string socket;
+  std::string name;      ///< The socket's, with a slash before it.
   bool brought = false;  ///< The directory goes with it, and the program that has been put there.
 };
 
@@ -51,21 +51,22 @@ Result<Place> place_of(const config::StdioSettings& settings) {
   if (!directory) return tl::unexpected(directory.error());
   const std::string name =
       brought ? "/stdio.sock" : "/stdio-" + std::string(kVersion) + "-" + pid_namespace() + ".sock";
-  return Place{*directory, *directory + name, brought};
+  return Place{*directory, name, brought};
 }
 
-/// Connects to the agent at `path`. Errors: nothing listens there (`cause` is ENOENT or ECONNREFUSED), or it
-/// can't be reached.
-Result<UniqueFd> join(const std::string& path) {
+/// Connects to the agent at `path`, which people know as `called`. Errors: nothing listens there (`cause` is
+/// ENOENT or ECONNREFUSED), or it can't be reached.
+Result<UniqueFd> join(const std::string& path, const std::string& called) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return fail("join the agent at", path, "the path is too long: a socket's has 107 bytes at most");
+    return fail("join the agent at", called, "the path is too long: a socket's has 107 bytes at most");
   }
   path.copy(address.sun_path, path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return fail_errno("join the agent at", path, errno, "does farport serve have local = \"" + path + "\"?");
+    return fail_errno("join the agent at", called, errno,
+                      "does farport serve have local = \"" + called + "\"?");
   }
   return socket;
 }
@@ -73,7 +74,7 @@ Result<UniqueFd> join(const std::string& path) {
 /// The same with patience: it may be about to listen.
 Result<UniqueFd> join_soon(const std::string& path) {
   for (int tries = 1;; ++tries) {
-    auto joined = join(path);
+    auto joined = join(path, path);
     const bool may_come = !joined && (joined.error().cause == ENOENT || joined.error().cause == ECONNREFUSED);
     if (!may_come || tries == kTries) return joined;
     std::this_thread::sleep_for(kTryAgain);
@@ -95,16 +96,23 @@ config::ServeSettings private_agent(const std::string& socket) {
   return settings;
 }
 
+bool leads_to(const std::string& path, int directory) {
+  struct stat found {};
+  struct stat opened {};
+  return ::lstat(path.c_str(), &found) == 0 && ::fstat(directory, &opened) == 0 &&
+         found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
+}
+
 /// Runs the private agent in this process.
 int run_private_agent(const Place& place, const Log& log, AgentProgram program) {
-  const config::ServeSettings settings = private_agent(place.socket);
+  const config::ServeSettings settings = private_agent(place.directory + place.name);
   // As it is now: by its end another one may have its name.
-  const UniqueFd directory(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const auto directory = open_own_directory(place.directory);
   program.linger = settings.session.grace;
   const int exit_code = run_agent(settings, log, program);
-  if (place.brought && directory) ::unlinkat(directory.get(), kProgram, 0);
+  if (place.brought && directory) ::unlinkat(directory->get(), kProgram, 0);
   // Only an empty one goes.
-  ::rmdir(place.directory.c_str());
+  if (directory && leads_to(place.directory, directory->get())) ::rmdir(place.directory.c_str());
   return exit_code;
 }
 
@@ -170,17 +178,21 @@ int stdio(const config::StdioSettings& settings) {
   const auto place = place_of(settings);
   if (!place) return report(place.error());
   if (settings.foreground) return serve_in_foreground(*place);
+  auto directory = open_own_directory(place->directory);
+  if (!directory) return report(directory.error());
+  // Not by the directory's path, on which others may put another one.
+  const std::string path = place->directory + place->name;
+  const std::string socket = "/proc/self/fd/" + std::to_string(directory->get()) + place->name;
   // Of two that come at once, one starts the agent.
-  UniqueFd lock(::open(place->directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock) ::flock(lock.get(), LOCK_EX);
-  auto joined = join(place->socket);
+  ::flock(directory->get(), LOCK_EX);
+  auto joined = join(socket, path);
   if (!joined) {
     const auto started = start_agent(*place);
     if (!started) return report(started.error());
     if (started->exit_code) return *started->exit_code;
-    joined = join(place->socket);
+    joined = join(socket, path);
   }
-  lock.reset();
+  directory->reset();
   return joined ? carry(std::move(*joined)) : report(joined.error());
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include "base/random_token.hpp"
 #include "base/version.hpp"
 
 namespace farport::router {
@@ -16,6 +17,11 @@ std::string own_machine() {
 
 // No apostrophe, backslash or exclamation mark, and no line's end: the script passes through other shells.
 
+// Tools come from absolute places alone: we will stand in directories that others have made.
+constexpr std::string_view kPath =
+    R"sh(set -f; IFS=:; o=; for e in $PATH; do case $e in /*) o=$o:$e;; esac; done; )sh"
+    R"sh(PATH=${o#:}; unset IFS; set +f; )sh";
+
 constexpr std::string_view kInstalled =
     R"sh(case "$(farport --version 2>/dev/null </dev/null)" in "farport $v "*) exec farport stdio;; esac; )sh";
 
@@ -23,26 +29,49 @@ constexpr std::string_view kMachine =
     R"sh(k=$(uname -sm 2>/dev/null); case $k in "$m"|"") ;; )sh"
     R"sh(*) echo "this is $k, and the farport to be sent is for $m: install one here" >&2; exit 1;; esac; )sh";
 
-// By the physical path of where we stand: a link of somebody else is not taken for the directory. Whether
-// anything may be executed there shows a file that says nothing but ":".
+// What `ls -n` prints first and third are the mode and the owner's number. It is asked about where we stand
+// and about what lies there, so that nobody can exchange what was looked at for what is used.
+//
+// alone: where we stand is this user's, and nobody else's to enter. (s, S: the bit that a new directory
+// inherits from one such as the kubelet makes for a group.) runs: programs may be run here, as a file that
+// says nothing but ":" shows. ours: the program here is this user's, nobody else's to write, and has the
+// digest. use BASE NAME: makes $p in BASE, which must be root's or this user's, and enters it, or enters the
+// one that is there. That one must be no link and this user's alone already. Runs our program if it lies in
+// it. Sets q where it avoids what it finds.
+constexpr std::string_view kFunctions =
+    R"sh(u=$(id -u); umask 077; set -C; g=; q=; has() { command -v $1 >/dev/null 2>&1; }; )sh"
+    R"sh(avoid() { echo; echo "farport-avoids $1"; }; )sh"
+    R"sh(alone() { set -- $(ls -ldn . 2>/dev/null); )sh"
+    R"sh(case $1/$3 in drwx--[-sS]---*/$u) return 0;; esac; return 1; }; )sh"
+    R"sh(ours() { set -- $(ls -ldn farport 2>/dev/null); )sh"
+    R"sh(case $1/$3 in -rwx------*/$u) ;; *) return 1;; esac; )sh"
+    R"sh(case $(sha256sum <farport 2>/dev/null) in $d*) return 0;; esac; return 1; }; )sh"
+    R"sh(runs() { { echo : >t.$r && chmod 700 t.$r && ./t.$r && k=0 || k=1; } 2>/dev/null; )sh"
+    R"sh(rm -f t.$r 2>/dev/null; return $k; }; )sh"
+    R"sh(use() { case $1 in /*) ;; *) return 1;; esac; cd "$1" 2>/dev/null || return 1; )sh"
+    R"sh(set -- "$2" $(ls -ldn . 2>/dev/null); case $4 in 0|$u) ;; *) return 1;; esac; )sh"
+    R"sh(p=$(pwd -P); p=${p%/}/$1; mkdir "$p" 2>/dev/null || [ -e "$p" ] || [ -h "$p" ] || return 1; )sh"
+    R"sh(cd "$p" 2>/dev/null && [ "$(pwd -P)" = "$p" ] && alone || { q=1; avoid "$p"; return 1; }; )sh"
+    R"sh(ours && exec ./farport stdio --directory "$p"; )sh"
+    R"sh([ -e farport ] && has sha256sum && avoid "$p/farport"; )sh"
+    R"sh(runs && return 0; cd / && rmdir "$p" 2>/dev/null; return 1; }; )sh";
+
+// One name, so that the next command finds the program there; where somebody may have played with that one, a
+// name that they can't know.
 constexpr std::string_view kDirectory =
-    R"sh(u=$(id -u); n=farport-$u-$i; umask 077; g=; )sh"
     R"sh(for b in "$XDG_RUNTIME_DIR" "/run/user/$u" "$TMPDIR" /tmp /var/tmp /dev/shm; do )sh"
-    R"sh(case $b in /*) ;; *) continue;; esac; )sh"
-    R"sh(cd "$b" 2>/dev/null || continue; p=$(pwd -P); p=${p%/}/$n; mkdir "$p" 2>/dev/null; )sh"
-    R"sh(cd "$p" 2>/dev/null || continue; )sh"
-    R"sh([ "$(pwd -P)" = "$p" ] && [ -O . ] && chmod 700 . 2>/dev/null || continue; )sh"
-    R"sh(if [ -x farport ]; then exec ./farport stdio --directory "$p"; fi; )sh"
-    R"sh({ echo : >t.$$ && chmod 700 t.$$ && ./t.$$ && g=1; } 2>/dev/null; rm -f t.$$ 2>/dev/null; )sh"
-    R"sh([ "$g" ] && break; cd / && rmdir "$p" 2>/dev/null; done; )sh"
-    R"sh([ "$g" ] || { echo "no directory here is fit for a program of this user: )sh"
-    R"sh(XDG_RUNTIME_DIR, TMPDIR, /tmp, /var/tmp and /dev/shm have been tried" >&2; exit 1; }; )sh";
+    R"sh(use "$b" "farport-$u-$i" && g=1; [ "$g$q" ] && break; done; )sh"
+    R"sh([ "$g" ] || for b in "$XDG_RUNTIME_DIR" "/run/user/$u" "$HOME" "$TMPDIR" /tmp /var/tmp /dev/shm; do )sh"
+    R"sh(use "$b" "farport-$u-$r" && g=1 && break; done; )sh"
+    R"sh([ "$g" ] || { echo "no directory here is fit for a program of this user: XDG_RUNTIME_DIR, )sh"
+    R"sh(HOME, TMPDIR, /tmp, /var/tmp and /dev/shm have been tried (with id, ls and mkdir)" >&2; exit 1; }; )sh";
 
 constexpr std::string_view kReceive =
-    R"sh(f=f.$$; trap "rm -f $f; rmdir ../$n 2>/dev/null" EXIT; trap "exit 1" HUP INT TERM PIPE; )sh"
-    R"sh(z=plain; command -v gzip >/dev/null 2>&1 && z=gzip; echo; echo "farport-send $z"; read -r c; )sh"
+    R"sh(f=f.$r; leave() { rm -f $f; cd / && rmdir "$p" 2>/dev/null; }; )sh"
+    R"sh(trap leave EXIT; trap "exit 1" HUP INT TERM PIPE; )sh"
+    R"sh(z=plain; has gzip && z=gzip; echo; echo "farport-send $z"; read -r c; )sh"
     R"sh(if [ $z = gzip ]; then head -c "$c" | gzip -d >$f; else head -c "$c" >$f; fi; )sh"
-    R"sh(if command -v sha256sum >/dev/null 2>&1; then h=$(sha256sum <$f); )sh"
+    R"sh(if has sha256sum; then h=$(sha256sum <$f); )sh"
     R"sh(elif [ "$(wc -c <$f)" -eq $s ]; then h=$d; else h=; fi; )sh"
     R"sh(case $h in $d*) ;; *) echo "farport has not arrived whole" >&2; exit 1;; esac; )sh"
     R"sh(chmod 700 $f && mv -f $f farport && exec ./farport stdio --directory "$p"; exit 1)sh";
@@ -50,10 +79,12 @@ constexpr std::string_view kReceive =
 }  // namespace
 
 std::string deploy_script(const StaticProgram& program, bool use_installed) {
-  std::string script = fmt::format(R"sh(v="{}"; d={}; i={}; s={}; m="{}"; )sh", kVersion, program.digest(),
-                                   program.short_digest(), program.content().size(), own_machine());
+  std::string script =
+      fmt::format(R"sh(v="{}"; d={}; i={}; r={}; s={}; m="{}"; )sh", kVersion, program.digest(),
+                  program.short_digest(), random_token(), program.content().size(), own_machine());
+  script += kPath;
   if (use_installed) script += kInstalled;
-  return script.append(kMachine).append(kDirectory).append(kReceive);
+  return script.append(kMachine).append(kFunctions).append(kDirectory).append(kReceive);
 }
 
 }  // namespace farport::router

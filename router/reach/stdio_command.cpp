@@ -22,25 +22,41 @@ constexpr std::size_t kMostNoise = 64 * 1024;
 constexpr std::size_t kPiece = 256 * 1024;
 constexpr transport::Milliseconds kPieceLimit{16'000};
 
+/// How much of a path from there is shown.
+constexpr std::size_t kLongestPath = 200;
+
+/// How many such paths: the script tries fewer places.
+constexpr int kMostAvoided = 16;
+
 /// What a command says before the session begins.
-enum class Said { nothing, ended, greeting, send_gzip, send_plain };
+struct Said {
+  enum class Kind { nothing, ended, greeting, send_gzip, send_plain, avoided };
+  Kind kind = Kind::nothing;
+  std::string path{};  ///< That was avoided.
+};
 
 Said meaning_of(std::string_view line) {
-  if (line == kGreeting) return Said::greeting;
-  if (!line.starts_with(kSendRequest)) return Said::nothing;
+  if (line == kGreeting) return {Said::Kind::greeting};
+  if (line.starts_with(kAvoidedNotice)) {
+    return {Said::Kind::avoided, std::string(line.substr(kAvoidedNotice.size(), kLongestPath))};
+  }
+  if (!line.starts_with(kSendRequest)) return {};
   const std::string_view form = line.substr(kSendRequest.size());
-  return form == "gzip" ? Said::send_gzip : form == "plain" ? Said::send_plain : Said::nothing;
+  if (form == "gzip") return {Said::Kind::send_gzip};
+  return {form == "plain" ? Said::Kind::send_plain : Said::Kind::nothing};
 }
 
 /// Reads to a line that means something and no further. Nothing: it says something else for too long.
 Task<Said> read_said(transport::Stream& stream) {
   // A terminal in between, as of ssh -t, would break the session: it has lines end in another way.
   transport::LineFilter means_something = [](std::string_view line) {
-    return meaning_of(line) != Said::nothing;
+    return meaning_of(line).kind != Said::Kind::nothing;
   };
   const auto line = co_await transport::read_to_line(stream, std::move(means_something), kMostNoise);
-  if (line) co_return meaning_of(*line);
-  co_return line.error() == transport::NoLine::ended ? Said::ended : Said::nothing;
+  Said said;
+  if (line) said = meaning_of(*line);
+  if (!line && line.error() == transport::NoLine::ended) said.kind = Said::Kind::ended;
+  co_return said;
 }
 
 Task<IoStatus> write_piece(transport::Stream& stream, std::span<const std::byte> piece) {
@@ -77,22 +93,30 @@ Task<Result<void>> send_program(transport::Stream& stream, StdioCommand& what, b
 
 /// Answers what the command says, until that is the greeting.
 Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
-  for (;;) {
+  using Kind = Said::Kind;
+  for (int avoided = 0;;) {
     const auto said =
         co_await with_deadline(command.stream().loop(), read_said(command.stream()), kUntilGreeted);
     if (!said)
       co_return fail("reach", what.text, "no farport stdio has answered in time", "does the command run it?");
-    if (*said == Said::greeting) co_return Result<void>();
-    if (*said == Said::nothing) {
+    if (said->kind == Kind::greeting) co_return Result<void>();
+    if (said->kind == Kind::avoided && what.announce && ++avoided <= kMostAvoided) {
+      what.announce(
+          fmt::format("{}: does not use {} there: it was there before, and another user may have made "
+                      "or changed it",
+                      what.text, said->path));
+      continue;
+    }
+    if (said->kind == Kind::nothing || said->kind == Kind::avoided) {
       co_return fail("reach", what.text, "the command says something else than farport stdio would",
                      "does it run that?");
     }
-    if (*said == Said::ended) {
+    if (said->kind == Kind::ended) {
       Error why = co_await command.ended();
       why.on = what.text;
       co_return tl::unexpected(std::move(why));
     }
-    auto sent = co_await send_program(command.stream(), what, *said == Said::send_gzip);
+    auto sent = co_await send_program(command.stream(), what, said->kind == Kind::send_gzip);
     if (!sent) co_return sent;
   }
 }
