@@ -1,6 +1,7 @@
 #include "router/reach/capture.hpp"
 
 #include <array>
+#include <tuple>
 
 #include "router/reach/command.hpp"
 #include "transport/race.hpp"
@@ -20,9 +21,9 @@ Task<Result<std::string>> run_to_end(Command& command, CommandInput input) {
   transport::Stream& stream = command.stream();
   // One that does not read has no need of it, and says itself what is wrong.
   if (input == nullptr) {
-    co_await stream.finish();
+    std::ignore = co_await stream.finish();
   } else {
-    co_await stream.write_last(std::span<const std::byte>(*input));
+    std::ignore = co_await stream.write_last(std::span<const std::byte>(*input));
   }
   std::string output;
   std::array<std::byte, kPart> part{};

@@ -32,9 +32,17 @@ constexpr std::size_t kLongestNamePart = 100;
 /// Of a dump: a runtime writes one, and another for its log.
 constexpr std::size_t kMaxFiles = 64;
 constexpr std::size_t kMaxAbandoned = 1024;
+/// How many directories are made before one could be locked.
+constexpr int kMostTries = 10;
 /// The longest variable that a program can be started with is half of it (execve(2)).
 constexpr std::size_t kMaxEnvironFile = 256 * 1024;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+/// Whether nobody but its owner may enter it. A new directory inherits its parent's setgid bit, which the
+/// kubelet sets on volumes of pods with an fsGroup: that lets nobody in.
+bool is_private(const struct stat& status) {
+  return (status.st_mode & 07777 & ~S_ISGID) == S_IRWXU;
+}
 
 /// Those whose names begin so. Others may have made any number of them.
 std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
@@ -138,19 +146,26 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
 }
 
 Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
-  const std::string name = std::string(kDirectoryPrefix) + random_token();
-  const std::string path = shared.here + "/" + name;
-  if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
-    return fail_errno("make a directory for the dump in", shared.here, errno,
-                      "set [dump] directory to one that the agent may write to");
+  std::string name;
+  UniqueFd fd;
+  // Whoever removes abandoned directories, this agent among them, may take a new one for abandoned before it
+  // is locked.
+  for (int tries = 0; !fd && tries < kMostTries; ++tries) {
+    name = std::string(kDirectoryPrefix) + random_token();
+    if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
+      return fail_errno("make a directory for the dump in", shared.here, errno,
+                        "set [dump] directory to one that the agent may write to");
+    }
+    fd = open_private(shared.fd.get(), name);
+    struct stat status {};
+    const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
+                      status.st_uid == ::geteuid() && is_private(status) && status.st_nlink > 0;
+    if (ours) break;
+    fd.reset();
+    ::unlinkat(shared.fd.get(), name.c_str(), AT_REMOVEDIR);
   }
-  UniqueFd fd = open_private(shared.fd.get(), name);
-  struct stat status {};
-  // Locked first: another agent that starts now may have taken it for a dead one's and removed it.
-  const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
-                    status.st_uid == ::geteuid() && (status.st_mode & 07777) == S_IRWXU &&
-                    status.st_nlink > 0;
-  if (!ours) return fail("make a directory for the dump in", path, "another process interferes with it");
+  const std::string path = shared.here + "/" + name;
+  if (!fd) return fail("make a directory for the dump in", path, "another process interferes with it");
   auto directory = std::make_unique<DumpDirectory>(std::move(shared), name, std::move(fd), owner);
   if (owner != ::geteuid() && ::fchown(directory->fd_.get(), owner, static_cast<gid_t>(-1)) != 0) {
     return fail_errno("give the dump's directory to user " + std::to_string(owner), path, errno);
@@ -266,7 +281,7 @@ std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, u
   for (const std::string& name : entries_of(shared.fd.get(), kDirectoryPrefix, kMaxAbandoned)) {
     const UniqueFd fd = open_private(shared.fd.get(), name);
     struct stat status {};
-    if (!fd || ::fstat(fd.get(), &status) != 0 || (status.st_mode & 07777) != S_IRWXU) continue;
+    if (!fd || ::fstat(fd.get(), &status) != 0 || !is_private(status)) continue;
     if (status.st_uid != ::geteuid() && status.st_uid != owner) continue;
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
     remove_private(shared.fd.get(), fd.get(), name);
