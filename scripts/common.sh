@@ -17,7 +17,11 @@ clang_packages=(clang-19 libclang-rt-19-dev lld-19 llvm-19)
 # The dotnet-trace that the tests and the demo use.
 dotnet_trace_version=10.0.750501
 
-say() { printf '\n== %s\n' "$*"; }
+# Says what begins now; with $FARPORT_STAGES notes there when, for .ci/run's table.
+say() {
+  printf '\n== %s\n' "$*"
+  if [[ -n ${FARPORT_STAGES:-} ]]; then printf '%s\t%s\n' "$EPOCHREALTIME" "$*" >>"$FARPORT_STAGES"; fi
+}
 
 fail() {
   printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -46,10 +50,9 @@ commit_says() { git -C "$root" log -1 --format="$1" 2>/dev/null || echo "$2"; }
 
 # install_missing PACKAGE...: installs those Debian packages that are not there.
 install_missing() {
-  local missing=() package
-  for package in "$@"; do
-    dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-  done
+  local missing
+  mapfile -t missing < <(comm -13 <(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' | sed -n 's/ installed$//p' | sort -u) \
+    <(printf '%s\n' "$@" | sort -u))
   [[ ${#missing[@]} -eq 0 ]] && return
   say "installing ${missing[*]}"
   as_root apt-get update
@@ -83,10 +86,18 @@ use_dotnet() {
   export DOTNET_ROOT
 }
 
-# build_dotnet PROJECT_DIRECTORY: builds a C# project into build/dotnet/bin/NAME/release.
+# up_to_date STAMP SOURCE...: whether nothing in the sources is newer than the stamp.
+up_to_date() {
+  [[ -e $1 && -z $(find "${@:2}" -newer "$1" -type f -print -quit) ]]
+}
+
+# build_dotnet PROJECT_DIRECTORY: builds a C# project into build/dotnet/bin/NAME/release, unless it is there.
 build_dotnet() {
+  local stamp="$root/build/dotnet/${1##*/}.built"
+  if up_to_date "$stamp" "$root/$1"; then return; fi
   say "building $1"
   dotnet build "$root/$1" --configuration Release --artifacts-path "$root/build/dotnet" --verbosity quiet
+  touch "$stamp"
 }
 
 # The runtimes beside the SDK's own that the nettrace reader is tested with.
@@ -95,14 +106,31 @@ older_frameworks=(net8.0 net9.0)
 # build_talkative: builds the application of the nettrace tests, for the SDK's runtime and, each with a runtime of its
 # own from NuGet, for the older ones, into build/dotnet/FRAMEWORK/talkative.
 build_talkative() {
-  local framework
+  local framework stamp
   build_dotnet tests/integration/talkative
   for framework in "${older_frameworks[@]}"; do
+    stamp="$root/build/dotnet/$framework.built"
+    if up_to_date "$stamp" "$root/tests/integration/talkative"; then continue; fi
     say "publishing tests/integration/talkative for $framework"
     dotnet publish "$root/tests/integration/talkative" --configuration Release --use-current-runtime --self-contained \
       --property:Framework="$framework" --artifacts-path "$root/build/dotnet/$framework" \
       --output "$root/build/dotnet/$framework/talkative" --verbosity quiet
+    touch "$stamp"
   done
+}
+
+# make_packages: what people install, unless it is there for the program as it is and the commit.
+make_packages() {
+  local stamp="$root/build/packages.made"
+  install_kubernetes_packages
+  if [[ $(cat "$stamp" 2>/dev/null) == "$(commit_says %H none)" ]] &&
+    up_to_date "$stamp" "$root/build/release/farport" "$root/build/release/farport-static" "$root"/{completions,docs,examples,packaging,scripts}; then
+    return
+  fi
+  say "making packages and the image"
+  "$root/scripts/package"
+  "$root/scripts/image"
+  commit_says %H none >"$stamp"
 }
 
 # Installs the stock dotnet-trace into build/tools, unless that version is there.

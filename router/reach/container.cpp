@@ -124,7 +124,8 @@ class ContainerReach final : public Reach {
       auto program = co_await deploy_.program->load(loop);
       if (!program) co_return tl::unexpected(program.error());
       what.program = std::move(*program);
-      append(what.arguments, "sh", "-c", deploy_script(*what.program, deploy_.way == Deploy::Way::automatic));
+      append(what.arguments, "sh", "-c",
+             deploy_script(*what.program, deploy_.secret_name, deploy_.way == Deploy::Way::automatic));
     }
     auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
     co_return reached;

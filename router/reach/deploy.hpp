@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/random_token.hpp"
 #include "router/reach/static_program.hpp"
 
 namespace farport::router {
@@ -25,6 +26,8 @@ struct Deploy {
   std::function<void(const std::string&)> announce;
   /// It is to take profiles: a helper container gets the rights that this takes, and no other one.
   bool profiles = false;
+  /// For names at the other side that other users there must not know before (deploy_script.hpp).
+  std::string secret_name = random_token();
 };
 
 }  // namespace farport::router

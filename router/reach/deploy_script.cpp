@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include "base/random_token.hpp"
 #include "base/version.hpp"
 
 namespace farport::router {
@@ -46,8 +45,8 @@ constexpr std::string_view kFunctions =
     R"sh(ours() { set -- $(ls -ldn farport 2>/dev/null); )sh"
     R"sh(case $1/$3 in -rwx------*/$u) ;; *) return 1;; esac; )sh"
     R"sh(case $(sha256sum <farport 2>/dev/null) in $d*) return 0;; esac; return 1; }; )sh"
-    R"sh(runs() { { echo : >t.$r && chmod 700 t.$r && ./t.$r && k=0 || k=1; } 2>/dev/null; )sh"
-    R"sh(rm -f t.$r 2>/dev/null; return $k; }; )sh"
+    R"sh(runs() { rm -f t.$$ 2>/dev/null; { echo : >t.$$ && chmod 700 t.$$ && ./t.$$ && k=0 || k=1; } 2>/dev/null; )sh"
+    R"sh(rm -f t.$$ 2>/dev/null; return $k; }; )sh"
     R"sh(use() { case $1 in /*) ;; *) return 1;; esac; cd "$1" 2>/dev/null || return 1; )sh"
     R"sh(set -- "$2" $(ls -ldn . 2>/dev/null); case $4 in 0|$u) ;; *) return 1;; esac; )sh"
     R"sh(p=$(pwd -P); p=${p%/}/$1; mkdir "$p" 2>/dev/null || [ -e "$p" ] || [ -h "$p" ] || return 1; )sh"
@@ -67,7 +66,7 @@ constexpr std::string_view kDirectory =
     R"sh(HOME, TMPDIR, /tmp, /var/tmp and /dev/shm have been tried (with id, ls and mkdir)" >&2; exit 1; }; )sh";
 
 constexpr std::string_view kReceive =
-    R"sh(f=f.$r; leave() { rm -f $f; cd / && rmdir "$p" 2>/dev/null; }; )sh"
+    R"sh(f=f.$$; rm -f $f; leave() { rm -f $f; cd / && rmdir "$p" 2>/dev/null; }; )sh"
     R"sh(trap leave EXIT; trap "exit 1" HUP INT TERM PIPE; )sh"
     R"sh(z=plain; has gzip && z=gzip; echo; echo "farport-send $z"; read -r c; )sh"
     R"sh(if [ $z = gzip ]; then head -c "$c" | gzip -d >$f; else head -c "$c" >$f; fi; )sh"
@@ -78,7 +77,7 @@ constexpr std::string_view kReceive =
 
 }  // namespace
 
-std::string deploy_script(const StaticProgram& program, bool use_installed) {
+std::string deploy_script(const StaticProgram& program, const std::string& secret_name, bool use_installed) {
   std::string script =
       fmt::format(R"sh(v="{}"; d={}; i={}; r={}; s={}; m="{}"; )sh", kVersion, program.digest(),
                   program.short_digest(), random_token(), program.content().size(), own_machine());

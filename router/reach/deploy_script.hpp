@@ -21,6 +21,7 @@ inline constexpr std::string_view kAvoidedNotice = "farport-avoids ";
 /// directory that is this user's alone, asking for it where it isn't there yet or has another digest. Without
 /// sha256sum there it asks each time. Nothing in it comes from users. `use_installed`: false: ours in any
 /// case.
-[[nodiscard]] std::string deploy_script(const StaticProgram& program, bool use_installed);
+[[nodiscard]] std::string deploy_script(const StaticProgram& program, const std::string& secret_name,
+                                        bool use_installed);
 
 }  // namespace farport::router

@@ -78,7 +78,8 @@ class PodReach final : public Reach {
       what.program = std::move(*program);
       what.arguments.emplace_back("sh");
       what.arguments.emplace_back("-c");
-      what.arguments.push_back(deploy_script(*what.program, deploy_.way != Deploy::Way::copy));
+      what.arguments.push_back(
+          deploy_script(*what.program, deploy_.secret_name, deploy_.way != Deploy::Way::copy));
     }
     auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
     co_return reached;

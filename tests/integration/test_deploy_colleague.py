@@ -4,8 +4,9 @@ import hashlib
 import os
 import pathlib
 import shutil
+import signal
 
-from harness import needs, wait
+from harness import needs, proc, wait
 from harness.case import Case, main
 from harness.ssh import USER, Account, Ssh
 
@@ -95,6 +96,22 @@ class BesideSsh(Colleague):
                 self.assertEqual((before.st_ino, before.st_mode), (after.st_ino, after.st_mode))
                 wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp), GONE_SECONDS)
                 self.remove(planted)
+
+    def test_a_session_that_breaks_finds_its_agent_again_where_the_usual_name_is_taken(self):
+        planted = self.tmp / self.name
+        self.assert_ok(self.lab.far.run(*self.as_colleague("plant", "own", planted, "", self.mark)))
+        mirror = self.lab.mirror(self.target, environment=self.ssh.environment())
+        agent = wait.until(lambda: [name for name in os.listdir(self.tmp) if name != self.name
+                                    and (self.tmp / name / "stdio.sock").exists()], mirror.process.output)
+        wait.until(lambda: "following" in mirror.process.output(), mirror.process.output)
+        for pid in self.lab.near.processes():
+            if b"ssh" in b" ".join(proc.command_line(pid)[:1]):
+                os.kill(pid, signal.SIGKILL)
+        wait.until(lambda: "again" in mirror.process.output(), mirror.process.output, GONE_SECONDS)
+        self.assertEqual(sorted(os.listdir(self.tmp)), sorted([self.name, *agent]))
+        mirror.stop()
+        wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp), GONE_SECONDS)
+        self.remove(planted)
 
     def test_a_program_in_the_users_own_directory_is_checked(self):
         trap = f"#!/bin/sh\ntouch {self.mark}\n"

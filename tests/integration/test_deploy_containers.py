@@ -27,7 +27,7 @@ class Containers(Case):
         path = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
         cls.podman.image_of_orders(environment=path)
         # As those that are made from a distribution: no gzip and no sha256sum among its tools.
-        shell = [f"/bin/{name}" for name in ("sh", "id", "mkdir", "chmod", "rm", "rmdir", "head", "wc", "mv", "uname")]
+        shell = [f"/bin/{name}" for name in ("sh", "id", "ls", "mkdir", "chmod", "rm", "rmdir", "head", "wc", "mv", "uname")]
         cls.podman.image_of_orders("shell", shell, path)
 
     def application(self, *flags, name="orders", image="localhost/orders"):

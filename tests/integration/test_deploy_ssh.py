@@ -111,7 +111,8 @@ class OverSsh(Recordings, Case):
         (own / "farport").chmod(0o755)
         squatted.symlink_to("/tmp/own")
         self.assertEqual(self.pids(self.farport("ps", self.target, "--json")), [self.application.pid_inside])
-        self.assertEqual(sorted(os.listdir(self.ssh.tmp)), sorted(["own", squatted.name]))
+        wait.until(lambda: sorted(os.listdir(self.ssh.tmp)) == sorted(["own", squatted.name]),
+                   lambda: os.listdir(self.ssh.tmp), GONE_SECONDS)
         squatted.unlink()
         (own / "farport").unlink()
         own.rmdir()

@@ -91,7 +91,8 @@ TEST_CASE("a watchdog of another process is not ours", "[cli]") {
 }
 
 TEST_CASE("without a service manager nothing is said", "[cli]") {
-  const std::string name = GENERATE(as<std::string>{}, "", "relative", "@", "/nowhere/at/all", std::string(200, '/'));
+  const std::string name =
+      GENERATE(as<std::string>{}, "", "relative", "@", "/nowhere/at/all", std::string(200, '/'));
   if (!name.empty()) ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
   const ServiceManager service;
   service.ready();

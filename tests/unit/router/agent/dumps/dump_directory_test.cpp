@@ -1,14 +1,15 @@
+#include "router/agent/dumps/dump_directory.hpp"
+
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
-#include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "router/agent/dumps/dump_directory.hpp"
+#include <catch2/catch.hpp>
 
 namespace farport::router {
 namespace {
@@ -44,8 +45,9 @@ TEST_CASE("a dump's directory is made though others remove what they take for ab
   int failed = 0;
   for (int i = 0; i < 2000; ++i) {
     const auto made = DumpDirectory::make(temporary.open(), ::geteuid());
-    if (!made || ::access((*made)->path_for_runtime().substr(0, (*made)->path_for_runtime().rfind('/')).c_str(),
-                          W_OK) != 0) {
+    if (!made ||
+        ::access((*made)->path_for_runtime().substr(0, (*made)->path_for_runtime().rfind('/')).c_str(),
+                 W_OK) != 0) {
       ++failed;
     }
   }
