@@ -80,7 +80,7 @@ constexpr std::string_view kReceive =
 std::string deploy_script(const StaticProgram& program, const std::string& secret_name, bool use_installed) {
   std::string script =
       fmt::format(R"sh(v="{}"; d={}; i={}; r={}; s={}; m="{}"; )sh", kVersion, program.digest(),
-                  program.short_digest(), random_token(), program.content().size(), own_machine());
+                  program.short_digest(), secret_name, program.content().size(), own_machine());
   script += kPath;
   if (use_installed) script += kInstalled;
   return script.append(kMachine).append(kFunctions).append(kDirectory).append(kReceive);
