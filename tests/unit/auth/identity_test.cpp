@@ -17,7 +17,10 @@ using test::must;
 /// A certificate as no honest CA makes it: names of any bytes.
 class OddCertificate {
  public:
-  OddCertificate() : certificate_(X509_new()), names_(GENERAL_NAMES_new()), key_(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")) {
+  OddCertificate()
+      : certificate_(X509_new()),
+        names_(GENERAL_NAMES_new()),
+        key_(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")) {
     X509_set_pubkey(certificate_.get(), key_.get());
     ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate_.get()), 0x5f3a);
   }
