@@ -19,9 +19,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # The std::stable_sort of GCC 12's library uses what the library itself deprecates. A loop may wait for what another
-  # coroutine changes, and tests name what they capture as it is called outside.
-  target_compile_options(farport_options INTERFACE -Wno-deprecated-declarations -Wno-for-loop-analysis -Wno-shadow)
+  # The std::stable_sort of GCC 12's library uses what the library itself deprecates.
+  target_compile_options(farport_options INTERFACE -Wno-deprecated-declarations)
 endif()
 target_link_options(farport_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed)
 

@@ -31,12 +31,16 @@ constexpr std::string_view kMachine =
 // What `ls -n` prints first and third are the mode and the owner's number. It is asked about where we stand
 // and about what lies there, so that nobody can exchange what was looked at for what is used.
 //
-// alone: where we stand is this user's, and nobody else's to enter. (s, S: the bit that a new directory
-// inherits from one such as the kubelet makes for a group.) runs: programs may be run here, as a file that
-// says nothing but ":" shows. ours: the program here is this user's, nobody else's to write, and has the
-// digest. use BASE NAME: makes $p in BASE, which must be root's or this user's, and enters it, or enters the
-// one that is there. That one must be no link and this user's alone already. Runs our program if it lies in
-// it. Sets q where it avoids what it finds.
+// alone: whether the current directory is this user's, and nobody else's to enter. s and S are the setgid bit,
+// which a new directory inherits from a volume of a pod with an fsGroup.
+//
+// ours: whether the program here is this user's, nobody else's to write, and has the digest.
+//
+// runs: whether programs may be run here. A file that says nothing but ":" shows it.
+//
+// use BASE NAME: makes the directory $p in BASE and enters it, or enters the one that is there. BASE must be
+// root's or this user's; a directory that is there must be no link and this user's alone already. Runs our
+// program if it lies in it. Sets q where it does not use what it finds.
 constexpr std::string_view kFunctions =
     R"sh(u=$(id -u); umask 077; set -C; g=; q=; has() { command -v $1 >/dev/null 2>&1; }; )sh"
     R"sh(avoid() { echo; echo "farport-avoids $1"; }; )sh"
@@ -55,8 +59,8 @@ constexpr std::string_view kFunctions =
     R"sh([ -e farport ] && has sha256sum && avoid "$p/farport"; )sh"
     R"sh(runs && return 0; cd / && rmdir "$p" 2>/dev/null; return 1; }; )sh";
 
-// One name, so that the next command finds the program there; where somebody may have played with that one, a
-// name that they can't know.
+// The usual name first, so that the next command finds the program there. If another user may have made what
+// has that name, a secret one: it is the target's own, so a session that broke finds its agent again.
 constexpr std::string_view kDirectory =
     R"sh(for b in "$XDG_RUNTIME_DIR" "/run/user/$u" "$TMPDIR" /tmp /var/tmp /dev/shm; do )sh"
     R"sh(use "$b" "farport-$u-$i" && g=1; [ "$g$q" ] && break; done; )sh"

@@ -12,15 +12,16 @@ namespace farport::router {
 /// number of bytes in a line of its own, and the bytes.
 inline constexpr std::string_view kSendRequest = "farport-send ";
 
-/// What the script says in a line of its own, with the path behind it, of what it found where it would have
-/// put the program or found it, and does not use: it may be another user's work.
+/// The script says this in a line of its own, with a path behind it, when it does not use what has that path
+/// because another user may have made it.
 inline constexpr std::string_view kAvoidedNotice = "farport-avoids ";
 
 /// A script for POSIX's shell (dash, bash, busybox): one line without quotes that would end a quoted word, so
 /// that it passes through any login shell. It runs an installed farport of this version; else ours, from a
 /// directory that is this user's alone, asking for it where it isn't there yet or has another digest. Without
-/// sha256sum there it asks each time. Nothing in it comes from users. `use_installed`: false: ours in any
-/// case.
+/// sha256sum there it asks each time. Nothing in it comes from users.
+/// `secret_name`: letters and digits that nobody can guess, for the directory's name where the usual one can't
+/// be used. `use_installed`: false: ours in any case.
 [[nodiscard]] std::string deploy_script(const StaticProgram& program, const std::string& secret_name,
                                         bool use_installed);
 

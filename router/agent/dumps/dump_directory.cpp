@@ -148,8 +148,8 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
 Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
   std::string name;
   UniqueFd fd;
-  // Whoever removes abandoned directories, this agent among them, may take a new one for abandoned before it
-  // is locked.
+  // Until it is locked, this agent or another one that removes abandoned directories may remove it: then make
+  // another.
   for (int tries = 0; !fd && tries < kMostTries; ++tries) {
     name = std::string(kDirectoryPrefix) + random_token();
     if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
