@@ -31,8 +31,8 @@ constexpr std::string_view kMachine =
 // What `ls -n` prints first and third are the mode and the owner's number. It is asked about where we stand
 // and about what lies there, so that nobody can exchange what was looked at for what is used.
 //
-// alone: whether the current directory is this user's, and nobody else's to enter. s and S are the setgid bit,
-// which a new directory inherits from a volume of a pod with an fsGroup.
+// alone: whether the current directory is this user's, and nobody else's to enter. s and S are the setgid
+// bit, which a new directory inherits from a volume of a pod with an fsGroup.
 //
 // ours: whether the program here is this user's, nobody else's to write, and has the digest.
 //
