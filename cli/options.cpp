@@ -19,6 +19,7 @@
 #include "cli/text.hpp"
 #include "cli/usage.hpp"
 #include "config/describe.hpp"
+#include "config/values.hpp"
 
 namespace farport::cli {
 namespace {
@@ -202,6 +203,16 @@ struct Parser {
             "--directory", line.stdio.directory,
             "That agent's directory: made with mode 0700, and removed at its end with the farport in it")
         ->type_name("DIR");
+    stdio
+        ->add_option_function<std::string>(
+            "--linger",
+            [this](const std::string& text) {
+              const auto linger = config::parse_duration(text);
+              if (!linger) throw CLI::ValidationError("--linger", linger.error().message());
+              line.stdio.linger = *linger;
+            },
+            "How long after its last session that agent ends [" + config::to_string(config::kLinger) + "]")
+        ->type_name("DURATION");
   }
 
   void add_dump() {

@@ -25,7 +25,7 @@ Result<std::shared_ptr<const router::ReachTarget>> reach_of(const config::Remote
   if (!remote.via.empty()) return router::reach_by_shell(remote.via);
   return router::reach_of(remote.reach, {way_of(remote.deploy), remote.image,
                                          std::make_shared<router::StaticProgramFile>(remote.static_binary),
-                                         announce, remote.profiles});
+                                         announce, remote.profiles, remote.linger});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,6 +30,8 @@ constexpr const char* kProgram = "farport";
 /// How often to try an agent that is just about to listen, and how long after the last try.
 constexpr int kTries = 50;
 constexpr std::chrono::milliseconds kTryAgain{100};
+/// How long an agent may take to speak: it looks at the host's processes first.
+constexpr std::chrono::milliseconds kUntilSpeaks{20'000};
 
 /// Where the agent has its socket.
 struct Place {
@@ -54,8 +57,24 @@ Result<Place> place_of(const config::StdioSettings& settings) {
   return Place{*directory, name, brought};
 }
 
-/// Connects to the agent at `path`, which people know as `called`. Errors: nothing listens there (`cause` is
-/// ENOENT or ECONNREFUSED), or it can't be reached.
+/// Waits until the agent speaks, as an HTTP/2 server does at once (RFC 9113, section 3.4). One that is about
+/// to end can be connected to, and says nothing. Errors: as those of join().
+Result<void> await_agent(int socket, const std::string& called) {
+  pollfd readable{socket, POLLIN, 0};
+  if (::poll(&readable, 1, static_cast<int>(kUntilSpeaks.count())) == 0) {
+    ucred process{};
+    socklen_t size = sizeof process;
+    ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &process, &size);
+    return fail_errno("join the agent at", called, ETIMEDOUT,
+                      "is process " + std::to_string(process.pid) + " there stopped or hung? End it");
+  }
+  std::byte first{};
+  if (::recv(socket, &first, sizeof first, MSG_PEEK) == sizeof first) return {};
+  return fail_errno("join the agent at", called, ECONNREFUSED, "it was about to end: try again");
+}
+
+/// Connects to the agent at `path`, which people know as `called`, and has it answer. Errors: nothing listens
+/// there any more (`cause` is ENOENT or ECONNREFUSED), or it can't be reached.
 Result<UniqueFd> join(const std::string& path, const std::string& called) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -68,6 +87,8 @@ Result<UniqueFd> join(const std::string& path, const std::string& called) {
     return fail_errno("join the agent at", called, errno,
                       "does farport serve have local = \"" + called + "\"?");
   }
+  const auto answers = await_agent(socket.get(), called);
+  if (!answers) return tl::unexpected(answers.error());
   return socket;
 }
 
@@ -103,16 +124,30 @@ bool leads_to(const std::string& path, int directory) {
          found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
 }
 
+/// Opens the agent's directory and locks it: of two who begin or end an agent in it, one waits.
+Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
+  for (;;) {
+    const auto place = place_of(settings);
+    if (!place) return tl::unexpected(place.error());
+    auto directory = open_own_directory(place->directory);
+    if (!directory) return directory;
+    ::flock(directory->get(), LOCK_EX);
+    // An agent that has ended has removed it meanwhile.
+    if (leads_to(place->directory, directory->get())) return directory;
+  }
+}
+
 /// Runs the private agent in this process.
 int run_private_agent(const Place& place, const Log& log, AgentProgram program) {
   const config::ServeSettings settings = private_agent(place.directory + place.name);
   // As it is now: by its end another one may have its name.
   const auto directory = open_own_directory(place.directory);
-  program.linger = settings.session.grace;
   const int exit_code = run_agent(settings, log, program);
-  if (place.brought && directory) ::unlinkat(directory->get(), kProgram, 0);
+  // Whoever has the lock is about to start the next agent in it.
+  if (!directory || ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0) return exit_code;
+  if (place.brought) ::unlinkat(directory->get(), kProgram, 0);
   // Only an empty one goes.
-  if (directory && leads_to(place.directory, directory->get())) ::rmdir(place.directory.c_str());
+  if (leads_to(place.directory, directory->get())) ::rmdir(place.directory.c_str());
   return exit_code;
 }
 
@@ -122,7 +157,7 @@ struct Started {
 };
 
 /// Starts the agent in a process that outlives this one, and returns here once it listens.
-Result<Started> start_agent(const Place& place) {
+Result<Started> start_agent(const Place& place, config::Milliseconds linger) {
   auto detached = detach();
   if (!detached) return tl::unexpected(detached.error());
   if (detached->exit_code) {
@@ -131,6 +166,7 @@ Result<Started> start_agent(const Place& place) {
   }
   StartReport& report = *detached->report;
   AgentProgram program;
+  program.linger = linger;
   program.fatal = [&report](const Error& error, int exit_code) { return report.failed(error, exit_code); };
   program.on_listening = [&report] { report.succeeded({}); };
   return Started{run_private_agent(place, make_silent_log(), std::move(program))};
@@ -152,10 +188,11 @@ int carry(UniqueFd agent) {
   ::_exit(whole ? kSuccess : kFailure);
 }
 
-int serve_in_foreground(const Place& place) {
+int serve_in_foreground(const Place& place, config::Milliseconds linger) {
   const auto log = make_log("info", "text");
   if (!log) return report(log.error());
   AgentProgram program;
+  program.linger = linger;
   program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
   return run_private_agent(place, *log, std::move(program));
 }
@@ -177,17 +214,16 @@ int stdio(const config::StdioSettings& settings) {
   }
   const auto place = place_of(settings);
   if (!place) return report(place.error());
-  if (settings.foreground) return serve_in_foreground(*place);
-  auto directory = open_own_directory(place->directory);
+  if (settings.foreground) return serve_in_foreground(*place, settings.linger);
+  auto directory = lock_directory(settings);
   if (!directory) return report(directory.error());
   // Not by the directory's path, on which others may put another one.
   const std::string path = place->directory + place->name;
   const std::string socket = "/proc/self/fd/" + std::to_string(directory->get()) + place->name;
-  // Of two that come at once, one starts the agent.
-  ::flock(directory->get(), LOCK_EX);
   auto joined = join(socket, path);
+  if (!joined && joined.error().cause == ETIMEDOUT) return report(joined.error());
   if (!joined) {
-    const auto started = start_agent(*place);
+    const auto started = start_agent(*place, settings.linger);
     if (!started) return report(started.error());
     if (started->exit_code) return *started->exit_code;
     joined = join(socket, path);

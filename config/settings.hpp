@@ -118,19 +118,23 @@ struct ServeSettings {
   [[nodiscard]] bool uses_tls() const { return !listen.empty() || socket_activation || !dial.empty(); }
 };
 
+/// The next command finds what the one before has brought along: somebody reads what it says, and types.
+inline constexpr Milliseconds kLinger{60'000};
+
 /// An agent, or several behind one name or profile.
 struct RemoteSettings {
   std::string profile;  ///< The profile's name; empty for one that is named without.
   std::vector<Address> addresses;
-  std::string reach;            ///< SCHEME://…: reached by a command, without a port.
-  std::string via;              ///< A shell command that reaches it.
-  std::string deploy = "auto";  ///< How farport comes there: "auto", "never", "ephemeral", "copy".
-  std::string image;            ///< Of helper containers; empty: one made of the static program.
-  std::string static_binary;    ///< That program; empty: the installed one.
-  std::vector<Address> accept;  ///< Instead of being dialled, agents dial in here.
-  ProxyChoice proxy;            ///< On the way to the addresses.
-  std::string server_name;      ///< Empty: the host that is dialled.
-  auth::IdentityFilter verify;  ///< What the agent's certificate must say besides; empty: nothing.
+  std::string reach;              ///< SCHEME://…: reached by a command, without a port.
+  std::string via;                ///< A shell command that reaches it.
+  std::string deploy = "auto";    ///< How farport comes there: "auto", "never", "ephemeral", "copy".
+  std::string image;              ///< Of helper containers; empty: one made of the static program.
+  std::string static_binary;      ///< That program; empty: the installed one.
+  Milliseconds linger = kLinger;  ///< How long what was brought along stays after its last session.
+  std::vector<Address> accept;    ///< Instead of being dialled, agents dial in here.
+  ProxyChoice proxy;              ///< On the way to the addresses.
+  std::string server_name;        ///< Empty: the host that is dialled.
+  auth::IdentityFilter verify;    ///< What the agent's certificate must say besides; empty: nothing.
   TlsFiles tls;
   std::vector<std::string> select;  ///< Which runtimes to mirror; empty: all.
   bool profiles = false;  ///< Not configured: the command has an agent that is brought along take profiles.
@@ -198,6 +202,7 @@ struct StdioSettings {
   std::string join;         ///< The socket of an agent that runs; empty: this user's own, which is started.
   bool foreground = false;  ///< Be that agent, and carry nothing.
   std::string directory;  ///< The agent's, which goes with it, and the program in it; empty: this user's own.
+  Milliseconds linger = kLinger;  ///< How long after its last session that agent ends.
 };
 
 struct PsSettings {

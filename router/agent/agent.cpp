@@ -11,9 +11,6 @@ using transport::Task;
 
 namespace {
 
-/// How soon after a session that was left in good order an agent that nobody needs ends: the next command may
-/// follow at once.
-constexpr transport::Milliseconds kUntilUnused{1000};
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
 /// How long a runtime may take to stop a session, and a peer to hear that it is over.
@@ -222,7 +219,8 @@ Task<void> Agent::end_when_unused() {
   for (;;) {
     co_await idle();
     const std::size_t begun = sessions_begun_;
-    const auto linger = left_in_order_ ? std::min(kUntilUnused, *settings_.linger) : *settings_.linger;
+    const auto linger =
+        left_in_order_ ? *settings_.linger : std::max(*settings_.linger, settings_.session.grace);
     const transport::Deadline limit(loop_, linger, [this] { session_began_.set(); });
     while (begun == sessions_begun_ && !limit.expired()) co_await session_began_.wait();
     if (begun != sessions_begun_) continue;

@@ -35,7 +35,8 @@ struct AgentSettings {
   std::vector<transport::Address> admin;                ///< For health and metrics, over plain HTTP.
   std::string local;           ///< A Unix socket for users of this host; may be empty.
   bool local_for_all = false;  ///< All users may connect there, and the grants decide.
-  /// How long after its last session the agent ends by itself; nothing: it doesn't.
+  /// How long after its last session the agent ends by itself; nothing: it doesn't. After one that broke, it
+  /// waits for as long as the session may come back, too.
   std::optional<transport::Milliseconds> linger;
   DiscoverySettings discovery;
   DumpSettings dump;

@@ -10,6 +10,7 @@
 #include "router/reach/inspected_container.hpp"
 #include "router/reach/stdio_command.hpp"
 #include "router/reach/tar.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
@@ -20,6 +21,12 @@ using Arguments = std::vector<std::string>;
 constexpr const char* kProgramPath = "usr/bin/farport";
 /// How much of the ids stands in the helper's name.
 constexpr std::size_t kShortId = 12;
+/// How many helpers are started, one after the other, until one answers. More than one is needed only while
+/// engines clear away what has ended.
+constexpr int kMostStarts = 4;
+/// How often a helper is tried that is only just being started.
+constexpr transport::Milliseconds kTryAgain{200};
+constexpr int kTries = 50;
 
 /// What engines take for a name or an id, so that it is no option of theirs.
 bool is_container_name(std::string_view name) {
@@ -62,7 +69,7 @@ std::string pid_mode(const std::string& engine, const InspectedContainer& target
 }
 
 Arguments run_arguments(const std::string& engine, const InspectedContainer& target, const NumericUser& user,
-                        const Helper& helper) {
+                        const Helper& helper, std::chrono::milliseconds linger) {
   Arguments all{engine,
                 "run",
                 "--detach",
@@ -89,7 +96,8 @@ Arguments run_arguments(const std::string& engine, const InspectedContainer& tar
     all.insert(all.end(), more.begin(), more.end());
   }
   if (helper.own_image) all.insert(all.end(), {"--pull", "never"});
-  all.insert(all.end(), {helper.image, "stdio", "--foreground", "--directory", kHelperDirectory});
+  all.insert(all.end(), {helper.image, "stdio", "--foreground", "--directory", kHelperDirectory, "--linger",
+                         fmt::format("{}ms", linger.count())});
   return all;
 }
 
@@ -125,37 +133,86 @@ class ContainerReach final : public Reach {
       if (!program) co_return tl::unexpected(program.error());
       what.program = std::move(*program);
       append(what.arguments, "sh", "-c",
-             deploy_script(*what.program, deploy_.secret_name, deploy_.way == Deploy::Way::automatic));
+             deploy_script(*what.program, deploy_, deploy_.way == Deploy::Way::automatic));
     }
     auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
     co_return reached;
   }
 
-  /// In a container of its own that sees the target's processes.
+  /// In a container of its own that sees the target's processes. Engines tell late what runs, so a helper is
+  /// one that answers: where none does, another is started under the next name.
   Task<Result<Reached>> open_helper(transport::Loop& loop, Log log) const {
     auto inspected = co_await capture(loop, command("container", "inspect", name_));
     if (!inspected) co_return of_target(inspected.error());
     const auto target = parse_inspected(*inspected);
     if (!target) co_return of_target(target.error());
-    if (!target->running) co_return fail("reach", text(), "it does not run");
-    const auto user = co_await user_of(loop, target->user);
-    if (!user) co_return tl::unexpected(user.error());
-    auto helper = co_await prepare(loop, *target);
-    if (!helper) co_return tl::unexpected(helper.error());
-    const auto started = co_await capture(loop, run_arguments(engine_, *target, *user, *helper));
-    if (!started) {
-      // One of ours may run already: for another command of farport's, or since before the session broke.
-      const auto known = co_await capture(loop, command("container", "inspect", helper->name));
-      if (!known) co_return tl::unexpected(started.error());
+    if (target->paused) {
+      co_return fail("reach", text(), "it is paused", fmt::format("{} unpause {}", engine_, name_));
     }
-    StdioCommand what{
-        text(), command("exec", "--interactive", helper->name, "farport", "stdio", "--join", kHelperSocket)};
-    auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
-    co_return reached;
+    if (!target->running) co_return fail("reach", text(), "it does not run");
+    auto helper = co_await helper_of(loop, *target);
+    if (!helper) co_return tl::unexpected(helper.error());
+    const std::string first = helper->name;
+    int starts = 0;
+    for (int number = 1;; ++number) {
+      if (number > 1) helper->name = fmt::format("{}-{}", first, number);
+      // Another command's, or that of the one before.
+      auto reached = co_await join(loop, log, helper->name);
+      if (reached) co_return reached;
+      const auto started = co_await start(loop, *target, *helper);
+      const std::string state = co_await state_of(loop, helper->name);
+      // Without a container of that name, it is no other command that was quicker.
+      const bool failed = !started && state.empty();
+      if (!failed) reached = co_await join(loop, log, helper->name);
+      if (reached) co_return reached;
+      if (++starts == kMostStarts) co_return tl::unexpected(failed ? started.error() : reached.error());
+    }
   }
 
-  /// Sees to it that the helper's image is there, and says what is about to be done.
-  Task<Result<Helper>> prepare(transport::Loop& loop, const InspectedContainer& target) const {
+  /// Joins the helper of that name, and waits for one that is just being started.
+  Task<Result<Reached>> join(transport::Loop& loop, Log log, std::string helper) const {
+    for (int tries = 1;; ++tries) {
+      StdioCommand what{
+          text(), command("exec", "--interactive", helper, "farport", "stdio", "--join", kHelperSocket)};
+      what.patience = kHelperPatience;
+      // What is said of one that does not answer is nothing to people: another one is started.
+      auto reached = co_await open_stdio(loop, log, std::move(what));
+      if (reached || tries == kTries) co_return reached;
+      const std::string state = co_await state_of(loop, helper);
+      const bool comes = state == "created" || state == "initialized" || state == "configured";
+      if (!comes) co_return reached;
+      co_await transport::sleep(loop, kTryAgain);
+    }
+  }
+
+  /// What the engine knows it as: "running", "exited"; empty: there is none.
+  Task<std::string> state_of(transport::Loop& loop, std::string container) const {
+    const auto told =
+        co_await capture(loop, command("container", "inspect", "--format", "{{.State.Status}}", container));
+    std::string state;
+    if (told) state = told->substr(0, told->find('\n'));
+    co_return state;
+  }
+
+  /// Starts a helper, and removes one that has ended and has its name.
+  Task<Result<std::string>> start(transport::Loop& loop, InspectedContainer target, Helper helper) const {
+    const std::string state = co_await state_of(loop, helper.name);
+    bool ended = state == "exited" || state == "dead" || state == "stopped";
+    if (state == "running") {
+      // The engine does not know that it has ended if whatever watched it was killed.
+      const auto runs = co_await capture(loop, command("exec", helper.name, "farport", "--version"));
+      ended = !runs;
+    }
+    if (ended) std::ignore = co_await capture(loop, command("container", "rm", "--force", helper.name));
+    const auto user = co_await user_of(loop, target.user);
+    if (!user) co_return tl::unexpected(user.error());
+    const auto image = co_await provide_image(loop, helper);
+    if (!image) co_return tl::unexpected(image.error());
+    auto started = co_await capture(loop, run_arguments(engine_, target, *user, helper, deploy_.linger));
+    co_return started;
+  }
+
+  Task<Result<Helper>> helper_of(transport::Loop& loop, InspectedContainer target) const {
     Helper helper{"farport-" + target.id.substr(0, kShortId), deploy_.image};
     helper.profiles = deploy_.profiles;
     // One that runs already may have been started without.
@@ -166,18 +223,23 @@ class ContainerReach final : public Reach {
       helper.own_image = true;
       helper.name += "-" + (*program)->short_digest();
       helper.image = "localhost/farport-helper:" + (*program)->short_digest();
-      announce(helper);
-      const auto known = co_await capture(loop, command("image", "inspect", helper.image));
-      if (!known) {
-        const auto archive = std::make_shared<const std::vector<std::byte>>(
-            tar_of_program(kProgramPath, (*program)->content()));
-        const auto imported = co_await capture(loop, command("import", "-", helper.image), archive);
-        if (!imported) co_return tl::unexpected(imported.error());
-      }
-    } else {
-      announce(helper);
     }
     co_return helper;
+  }
+
+  /// Says what is about to be done, and makes the helper's image where it is our own and not there.
+  Task<Result<void>> provide_image(transport::Loop& loop, Helper helper) const {
+    announce(helper);
+    if (!helper.own_image) co_return Result<void>();
+    const auto known = co_await capture(loop, command("image", "inspect", helper.image));
+    if (known) co_return Result<void>();
+    auto program = co_await deploy_.program->load(loop);
+    if (!program) co_return tl::unexpected(program.error());
+    const auto archive =
+        std::make_shared<const std::vector<std::byte>>(tar_of_program(kProgramPath, (*program)->content()));
+    const auto imported = co_await capture(loop, command("import", "-", helper.image), archive);
+    if (!imported) co_return tl::unexpected(imported.error());
+    co_return Result<void>();
   }
 
   Task<Result<NumericUser>> user_of(transport::Loop& loop, std::string user) const {
@@ -200,9 +262,11 @@ class ContainerReach final : public Reach {
 
   void announce(const Helper& helper) const {
     if (std::exchange(announced_, true)) return;
-    deploy_.announce(fmt::format(
-        "{}: starts a container beside it that sees its processes{} (image {}), which goes at the end",
-        text(), helper.profiles ? " and may have the kernel sample them" : "", helper.image));
+    deploy_.announce(
+        fmt::format("{}: starts a container beside it that sees its processes{} (image {}), which goes {:g} "
+                    "s after its last session",
+                    text(), helper.profiles ? " and may have the kernel sample them" : "", helper.image,
+                    std::chrono::duration<double>(deploy_.linger).count()));
   }
 
   [[nodiscard]] tl::unexpected<Error> of_target(Error why) const {

@@ -1,6 +1,7 @@
 // Deploy: whether and how farport is brought along to where there is none.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,7 +27,10 @@ struct Deploy {
   std::function<void(const std::string&)> announce;
   /// It is to take profiles: a helper container gets the rights that this takes, and no other one.
   bool profiles = false;
-  /// For names at the other side that other users there must not know before (deploy_script.hpp).
+  /// How long what is brought along stays after its last session.
+  std::chrono::milliseconds linger{};
+  /// Letters and digits that nobody can guess, for the name of a directory at the other side where another
+  /// user may have made what has the usual name.
   std::string secret_name = random_token();
 };
 

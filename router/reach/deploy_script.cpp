@@ -22,7 +22,7 @@ constexpr std::string_view kPath =
     R"sh(PATH=${o#:}; unset IFS; set +f; )sh";
 
 constexpr std::string_view kInstalled =
-    R"sh(case "$(farport --version 2>/dev/null </dev/null)" in "farport $v "*) exec farport stdio;; esac; )sh";
+    R"sh(case "$(farport --version 2>/dev/null </dev/null)" in "farport $v "*) exec farport stdio --linger $l;; esac; )sh";
 
 constexpr std::string_view kMachine =
     R"sh(k=$(uname -sm 2>/dev/null); case $k in "$m"|"") ;; )sh"
@@ -40,7 +40,8 @@ constexpr std::string_view kMachine =
 //
 // use BASE NAME: makes the directory $p in BASE and enters it, or enters the one that is there. BASE must be
 // root's or this user's; a directory that is there must be no link and this user's alone already. Runs our
-// program if it lies in it. Sets q where it does not use what it finds.
+// program if it lies in it: by another shell, so that we go on if an agent that ends has just removed it.
+// Sets q where it does not use what it finds.
 constexpr std::string_view kFunctions =
     R"sh(u=$(id -u); umask 077; set -C; g=; q=; has() { command -v $1 >/dev/null 2>&1; }; )sh"
     R"sh(avoid() { echo; echo "farport-avoids $1"; }; )sh"
@@ -49,13 +50,14 @@ constexpr std::string_view kFunctions =
     R"sh(ours() { set -- $(ls -ldn farport 2>/dev/null); )sh"
     R"sh(case $1/$3 in -rwx------*/$u) ;; *) return 1;; esac; )sh"
     R"sh(case $(sha256sum <farport 2>/dev/null) in $d*) return 0;; esac; return 1; }; )sh"
+    R"sh(go() { exec ./farport stdio --directory "$p" --linger $l; }; )sh"
     R"sh(runs() { rm -f t.$$ 2>/dev/null; { echo : >t.$$ && chmod 700 t.$$ && ./t.$$ && k=0 || k=1; } 2>/dev/null; )sh"
     R"sh(rm -f t.$$ 2>/dev/null; return $k; }; )sh"
     R"sh(use() { case $1 in /*) ;; *) return 1;; esac; cd "$1" 2>/dev/null || return 1; )sh"
     R"sh(set -- "$2" $(ls -ldn . 2>/dev/null); case $4 in 0|$u) ;; *) return 1;; esac; )sh"
     R"sh(p=$(pwd -P); p=${p%/}/$1; mkdir "$p" 2>/dev/null || [ -e "$p" ] || [ -h "$p" ] || return 1; )sh"
     R"sh(cd "$p" 2>/dev/null && [ "$(pwd -P)" = "$p" ] && alone || { q=1; avoid "$p"; return 1; }; )sh"
-    R"sh(ours && exec ./farport stdio --directory "$p"; )sh"
+    R"sh(ours && { (go); k=$?; case $k in 126|127) ;; *) exit $k;; esac; }; )sh"
     R"sh([ -e farport ] && has sha256sum && avoid "$p/farport"; )sh"
     R"sh(runs && return 0; cd / && rmdir "$p" 2>/dev/null; return 1; }; )sh";
 
@@ -77,14 +79,14 @@ constexpr std::string_view kReceive =
     R"sh(if has sha256sum; then h=$(sha256sum <$f); )sh"
     R"sh(elif [ "$(wc -c <$f)" -eq $s ]; then h=$d; else h=; fi; )sh"
     R"sh(case $h in $d*) ;; *) echo "farport has not arrived whole" >&2; exit 1;; esac; )sh"
-    R"sh(chmod 700 $f && mv -f $f farport && exec ./farport stdio --directory "$p"; exit 1)sh";
+    R"sh(chmod 700 $f && mv -f $f farport && go; exit 1)sh";
 
 }  // namespace
 
-std::string deploy_script(const StaticProgram& program, const std::string& secret_name, bool use_installed) {
-  std::string script =
-      fmt::format(R"sh(v="{}"; d={}; i={}; r={}; s={}; m="{}"; )sh", kVersion, program.digest(),
-                  program.short_digest(), secret_name, program.content().size(), own_machine());
+std::string deploy_script(const StaticProgram& program, const Deploy& deploy, bool use_installed) {
+  std::string script = fmt::format(R"sh(v="{}"; d={}; i={}; r={}; s={}; l={}ms; m="{}"; )sh", kVersion,
+                                   program.digest(), program.short_digest(), deploy.secret_name,
+                                   program.content().size(), deploy.linger.count(), own_machine());
   script += kPath;
   if (use_installed) script += kInstalled;
   return script.append(kMachine).append(kFunctions).append(kDirectory).append(kReceive);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "router/reach/static_program.hpp"
+#include "router/reach/deploy.hpp"
 
 namespace farport::router {
 
@@ -20,9 +20,8 @@ inline constexpr std::string_view kAvoidedNotice = "farport-avoids ";
 /// that it passes through any login shell. It runs an installed farport of this version; else ours, from a
 /// directory that is this user's alone, asking for it where it isn't there yet or has another digest. Without
 /// sha256sum there it asks each time. Nothing in it comes from users.
-/// `secret_name`: letters and digits that nobody can guess, for the directory's name where the usual one
-/// can't be used. `use_installed`: false: ours in any case.
-[[nodiscard]] std::string deploy_script(const StaticProgram& program, const std::string& secret_name,
+/// `use_installed`: false: ours in any case.
+[[nodiscard]] std::string deploy_script(const StaticProgram& program, const Deploy& deploy,
                                         bool use_installed);
 
 }  // namespace farport::router

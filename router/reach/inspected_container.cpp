@@ -63,6 +63,7 @@ Result<InspectedContainer> parse_inspected(std::string_view json) {
   container.id = string_of(member(whole, "Id"));
   if (!is_id(container.id)) return fail("read", "what the engine says of the container", "it has no Id");
   container.running = member(member(whole, "State"), "Running") == true;
+  container.paused = member(member(whole, "State"), "Paused") == true;
   const Json& pid = member(member(whole, "State"), "Pid");
   if (pid.is_number_unsigned()) container.pid = pid.get<std::uint64_t>();
   container.user = string_of(member(member(whole, "Config"), "User"));

@@ -13,6 +13,7 @@ namespace farport::router {
 struct InspectedContainer {
   std::string id;
   bool running = false;
+  bool paused = false;
   std::uint64_t pid = 0;  ///< Of its first process, where the engine runs.
   std::string user;       ///< As it is configured: "", "1654", "app", "app:staff".
   bool privileged = false;

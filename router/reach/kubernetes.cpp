@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/random_token.hpp"
 #include "router/reach/capture.hpp"
 #include "router/reach/deploy_script.hpp"
 #include "router/reach/kubernetes_target.hpp"
@@ -22,7 +21,8 @@ using Arguments = std::vector<std::string>;
 constexpr transport::Milliseconds kLookAgain{500};
 constexpr int kLooks = 240;
 constexpr std::string_view kHelperPrefix = "farport-";
-constexpr std::size_t kHelperLetters = 8;
+/// How many helpers are tried until one answers.
+constexpr int kMostTries = 4;
 /// Containers of ours that have ended in a pod, whose entries stay in it for as long as it lives.
 constexpr std::ptrdiff_t kMostEnded = 10;
 
@@ -78,56 +78,89 @@ class PodReach final : public Reach {
       what.program = std::move(*program);
       what.arguments.emplace_back("sh");
       what.arguments.emplace_back("-c");
-      what.arguments.push_back(
-          deploy_script(*what.program, deploy_.secret_name, deploy_.way != Deploy::Way::copy));
+      what.arguments.push_back(deploy_script(*what.program, deploy_, deploy_.way != Deploy::Way::copy));
     }
     auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
     co_return reached;
   }
 
-  /// In an ephemeral container that sees the target's processes.
+  /// In an ephemeral container that sees the target's processes. A helper is one that answers: what the
+  /// kubelet says of it may be what was. Where none answers, another one is added.
   Task<Result<Reached>> open_ephemeral(transport::Loop& loop, Log log) const {
-    auto pod = co_await look(loop);
+    Result<Reached> reached = fail("reach", text(), "no helper container answers");
+    std::vector<std::string> silent;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const auto helper = co_await choose(loop, silent);
+      if (!helper) co_return tl::unexpected(helper.error());
+      const auto runs = co_await await_running(loop, *helper);
+      if (runs) {
+        StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_, "--container=" + *helper, "--",
+                                          "farport", "stdio", "--join", kHelperSocket)};
+        what.patience = kHelperPatience;
+        reached = co_await open_stdio(loop, log, std::move(what));
+      } else {
+        reached = tl::unexpected(runs.error());
+      }
+      if (reached) co_return reached;
+      silent.push_back(*helper);
+    }
+    co_return reached;
+  }
+
+  /// Of our ephemeral containers for this image and container the last that may run, but for those that are
+  /// silent; else a new one's name. Commands that come at the same time choose the same one.
+  Task<Result<std::string>> choose(transport::Loop& loop, std::vector<std::string> silent) const {
+    const auto pod = co_await look(loop);
     if (!pod) co_return tl::unexpected(pod.error());
-    const auto runs =
-        std::find_if(pod->ephemeral.begin(), pod->ephemeral.end(), [&](const EphemeralContainer& each) {
-          return each.running && each.name.starts_with(kHelperPrefix) && each.image == deploy_.image;
-        });
-    const auto ended =
-        std::count_if(pod->ephemeral.begin(), pod->ephemeral.end(), [](const EphemeralContainer& each) {
-          return each.name.starts_with(kHelperPrefix) && !each.ended.empty();
-        });
-    std::string helper;
-    if (runs == pod->ephemeral.end() && ended >= kMostEnded) {
+    const std::string container = target_.container.empty() ? pod->default_container : target_.container;
+    std::ptrdiff_t ended = 0;
+    std::size_t ours = 0;
+    std::string found;
+    for (const EphemeralContainer& each : pod->ephemeral) {
+      if (!each.name.starts_with(kHelperPrefix)) continue;
+      ++ours;
+      const bool silent_one = std::find(silent.begin(), silent.end(), each.name) != silent.end();
+      if (!each.ended.empty() || silent_one) {
+        ++ended;
+      } else if (each.image == deploy_.image && each.target == container) {
+        found = each.name;
+      }
+    }
+    if (!found.empty()) co_return found;
+    if (ended >= kMostEnded) {
       co_return fail("reach", text(),
-                     "many of our ephemeral containers have ended in this pod, and their entries stay",
+                     fmt::format("{} ephemeral containers of ours have ended in this pod, and their entries "
+                                 "stay for as long as it lives",
+                                 ended),
                      "use --deploy copy, or replace the pod");
     }
-    if (runs != pod->ephemeral.end()) {
-      helper = runs->name;
-    } else {
-      helper = std::string(kHelperPrefix) + random_token().substr(0, kHelperLetters);
-      const auto started = co_await start(loop, std::move(*pod), helper);
-      if (!started) co_return tl::unexpected(started.error());
-    }
-    StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_, "--container=" + helper, "--",
-                                      "farport", "stdio", "--join", kHelperSocket)};
-    auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
-    co_return reached;
+    found = fmt::format("{}{}", kHelperPrefix, ours + 1);
+    const auto added = co_await add(loop, container, found);
+    if (!added) co_return tl::unexpected(added.error());
+    co_return found;
   }
 
-  /// Adds the container, and waits until it runs.
-  Task<Result<void>> start(transport::Loop& loop, Pod pod, std::string helper) const {
-    const std::string container = target_.container.empty() ? pod.default_container : target_.container;
-    deploy_.announce(
-        fmt::format("{}: adds an ephemeral container (image {}) that sees the processes of {}; its entry "
-                    "stays in the pod",
-                    text(), deploy_.image, container));
-    const auto added =
-        co_await capture(loop, kubectl(target_, "debug", pod_, "--image=" + deploy_.image,
-                                       "--target=" + container, "--container=" + helper, "--", "farport",
-                                       "stdio", "--foreground", "--directory", kHelperDirectory));
-    if (!added) co_return tl::unexpected(added.error());
+  Task<Result<void>> add(transport::Loop& loop, std::string container, std::string helper) const {
+    deploy_.announce(fmt::format(
+        "{}: adds an ephemeral container (image {}) that sees the processes of {}; it goes {:g} s "
+        "after its last session, its entry stays in the pod",
+        text(), deploy_.image, container, std::chrono::duration<double>(deploy_.linger).count()));
+    const auto added = co_await capture(
+        loop, kubectl(target_, "debug", pod_, "--image=" + deploy_.image, "--target=" + container,
+                      "--container=" + helper, "--", "farport", "stdio", "--foreground", "--directory",
+                      kHelperDirectory, "--linger", fmt::format("{}ms", deploy_.linger.count())));
+    if (added) co_return Result<void>();
+    // Another command may have been quicker.
+    const auto now = co_await look(loop);
+    const bool known =
+        now && std::any_of(now->ephemeral.begin(), now->ephemeral.end(),
+                           [&](const EphemeralContainer& each) { return each.name == helper; });
+    if (known) co_return Result<void>();
+    co_return tl::unexpected(added.error());
+  }
+
+  /// Errors: it has ended, or can't come.
+  Task<Result<void>> await_running(transport::Loop& loop, std::string helper) const {
     for (int looks = 0; looks < kLooks; ++looks) {
       const auto now = co_await look(loop);
       if (!now) co_return tl::unexpected(now.error());

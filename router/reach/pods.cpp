@@ -11,9 +11,20 @@ using Json = nlohmann::json;
 
 constexpr const char* kDefaultContainer = "kubectl.kubernetes.io/default-container";
 
-EphemeralContainer ephemeral_of(const Json& status) {
+/// What the kubelet says of the container; null where it has not said anything yet.
+Json status_of(const Json& statuses, const std::string& name) {
+  if (!statuses.is_array()) return {};
+  for (const Json& each : statuses) {
+    if (string_of(member(each, "name")) == name) return each;
+  }
+  return {};
+}
+
+EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
+  EphemeralContainer container{string_of(member(asked, "name")), string_of(member(asked, "image")),
+                               string_of(member(asked, "targetContainerName"))};
+  const Json status = status_of(statuses, container.name);
   const Json& state = member(status, "state");
-  EphemeralContainer container{string_of(member(status, "name")), string_of(member(status, "image"))};
   container.running = member(state, "running").is_object();
   const Json& ended = member(state, "terminated");
   if (ended.is_object()) container.ended = string_of(member(ended, "reason"));
@@ -35,9 +46,10 @@ Pod pod_of(const Json& object) {
   if (pod.default_container.empty() && containers.is_array() && !containers.empty()) {
     pod.default_container = string_of(member(containers.front(), "name"));
   }
-  const Json& ephemeral = member(status, "ephemeralContainerStatuses");
+  const Json& ephemeral = member(member(object, "spec"), "ephemeralContainers");
+  const Json& statuses = member(status, "ephemeralContainerStatuses");
   if (ephemeral.is_array()) {
-    for (const Json& each : ephemeral) pod.ephemeral.push_back(ephemeral_of(each));
+    for (const Json& each : ephemeral) pod.ephemeral.push_back(ephemeral_of(each, statuses));
   }
   return pod;
 }

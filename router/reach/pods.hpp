@@ -10,10 +10,11 @@
 
 namespace farport::router {
 
-/// An ephemeral container (core/v1 ContainerStatus), as far as it has come.
+/// An ephemeral container (core/v1 EphemeralContainer and ContainerStatus), as far as it has come.
 struct EphemeralContainer {
   std::string name;
-  std::string image{};
+  std::string image{};   ///< As it was asked for: the node's name for it, in the status, is another one.
+  std::string target{};  ///< The container whose processes it sees.
   bool running = false;
   std::string ended{};  ///< Why it does not run any more, or can't; empty: it may come yet.
 };

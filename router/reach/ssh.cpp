@@ -33,8 +33,8 @@ class SshReach final : public Reach {
       if (!program && deploy_.way == Deploy::Way::copy) co_return tl::unexpected(program.error());
       if (program) {
         what.program = std::move(*program);
-        command = "exec sh -c '" +
-                  deploy_script(*what.program, deploy_.secret_name, deploy_.way != Deploy::Way::copy) + "'";
+        command =
+            "exec sh -c '" + deploy_script(*what.program, deploy_, deploy_.way != Deploy::Way::copy) + "'";
       }
     }
     what.arguments = arguments(std::move(command));

@@ -14,8 +14,6 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// How long a command may take to lead to an agent: somebody may have to type a password meanwhile.
-constexpr transport::Milliseconds kUntilGreeted{120'000};
 /// What may be printed before the greeting, in bytes.
 constexpr std::size_t kMostNoise = 64 * 1024;
 /// How much of the program is sent at once, and how long that may take: 128 kbit/s.
@@ -85,7 +83,7 @@ Task<Result<void>> send_program(transport::Stream& stream, StdioCommand& what, b
   if (packed) content = co_await gzip(stream.loop(), program);
   const std::span<const std::byte> sent = packed ? std::span<const std::byte>(content) : program->content();
   what.announce(
-      fmt::format("{}: sends farport there ({:.1f} MB) into a directory of its own, which goes at the end",
+      fmt::format("{}: sends farport there ({:.1f} MB) into a directory of its own, which goes with it",
                   what.text, static_cast<double>(sent.size()) / 1e6));
   auto done = co_await send(stream, sent);
   co_return done;
@@ -96,7 +94,7 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
   using Kind = Said::Kind;
   for (int avoided = 0;;) {
     const auto said =
-        co_await with_deadline(command.stream().loop(), read_said(command.stream()), kUntilGreeted);
+        co_await with_deadline(command.stream().loop(), read_said(command.stream()), what.patience);
     if (!said)
       co_return fail("reach", what.text, "no farport stdio has answered in time", "does the command run it?");
     if (said->kind == Kind::greeting) co_return Result<void>();

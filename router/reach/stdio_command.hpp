@@ -14,6 +14,8 @@ namespace farport::router {
 /// Where the agent of a helper container has its socket: in a /tmp of its own.
 inline constexpr const char* kHelperDirectory = "/tmp/farport";
 inline constexpr const char* kHelperSocket = "/tmp/farport/stdio.sock";
+/// How long it may take to answer.
+inline constexpr transport::Milliseconds kHelperPatience{30'000};
 
 struct StdioCommand {
   std::string text;                    ///< What a person calls it.
@@ -22,6 +24,8 @@ struct StdioCommand {
   std::shared_ptr<const StaticProgram> program{};
   /// Called before that with what is to be sent, for people; empty where there is no program.
   std::function<void(const std::string&)> announce{};
+  /// How long it may take to lead to an agent. By default, somebody may have to type a password meanwhile.
+  transport::Milliseconds patience{120'000};
 };
 
 /// Starts the command and reads to the greeting. Errors say what it has printed last.

@@ -188,7 +188,7 @@ class BetweenCheckAndUse(Colleague):
         held = [os.open(ways / name, os.O_RDWR) for name in ("ask", "answer")]
         done = self.lab.near.run(needs.farport(), "ps", "ssh://any", seconds=120,
                                  environment={"PATH": f"{directory}:{os.environ['PATH']}",
-                                              "FARPORT_STATIC_BINARY": needs.static_farport()})
+                                              "FARPORT_STATIC_BINARY": needs.static_farport(), "FARPORT_LINGER": "1s"})
         for fd in held:
             os.close(fd)
         colleague.stop()

@@ -13,7 +13,8 @@ from harness.containers import USER, Podman
 from harness.recordings import ALL_OF_ORDERS, Recordings
 from harness.tools import QUIET
 
-# The agent of a helper lingers for a second, and podman takes its time to remove the container.
+# How long an agent lingers here after its last session. podman takes its time to remove the container.
+LINGER = "1s"
 GONE_SECONDS = 20
 
 
@@ -38,7 +39,7 @@ class Containers(Case):
 
     def options(self):
         return {"enter": self.podman.enter, "environment": self.podman.path() | QUIET
-                | {"FARPORT_STATIC_BINARY": needs.static_farport(), "XDG_RUNTIME_DIR": ""}}
+                | {"FARPORT_STATIC_BINARY": needs.static_farport(), "XDG_RUNTIME_DIR": "", "FARPORT_LINGER": LINGER}}
 
     def farport(self, *arguments, **options):
         """Runs farport where podman is."""
@@ -139,6 +140,55 @@ class OfEngines(Containers):
         wait.until(lambda: any(row["breaks"] == 1 and row["connected"] for row in self.events(mirror, "changed")),
                    mirror.output, 60)
         self.stop(mirror)
+        self.assert_nothing_left()
+
+    def ps_fails(self, target, *flags):
+        """What a command that lists the application says where it fails; nothing where it doesn't."""
+        done = self.farport("ps", target, "--json", *flags)
+        rows = [row["name"] for row in json.loads(done.stdout)] if done.code == 0 else []
+        return None if rows == ["orders"] else done.described
+
+    def helpers(self, *flags):
+        names = self.podman.run("ps", "--format", "{{.Names}}", *flags).split()
+        return [name for name in names if name.startswith("farport-")]
+
+    def test_one_command_after_the_other_while_helpers_end(self):
+        self.application(image="localhost/shell")
+        for flags in ([], ["--deploy", "copy"]):
+            failures = []
+            for number in range(20):
+                failures.append(self.ps_fails("podman://orders", *flags))
+                # Over all the moments of an agent's end.
+                time.sleep(number * 0.06)
+            self.assertEqual([each for each in failures if each], [])
+        self.assert_nothing_left()
+
+    def test_the_next_command_finds_the_helper_of_the_one_before(self):
+        self.application()
+        told = [self.assert_ok(self.farport("ps", "podman://orders", "--linger", "20s")).stderr for _ in range(3)]
+        self.assertIn("which goes 20 s after its last session", told[0])
+        self.assertEqual(told[1] + told[2], "")
+        self.assertEqual(len(self.helpers("--all")), 1)
+
+    def test_five_commands_at_once_start_one_helper(self):
+        self.application(image="localhost/shell")
+        for flags in ([], ["--deploy", "copy"]):
+            tools = [self.lab.far.start(needs.farport(), "ps", "podman://orders", "--linger", "20s", *flags, **self.options())
+                     for _ in range(5)]
+            for tool in tools:
+                self.assertEqual(tool.wait(60), 0, tool.output())
+                self.assertIn("orders", tool.stdout())
+        self.assertEqual(len(self.helpers("--all")), 1)
+
+    def test_what_was_killed_is_in_no_commands_way(self):
+        self.application()
+        for part in ("ConmonPid", "Pid"):
+            self.assertIsNone(self.ps_fails("podman://orders"))
+            (helper,) = self.helpers()
+            self.assert_ok(self.lab.far.run("kill", "-9", str(self.podman.state(helper)["State"][part]), **self.options()))
+            self.assertIsNone(self.ps_fails("podman://orders"), part)
+            time.sleep(2)  # The agent ends, whether or not anybody takes note.
+        self.assertIsNone(self.ps_fails("podman://orders"))
         self.assert_nothing_left()
 
     def test_root_with_capabilities_and_a_user_by_name(self):

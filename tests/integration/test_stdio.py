@@ -59,7 +59,7 @@ class Stdio(Recordings, Case):
 
     def test_another_pid_namespace_has_an_agent_of_its_own(self):
         self.assert_ok(self.farport("ps"))
-        elsewhere = self.lab.far.run(needs.farport(), "ps", "--via", f"{needs.farport()} stdio", enter=self.lab.far.enter_other_pids(),
+        elsewhere = self.lab.far.run(needs.farport(), "ps", "--via", f"{needs.farport()} stdio --linger 1s", enter=self.lab.far.enter_other_pids(),
                                      environment={"XDG_RUNTIME_DIR": self.inetd.runtime_directory,
                                                   "TMPDIR": self.lab.new_directory(self.lab.far, "tmp")})
         self.assertIn("it searches", self.assert_ok(elsewhere).stderr)

@@ -12,7 +12,7 @@ class Inetd:
         self.runtime_directory = lab.new_directory(lab.far, "run")
         os.chmod(self.runtime_directory, 0o700)
         self.command = f"socat - TCP:{lab.far.address}:{port}"
-        program = " ".join([*map(str, prefix), needs.farport(), "stdio", *arguments])
+        program = " ".join([*map(str, prefix), needs.farport(), "stdio", "--linger", "1s", *arguments])
         self.process = lab.far.start(
             "socat", f"TCP-LISTEN:{port},fork,reuseaddr", f"EXEC:{program}", name="inetd",
             environment={"XDG_RUNTIME_DIR": self.runtime_directory})

@@ -24,7 +24,7 @@ def containers(pod):
     for each in listed:
         name = each["Names"][0]
         if name.startswith(f"{pod}-") and not each.get("IsInfra"):
-            yield name.removeprefix(f"{pod}-"), each["State"] == "running", each["Image"]
+            yield name.removeprefix(f"{pod}-"), each["State"] == "running", each["Image"], (each["Labels"] or {}).get("target")
 
 
 def pods(selector=""):
@@ -35,12 +35,17 @@ def pods(selector=""):
         if any(labels.get(key) != value for key, value in wanted.items()):
             continue
         own = list(containers(pod["Name"]))
-        ephemeral = [{"name": name, "image": image, "state": {"running": {}} if runs else {"terminated": {"reason": "Error"}}}
-                     for name, runs, image in own if name.startswith("farport-")]
+        ours = [each for each in own if each[3]]
         yield {"metadata": {"name": pod["Name"], "labels": labels},
-               "spec": {"containers": [{"name": name} for name, _, _ in own if not name.startswith("farport-")]},
-               "status": {"phase": "Running" if any(runs for _, runs, _ in own) else "Failed",
-                          "ephemeralContainerStatuses": ephemeral}}
+               "spec": {"containers": [{"name": name} for name, _, _, target in own if not target],
+                        "ephemeralContainers": [{"name": name, "image": image, "targetContainerName": target}
+                                                for name, _, image, target in ours]},
+               # The node has its own name for an image.
+               "status": {"phase": "Running" if any(runs for _, runs, _, _ in own) else "Failed",
+                          "ephemeralContainerStatuses": [
+                              {"name": name, "image": f"docker.io/{image}",
+                               "state": {"running": {}} if runs else {"terminated": {"reason": "Error"}}}
+                              for name, runs, image, _ in ours]}}
 
 
 def refuse(text):
@@ -73,12 +78,12 @@ def main(arguments):
         print(json.dumps(get(words[1:], flags)))
         return
     pod = words[1]
-    target = flags.get("target") or flags.get("container") or next(name for name, _, _ in containers(pod))
+    target = flags.get("target") or flags.get("container") or next(name for name, _, _, _ in containers(pod))
     if words[0] == "exec":
         os.execvp("podman", ["podman", "exec", "--interactive", f"{pod}-{target}", *command])
     if words[0] == "debug":
         inspected = json.loads(podman("container", "inspect", f"{pod}-{target}"))[0]
-        podman("run", "--detach", "--name", f"{pod}-{flags['container']}", "--pid",
+        podman("run", "--detach", "--name", f"{pod}-{flags['container']}", "--label", f"target={target}", "--pid",
                f"ns:/proc/{inspected['State']['Pid']}/ns/pid", "--user", inspected["Config"]["User"], "--cap-drop", "all", "--network", "none", "--pull", "never", "--entrypoint", command[0],
                flags["image"], *command[1:])
 

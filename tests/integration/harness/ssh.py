@@ -87,7 +87,7 @@ class Ssh:
     def environment(self):
         """What farport has on the near host."""
         return {"PATH": f"{self.programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                "FARPORT_STATIC_BINARY": needs.static_farport()}
+                "FARPORT_STATIC_BINARY": needs.static_farport(), "FARPORT_LINGER": "1s"}
 
     def left(self):
         """What there is of farport on the far host: command lines of processes, and files."""

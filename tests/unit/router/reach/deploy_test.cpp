@@ -10,7 +10,10 @@ namespace {
 TEST_CASE("the script passes through any shell as one quoted word") {
   const StaticProgram program({}, std::string(64, 'a'));
   for (const bool use_installed : {false, true}) {
-    const std::string script = deploy_script(program, "secret", use_installed);
+    Deploy deploy;
+    deploy.linger = std::chrono::milliseconds(1500);
+    const std::string script = deploy_script(program, deploy, use_installed);
+    CHECK(script.find(" l=1500ms;") != std::string::npos);
     CHECK(script.find_first_of("'\\!\n") == std::string::npos);
     CHECK(script.find(std::string(64, 'a')) != std::string::npos);
     CHECK((script.find("exec farport stdio") != std::string::npos) == use_installed);

@@ -36,9 +36,11 @@ TEST_CASE("pods as kubectl lists them") {
     {"metadata": {"name": "a"}, "status": {"phase": "Running"}, "spec": {"containers": [{"name": "web"}, {"name": "log"}]}},
     {"metadata": {"name": "b", "deletionTimestamp": "now"}, "status": {"phase": "Running"}},
     {"metadata": {"name": "c", "annotations": {"kubectl.kubernetes.io/default-container": "log"}},
+     "spec": {"ephemeralContainers": [{"name": "farport-1", "image": "i", "targetContainerName": "log"},
+       {"name": "farport-2", "image": "i"}, {"name": "farport-3", "image": "i"}, {"name": "farport-4"}]},
      "status": {"phase": "Pending", "ephemeralContainerStatuses": [
-       {"name": "farport-1", "image": "i", "state": {"running": {}}},
-       {"name": "farport-2", "image": "i", "state": {"waiting": {"reason": "ErrImagePull"}}},
+       {"name": "farport-2", "image": "docker.io/library/i", "state": {"waiting": {"reason": "ErrImagePull"}}},
+       {"name": "farport-1", "image": "docker.io/library/i", "state": {"running": {}}},
        {"name": "farport-3", "state": {"waiting": {"reason": "ContainerCreating"}}}]}},
     {"metadata": {"name": "-n"}}, 5]})");
   REQUIRE(pods.has_value());
@@ -47,9 +49,14 @@ TEST_CASE("pods as kubectl lists them") {
   CHECK((*pods)[0].default_container == "web");
   CHECK_FALSE((*pods)[1].running);
   CHECK((*pods)[2].default_container == "log");
+  REQUIRE((*pods)[2].ephemeral.size() == 4);
   CHECK((*pods)[2].ephemeral[0].running);
+  CHECK((*pods)[2].ephemeral[0].target == "log");
+  // As it was asked for, not as the node calls it.
+  CHECK((*pods)[2].ephemeral[0].image == "i");
   CHECK((*pods)[2].ephemeral[1].ended == "ErrImagePull");
   CHECK((*pods)[2].ephemeral[2].ended.empty());
+  CHECK_FALSE((*pods)[2].ephemeral[3].running);
   CHECK_FALSE(parse_pods("Error from server").has_value());
 }
 
