@@ -1,11 +1,16 @@
 """The base of every test case: a lab per class, checks after each test, logs when one fails."""
 
+import signal
 import sys
 import unittest
 
 from harness import wait
 from harness.lab import Lab
 from harness.tools import Tools
+
+
+# Shells start what goes on in the background with SIGINT ignored, which every program that a test starts would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Case(unittest.TestCase):
