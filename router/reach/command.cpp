@@ -20,6 +20,7 @@ constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kMostLines = 100;
 /// How long a command may take to end once it has closed its output.
 constexpr transport::Milliseconds kUntilEnded{2000};
+constexpr std::string_view kFailedThere = "command terminated with exit code";
 /// What a shell ends with where there is no such program (POSIX, Shell Command Language 2.8.2).
 constexpr int kNotFound = 127;
 
@@ -88,6 +89,8 @@ Task<void> Command::read_messages() {
 void Command::take_line(std::string line) {
   if (line.empty()) return;
   if (++lines_ <= kMostLines) log_->info("{}: {}", name_, line);
+  // kubectl's word for any failure over there, which would hide what was said of it.
+  if (!last_line_.empty() && line.starts_with(kFailedThere)) return;
   last_line_ = std::move(line);
 }
 
