@@ -49,7 +49,7 @@ constexpr std::array kAllowed{
     "set_robust_list", "sigaltstack", "tgkill", "time",
     // Who and where we are, and other processes.
     "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage",
-    "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname"};
+    "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname", "waitid"};
 
 /// The same for a process that samples others.
 constexpr std::array kSampling{

@@ -8,10 +8,13 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/resident_memory.hpp"
 #include "router/agent/runtimes/port_processes.hpp"
+#include "router/agent/runtimes/process_exit.hpp"
 #include "router/agent/sampler/sampling.hpp"
 
 namespace farport::router {
@@ -126,7 +129,13 @@ Result<SamplerProcess> SamplerProcess::start(const std::function<void()>& confin
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("start", "the process that samples others", errno);
   if (child == 0) be_sampler(theirs.get(), self, confine);
-  return SamplerProcess(std::move(ours));
+  return SamplerProcess(std::move(ours), open_pidfd(child));
+}
+
+SamplerProcess::~SamplerProcess() {
+  if (!process_ || ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0) != 0) return;
+  while (::waitid(P_PIDFD, static_cast<id_t>(process_.get()), nullptr, WEXITED) < 0 && errno == EINTR) {
+  }
 }
 
 Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const UniqueFd& process) const {

@@ -22,13 +22,21 @@ class SamplerProcess {
   /// there first. It ends with this object, and with this process. Errors: there can be none.
   [[nodiscard]] static Result<SamplerProcess> start(const std::function<void()>& confine);
 
+  SamplerProcess(SamplerProcess&&) = default;
+  SamplerProcess& operator=(SamplerProcess&&) = delete;
+  /// Ends it, and waits for it: in a container whose first process waits for no others, it would stay as a
+  /// zombie.
+  ~SamplerProcess();
+
   /// Has a process sampled; `process`: a pidfd of it. Errors: the sampler is gone.
   [[nodiscard]] Result<SamplingEnds> begin(const SamplingRequest& request, const UniqueFd& process) const;
 
  private:
-  explicit SamplerProcess(UniqueFd requests) : requests_(std::move(requests)) {}
+  SamplerProcess(UniqueFd requests, UniqueFd process)
+      : requests_(std::move(requests)), process_(std::move(process)) {}
 
   UniqueFd requests_;
+  UniqueFd process_;  ///< A pidfd.
 };
 
 }  // namespace farport::router
