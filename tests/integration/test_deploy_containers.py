@@ -132,11 +132,11 @@ class OfEngines(Containers):
     def test_what_was_killed_is_in_no_commands_way(self):
         self.application()
         for part in ("ConmonPid", "Pid"):
-            self.assertIsNone(self.ps_fails("podman://orders"))
+            self.assertIsNone(self.ps_fails("podman://orders", "--linger", "10s"))
             (helper,) = self.helpers()
             self.assert_ok(self.lab.far.run("kill", "-9", str(self.podman.state(helper)["State"][part]), **self.options()))
             self.assertIsNone(self.ps_fails("podman://orders"), part)
-            time.sleep(2)  # The agent ends, whether or not anybody takes note.
+            time.sleep(12)  # The agent ends, whether or not anybody takes note.
         self.assertIsNone(self.ps_fails("podman://orders"))
         self.assert_nothing_left()
 
