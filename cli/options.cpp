@@ -15,7 +15,6 @@
 #include "cli/help.hpp"
 #include "cli/help_text.hpp"
 #include "cli/quickstart_options.hpp"
-#include "cli/recording_options.hpp"
 #include "cli/text.hpp"
 #include "cli/usage.hpp"
 #include "config/describe.hpp"
