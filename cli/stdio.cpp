@@ -143,7 +143,7 @@ int run_private_agent(const Place& place, const Log& log, AgentProgram program) 
   // As it is now: by its end another one may have its name.
   const auto directory = open_own_directory(place.directory);
   const int exit_code = run_agent(settings, log, program);
-  // Whoever has the lock is about to start the next agent in it.
+  // Another command holds the lock: it starts the next agent in this directory.
   if (!directory || ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0) return exit_code;
   if (place.brought) ::unlinkat(directory->get(), kProgram, 0);
   // Only an empty one goes.

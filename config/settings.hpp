@@ -118,7 +118,7 @@ struct ServeSettings {
   [[nodiscard]] bool uses_tls() const { return !listen.empty() || socket_activation || !dial.empty(); }
 };
 
-/// The next command finds what the one before has brought along: somebody reads what it says, and types.
+/// Long enough to read what a command printed and to type the next one, which uses the same agent.
 inline constexpr Milliseconds kLinger{60'000};
 
 /// An agent, or several behind one name or profile.

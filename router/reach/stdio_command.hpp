@@ -24,7 +24,7 @@ struct StdioCommand {
   std::shared_ptr<const StaticProgram> program{};
   /// Called before that with what is to be sent, for people; empty where there is no program.
   std::function<void(const std::string&)> announce{};
-  /// How long it may take to lead to an agent. By default, somebody may have to type a password meanwhile.
+  /// How long to wait for the greeting. The default leaves time to type a password.
   transport::Milliseconds patience{120'000};
 };
 

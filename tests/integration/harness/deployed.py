@@ -5,7 +5,7 @@ import signal
 
 from harness import needs, wait
 from harness.case import Case
-from harness.containers import Podman
+from harness.containers import SHELL, Podman
 from harness.tools import QUIET
 
 # How long an agent lingers here after its last session. podman takes its time to remove the container.
@@ -22,9 +22,7 @@ class Containers(Case):
         cls.addClassCleanup(cls.podman.close)
         path = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
         cls.podman.image_of_orders(environment=path)
-        # As those that are made from a distribution: no gzip and no sha256sum among its tools.
-        shell = [f"/bin/{name}" for name in ("sh", "id", "ls", "mkdir", "chmod", "rm", "rmdir", "head", "wc", "mv", "uname")]
-        cls.podman.image_of_orders("shell", shell, path)
+        cls.podman.image_of_orders("shell", SHELL, path)
 
     def application(self, *flags, name="orders", image="localhost/orders"):
         """An application that nobody has prepared for anything: not root, without a shell."""
