@@ -11,8 +11,8 @@ build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11
 # What the tests take beside them.
 test_packages=(bsdutils buildah busybox-static catatonit catch2 chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables jq netavark openssh-client openssh-server openssl podman prometheus python3 python3-yaml socat stunnel4 util-linux)
 
-# What the preset fuzz takes beside them: libFuzzer and the sanitizers, and names in their stack traces.
-fuzz_packages=(clang-19 libclang-rt-19-dev llvm-19)
+# What the preset sanitize takes beside them: a compiler with libFuzzer and the sanitizers, and names in their stack traces.
+clang_packages=(clang-19 libclang-rt-19-dev lld-19 llvm-19)
 
 # The dotnet-trace that the tests and the demo use.
 dotnet_trace_version=10.0.750501

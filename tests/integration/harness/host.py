@@ -99,7 +99,7 @@ class Host:
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": self.directory, "TMPDIR": self.tmp, "LANG": "C.UTF-8", "TERM": "dumb",
             "DOTNET_ROOT": needs.dotnet_root(), "DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1",
-            "ASAN_OPTIONS": f"exitcode=99:quarantine_size_mb=8:log_path={self.lab.sanitizer_log}",
+            "ASAN_OPTIONS": f"exitcode=99:quarantine_size_mb=8:allocator_release_to_os_interval_ms=-1:log_path={self.lab.sanitizer_log}",
             "UBSAN_OPTIONS": f"exitcode=99:print_stacktrace=1:halt_on_error=1:log_path={self.lab.sanitizer_log}",
         }
         return base | {name: str(value) for name, value in (more or {}).items()}

@@ -231,7 +231,7 @@ TEST_CASE("what is to happen when a peer is gone happens once, and not to one wh
           "[transport]") {
   Loop loop;
   auto [ours, theirs] = farport::test::make_pair(loop);
-  auto scenario = [&, &ours = ours, &theirs = theirs]() -> Task<void> {
+  auto scenario = [&]() -> Task<void> {
     int times = 0;
     int never = 0;
     {
@@ -256,7 +256,7 @@ TEST_CASE("work for a peer ends when the peer is gone", "[transport]") {
   Event go(loop);
   Trace trace;
   auto [ours, theirs] = farport::test::make_pair(loop);
-  auto scenario = [&, &ours = ours, &theirs = theirs]() -> Task<void> {
+  auto scenario = [&]() -> Task<void> {
     theirs.reset();
     const auto result = co_await first_of(work(go, trace), ours->gone());
     CHECK_FALSE(result);

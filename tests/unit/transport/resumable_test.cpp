@@ -130,10 +130,12 @@ TEST_CASE("no byte is lost or doubled, however often the connection breaks") {
     tasks.spawn(receive(ends.answering, forth, forth_done));
     tasks.spawn(receive(ends.asking, back, back_done));
     int breaks = 0;
-    for (int turns = 1; !back_done; turns = turns * 5 % 23) {
+    int turns = 1;
+    while (!back_done) {
       for (int turn = 0; turn < turns; ++turn) co_await transport::next_turn(loop);
       co_await ends.break_and_resume();
       ++breaks;
+      turns = turns * 5 % 23;
     }
     co_await tasks.idle();
     CHECK(breaks > 50);
@@ -181,7 +183,7 @@ TEST_CASE("what is being sent stays, though its peer acknowledges it before") {
   Http2Session session(std::move(near), Http2Session::Role::client, Ends::Pair::limits());
   ResumableStream asking(loop, ResumableStream::Side::asks);
   const std::string text = pattern(10'000);
-  auto scenario = [&, &far = far]() -> Task<void> {
+  auto scenario = [&]() -> Task<void> {
     transport::TaskSet tasks(loop);
     tasks.spawn(Ends::Pair::carry(session));
     REQUIRE(asking.resume(session.request("POST", "/", "agent", {}, true), 0, 0));
