@@ -1,24 +1,25 @@
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/abilities.hpp"
-#include "cli/ask_all.hpp"
 #include "cli/command_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "router/mirror/ask_agent.hpp"
+#include "cli/text.hpp"
 #include "router/wire/access_row.hpp"
 
 namespace farport::cli {
 namespace {
 
 using router::AccessRow;
+using transport::Task;
 
 /// What a command is answered with, for one runtime or for all alike.
 TableRow table_row(const AccessRow& row, const std::string& runtime) {
@@ -54,12 +55,58 @@ std::string as_table(const std::vector<AccessRow>& rows, const std::string& head
   return format_table(table, terminal_size(STDOUT_FILENO).columns);
 }
 
+/// What the agents answer, as it is printed.
+struct Answers {
+  std::string tables;
+  nlohmann::json rows = nlohmann::json::array();
+  std::vector<Error> failures;
+  std::vector<std::string> explanations;  ///< Why there is no runtime to say anything of.
+  bool all_allowed = true;
+};
+
 /// The agent's own rows, each with the agent's address.
-void add_json(nlohmann::json& all, const router::AgentAnswer& answer) {
-  for (nlohmann::json row : nlohmann::json::parse(answer.body)) {
-    row["agent"] = answer.address;
+void add_json(nlohmann::json& all, const router::FoundAgent& found) {
+  for (nlohmann::json row : nlohmann::json::parse(found.answer)) {
+    row["agent"] = found.client->address();
     all.push_back(std::move(row));
   }
+}
+
+Task<void> add_answer(Answers& answers, const router::FoundAgent& found, std::string name,
+                      const config::CanISettings& settings) {
+  const auto rows = router::access_from_json(found.answer);
+  if (!rows) {
+    answers.failures.push_back(rows.error());
+    co_return;
+  }
+  if (settings.json) {
+    add_json(answers.rows, found);
+  } else {
+    const bool as_commands = settings.all || !settings.command.empty();
+    answers.tables += as_commands ? as_table(*rows, "COMMAND") : as_table(abilities_of(*rows), "MAY I");
+  }
+  const auto allowed = [](const AccessRow& row) { return row.allowed; };
+  answers.all_allowed = answers.all_allowed && std::all_of(rows->begin(), rows->end(), allowed);
+  const auto of_none = [](const AccessRow& row) { return row.runtime.empty(); };
+  if (!std::all_of(rows->begin(), rows->end(), of_none)) co_return;
+  auto lines = co_await explain_search(*found.client, std::move(name), Missing::everything);
+  std::move(lines.begin(), lines.end(), std::back_inserter(answers.explanations));
+}
+
+Task<Answers> ask(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
+                  const config::CanISettings& settings) {
+  const std::string path =
+      "/v1/access" + (settings.command.empty() ? std::string() : "?command=" + settings.command);
+  auto all = co_await router::find_all_agents(loop, agents, {}, path);
+  Answers answers;
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (!all[i]) answers.failures.push_back(all[i].error());
+    for (std::size_t j = 0; all[i] && j < all[i]->size(); ++j) {
+      co_await add_answer(answers, (*all[i])[j], asked_name(agents[i]), settings);
+    }
+  }
+  co_await router::leave_all(loop, std::move(all));
+  co_return answers;
 }
 
 }  // namespace
@@ -71,35 +118,13 @@ int can_i(const config::CanISettings& settings) {
   }
   const auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);
-  const std::string path =
-      "/v1/access" + (settings.command.empty() ? std::string() : "?command=" + settings.command);
-  const bool as_commands = settings.all || !settings.command.empty();
-  nlohmann::json json = nlohmann::json::array();
   transport::Loop loop;
-  bool all_allowed = true;
-  const auto asked = loop.run(ask_all(loop, *agents, path));
-  for (std::size_t i = 0; i < agents->size(); ++i) {
-    const auto& answers = asked[i];
-    if (!answers) return report(answers.error());
-    for (const router::AgentAnswer& answer : *answers) {
-      const auto rows = router::access_from_json(answer.body);
-      if (!rows) return report(rows.error());
-      if (settings.json) {
-        add_json(json, answer);
-      } else {
-        const std::string text =
-            as_commands ? as_table(*rows, "COMMAND") : as_table(abilities_of(*rows), "MAY I");
-        std::fputs(text.c_str(), stdout);
-      }
-      const bool none =
-          std::all_of(rows->begin(), rows->end(), [](const AccessRow& row) { return row.runtime.empty(); });
-      if (none) loop.run(print_explanation(loop, {(*agents)[i]}, Missing::everything, answer.address));
-      all_allowed = all_allowed &&
-                    std::all_of(rows->begin(), rows->end(), [](const AccessRow& r) { return r.allowed; });
-    }
-  }
-  if (settings.json) std::fputs((json.dump(2) + "\n").c_str(), stdout);
-  return all_allowed || settings.command.empty() ? kSuccess : kFailure;
+  const Answers answers = loop.run(ask(loop, *agents, settings));
+  std::fputs((settings.json ? answers.rows.dump(2) + "\n" : answers.tables).c_str(), stdout);
+  for (const Error& failure : answers.failures) report(failure);
+  print_messages(answers.explanations);
+  const bool allowed = answers.all_allowed || settings.command.empty();
+  return answers.failures.empty() && allowed ? kSuccess : kFailure;
 }
 
 }  // namespace farport::cli

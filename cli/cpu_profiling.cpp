@@ -97,8 +97,8 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
   std::vector<std::string> missing = co_await search_symbols(samples, managed, stop);
   progress_.end();
   if (!told) print_message("methods of .NET have no names: " + told.error().message());
-  for (const std::string& note : samples.notes()) print_message(note);
-  for (const std::string& warning : missing) print_message(warning);
+  print_messages(samples.notes());
+  print_messages(missing);
   profile::Profile made;
   made.process = runtime.name;
   made.pid = runtime.pid;

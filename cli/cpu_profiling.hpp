@@ -22,8 +22,8 @@ class CpuProfiling {
   /// Until the time is over, the process ends, or `stop` is set; that once more breaks it off. Errors: the
   /// runtime isn't found (ESRCH), or the agent can't or may not sample it.
   transport::Task<Result<profile::Profile>> run(transport::Event& stop);
-  /// What there is instead, where the runtime has not been found.
-  [[nodiscard]] Missing missing() const { return session_.missing(); }
+  /// Why the runtime may not have been found: see RuntimeSession.
+  [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
   transport::Task<Result<profile::Profile>> take(transport::Event& stop);

@@ -27,8 +27,7 @@ int dump(const config::DumpCommandSettings& settings) {
   }
   if (!*path) {
     report(path->error());
-    if (path->error().cause == ESRCH)
-      loop.run(print_explanation(loop, {agents->front()}, transfer.missing()));
+    print_messages(transfer.explanation());
     return kFailure;
   }
   // A path of the agent's is its word; one of ours is for scripts as it is.

@@ -25,8 +25,8 @@ class DumpTransfer {
   /// agent has been told then. Errors: the runtime isn't found (ESRCH), the agent refuses, the file can't be
   /// written.
   transport::Task<std::optional<Result<std::string>>> run(transport::Event& interrupted);
-  /// What there is instead, where the runtime has not been found.
-  [[nodiscard]] Missing missing() const { return session_.missing(); }
+  /// Why the runtime may not have been found: see RuntimeSession.
+  [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
   transport::Task<Result<std::string>> transfer();

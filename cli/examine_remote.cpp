@@ -13,8 +13,8 @@
 #include "cli/own_certificate.hpp"
 #include "cli/remotes.hpp"
 #include "cli/tls_files.hpp"
-#include "router/mirror/ask_agent.hpp"
 #include "router/mirror/certificate_look.hpp"
+#include "router/mirror/find_agents.hpp"
 #include "router/mirror/tcp_route.hpp"
 #include "router/wire/http_status.hpp"
 
@@ -67,14 +67,11 @@ class Examination {
   void add(Examined examined) { all_.push_back(std::move(examined)); }
 
  private:
-  /// What ask_agent() says of one address or way.
-  using Answer = Result<router::AgentAnswer>;
-  Task<Answer> ask(MirroredAgent agent, std::string path);
   Task<std::vector<transport::Address>> find(router::AgentAddress agent, Examined& into);
   Task<std::vector<transport::Address>> connect(std::vector<transport::Address> addresses, Examined& into);
   Task<auth::TlsCredentialsPtr> load(auth::TlsFiles files, std::string name, Examined& into);
   Task<void> of_session(MirroredAgent agent, std::string name, Examined& into);
-  Task<void> of_answer(MirroredAgent agent, std::string name, router::AgentAnswer answer, Examined& into);
+  Task<void> of_answer(const router::FoundAgent& found, std::string name, Examined& into);
   Task<void> of_refusal(std::string name, Error why, Examined& into);
   Task<void> suspect_clock(std::string name, bool called_expired, Examined& into);
 
@@ -88,12 +85,6 @@ class Examination {
   bool by_command_ = false;
   std::string server_name_;
 };
-
-Task<Examination::Answer> Examination::ask(MirroredAgent agent, std::string path) {
-  auto answers = co_await router::ask_agent(loop_, std::move(agent), std::move(path));
-  if (!answers) co_return tl::unexpected(answers.error());
-  co_return std::move(answers->front());
-}
 
 /// The same agent at one address alone.
 MirroredAgent narrowed(const MirroredAgent& agent, const transport::Address& address) {
@@ -223,11 +214,13 @@ Task<void> Examination::of_ways(MirroredAgent agent) {
 }
 
 Task<void> Examination::of_session(MirroredAgent agent, std::string name, Examined& into) {
-  const Answer answer = co_await ask(agent, "/v1/agent");
-  if (answer) {
-    co_await of_answer(std::move(agent), name, *answer, into);
+  // There is one place to look at, and so one agent.
+  auto found = co_await router::find_agents(loop_, std::move(agent), {}, "/v1/agent");
+  if (found) {
+    co_await of_answer(found->front(), name, into);
+    co_await router::leave_agents(loop_, std::move(*found));
   } else {
-    co_await of_refusal(name, answer.error(), into);
+    co_await of_refusal(name, found.error(), into);
   }
 }
 
@@ -249,25 +242,25 @@ Task<void> Examination::of_refusal(std::string name, Error why, Examined& into) 
   skip_from(step::kVersion, into.diagnoses);
 }
 
-Task<void> Examination::of_answer(MirroredAgent agent, std::string name, router::AgentAnswer answer,
-                                  Examined& into) {
+Task<void> Examination::of_answer(const router::FoundAgent& found, std::string name, Examined& into) {
   const std::string_view way = by_command_ ? step::kReach : step::kSession;
   const std::string way_text =
       by_command_ ? ": the way there is open" : ": both sides accept each other's certificates";
-  const auto introduction = introduction_in(answer.body);
+  const auto introduction = introduction_in(found.answer);
   if (!introduction) {
     into.diagnoses.push_back(said(step::kVersion, Level::problem,
                                   name + " answers, but it is no farport agent",
                                   "is it another program's port?"));
     co_return;
   }
-  if (!answer.agent.empty() && !agents_.insert(answer.agent).second) {
+  const std::string& agent = found.client->agent();
+  if (!agent.empty() && !agents_.insert(agent).second) {
     into.diagnoses.push_back(said(way, Level::ok, name + " is an agent that has been asked already"));
     co_return;
   }
   const std::string path = depth_ == Depth::runtimes ? "/v1/doctor" : "/v1/doctor?runtimes=false";
-  const Answer told = co_await ask(std::move(agent), path);
-  const auto doctor = told ? router::doctor_answer_from_json(told->body)
+  const auto told = co_await found.client->get(path);
+  const auto doctor = told ? router::doctor_answer_from_json(*told)
                            : Result<router::DoctorAnswer>(tl::unexpected(told.error()));
   if (doctor) {
     ClockSigns signs{std::time(nullptr), {}, {}, false, doctor->time};

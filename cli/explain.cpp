@@ -1,10 +1,9 @@
 #include "cli/explain.hpp"
 
-#include "cli/text.hpp"
-#include "router/mirror/ask_agent.hpp"
 #include "router/wire/diagnosis.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::cli {
 namespace {
@@ -15,11 +14,11 @@ using Lines = std::vector<std::string>;
 /// For all agents together.
 constexpr transport::Milliseconds kPatience{5000};
 
+constexpr const char* kQuestion = "/v1/doctor?runtimes=false";
 constexpr const char* kOldAgent = "  it is of a version that says no more; its log does";
 
-/// What its user calls it.
-std::string asked_name(const router::MirroredAgent& agent) {
-  return agent.remote.empty() ? agent.address.text() : agent.remote;
+void append(Lines& all, Lines more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 std::string heading(const std::string& agent, Missing missing) {
@@ -27,12 +26,15 @@ std::string heading(const std::string& agent, Missing missing) {
                                                  : " has found more than it can list:");
 }
 
-void add_lines(Lines& lines, const router::AgentAnswer& answer, const std::string& name, Missing missing) {
-  const auto told = router::doctor_answer_from_json(answer.body);
-  if (!told) {
-    lines.push_back(told.error().message());
-    return;
+/// What its answer comes to; nothing where there is nothing to say.
+Lines explain(const Result<std::string>& answer, const std::string& agent, const std::string& name,
+              Missing missing) {
+  if (!answer) {
+    const bool old = answer.error().cause == Cause::http(router::http_status::kNotFound);
+    return old ? Lines{heading(name, missing), kOldAgent} : Lines();
   }
+  const auto told = router::doctor_answer_from_json(*answer);
+  if (!told) return {told.error().message()};
   Lines wrong;
   for (const router::Diagnosis& each : told->diagnoses) {
     const bool worth = each.finding.level != Finding::Level::ok ||
@@ -40,53 +42,57 @@ void add_lines(Lines& lines, const router::AgentAnswer& answer, const std::strin
     if (!worth) continue;
     wrong.push_back("  " + each.finding.text + (each.finding.hint.empty() ? "" : "; " + each.finding.hint));
   }
-  if (wrong.empty() && missing == Missing::something) return;
-  lines.push_back(heading(answer.address, missing));
-  lines.insert(lines.end(), wrong.begin(), wrong.end());
-  lines.push_back("  farport doctor " + name + " tries out each thing on the way");
+  if (wrong.empty() && missing == Missing::something) return {};
+  wrong.insert(wrong.begin(), heading(agent, missing));
+  wrong.push_back("  farport doctor " + name + " tries out each thing on the way");
+  return wrong;
 }
 
-}  // namespace
-
-Task<Lines> explain_search(transport::Loop& loop, router::MirroredAgent agent, Missing missing,
-                           std::string only) {
+Task<void> add_explanation(transport::Loop& loop, const router::MirroredAgent& agent, Missing missing,
+                           Lines& all) {
+  auto found = co_await router::find_agents(loop, agent, {}, kQuestion);
   Lines lines;
-  const auto answers = co_await router::ask_agent(loop, agent, "/v1/doctor?runtimes=false");
-  if (!answers && answers.error().cause == Cause::http(router::http_status::kNotFound)) {
-    lines = {heading(asked_name(agent), missing), kOldAgent};
+  if (!found) lines = explain(tl::unexpected(found.error()), {}, asked_name(agent), missing);
+  for (std::size_t i = 0; found && i < found->size(); ++i) {
+    const router::FoundAgent& each = (*found)[i];
+    append(lines, explain(each.answer, each.client->address(), asked_name(agent), missing));
   }
-  if (!answers) co_return lines;
-  for (const router::AgentAnswer& answer : *answers) {
-    if (only.empty() || answer.address == only) add_lines(lines, answer, asked_name(agent), missing);
-  }
-  co_return lines;
+  append(all, std::move(lines));
+  if (found) co_await router::leave_agents(loop, std::move(*found));
 }
 
-namespace {
-
-Task<void> add_explanations(transport::Loop& loop, std::vector<router::MirroredAgent> agents, Lines& all) {
-  for (const router::MirroredAgent& agent : agents) {
-    if (!agent.select.empty()) continue;
-    const Lines lines = co_await explain_search(loop, agent, Missing::everything);
-    all.insert(all.end(), lines.begin(), lines.end());
-  }
+/// Of all agents at once, in the order in which they answer.
+Task<void> add_explanations(transport::Loop& loop, const std::vector<router::MirroredAgent>& agents,
+                            Missing missing, Lines& all) {
+  transport::TaskSet asking(loop);
+  for (const router::MirroredAgent& agent : agents) asking.spawn(add_explanation(loop, agent, missing, all));
+  co_await asking.idle();
 }
 
 }  // namespace
 
-Task<Lines> explain_empty(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
+std::string asked_name(const router::MirroredAgent& agent) {
+  return agent.remote.empty() ? agent.address.text() : agent.remote;
+}
+
+Task<Lines> explain_search(router::AgentClient& agent, std::string name, Missing missing) {
+  const auto answer = co_await agent.get(kQuestion);
+  co_return explain(answer, agent.address(), name, missing);
+}
+
+Task<Lines> explain_agents(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
+                           Missing missing) {
   Lines all;
-  // Those that have answered by then are told of.
-  co_await with_deadline(loop, add_explanations(loop, std::move(agents), all), kPatience);
+  co_await add_explanations(loop, agents, missing, all);
   co_return all;
 }
 
-Task<void> print_explanation(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
-                             Missing missing, std::string only) {
-  for (const router::MirroredAgent& agent : agents) {
-    const Lines lines = co_await explain_search(loop, agent, missing, only);
-    for (const std::string& line : lines) print_message(line);
-  }
+Task<Lines> explain_empty(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
+  std::erase_if(agents, [](const router::MirroredAgent& agent) { return !agent.select.empty(); });
+  Lines all;
+  // Those that have answered by then are told of.
+  co_await with_deadline(loop, add_explanations(loop, agents, Missing::everything, all), kPatience);
+  co_return all;
 }
 
 }  // namespace farport::cli

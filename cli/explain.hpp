@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/mirror.hpp"
+#include "router/mirror/find_agents.hpp"
 
 namespace farport::cli {
 
@@ -13,22 +13,23 @@ enum class Missing : std::uint8_t {
   something,   ///< It lists some, and none of them is wanted.
 };
 
-/// Asks the agents behind a name what they have searched, and what they have found and cannot use, and
-/// returns what to print: a line for each agent, and what to do below it. Where something is missing that is
-/// nothing if no agent says anything. `only`: the address of the one that is meant; empty: all of them.
-/// Agents that don't answer are left out: that has been said by then.
-[[nodiscard]] transport::Task<std::vector<std::string>> explain_search(transport::Loop& loop,
-                                                                       router::MirroredAgent agent,
-                                                                       Missing missing,
-                                                                       std::string only = {});
+/// What its user calls it.
+[[nodiscard]] std::string asked_name(const router::MirroredAgent& agent);
 
-/// The same of several agents, of those that have answered within a few seconds. What a selection leaves out
-/// is not explained: the link says it.
+/// Asks an agent what it has searched, and what it has found and cannot use, and returns what to print: a
+/// line for the agent, and what to do below it. Where something is missing that is nothing if it says
+/// nothing. An agent that does not answer is left out. `name`: asked_name().
+[[nodiscard]] transport::Task<std::vector<std::string>> explain_search(router::AgentClient& agent,
+                                                                       std::string name, Missing missing);
+
+/// Finds agents and asks each of them so, all at once. Those that don't answer are left out: that has been
+/// said by then.
+[[nodiscard]] transport::Task<std::vector<std::string>> explain_agents(
+    transport::Loop& loop, std::vector<router::MirroredAgent> agents, Missing missing);
+
+/// The same where all is missing, of those that have answered within a few seconds. What a selection leaves
+/// out is not explained: the link says it.
 [[nodiscard]] transport::Task<std::vector<std::string>> explain_empty(
     transport::Loop& loop, std::vector<router::MirroredAgent> agents);
-
-/// Prints that of several agents to standard error.
-transport::Task<void> print_explanation(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
-                                        Missing missing, std::string only = {});
 
 }  // namespace farport::cli

@@ -345,7 +345,7 @@ std::string full_name(const CLI::App& command) {
                              const std::vector<std::string>& words) {
   const CLI::App& command = *command_of(parser.app, words);
   print_message(error.what());
-  for (const std::string& hint : hints_for(words, words_of(command))) print_message(hint);
+  print_messages(hints_for(words, words_of(command)));
   print_message("see " + full_name(command) + " --help");
   throw CommandLineDone{kUsage};
 }

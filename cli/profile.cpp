@@ -42,7 +42,7 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
   auto taken = loop.run(profiling.run(stop));
   if (taken) return taken;
   code = report(taken.error());
-  if (taken.error().cause == ESRCH) loop.run(print_explanation(loop, {agents->front()}, profiling.missing()));
+  print_messages(profiling.explanation());
   return taken;
 }
 

@@ -1,18 +1,18 @@
 // farport ps: the runtimes of one or several agents, once.
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <tuple>
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
-#include "cli/ask_all.hpp"
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
-#include "router/mirror/ask_agent.hpp"
+#include "cli/text.hpp"
 #include "router/wire/runtime_json.hpp"
 
 namespace farport::cli {
@@ -29,32 +29,30 @@ struct Listing {
   std::vector<std::string> explanations;  ///< Why lists are empty.
 };
 
-void add_lists(Listing& listing, const std::vector<router::AgentAnswer>& answers) {
-  for (const router::AgentAnswer& answer : answers) {
-    auto runtimes = router::runtimes_from_json(answer.body);
-    if (runtimes) {
-      listing.agents.push_back({answer.address, std::move(*runtimes)});
-    } else {
+/// What agents behind one name list, and why one lists nothing.
+transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& found, std::string name) {
+  for (const router::FoundAgent& each : found) {
+    auto runtimes = router::runtimes_from_json(each.answer);
+    if (!runtimes) {
       listing.failures.push_back(runtimes.error());
+      continue;
     }
+    if (runtimes->empty()) {
+      auto lines = co_await explain_search(*each.client, name, Missing::everything);
+      std::move(lines.begin(), lines.end(), std::back_inserter(listing.explanations));
+    }
+    listing.agents.push_back({each.client->address(), std::move(*runtimes)});
   }
 }
 
 transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Listing listing;
-  const auto answers = co_await ask_all(loop, agents, "/v1/runtimes");
+  auto all = co_await router::find_all_agents(loop, agents, {}, "/v1/runtimes");
   for (std::size_t i = 0; i < agents.size(); ++i) {
-    if (!answers[i]) listing.failures.push_back(answers[i].error());
-    if (!answers[i]) continue;
-    const std::size_t before = listing.agents.size();
-    add_lists(listing, *answers[i]);
-    for (std::size_t j = before; j < listing.agents.size(); ++j) {
-      if (!listing.agents[j].runtimes.empty()) continue;
-      const auto lines =
-          co_await explain_search(loop, agents[i], Missing::everything, listing.agents[j].address);
-      listing.explanations.insert(listing.explanations.end(), lines.begin(), lines.end());
-    }
+    if (!all[i]) listing.failures.push_back(all[i].error());
+    if (all[i]) co_await add_lists(listing, *all[i], asked_name(agents[i]));
   }
+  co_await router::leave_all(loop, std::move(all));
   co_return listing;
 }
 
@@ -139,7 +137,7 @@ int ps(const config::PsSettings& settings) {
   if (listing.agents.empty() && !settings.json) return kFailure;
   const std::string text = settings.json ? as_json(listing) : as_table(listing);
   std::fputs(text.c_str(), stdout);
-  for (const std::string& line : listing.explanations) print_message(line);
+  print_messages(listing.explanations);
   return listing.failures.empty() ? kSuccess : kFailure;
 }
 

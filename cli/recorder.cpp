@@ -121,8 +121,7 @@ int record(const config::RecordingSettings& settings, RecordingSink& sink, trans
   // Nobody reads what is printed: `| head` has seen enough.
   if (recorded.error().cause == EPIPE) return kSuccess;
   report(recorded.error());
-  if (recorded.error().cause == ESRCH)
-    loop.run(print_explanation(loop, {agents->front()}, recorder.missing()));
+  print_messages(recorder.explanation());
   return kFailure;
 }
 

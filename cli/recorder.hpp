@@ -30,8 +30,8 @@ class Recorder {
   /// Records until the time is over, the runtime ends, the sink has enough, or `stop` is set; that once more
   /// ends it at once. Errors: the runtime isn't found (ESRCH), it is refused, or the sink's.
   transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::Event& stop);
-  /// What there is instead, where the runtime has not been found.
-  [[nodiscard]] Missing missing() const { return session_.missing(); }
+  /// Why the runtime may not have been found: see RuntimeSession.
+  [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
   transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::Event& stop);

@@ -11,7 +11,7 @@ int report(const Error& error, int exit_code) {
 }
 
 int report(const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) print_message(problem);
+  print_messages(problems);
   return kUsage;
 }
 

@@ -116,7 +116,7 @@ int run(const config::RunSettings& settings) {
   if (code) return *code;
   const int failed = fatal(code.error());
   if (missing == Missing::everything || code.error().cause == ESRCH)
-    loop.run(print_explanation(loop, asked, missing));
+    print_messages(loop.run(explain_agents(loop, asked, missing)));
   return failed;
 }
 

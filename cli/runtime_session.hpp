@@ -1,13 +1,13 @@
-// A session with the agent of the one runtime that a command is about.
+// The one runtime that a command is about, and the session with its agent.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "cli/find_runtime.hpp"
 #include "config/settings.hpp"
-#include "router/certificates/credential_watch.hpp"
-#include "router/mirror/session_manager.hpp"
+#include "router/mirror/find_agents.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 
@@ -19,25 +19,25 @@ class RuntimeSession {
   RuntimeSession(const RuntimeSession&) = delete;
   RuntimeSession& operator=(const RuntimeSession&) = delete;
 
-  /// Finds the runtime (see find_runtime()), and keeps a session with its agent from then on.
+  /// Asks the agents behind the name for `wanted`: a pid, a name, or whatever router::choose_runtime() takes,
+  /// and keeps the session with the one that has it. Errors: no agent answers, or none or several fit.
   transport::Task<Result<router::Runtime>> open(std::string wanted);
   /// After open() has succeeded.
-  [[nodiscard]] router::SessionManager& sessions() { return *sessions_; }
-  /// What there is instead, where the runtime has not been found.
-  [[nodiscard]] Missing missing() const { return missing_; }
+  [[nodiscard]] router::SessionManager& sessions() { return agent_client_->sessions(); }
+  /// Why the runtime may not have been found, as the agents say: lines to print. Empty where it has been.
+  [[nodiscard]] const std::vector<std::string>& explanation() const { return explanation_; }
   /// Ends it in good order, if it has begun.
   transport::Task<void> leave();
 
  private:
+  transport::Task<void> explain(router::FoundAgents& agents, bool lists_any);
+
   transport::Loop& loop_;
-  Log log_;
   const router::MirroredAgent& agent_;
   const config::SessionSettings& settings_;
   router::SessionManager::OnEnd on_break_;
-  Missing missing_ = Missing::everything;
-  std::optional<router::CredentialWatch> credentials_;
-  std::optional<router::SessionManager> sessions_;
-  transport::Task<void> dialling_;
+  std::unique_ptr<router::AgentClient> agent_client_;
+  std::vector<std::string> explanation_;
 };
 
 }  // namespace farport::cli

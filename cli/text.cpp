@@ -94,6 +94,10 @@ void print_message(const std::string& text) {
     std::fputs((line + "\n").c_str(), stderr);
 }
 
+void print_messages(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) print_message(text);
+}
+
 TerminalSize terminal_size(int fd) {
   constexpr TerminalSize kUsual{80, 24};
   if (::isatty(fd) == 0) return {};

@@ -50,5 +50,7 @@ void print(std::FILE* to, std::string_view format, const Args&... args) {
 /// The same for a message on standard error, which begins with the program's name: wrapped where that is a
 /// terminal.
 void print_message(const std::string& text);
+/// Several, one after the other.
+void print_messages(const std::vector<std::string>& texts);
 
 }  // namespace farport::cli

@@ -1,17 +1,23 @@
 // farport top: all runtimes at a glance.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <optional>
+#include <set>
 
 #include <unistd.h>
 
 #include "cli/commands.hpp"
 #include "cli/live_region.hpp"
 #include "cli/remotes.hpp"
+#include "cli/session_options.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_keys.hpp"
 #include "cli/top_agent.hpp"
 #include "cli/top_table.hpp"
+#include "router/mirror/find_agents.hpp"
 #include "transport/race.hpp"
 #include "transport/signals.hpp"
 
@@ -32,6 +38,19 @@ bool shows_graphs() {
   return false;
 }
 
+/// How soon a name is tried again behind which no agent answers.
+constexpr Milliseconds kBetweenSearches{5000};
+/// How long the first table waits for the values of all, beside what it takes to ask for them.
+constexpr Milliseconds kFirstValues{10'000};
+
+/// What was named on the command line, and the agents that have been found behind it.
+struct Named {
+  const router::MirroredAgent& name;
+  std::vector<std::unique_ptr<TopAgent>> agents{};
+  bool found = false;
+  std::optional<Error> failure{};  ///< Why there is none.
+};
+
 class Top {
  public:
   Top(transport::Loop& loop, const config::TopSettings& settings)
@@ -39,26 +58,70 @@ class Top {
         settings_(settings),
         order_(top_order(settings.order).value_or(TopOrder::cpu)),
         graphs_(shows_graphs()),
+        changed_(loop),
         done_(loop) {
     if (settings.format.empty() && can_draw_on(STDOUT_FILENO)) region_.emplace(STDOUT_FILENO);
   }
 
-  /// Finds the agents, and shows their runtimes until `stop`.
-  Task<Result<void>> run(const std::vector<router::MirroredAgent>& agents, transport::Event& stop) {
-    for (const router::MirroredAgent& agent : agents) {
-      const auto answers = co_await first_of(router::ask_agent(loop_, agent, "/v1/agent"), stop.wait());
-      if (!answers) co_return Result<void>();
-      if (!*answers) co_return tl::unexpected(answers->error());
-      for (const router::AgentAnswer& answer : **answers)
-        agents_.push_back(std::make_unique<TopAgent>(loop_, agent, answer, settings_));
+  /// Finds the agents, all at once, and shows their runtimes until `stop`.
+  Task<void> run(const std::vector<router::MirroredAgent>& agents, transport::Event& stop) {
+    for (const router::MirroredAgent& agent : agents) all_.push_back({agent});
+    {
+      transport::TaskSet finding(loop_);
+      for (Named& each : all_) finding.spawn(find(each));
+      co_await show_until(stop);
     }
-    for (const auto& agent : agents_) agent->start();
-    co_await show_until(stop);
-    for (const auto& agent : agents_) co_await agent->leave();
-    co_return Result<void>();
+    transport::TaskSet leaving(loop_);
+    for (const Named& each : all_) {
+      for (const auto& agent : each.agents) leaving.spawn(agent->leave());
+    }
+    co_await leaving.idle();
+  }
+
+  /// Of the names behind which there is no agent: why.
+  [[nodiscard]] std::vector<Error> failures() const {
+    std::vector<Error> all;
+    for (const Named& each : all_) {
+      if (each.failure) all.push_back(*each.failure);
+    }
+    return all;
   }
 
  private:
+  /// Tries until an agent answers.
+  Task<void> find(Named& named) {
+    for (;;) {
+      auto found =
+          co_await router::find_agents(loop_, named.name, session_options(settings_.session), "/v1/runtimes");
+      if (found) {
+        co_await follow(named, std::move(*found));
+        co_return;
+      }
+      named.failure = found.error();
+      changed_.changed();
+      co_await transport::sleep(loop_, kBetweenSearches);
+    }
+  }
+
+  /// An agent that is behind two names is followed once.
+  Task<void> follow(Named& named, router::FoundAgents found) {
+    router::FoundAgents again;
+    for (router::FoundAgent& each : found) {
+      const std::string& agent = each.client->agent();
+      if (!agent.empty() && !known_.insert(agent).second) {
+        again.push_back(std::move(each));
+        continue;
+      }
+      named.agents.push_back(
+          std::make_unique<TopAgent>(loop_, std::move(each.client), settings_.interval, changed_));
+      named.agents.back()->take_list(std::move(each.answer));
+    }
+    named.failure.reset();
+    named.found = true;
+    changed_.changed();
+    co_await router::leave_agents(loop_, std::move(again));
+  }
+
   Task<void> show_until(transport::Event& stop) {
     std::optional<TerminalKeys> keys;
     transport::TaskSet working(loop_);
@@ -76,29 +139,71 @@ class Top {
 
   Task<void> wait_done() { co_await done_.wait(); }
 
-  /// The first values come after an interval.
   Task<void> show_all() {
-    for (std::uint32_t round = 0; settings_.rounds == 0 || round < settings_.rounds; ++round) {
-      if (region_) show();
+    if (region_) {
+      co_await with_deadline(loop_, wait_for_answers(), settings_.interval);
+    } else {
+      co_await wait_for_answers();
+      co_await with_deadline(loop_, wait_for_values(), kFirstValues + 2 * settings_.interval);
+    }
+    for (std::uint32_t round = 1; !none_found(); ++round) {
+      show();
+      if (round == settings_.rounds) break;
       co_await transport::sleep(loop_, settings_.interval);
-      if (round == 0) co_await transport::sleep(loop_, settings_.interval);
-      if (!region_) show();
     }
     done_.set();
   }
 
-  void show() {
-    std::vector<TopRuntime> runtimes;
-    for (const auto& agent : agents_) {
-      for (TopRuntime& each : agent->runtimes()) runtimes.push_back(std::move(each));
+  /// Until each name has been tried.
+  Task<void> wait_for_answers() {
+    while (std::any_of(all_.begin(), all_.end(), is_open)) co_await changed_.wait();
+  }
+  [[nodiscard]] static bool is_open(const Named& named) { return !named.found && !named.failure; }
+  /// Whether each has been tried, and no agent was there.
+  [[nodiscard]] bool none_found() const {
+    return std::all_of(all_.begin(), all_.end(), [](const Named& each) { return each.failure.has_value(); });
+  }
+
+  Task<void> wait_for_values() {
+    const auto told = [](const TopRuntime& each) { return each.is_told(); };
+    for (;;) {
+      const std::vector<TopRuntime> all = runtimes();
+      if (std::all_of(all.begin(), all.end(), told)) co_return;
+      co_await changed_.wait();
     }
-    sort_runtimes(runtimes, order_, upside_down_);
+  }
+
+  [[nodiscard]] std::vector<TopRuntime> runtimes() const {
+    std::vector<TopRuntime> all;
+    for (const Named& each : all_) {
+      for (const auto& agent : each.agents) {
+        for (TopRuntime& runtime : agent->runtimes()) all.push_back(std::move(runtime));
+      }
+    }
+    return all;
+  }
+
+  /// What keeps agents from telling of their runtimes.
+  [[nodiscard]] std::vector<std::string> troubles() const {
+    std::vector<std::string> all;
+    for (const Named& each : all_) {
+      if (each.failure) all.push_back(each.failure->message());
+      for (const auto& agent : each.agents) {
+        if (!agent->trouble().empty()) all.push_back(agent->trouble());
+      }
+    }
+    return all;
+  }
+
+  void show() {
+    std::vector<TopRuntime> shown = runtimes();
+    sort_runtimes(shown, order_, upside_down_);
     if (region_) {
-      draw(runtimes);
+      draw(shown);
     } else if (settings_.format == "json") {
-      print_whole(top_json(runtimes));
+      print_whole(top_json(shown));
     } else {
-      print_whole(join_lines(top_lines(runtimes, 0, graphs_)) + "\n");
+      print_whole(join_lines(top_lines(shown, 0, graphs_)) + "\n");
     }
   }
 
@@ -111,9 +216,7 @@ class Top {
     if (!region_->in_foreground()) return;
     const TerminalSize room = region_->room();
     auto lines = top_lines(runtimes, room.columns, graphs_);
-    for (const auto& agent : agents_) {
-      if (!agent->trouble().empty()) lines.push_back(cut(escape(agent->trouble()), room.columns));
-    }
+    for (const std::string& trouble : troubles()) lines.push_back(cut(escape(trouble), room.columns));
     const std::size_t most = room.rows > 1 ? room.rows - 1 : room.rows;
     if (lines.size() > most) lines.resize(most);
     lines.push_back(
@@ -134,8 +237,10 @@ class Top {
   TopOrder order_;
   bool upside_down_ = false;
   bool graphs_;
-  std::vector<std::unique_ptr<TopAgent>> agents_;
+  std::deque<Named> all_;
+  std::set<std::string> known_;  ///< The agents that have been found.
   std::optional<LiveRegion> region_;
+  transport::Condition changed_;
   transport::Event done_;
 };
 
@@ -148,8 +253,10 @@ int top(const config::TopSettings& settings) {
   Top shown(loop, settings);
   transport::Event stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&stop](int) { stop.set(); });
-  const auto done = loop.run(shown.run(*agents, stop));
-  return done ? kSuccess : report(done.error());
+  loop.run(shown.run(*agents, stop));
+  const std::vector<Error> failures = shown.failures();
+  for (const Error& failure : failures) report(failure);
+  return failures.empty() ? kSuccess : kFailure;
 }
 
 }  // namespace farport::cli

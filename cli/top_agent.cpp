@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/guid.hpp"
-#include "cli/session_options.hpp"
-#include "router/mirror/answers.hpp"
-#include "router/mirror/found_route.hpp"
 #include "router/wire/runtime_json.hpp"
 #include "transport/timer.hpp"
 
@@ -16,65 +15,63 @@ using transport::Task;
 
 /// How often an agent is asked which runtimes there are.
 constexpr transport::Milliseconds kBetweenLists{2000};
-/// Of one agent: more fit no screen, and each takes a session.
-constexpr std::size_t kMostRuntimes = 200;
+/// Of one agent: each takes a session of counters in the application.
+constexpr std::size_t kMostFollowed = 200;
 
 }  // namespace
 
-TopAgent::TopAgent(transport::Loop& loop, const router::MirroredAgent& agent,
-                   const router::AgentAnswer& answer, const config::TopSettings& settings)
-    : settings_(settings),
-      log_(make_silent_log()),
-      sessions_(loop, log_,
-                router::found_route(
-                    loop, log_, agent, answer.reach, answer.addresses,
-                    answer.reach == nullptr ? &credentials_.emplace(loop, log_, agent.credentials) : nullptr),
-                session_options(settings.session)),
-      address_(answer.address) {}
-
-void TopAgent::start() {
-  router::SessionManager::OnSession in_session = [this](router::AgentSession& session) {
-    return list(session);
-  };
-  dialling_ = sessions_.run(std::move(in_session), [this](const Error& why) { trouble_ = why.message(); });
-  dialling_.start();
+TopAgent::TopAgent(transport::Loop& loop, std::unique_ptr<router::AgentClient> agent,
+                   transport::Milliseconds interval, transport::Condition& changed)
+    : loop_(loop), agent_(std::move(agent)), interval_(interval), changed_(changed), listing_(list()) {
+  agent_->on_break([this](const Error& why) { say(why.message()); });
+  listing_.start();
 }
 
 Task<void> TopAgent::leave() {
-  dialling_.reset();
+  listing_.reset();
   followed_.clear();
-  co_await sessions_.leave();
+  co_await agent_->leave();
 }
 
-Task<void> TopAgent::list(router::AgentSession& session) {
+Task<void> TopAgent::list() {
   for (;;) {
-    const auto asked = co_await session.ask("GET", "/v1/runtimes");
-    if (!asked) co_return;
-    session.learn_instance((*asked)->head());
-    const auto answer = co_await router::read_answer(**asked);
-    trouble_ = answer ? take_list(*answer) : answer.error().message();
-    co_await transport::sleep(session.loop(), kBetweenLists);
+    co_await transport::sleep(loop_, kBetweenLists);
+    take_list(co_await agent_->get("/v1/runtimes"));
   }
 }
 
-std::string TopAgent::take_list(const std::string& json) {
-  auto listed = router::runtimes_from_json(json);
-  if (!listed) return listed.error().message();
+void TopAgent::take_list(const Result<std::string>& answer) {
+  const Result<void> taken = answer ? follow(*answer) : tl::unexpected(answer.error());
+  say(taken ? std::string() : taken.error().message());
+}
+
+void TopAgent::say(std::string trouble) {
+  trouble_ = std::move(trouble);
+  changed_.changed();
+}
+
+Result<void> TopAgent::follow(const std::string& list) {
+  auto listed = router::runtimes_from_json(list);
+  if (!listed) return tl::unexpected(listed.error());
   // An id becomes part of a path.
   std::erase_if(*listed, [](const router::Runtime& runtime) { return !Guid::parse(runtime.id); });
-  if (listed->size() > kMostRuntimes) listed->resize(kMostRuntimes);
   std::erase_if(followed_, [&](const auto& each) {
     return std::none_of(listed->begin(), listed->end(),
                         [&](const router::Runtime& runtime) { return runtime.id == each.first; });
   });
+  unfollowed_.clear();
   for (router::Runtime& runtime : *listed) {
-    runtime.address = address_;
+    runtime.address = agent_->address();
     const auto known = followed_.find(runtime.id);
     if (known != followed_.end()) {
       known->second->update(runtime);
-    } else {
+    } else if (followed_.size() < kMostFollowed) {
       followed_.emplace(runtime.id,
-                        std::make_unique<FollowedRuntime>(sessions_, runtime, settings_.interval));
+                        std::make_unique<FollowedRuntime>(agent_->sessions(), runtime, interval_, changed_));
+    } else {
+      TopRuntime& each = unfollowed_.emplace_back();
+      each.runtime = runtime;
+      each.trouble = fmt::format("only {} of an agent's are followed", kMostFollowed);
     }
   }
   return {};
@@ -83,6 +80,7 @@ std::string TopAgent::take_list(const std::string& json) {
 std::vector<TopRuntime> TopAgent::runtimes() const {
   std::vector<TopRuntime> all;
   for (const auto& [id, followed] : followed_) all.push_back(followed->now());
+  all.insert(all.end(), unfollowed_.begin(), unfollowed_.end());
   return all;
 }
 

@@ -1,49 +1,46 @@
-// All runtimes of several agents, and how each of them is.
+// An agent in `farport top`: its runtimes, and how each of them is.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/top_runtime.hpp"
-#include "config/settings.hpp"
-#include "router/certificates/credential_watch.hpp"
-#include "router/mirror/ask_agent.hpp"
+#include "router/mirror/agent_client.hpp"
 
 namespace farport::cli {
 
-/// The runtimes of one agent: each is followed by a session of counters of its own.
 class TopAgent {
  public:
-  /// As it has answered. `agent`, `settings`: must outlive this.
-  TopAgent(transport::Loop& loop, const router::MirroredAgent& agent, const router::AgentAnswer& answer,
-           const config::TopSettings& settings);
+  /// Follows the runtimes of an agent from now on, across breaks of its session, each by a session of
+  /// counters that tells every `interval`. `changed`: told of all that is new; must outlive this.
+  TopAgent(transport::Loop& loop, std::unique_ptr<router::AgentClient> agent,
+           transport::Milliseconds interval, transport::Condition& changed);
   TopAgent(const TopAgent&) = delete;
   TopAgent& operator=(const TopAgent&) = delete;
 
-  /// Follows them until it is cancelled, across breaks of the session.
-  void start();
+  /// What the agent lists now: GET /v1/runtimes.
+  void take_list(const Result<std::string>& answer);
   transport::Task<void> leave();
 
   [[nodiscard]] std::vector<TopRuntime> runtimes() const;
-  /// Why the session is broken; empty where it isn't.
+  /// Why the session is broken, or the list can't be read; empty where all is well.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  transport::Task<void> list(router::AgentSession& session);
-  /// Empty, or what is wrong with the answer.
-  [[nodiscard]] std::string take_list(const std::string& json);
+  transport::Task<void> list();
+  [[nodiscard]] Result<void> follow(const std::string& list);
+  void say(std::string trouble);
 
-  const config::TopSettings& settings_;
-  Log log_;
-  std::optional<router::CredentialWatch> credentials_;
-  router::SessionManager sessions_;
-  std::string address_;
+  transport::Loop& loop_;
+  std::unique_ptr<router::AgentClient> agent_;
+  transport::Milliseconds interval_;
+  transport::Condition& changed_;
   std::map<std::string, std::unique_ptr<FollowedRuntime>> followed_;  ///< By id.
+  std::vector<TopRuntime> unfollowed_;
   std::string trouble_;
-  transport::Task<void> dialling_;
+  transport::Task<void> listing_;
 };
 
 }  // namespace farport::cli

@@ -53,8 +53,8 @@ class VitalsHandler final : public nettrace::Handler {
 }  // namespace
 
 FollowedRuntime::FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime,
-                                 transport::Milliseconds interval)
-    : sessions_(sessions), interval_(interval), work_(follow()) {
+                                 transport::Milliseconds interval, transport::Condition& changed)
+    : sessions_(sessions), interval_(interval), changed_(changed), work_(follow()) {
   now_.runtime = std::move(runtime);
   work_.start();
 }
@@ -63,7 +63,7 @@ Task<void> FollowedRuntime::follow() {
   for (;;) {
     const Result<void> followed = co_await record();
     now_.vitals = {};
-    now_.trouble = followed ? "it has ended" : followed.error().why;
+    tell(followed ? "it has ended" : followed.error().why);
     co_await transport::sleep(sessions_.loop(), kBetweenTries);
   }
 }
@@ -85,8 +85,13 @@ Task<Result<void>> FollowedRuntime::record() {
     const Result<void> fed = reader.feed(std::span(piece).first(got.bytes));
     if (!fed) co_return fed;
     if (handler.taken() > before) show(handler.vitals());
-    now_.trouble = handler.notice();
+    tell(handler.notice());
   }
+}
+
+void FollowedRuntime::tell(std::string trouble) {
+  now_.trouble = std::move(trouble);
+  changed_.changed();
 }
 
 void FollowedRuntime::show(events::Vitals vitals) {

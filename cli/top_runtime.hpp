@@ -16,13 +16,17 @@ struct TopRuntime {
   events::Vitals vitals;
   std::vector<double> cpu_history;  ///< The last ones, the newest last.
   std::string trouble;              ///< Why there are no values; empty where there are.
+
+  /// Whether it says something: a rate takes two values.
+  [[nodiscard]] bool is_told() const { return vitals.cpu || !trouble.empty(); }
 };
 
 class FollowedRuntime {
  public:
-  /// Follows it from now on, across breaks of the session. `interval`: how often it tells.
-  FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime,
-                  transport::Milliseconds interval);
+  /// Follows it from now on, across breaks of the session. `interval`: how often it tells. `changed`: told of
+  /// all that is new; must outlive this.
+  FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime, transport::Milliseconds interval,
+                  transport::Condition& changed);
   FollowedRuntime(const FollowedRuntime&) = delete;
   FollowedRuntime& operator=(const FollowedRuntime&) = delete;
 
@@ -34,9 +38,11 @@ class FollowedRuntime {
   transport::Task<void> follow();
   transport::Task<Result<void>> record();
   void show(events::Vitals vitals);
+  void tell(std::string trouble);
 
   router::SessionManager& sessions_;
   transport::Milliseconds interval_;
+  transport::Condition& changed_;
   TopRuntime now_;
   transport::Task<void> work_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "auth/tls_credentials.hpp"
+#include "base/authority.hpp"
 #include "base/proxy.hpp"
 #include "router/reach/reach.hpp"
 #include "transport/address.hpp"
@@ -21,7 +22,7 @@ struct AgentAddress {
   std::string server_name;  ///< Empty: the host.
 
   /// HOST:PORT.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text() const { return authority(host, port); }
   /// What the agent's certificate must hold.
   [[nodiscard]] const std::string& verified_name() const { return server_name.empty() ? host : server_name; }
 };

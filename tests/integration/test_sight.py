@@ -303,6 +303,15 @@ class Top(Looking, Case):
         self.assertGreater(last["watched"]["request_p99_seconds"], 0)
         self.assertNotIn("requests_per_second", last["orders"])
 
+    def test_the_first_round_has_values(self):
+        rows = objects_of(self.top("--rounds", "1", "--format", "json").stdout())
+        self.assertEqual({row["name"] for row in rows if "cpu_percent" in row}, {"watched", "orders"}, rows)
+
+    def test_an_agent_that_is_down_hides_no_other_one(self):
+        done = self.look_whole("top", f"{self.lab.far.address}:9", "--rounds", "1", "--format", "json", code=1)
+        self.assertEqual({row["name"] for row in objects_of(done.stdout())}, {"watched"}, done.output())
+        self.assertIn(":9", done.stderr())
+
     def test_it_goes_on_when_the_link_has_been_broken(self):
         network = Network(self.lab)
         self.addCleanup(network.mend)

@@ -75,6 +75,21 @@ class Stdio(Recordings, Case):
         self.assert_ok(self.farport("dump", "orders", "--type", "mini", "-o", path))
         self.assertGreater(os.path.getsize(path), 100_000)
 
+    def test_each_command_goes_there_once(self):
+        directory = self.lab.new_directory(self.lab.near, "once")
+        for number, command in enumerate((("ps",), ("can-i",), ("doctor",), ("top", "--rounds", "2"),
+                                          ("dump", "orders", "--type", "mini", "-o", os.path.join(directory, "x.dmp")),
+                                          ("trace", "orders", "--duration", "1s", "-o", os.path.join(directory, "x.nettrace")),
+                                          ("profile", "orders", "--duration", "1s", "-o", os.path.join(directory, "x.folded")),
+                                          ("counters", "orders", "--duration", "2s"), ("stacks", "orders"),
+                                          ("gcdump", "orders", "-o", os.path.join(directory, "x.gcdump")),
+                                          ("stacks", "nobody"))):
+            count = os.path.join(directory, f"count-{number}")
+            done = self.farport(*command, via=shell(f"echo >>{count}; exec {self.inetd.command}"))
+            self.assertEqual(done.code, int("nobody" in command), done.described)
+            with open(count, encoding="ascii") as file:
+                self.assertEqual(len(file.readlines()), 1, done.described)
+
     def test_two_at_once_share_one_agent(self):
         mirrors = [self.mirror(self.inetd.command, "--socket-dir", self.lab.new_directory(self.lab.near, "sockets"))
                    for _ in range(2)]

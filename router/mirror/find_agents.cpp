@@ -1,0 +1,161 @@
+#include "router/mirror/find_agents.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::Task;
+
+/// A place where an agent may be, and what comes of asking there.
+struct Asked {
+  AgentPlace place;
+  std::unique_ptr<AgentClient> client;
+  std::optional<Result<std::string>> answer{};  ///< Once it is over.
+};
+
+/// All places behind one name.
+class Search {
+ public:
+  Search(transport::Loop& loop, const MirroredAgent& agent, const SessionOptions& options,
+         std::vector<AgentPlace> places)
+      : loop_(loop), changed_(loop), asking_(loop) {
+    for (AgentPlace& place : places) {
+      asked_.push_back({place, std::make_unique<AgentClient>(loop, agent, place, options)});
+    }
+  }
+
+  Task<Result<FoundAgents>> run(std::string path) {
+    for (Asked& each : asked_) asking_.spawn(ask(each, path));
+    while (!is_over()) co_await changed_.wait();
+    FoundAgents found;
+    FoundAgents again;
+    for (Asked& each : asked_) {
+      if (!each.answer || !*each.answer) continue;
+      AgentClient* const known = known_in(found, each.client->agent());
+      if (known != nullptr) known->add_place(each.place);
+      (known == nullptr ? found : again).push_back({std::move(each.client), std::move(**each.answer)});
+    }
+    co_await leave_agents(loop_, std::move(again));
+    if (found.empty()) co_return tl::unexpected(asked_.front().answer->error());
+    co_return found;
+  }
+
+ private:
+  Task<void> ask(Asked& asked, std::string path) {
+    auto answer = co_await asked.client->open(std::move(path));
+    // Of a connection that has broken, only its own name is known there.
+    if (!answer && asked.place.reach != nullptr && asked.client->agent().empty())
+      answer.error().on = asked.place.reach->text();
+    asked.answer = std::move(answer);
+    // Commands take the time that they take.
+    if (*asked.answer && asked.place.reach == nullptr && !others_) {
+      others_.emplace(loop_, kOtherAddresses, [this] { changed_.set(); });
+    }
+    changed_.set();
+  }
+
+  [[nodiscard]] bool is_over() const {
+    const bool waited = others_ && others_->expired();
+    return std::all_of(asked_.begin(), asked_.end(), [&](const Asked& each) {
+      return each.answer || (waited && !each.client->connected());
+    });
+  }
+
+  /// Those that don't say which one they are are taken for different ones.
+  static AgentClient* known_in(const FoundAgents& found, const std::string& agent) {
+    const auto same = [&](const FoundAgent& each) { return each.client->agent() == agent; };
+    const auto known = std::find_if(found.begin(), found.end(), same);
+    return agent.empty() || known == found.end() ? nullptr : known->client.get();
+  }
+
+  transport::Loop& loop_;
+  std::vector<Asked> asked_;
+  std::optional<transport::Deadline> others_;  ///< Since one has answered.
+  transport::Event changed_;
+  transport::TaskSet asking_;
+};
+
+/// The ways there are now, or the addresses; one place for all where those are a proxy's business.
+Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredAgent agent) {
+  std::vector<AgentPlace> places;
+  if (agent.reach != nullptr) {
+    const auto ways = co_await agent.reach->find(loop);
+    if (!ways) co_return tl::unexpected(ways.error());
+    if (ways->empty()) co_return fail("reach", agent.reach->text(), "nothing runs there");
+    for (const std::shared_ptr<const Reach>& way : *ways) places.push_back({{}, way});
+    co_return places;
+  }
+  if (!agent.accept.empty())
+    co_return fail("ask", agent.remote, "agents that dial in can't be asked by themselves");
+  if (agent.proxy) {
+    places.emplace_back();
+    co_return places;
+  }
+  const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
+  if (!addresses) co_return tl::unexpected(addresses.error());
+  for (const transport::Address& address : transport::by_turns(*addresses)) places.push_back({address, {}});
+  co_return places;
+}
+
+/// Moves each agent that has been seen before out of `all`.
+FoundAgents take_repeated(std::vector<Result<FoundAgents>>& all) {
+  std::set<std::string> seen;
+  FoundAgents repeated;
+  for (Result<FoundAgents>& found : all) {
+    if (!found) continue;
+    for (FoundAgent& each : *found) {
+      const std::string& agent = each.client->agent();
+      if (!agent.empty() && !seen.insert(agent).second) repeated.push_back(std::move(each));
+    }
+    std::erase_if(*found, [](const FoundAgent& each) { return each.client == nullptr; });
+  }
+  return repeated;
+}
+
+}  // namespace
+
+Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent, SessionOptions options,
+                                      std::string path) {
+  auto places = co_await places_of(loop, agent);
+  if (!places) co_return tl::unexpected(places.error());
+  Search search(loop, agent, options, std::move(*places));
+  auto found = co_await search.run(std::move(path));
+  co_return found;
+}
+
+Task<std::vector<Result<FoundAgents>>> find_all_agents(transport::Loop& loop,
+                                                       std::vector<MirroredAgent> agents,
+                                                       SessionOptions options, std::string path) {
+  std::vector<Result<FoundAgents>> all(agents.size());
+  const auto find = [&](std::size_t i) -> Task<void> {
+    all[i] = co_await find_agents(loop, agents[i], options, path);
+  };
+  transport::TaskSet finding(loop);
+  for (std::size_t i = 0; i < agents.size(); ++i) finding.spawn(find(i));
+  co_await finding.idle();
+  co_await leave_agents(loop, take_repeated(all));
+  co_return all;
+}
+
+Task<void> leave_agents(transport::Loop& loop, FoundAgents agents) {
+  transport::TaskSet leaving(loop);
+  for (const FoundAgent& each : agents) leaving.spawn(each.client->leave());
+  co_await leaving.idle();
+}
+
+Task<void> leave_all(transport::Loop& loop, std::vector<Result<FoundAgents>> agents) {
+  FoundAgents all;
+  for (Result<FoundAgents>& found : agents) {
+    if (found) std::move(found->begin(), found->end(), std::back_inserter(all));
+  }
+  co_await leave_agents(loop, std::move(all));
+}
+
+}  // namespace farport::router
