@@ -104,6 +104,11 @@ Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredA
   co_return places;
 }
 
+Task<void> find_into(Result<FoundAgents>& found, transport::Loop& loop, MirroredAgent agent,
+                     SessionOptions options, std::string path) {
+  found = co_await find_agents(loop, std::move(agent), options, std::move(path));
+}
+
 /// Moves each agent that has been seen before out of `all`.
 FoundAgents take_repeated(std::vector<Result<FoundAgents>>& all) {
   std::set<std::string> seen;
@@ -134,11 +139,9 @@ Task<std::vector<Result<FoundAgents>>> find_all_agents(transport::Loop& loop,
                                                        std::vector<MirroredAgent> agents,
                                                        SessionOptions options, std::string path) {
   std::vector<Result<FoundAgents>> all(agents.size());
-  const auto find = [&](std::size_t i) -> Task<void> {
-    all[i] = co_await find_agents(loop, agents[i], options, path);
-  };
   transport::TaskSet finding(loop);
-  for (std::size_t i = 0; i < agents.size(); ++i) finding.spawn(find(i));
+  for (std::size_t i = 0; i < agents.size(); ++i)
+    finding.spawn(find_into(all[i], loop, agents[i], options, path));
   co_await finding.idle();
   co_await leave_agents(loop, take_repeated(all));
   co_return all;

@@ -39,7 +39,7 @@ std::string_view kind_of(std::string_view word) {
 }
 
 /// A DNS subdomain (RFC 1123), as names in Kubernetes are.
-bool is_name(std::string_view text) {
+bool is_object_name(std::string_view text) {
   const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !text.empty() && text.size() <= 253 && is_alphanumeric(text.front()) &&
          std::all_of(text.begin(), text.end(),
@@ -53,7 +53,7 @@ bool is_selector(std::string_view text) {
              std::string_view::npos;
 }
 
-std::vector<std::string> split(std::string_view text) {
+std::vector<std::string> split_at_slashes(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t slash = 0; slash != std::string_view::npos;) {
     slash = text.find('/');
@@ -84,17 +84,17 @@ Result<KubernetesTarget> parse_kubernetes_target(std::string_view text) {
     rest = rest.substr(at + 1);
     if (target.context.empty()) return bad("the context before the @ is empty");
   }
-  std::vector<std::string> words = split(rest);
+  std::vector<std::string> words = split_at_slashes(rest);
   if (!target.labels.empty()) {
     // What stands behind the last slash is the question mark's.
     words.pop_back();
     if (!rest.empty() && !rest.ends_with('/')) return bad("a slash belongs before the ?");
     if (words.size() > 1) return bad("it has too many parts");
     if (!words.empty()) target.namespace_ = words.front();
-    return words.empty() || is_name(words.front()) ? Result<KubernetesTarget>(target)
-                                                   : bad("that is no namespace");
+    return words.empty() || is_object_name(words.front()) ? Result<KubernetesTarget>(target)
+                                                          : bad("that is no namespace");
   }
-  if (!std::all_of(words.begin(), words.end(), is_name))
+  if (!std::all_of(words.begin(), words.end(), is_object_name))
     return bad("one of its parts is no name in Kubernetes");
   // The kind tells where the namespace ends.
   const bool has_namespace = words.size() > 1 && kind_of(words[0]).empty();

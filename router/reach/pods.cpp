@@ -57,7 +57,7 @@ Pod pod_of(const Json& object) {
 /// A requirement of a label selector (meta/v1 LabelSelectorRequirement) in kubectl's words; empty where it is
 /// none.
 std::string requirement(const Json& expression) {
-  const std::string key = string_of(member(expression, "key"));
+  std::string key = string_of(member(expression, "key"));
   const std::string how = string_of(member(expression, "operator"));
   std::string values;
   const Json& list = member(expression, "values");

@@ -53,7 +53,7 @@ Result<std::string> filter_spec(std::string_view category, std::string_view othe
   if (name.empty() || name.find_first_of("\";=") != std::string_view::npos)
     return fail("read logs of the category", category, "it is no category",
                 "write one such as Orders.* or Orders.*:Debug");
-  const auto level = level_named(colon == std::string_view::npos ? otherwise : category.substr(colon + 1));
+  auto level = level_named(colon == std::string_view::npos ? otherwise : category.substr(colon + 1));
   if (!level) return level;
   return std::string(name) + ":" + *level;
 }

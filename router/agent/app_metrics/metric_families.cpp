@@ -12,16 +12,16 @@
 namespace farport::router {
 namespace {
 
-using Kind = events::Measurement::Kind;
+using MeasurementKind = events::Measurement::Kind;
 
-const char* type_of(Kind kind) {
+const char* type_of(MeasurementKind kind) {
   switch (kind) {
-    case Kind::rate:
+    case MeasurementKind::rate:
       return kCounter;
-    case Kind::histogram:
+    case MeasurementKind::histogram:
       return kSummary;
-    case Kind::gauge:
-    case Kind::up_down:
+    case MeasurementKind::gauge:
+    case MeasurementKind::up_down:
       break;
   }
   return kGauge;
@@ -79,12 +79,13 @@ std::string metric_name(std::string_view text) {
 void MetricFamilies::add(const Runtime& runtime, const MetricSeries& series) {
   const events::Measurement& last = series.last;
   const char* const type = type_of(last.kind);
-  const std::string name = metric_name(last.name) + (last.kind == Kind::rate ? "_total" : "");
+  const std::string name = metric_name(last.name) + (last.kind == MeasurementKind::rate ? "_total" : "");
   Family& family = families_.try_emplace(name, Family{type, last.unit, {}}).first->second;
   if (family.type != type) return;
   const Labels labels = labels_of(runtime, last);
-  if (last.kind != Kind::histogram) {
-    family.samples.push_back({"", labels.text(), last.kind == Kind::rate ? series.count : last.value});
+  if (last.kind != MeasurementKind::histogram) {
+    family.samples.push_back(
+        {"", labels.text(), last.kind == MeasurementKind::rate ? series.count : last.value});
     return;
   }
   for (const auto& [quantile, value] : last.quantiles)

@@ -12,7 +12,7 @@ namespace {
 using transport::Task;
 
 constexpr transport::Milliseconds kUntilAgain{30'000};
-constexpr std::size_t kPieceBytes = 16 * 1024;
+constexpr std::size_t kMetricsPieceBytes = 16 * 1024;
 
 tl::unexpected<Error> refused(const Runtime& runtime, const ipc::Message& answer) {
   const auto why = ipc::decode_error(answer);
@@ -70,7 +70,7 @@ Task<Result<void>> MetricSession::read_values(transport::FdStream& from, Counter
   events::MeasurementReader values(
       kMeterSession, [&selection](const events::Measurement& each) { return selection.takes(each); });
   nettrace::Reader reader(values);
-  std::vector<std::byte> piece(kPieceBytes);
+  std::vector<std::byte> piece(kMetricsPieceBytes);
   for (;;) {
     const transport::Io got = co_await from.read(piece);
     if (got.status == transport::IoStatus::failed) co_return tl::unexpected(from.error());

@@ -13,11 +13,11 @@ using transport::IoStatus;
 using transport::Stream;
 using transport::Task;
 
-constexpr std::size_t kPieceBytes = 32 * 1024;
+constexpr std::size_t kRecordingPieceBytes = 32 * 1024;
 
 /// Passes on what the runtime writes.
 Task<void> pass_on(Stream& from, Stream& to) {
-  std::vector<std::byte> piece(kPieceBytes);
+  std::vector<std::byte> piece(kRecordingPieceBytes);
   for (;;) {
     const transport::Io got = co_await from.read(piece);
     // What was broken off is not taken for whole.
@@ -39,7 +39,7 @@ Task<bool> write_text(const std::string& text, Stream& to) {
 Task<void> pass_on_made(Stream& from, Stream& to, std::unique_ptr<events::LineMaker> maker,
                         transport::Event& enough) {
   nettrace::Reader reader(*maker);
-  std::vector<std::byte> piece(kPieceBytes);
+  std::vector<std::byte> piece(kRecordingPieceBytes);
   for (;;) {
     const transport::Io got = co_await from.read(piece);
     // What was broken off is not taken for whole.

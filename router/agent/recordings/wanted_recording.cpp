@@ -15,7 +15,7 @@ namespace {
 /// dotnet-monitor's.
 constexpr transport::Milliseconds kUsualDuration{30'000};
 constexpr double kMostSeconds = 7.0 * 24 * 60 * 60;
-constexpr std::uint32_t kBufferMb = 256;
+constexpr std::uint32_t kTraceBufferMb = 256;
 constexpr const char* kJsonLines = "application/x-ndjson";
 constexpr const char* kJson = "application/json";
 
@@ -31,8 +31,9 @@ Result<transport::Milliseconds> seconds_of(const std::string& name, const std::s
                                            transport::Milliseconds otherwise) {
   if (text.empty()) return otherwise;
   const double seconds = events::number_in(text);
-  // Also what is no number.
-  if (!(seconds > 0 && seconds <= kMostSeconds)) {
+  // False, too, of what is no number.
+  const bool is_time = seconds > 0 && seconds <= kMostSeconds;
+  if (!is_time) {
     return fail("take the parameter", name, "it is no number of seconds above 0, a week at most");
   }
   return std::chrono::ceil<transport::Milliseconds>(std::chrono::duration<double>(seconds));
@@ -48,7 +49,7 @@ Result<std::optional<bool>> truth_of(const std::string& name, const std::string&
 Result<WantedRecording> trace_of(const Parameters& parameters, const Runtime& /*runtime*/) {
   const auto rundown = truth_of("rundown", parameters("rundown"));
   if (!rundown) return tl::unexpected(rundown.error());
-  auto recording = recording_of({parameters("profile")}, {parameters("providers")}, *rundown, kBufferMb);
+  auto recording = recording_of({parameters("profile")}, {parameters("providers")}, *rundown, kTraceBufferMb);
   if (!recording) return tl::unexpected(recording.error());
   return WantedRecording{std::move(*recording), kUsualDuration, nullptr, "application/octet-stream"};
 }
@@ -93,16 +94,16 @@ struct RecordingKind {
   std::string_view name;
   Result<WantedRecording> (*made)(const Parameters&, const Runtime&);
 };
-constexpr RecordingKind kKinds[] = {{"trace", trace_of},   {"counters", counters_of},
-                                    {"logs", logs_of},     {"exceptions", exceptions_of},
-                                    {"stacks", stacks_of}, {"gcdump", gcdump_of}};
+constexpr RecordingKind kRecordingKinds[] = {{"trace", trace_of},   {"counters", counters_of},
+                                             {"logs", logs_of},     {"exceptions", exceptions_of},
+                                             {"stacks", stacks_of}, {"gcdump", gcdump_of}};
 
 }  // namespace
 
 Result<WantedRecording> wanted_recording(std::string_view kind, const Parameters& parameters,
                                          const Runtime& runtime) {
-  const auto* const known = std::ranges::find(kKinds, kind, &RecordingKind::name);
-  if (known == std::ranges::end(kKinds)) return fail("record", kind, "there is no such recording");
+  const auto* const known = std::ranges::find(kRecordingKinds, kind, &RecordingKind::name);
+  if (known == std::ranges::end(kRecordingKinds)) return fail("record", kind, "there is no such recording");
   auto wanted = known->made(parameters, runtime);
   if (!wanted) return wanted;
   const auto duration = seconds_of("seconds", parameters("seconds"), wanted->duration);

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// For all files: a profile's end should not be waited for much longer.
-constexpr milliseconds kLimit{20'000};
+constexpr milliseconds kReadingLimit{20'000};
 
 /// Whether symbols may be read from what is called so: a file that has its name still, and no assembly,
 /// whose methods the runtime names.
@@ -67,7 +67,7 @@ milliseconds NativeSymbols::time_left() const {
 
 void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
                          SampleSink& to) {
-  until_ = std::chrono::steady_clock::now() + kLimit;
+  until_ = std::chrono::steady_clock::now() + kReadingLimit;
   std::map<std::string, SymbolQuestion> questions;
   const MappedFile* last = nullptr;
   for (const std::uint64_t address : addresses) {
