@@ -17,7 +17,6 @@
 #include "cli/terminal_keys.hpp"
 #include "cli/top_agent.hpp"
 #include "cli/top_table.hpp"
-#include "router/mirror/find_agents.hpp"
 #include "transport/race.hpp"
 #include "transport/signals.hpp"
 
@@ -113,8 +112,7 @@ class Top {
         continue;
       }
       named.agents.push_back(
-          std::make_unique<TopAgent>(loop_, std::move(each.client), settings_.interval, changed_));
-      named.agents.back()->take_list(std::move(each.answer));
+          std::make_unique<TopAgent>(loop_, std::move(each), settings_.interval, changed_));
     }
     named.failure.reset();
     named.found = true;

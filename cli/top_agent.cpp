@@ -20,10 +20,11 @@ constexpr std::size_t kMostFollowed = 200;
 
 }  // namespace
 
-TopAgent::TopAgent(transport::Loop& loop, std::unique_ptr<router::AgentClient> agent,
-                   transport::Milliseconds interval, transport::Condition& changed)
-    : loop_(loop), agent_(std::move(agent)), interval_(interval), changed_(changed), listing_(list()) {
+TopAgent::TopAgent(transport::Loop& loop, router::FoundAgent found, transport::Milliseconds interval,
+                   transport::Condition& changed)
+    : loop_(loop), agent_(std::move(found.client)), interval_(interval), changed_(changed), listing_(list()) {
   agent_->on_break([this](const Error& why) { say(why.message()); });
+  take_list(std::move(found.answer));
   listing_.start();
 }
 

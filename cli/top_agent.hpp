@@ -7,21 +7,20 @@
 #include <vector>
 
 #include "cli/top_runtime.hpp"
-#include "router/mirror/agent_client.hpp"
+#include "router/mirror/find_agents.hpp"
 
 namespace farport::cli {
 
 class TopAgent {
  public:
   /// Follows the runtimes of an agent from now on, across breaks of its session, each by a session of
-  /// counters that tells every `interval`. `changed`: told of all that is new; must outlive this.
-  TopAgent(transport::Loop& loop, std::unique_ptr<router::AgentClient> agent,
-           transport::Milliseconds interval, transport::Condition& changed);
+  /// counters that tells every `interval`. `found`: with its answer to GET /v1/runtimes. `changed`: told of
+  /// all that is new; must outlive this.
+  TopAgent(transport::Loop& loop, router::FoundAgent found, transport::Milliseconds interval,
+           transport::Condition& changed);
   TopAgent(const TopAgent&) = delete;
   TopAgent& operator=(const TopAgent&) = delete;
 
-  /// What the agent lists now: GET /v1/runtimes.
-  void take_list(const Result<std::string>& answer);
   transport::Task<void> leave();
 
   [[nodiscard]] std::vector<TopRuntime> runtimes() const;
@@ -30,6 +29,7 @@ class TopAgent {
 
  private:
   transport::Task<void> list();
+  void take_list(const Result<std::string>& answer);
   [[nodiscard]] Result<void> follow(const std::string& list);
   void say(std::string trouble);
 
