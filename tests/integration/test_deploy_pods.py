@@ -77,7 +77,7 @@ class OfKubernetes(Recordings, Containers):
                                                  for each in self.events(mirror, "changed")), mirror.output, 60)
             time.sleep(0.5)  # so that something is recorded in between
         # A hundred a second.
-        self.end_recording(tool, file, least_events=100)
+        self.end_recording(tool, file)
         self.stop(mirror)
 
     def kill_kubectl(self):

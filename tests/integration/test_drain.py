@@ -44,7 +44,8 @@ class Drain(Case):
         try:
             self.lab.near.connect(self.lab.far.address, agent.port).close()
             return True
-        except ConnectionRefusedError:
+        # Reset: it waited to be accepted when the listener went.
+        except (ConnectionRefusedError, ConnectionResetError):
             return False
 
     def assert_ends(self, agent):
