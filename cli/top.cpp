@@ -87,7 +87,7 @@ class Top {
   }
 
  private:
-  /// Tries until an agent answers.
+  /// Tries until an agent answers; once where a command leads there, which might ask for a password again.
   Task<void> find(Named& named) {
     for (;;) {
       auto found =
@@ -98,6 +98,7 @@ class Top {
       }
       named.failure = found.error();
       changed_.changed();
+      if (named.name.reach != nullptr) co_return;
       co_await transport::sleep(loop_, kBetweenSearches);
     }
   }
@@ -121,6 +122,9 @@ class Top {
   }
 
   Task<void> show_until(transport::Event& stop) {
+    // Commands that lead to agents may ask for a password on the terminal, which is theirs until then.
+    const bool answered = co_await first_of(wait_for_answers(), stop.wait());
+    if (!answered || none_found()) co_return;
     std::optional<TerminalKeys> keys;
     transport::TaskSet working(loop_);
     if (region_) {
@@ -138,13 +142,8 @@ class Top {
   Task<void> wait_done() { co_await done_.wait(); }
 
   Task<void> show_all() {
-    if (region_) {
-      co_await with_deadline(loop_, wait_for_answers(), settings_.interval);
-    } else {
-      co_await wait_for_answers();
-      co_await with_deadline(loop_, wait_for_values(), kFirstValues + 2 * settings_.interval);
-    }
-    for (std::uint32_t round = 1; !none_found(); ++round) {
+    if (!region_) co_await with_deadline(loop_, wait_for_values(), kFirstValues + 2 * settings_.interval);
+    for (std::uint32_t round = 1;; ++round) {
       show();
       if (round == settings_.rounds) break;
       co_await transport::sleep(loop_, settings_.interval);
