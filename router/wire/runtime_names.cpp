@@ -73,12 +73,25 @@ std::string without_port(std::string_view address) {
   return std::string(address.substr(0, address.rfind(':')));
 }
 
-/// Whether `host` is the runtime's. What an agent calls its host is its own word: it stands for no address.
-bool names_host(const std::string& host, const Runtime& runtime) {
-  if (host == runtime.address) return true;
-  const std::string plain = host.starts_with('[') ? without_port(host) : host;
+/// Where it runs, by the agent's word: its pod or container, as `farport ps` shows them, and its host.
+std::vector<std::string> places_of(const Runtime& runtime) {
+  const Container& container = runtime.container;
+  std::vector<std::string> places{container.pod};
+  if (!container.name.empty())
+    places.push_back(container.pod.empty() ? container.name : container.pod + "/" + container.name);
+  places.push_back(runtime.host);
+  std::erase(places, std::string());
+  return places;
+}
+
+/// Whether `place` is the runtime's. An agent's word stands for no address.
+bool names_place(const std::string& place, const Runtime& runtime) {
+  if (place == runtime.address) return true;
+  const std::string plain = place.starts_with('[') ? without_port(place) : place;
   if (glob(plain, without_port(runtime.address))) return true;
-  return !is_address(plain) && glob(host, runtime.host);
+  if (is_address(plain)) return false;
+  const std::vector<std::string> places = places_of(runtime);
+  return std::any_of(places.begin(), places.end(), [&](const std::string& each) { return glob(place, each); });
 }
 
 /// Whether a person can type it as it is shown.
@@ -97,16 +110,19 @@ bool names_only(const std::string& text, const Runtime& runtime,
 /// What to write for the runtime, and in brackets what else is known of it.
 std::string offer(const Runtime& runtime, const std::vector<const Runtime*>& runtimes) {
   const std::string pid = std::to_string(runtime.pid);
-  const std::string at = "@" + runtime.host;
-  const std::string on = runtime.host.empty() ? std::string() : " on " + runtime.host;
-  if (names_only(runtime.name, runtime, runtimes)) return runtime.name + " (pid " + pid + on + ")";
-  if (!on.empty() && names_only(runtime.name + at, runtime, runtimes))
-    return runtime.name + at + " (pid " + pid + ")";
+  const std::vector<std::string> places = places_of(runtime);
+  const std::string on = places.empty() ? std::string() : " on " + places.front();
+  const auto unique = [&](const std::string& text) { return names_only(text, runtime, runtimes); };
+  if (unique(runtime.name)) return runtime.name + " (pid " + pid + on + ")";
+  for (const std::string& place : places) {
+    if (unique(runtime.name + "@" + place)) return runtime.name + "@" + place + " (pid " + pid + ")";
+  }
   const std::string by_address = runtime.name + "@" + runtime.address;
-  if (!runtime.address.empty() && names_only(by_address, runtime, runtimes))
-    return by_address + " (pid " + pid + ")";
-  if (names_only(pid, runtime, runtimes)) return pid + " (" + runtime.name + on + ")";
-  if (!on.empty() && names_only(pid + at, runtime, runtimes)) return pid + at + " (" + runtime.name + ")";
+  if (!runtime.address.empty() && unique(by_address)) return by_address + " (pid " + pid + ")";
+  if (unique(pid)) return pid + " (" + runtime.name + on + ")";
+  for (const std::string& place : places) {
+    if (unique(pid + "@" + place)) return pid + "@" + place + " (" + runtime.name + ")";
+  }
   return runtime.id + " (" + runtime.name + ", pid " + pid + on + ")";
 }
 
@@ -135,7 +151,7 @@ bool names_runtime(std::string_view wanted, const Runtime& runtime) {
   // Names and hosts may have an @ of their own.
   for (std::size_t at = wanted.find('@'); at != std::string_view::npos; at = wanted.find('@', at + 1)) {
     const std::string host(wanted.substr(at + 1));
-    if (at > 0 && !host.empty() && names_host(host, runtime) &&
+    if (at > 0 && !host.empty() && names_place(host, runtime) &&
         names_on_its_host(std::string(wanted.substr(0, at)), runtime)) {
       return true;
     }

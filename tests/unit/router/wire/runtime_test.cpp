@@ -93,6 +93,22 @@ TEST_CASE("replicas whose hosts have one name are offered by their addresses") {
   check_offers(replicas, "orders", {"orders@10.1.2.3:9000", "orders@10.1.2.4:9000"});
 }
 
+TEST_CASE("replicas on one node are told apart by their pods and containers") {
+  std::vector<Runtime> replicas{runtime("orders", 1, "node-1", "a"), runtime("orders", 1, "node-1", "b"),
+                                runtime("orders", 1, "node-1", "c"), runtime("orders", 1, "node-1", "d")};
+  replicas[0].container = {"c0", "web", "orders-7d4b9"};
+  replicas[1].container = {"c1", "web", "orders-x2x9k"};
+  replicas[2].container = {"c2", "side", "orders-x2x9k"};
+  replicas[3].container = {"c3", "shop", ""};
+  check_offers(replicas, "orders",
+               {"orders@orders-7d4b9", "orders@orders-x2x9k/web", "orders@orders-x2x9k/side", "orders@shop"});
+  CHECK(names_runtime("1@orders-x2*", replicas[1]));
+  Runtime impostor = runtime("orders", 2, "node-1", "e");
+  impostor.address = "10.6.6.6:9000";
+  impostor.container.pod = "10.1.2.3";
+  CHECK(!names_runtime("orders@10.1.2.3", impostor));
+}
+
 TEST_CASE("a runtime's own pid comes before another one's on its host") {
   Runtime other = runtime("billing", 1, "web-1", "7e");
   other.host_pid = 42;
