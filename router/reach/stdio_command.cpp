@@ -121,6 +121,14 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
 
 }  // namespace
 
+bool lacks_shell(const Error& error) {
+  const std::string_view why = error.why;
+  const bool not_there = why.find("not found") != std::string_view::npos ||
+                         why.find("no such file") != std::string_view::npos ||
+                         why.find("No such file") != std::string_view::npos;
+  return not_there && (why.find("\"sh\"") != std::string_view::npos || why.find("`sh`") != std::string_view::npos);
+}
+
 Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what) {
   auto started = Command::start(loop, std::move(log), what.arguments);
   if (!started) co_return tl::unexpected(started.error());

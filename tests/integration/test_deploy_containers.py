@@ -169,6 +169,8 @@ class OfEngines(Containers):
             done = self.farport("ps", "podman://orders", "--deploy", way)
             self.assertEqual(done.code, 1, done.described)
             self.assertIn("podman://orders", done.stderr)
+        self.assertIn("its image has no shell", done.stderr)
+        self.assertIn("leave --deploy copy out", done.stderr)
         self.assert_nothing_left()
 
     def test_a_copy_into_a_container_that_has_a_shell(self):

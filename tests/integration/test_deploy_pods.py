@@ -55,6 +55,13 @@ class OfKubernetes(Recordings, Containers):
         wait.until(lambda: "farport" not in self.podman.run("ps", "--format", "{{.Names}}"),
                    lambda: self.podman.run("ps"), GONE_SECONDS)
 
+    def test_one_without_a_shell_and_without_an_image_says_what_to_type(self):
+        self.pod("orders-1")
+        done = self.farport("ps", "k8s://prod/orders-1/web")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("k8s://prod/orders-1/web: its image has no shell", done.stderr)
+        self.assertIn("give --image IMAGE", done.stderr)
+
     def test_a_copy_into_a_pod_that_has_a_shell(self):
         self.pod("orders-1", image="shell")
         done = self.assert_ok(self.farport("ps", "k8s://prod/orders-1/web"))
@@ -77,7 +84,7 @@ class OfKubernetes(Recordings, Containers):
                                                  for each in self.events(mirror, "changed")), mirror.output, 60)
             time.sleep(0.5)  # so that something is recorded in between
         # A hundred a second.
-        self.end_recording(tool, file)
+        self.end_recording(tool, file, least_events=100)
         self.stop(mirror)
 
     def kill_kubectl(self):
