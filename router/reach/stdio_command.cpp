@@ -126,7 +126,8 @@ bool lacks_shell(const Error& error) {
   const bool not_there = why.find("not found") != std::string_view::npos ||
                          why.find("no such file") != std::string_view::npos ||
                          why.find("No such file") != std::string_view::npos;
-  return not_there && (why.find("\"sh\"") != std::string_view::npos || why.find("`sh`") != std::string_view::npos);
+  return not_there &&
+         (why.find("\"sh\"") != std::string_view::npos || why.find("`sh`") != std::string_view::npos);
 }
 
 Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what) {

@@ -28,7 +28,8 @@ struct StdioCommand {
   transport::Milliseconds patience{120'000};
 };
 
-/// Whether a command inside of a container has failed since the container has no shell, as runc and crun say it.
+/// Whether a command inside of a container has failed since the container has no shell, as runc and crun say
+/// it.
 [[nodiscard]] bool lacks_shell(const Error& error);
 
 /// Starts the command and reads to the greeting. Errors say what it has printed last.

@@ -91,7 +91,8 @@ bool names_place(const std::string& place, const Runtime& runtime) {
   if (glob(plain, without_port(runtime.address))) return true;
   if (is_address(plain)) return false;
   const std::vector<std::string> places = places_of(runtime);
-  return std::any_of(places.begin(), places.end(), [&](const std::string& each) { return glob(place, each); });
+  return std::any_of(places.begin(), places.end(),
+                     [&](const std::string& each) { return glob(place, each); });
 }
 
 /// Whether a person can type it as it is shown.

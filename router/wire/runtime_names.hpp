@@ -20,8 +20,9 @@ namespace farport::router {
 
 /// Whether `wanted` names this runtime: its id, its pid (its own and its host's), its name or what stock
 /// tools call it, here and on its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone
-/// or followed by @PLACE: its pod, POD/CONTAINER or container, as `farport ps` shows them; what the agent calls its
-/// host; or the address at which it answers, with its port or without. `*` and `?` are wildcards for the place, the name and the command line's first word.
+/// or followed by @PLACE: its pod, POD/CONTAINER or container, as `farport ps` shows them; what the agent
+/// calls its host; or the address at which it answers, with its port or without. `*` and `?` are wildcards
+/// for the place, the name and the command line's first word.
 [[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
 
 /// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
