@@ -8,8 +8,6 @@ from harness import wait
 
 # Each is numbered.
 ALL_OF_ORDERS = "Orders:0xffffffffffffffff:5"
-# That there is something: on a busy machine the application sleeps longer than it works. What counts is that none is missing.
-LEAST_EVENTS = 100
 
 
 class Recordings:
@@ -27,16 +25,16 @@ class Recordings:
         self.wait_until_begun(tool, file)
         return tool, file
 
-    def end_recording(self, tool, file, least_events=LEAST_EVENTS):
+    def end_recording(self, tool, file, least_events=1000):
         """Has the tool end well, with a recording that is whole."""
         self.assertEqual(tool.stop(signal.SIGINT, 90), 0, tool.output())
         self.assert_whole(file, least_events)
 
-    def assert_whole(self, file, least_events=LEAST_EVENTS):
+    def assert_whole(self, file, least_events=1000):
         """That it came to its proper end, with every event that the runtime itself has not dropped."""
         self.assert_says_whole(self.assert_ok(self.tools.driver("read", file)).values(), least_events)
 
-    def assert_says_whole(self, values, least_events=LEAST_EVENTS):
+    def assert_says_whole(self, values, least_events=1000):
         """The same of what the driver says."""
         self.assertEqual(values["whole"], "True", values)
         self.assertGreater(int(values["events"]), least_events, values)
