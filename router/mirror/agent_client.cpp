@@ -50,16 +50,18 @@ std::unique_ptr<AgentRoute> AgentClient::route_to(const MirroredAgent& agent, co
   if (place.reach != nullptr) return std::make_unique<ReachRoute>(loop_, log_, place.reach);
   credentials_.emplace(loop_, log_, agent.credentials);
   if (!place.address) return std::make_unique<ProxyRoute>(loop_, *agent.proxy, agent.address, *credentials_);
-  addresses_.push_back(*place.address);
-  auto route = std::make_unique<TcpRoute>(loop_, addresses_, agent.address.verified_name(), *credentials_);
+  std::vector<transport::Address> addresses(1, *place.address);
+  auto route =
+      std::make_unique<TcpRoute>(loop_, std::move(addresses), agent.address.verified_name(), *credentials_);
   tcp_ = route.get();
   return route;
 }
 
 void AgentClient::add_place(const AgentPlace& other) {
   if (tcp_ == nullptr || !other.address) return;
-  addresses_.push_back(*other.address);
-  tcp_->set_addresses(addresses_);
+  std::vector<transport::Address> addresses = tcp_->addresses();
+  addresses.push_back(*other.address);
+  tcp_->set_addresses(std::move(addresses));
 }
 
 Task<Result<std::string>> AgentClient::open(std::string path) {

@@ -59,7 +59,6 @@ class AgentClient {
   transport::Loop& loop_;
   Log log_;
   std::string address_;
-  std::vector<transport::Address> addresses_;
   std::optional<CredentialWatch> credentials_;
   TcpRoute* tcp_ = nullptr;  ///< Of the sessions, where it is one.
   SessionManager sessions_;

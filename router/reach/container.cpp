@@ -132,14 +132,11 @@ class ContainerReach final : public Reach {
       auto program = co_await deploy_.program->load(loop);
       if (!program) co_return tl::unexpected(program.error());
       what.program = std::move(*program);
+      what.without_shell = "leave --deploy copy out: a container beside it needs none";
       append(what.arguments, "sh", "-c",
              deploy_script(*what.program, deploy_, deploy_.way == Deploy::Way::automatic));
     }
     auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
-    if (!reached && lacks_shell(reached.error())) {
-      reached.error().why = "its image has no shell to bring farport along with";
-      reached.error().hint = "leave --deploy copy out: a container beside it needs none";
-    }
     co_return reached;
   }
 

@@ -76,16 +76,13 @@ class PodReach final : public Reach {
       auto program = co_await deploy_.program->load(loop);
       if (!program) co_return tl::unexpected(program.error());
       what.program = std::move(*program);
+      what.without_shell =
+          "give --image IMAGE, one with farport in its PATH that the cluster can pull: it runs beside it";
       what.arguments.emplace_back("sh");
       what.arguments.emplace_back("-c");
       what.arguments.push_back(deploy_script(*what.program, deploy_, deploy_.way != Deploy::Way::copy));
     }
     auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
-    if (!reached && lacks_shell(reached.error())) {
-      reached.error().why = "its image has no shell to bring farport along with";
-      reached.error().hint =
-          "give --image IMAGE, one with farport in its PATH that the cluster can pull: it runs beside it";
-    }
     co_return reached;
   }
 

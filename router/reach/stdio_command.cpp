@@ -89,6 +89,16 @@ Task<Result<void>> send_program(transport::Stream& stream, StdioCommand& what, b
   co_return done;
 }
 
+/// Whether it has failed since the container has no shell, as runc and crun say it.
+bool lacks_shell(const Error& error) {
+  const std::string_view why = error.why;
+  const bool not_there = why.find("not found") != std::string_view::npos ||
+                         why.find("no such file") != std::string_view::npos ||
+                         why.find("No such file") != std::string_view::npos;
+  return not_there &&
+         (why.find("\"sh\"") != std::string_view::npos || why.find("`sh`") != std::string_view::npos);
+}
+
 /// Answers what the command says, until that is the greeting.
 Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
   using Kind = Said::Kind;
@@ -112,6 +122,10 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
     if (said->kind == Kind::ended) {
       Error why = co_await command.ended();
       why.on = what.text;
+      if (!what.without_shell.empty() && lacks_shell(why)) {
+        why.why = "its image has no shell to bring farport along with";
+        why.hint = what.without_shell;
+      }
       co_return tl::unexpected(std::move(why));
     }
     auto sent = co_await send_program(command.stream(), what, said->kind == Kind::send_gzip);
@@ -120,15 +134,6 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
 }
 
 }  // namespace
-
-bool lacks_shell(const Error& error) {
-  const std::string_view why = error.why;
-  const bool not_there = why.find("not found") != std::string_view::npos ||
-                         why.find("no such file") != std::string_view::npos ||
-                         why.find("No such file") != std::string_view::npos;
-  return not_there &&
-         (why.find("\"sh\"") != std::string_view::npos || why.find("`sh`") != std::string_view::npos);
-}
 
 Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what) {
   auto started = Command::start(loop, std::move(log), what.arguments);

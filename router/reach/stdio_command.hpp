@@ -24,13 +24,11 @@ struct StdioCommand {
   std::shared_ptr<const StaticProgram> program{};
   /// Called before that with what is to be sent, for people; empty where there is no program.
   std::function<void(const std::string&)> announce{};
+  /// What to do where it leads into a container that has no shell; empty where it needs none.
+  std::string without_shell{};
   /// How long to wait for the greeting. The default leaves time to type a password.
   transport::Milliseconds patience{120'000};
 };
-
-/// Whether a command inside of a container has failed since the container has no shell, as runc and crun say
-/// it.
-[[nodiscard]] bool lacks_shell(const Error& error);
 
 /// Starts the command and reads to the greeting. Errors say what it has printed last.
 transport::Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what);
