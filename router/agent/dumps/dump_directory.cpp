@@ -26,14 +26,16 @@ namespace farport::router {
 namespace {
 
 constexpr std::string_view kDirectoryPrefix = ".farport-dump-";
+/// While it is being made, so that nobody takes it for abandoned before it is locked.
+constexpr std::string_view kNewPrefix = ".farport-new-";
+/// In seconds. Making one takes far less: one that is older was left by an agent that was killed.
+constexpr std::time_t kLongestMaking = 60;
 constexpr const char* kDump = "dump";
 /// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.
 constexpr std::size_t kLongestNamePart = 100;
 /// Of a dump: a runtime writes one, and another for its log.
 constexpr std::size_t kMaxFiles = 64;
 constexpr std::size_t kMaxAbandoned = 1024;
-/// How many directories are made before one could be locked.
-constexpr int kMostTries = 10;
 /// The longest variable that a program can be started with is half of it (execve(2)).
 constexpr std::size_t kMaxEnvironFile = 256 * 1024;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -146,26 +148,24 @@ Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
 }
 
 Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory shared, uid_t owner) {
-  std::string name;
-  UniqueFd fd;
-  // Until it is locked, this agent or another one that removes abandoned directories may remove it: then make
-  // another.
-  for (int tries = 0; !fd && tries < kMostTries; ++tries) {
-    name = std::string(kDirectoryPrefix) + random_token();
-    if (::mkdirat(shared.fd.get(), name.c_str(), S_IRWXU) != 0) {
-      return fail_errno("make a directory for the dump in", shared.here, errno,
-                        "set [dump] directory to one that the agent may write to");
-    }
-    fd = open_private(shared.fd.get(), name);
-    struct stat status {};
-    const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
-                      status.st_uid == ::geteuid() && is_private(status) && status.st_nlink > 0;
-    if (ours) break;
-    fd.reset();
-    ::unlinkat(shared.fd.get(), name.c_str(), AT_REMOVEDIR);
+  const std::string token = random_token();
+  const std::string begun = std::string(kNewPrefix) + token;
+  if (::mkdirat(shared.fd.get(), begun.c_str(), S_IRWXU) != 0) {
+    return fail_errno("make a directory for the dump in", shared.here, errno,
+                      "set [dump] directory to one that the agent may write to");
   }
+  // Those that have been abandoned are known by their names, and that nobody locks them.
+  const std::string name = std::string(kDirectoryPrefix) + token;
+  UniqueFd fd = open_private(shared.fd.get(), begun);
+  struct stat status {};
+  const bool ours = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &status) == 0 &&
+                    status.st_uid == ::geteuid() && is_private(status) &&
+                    ::renameat(shared.fd.get(), begun.c_str(), shared.fd.get(), name.c_str()) == 0;
   const std::string path = shared.here + "/" + name;
-  if (!fd) return fail("make a directory for the dump in", path, "another process interferes with it");
+  if (!ours) {
+    ::unlinkat(shared.fd.get(), begun.c_str(), AT_REMOVEDIR);
+    return fail("make a directory for the dump in", path, "another process interferes with it");
+  }
   auto directory = std::make_unique<DumpDirectory>(std::move(shared), name, std::move(fd), owner);
   if (owner != ::geteuid() && ::fchown(directory->fd_.get(), owner, static_cast<gid_t>(-1)) != 0) {
     return fail_errno("give the dump's directory to user " + std::to_string(owner), path, errno);
@@ -278,11 +278,16 @@ std::string warn_of_strangers(const SharedDirectory& shared) {
 
 std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner) {
   std::vector<std::string> removed;
-  for (const std::string& name : entries_of(shared.fd.get(), kDirectoryPrefix, kMaxAbandoned)) {
+  std::vector<std::string> names = entries_of(shared.fd.get(), kDirectoryPrefix, kMaxAbandoned);
+  for (std::string& name : entries_of(shared.fd.get(), kNewPrefix, kMaxAbandoned)) {
+    names.push_back(std::move(name));
+  }
+  for (const std::string& name : names) {
     const UniqueFd fd = open_private(shared.fd.get(), name);
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || !is_private(status)) continue;
     if (status.st_uid != ::geteuid() && status.st_uid != owner) continue;
+    if (name.starts_with(kNewPrefix) && std::time(nullptr) - status.st_mtime < kLongestMaking) continue;
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
     remove_private(shared.fd.get(), fd.get(), name);
     removed.push_back(shared.here + "/" + name);

@@ -1,5 +1,6 @@
 #include "router/agent/dumps/dump_directory.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -54,6 +55,17 @@ TEST_CASE("a dump's directory is made though others remove what they take for ab
   done = true;
   remover.join();
   CHECK(failed == 0);
+  CHECK(temporary.empty());
+}
+
+TEST_CASE("a directory whose maker was killed before it was locked goes once it is old") {
+  const Temporary temporary;
+  const std::string path = temporary.path() + "/.farport-new-0";
+  REQUIRE(::mkdir(path.c_str(), 0700) == 0);
+  CHECK(remove_abandoned_dumps(temporary.open(), ::geteuid()).empty());
+  const std::array<timespec, 2> long_ago{};
+  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), long_ago.data(), 0) == 0);
+  CHECK(remove_abandoned_dumps(temporary.open(), ::geteuid()).size() == 1);
   CHECK(temporary.empty());
 }
 
