@@ -137,6 +137,10 @@ Task<void> Discovery::first_look() {
   };
   const transport::Deadline limit(loop_, kFirstLook, [] {});
   while (!limit.expired() && !is_over()) co_await transport::sleep(loop_, kFirstLookStep);
+  // An empty list has a reason.
+  if (!registry_.processes().empty()) co_return;
+  processes_.explain();
+  while (!limit.expired() && !processes_.explained()) co_await transport::sleep(loop_, kFirstLookStep);
 }
 
 void Discovery::watch_directories() {

@@ -32,8 +32,9 @@ class Discovery {
   /// Keeps the registry up to date until it is cancelled.
   transport::Task<void> run();
 
-  /// Passes once each socket that was there at the start is listed or known not to be a runtime's, and after
-  /// two seconds at the latest: an agent that has just begun has no list yet. Beside run().
+  /// Passes once each socket that was there at the start is listed or known not to be a runtime's, or it is
+  /// known why there is none, and after two seconds at the latest: an agent that has just begun has no list
+  /// yet. Beside run().
   transport::Task<void> first_look();
 
   /// What has been searched, and what was found there and is not listed.

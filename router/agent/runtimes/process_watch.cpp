@@ -7,6 +7,7 @@
 
 #include "router/agent/runtimes/dotnet_processes.hpp"
 #include "transport/detached_work.hpp"
+#include "transport/race.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -17,6 +18,8 @@ using transport::Task;
 
 /// Nothing tells of new processes: so often they are looked for, if it takes a tenth of that at the most.
 constexpr Milliseconds kPause{1000};
+/// A problem is told once two looks have found it. Whoever comes first may wait for the second one.
+constexpr Milliseconds kUntilSecondLook{100};
 constexpr int kRest = 10;
 /// How long one user's processes may hold up the others'.
 constexpr Milliseconds kSocketLookLimit{1000};
@@ -38,6 +41,7 @@ ProcessWatch::ProcessWatch(transport::Loop& loop, Registry& registry, Log log, S
       log_(std::move(log)),
       settings_(std::move(settings)),
       shares_(shares),
+      unserved_now_(loop),
       port_processes_(std::make_shared<PortProcesses>()) {}
 
 ProcessWatch::~ProcessWatch() = default;
@@ -79,12 +83,12 @@ Task<void> ProcessWatch::find_sockets(transport::Event& changed) {
     const bool same =
         std::equal(before.begin(), before.end(), sockets_.begin(), sockets_.end(),
                    [](const auto& a, const auto& b) { return a.second.opened == b.second.opened; });
-    if (!same || !looked_) changed.set();
-    looked_ = true;
+    if (!same || looks_ == 0) changed.set();
+    looks_ = std::min(looks_ + 1, 2);
     gather_problems();
     tell(unreached_, told_unreached_);
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
-    co_await transport::sleep(loop_, std::max(took * kRest, kPause));
+    co_await transport::sleep(loop_, std::max(took * kRest, looks_ == 1 ? kUntilSecondLook : kPause));
   }
 }
 
@@ -180,7 +184,7 @@ Task<void> ProcessWatch::find_unserved() {
   const auto look = std::make_shared<Look>();
   look->served.search = settings_.search;
   for (;;) {
-    co_await transport::sleep(loop_, settings_.rescan);
+    co_await with_deadline(loop_, unserved_now_.wait(), settings_.rescan);
     look->served.processes = registry_.processes();
     look->served.processes.insert(looked_into_.begin(), looked_into_.end());
     const std::function<void()> work = [look] { look->found = look->processes.look(look->served); };
@@ -188,6 +192,7 @@ Task<void> ProcessWatch::find_unserved() {
     if (!looked) continue;
     tell(look->found, told_unserved_);
     unserved_ = look->found;
+    looked_for_unserved_ = true;
   }
 }
 

@@ -33,7 +33,14 @@ class ProcessWatch {
   transport::Task<void> run(transport::Event& changed);
 
   /// Whether sockets have been looked for once, or aren't to be looked for.
-  [[nodiscard]] bool looked() const { return looked_; }
+  [[nodiscard]] bool looked() const { return looks_ > 0 || !settings_.find_sockets; }
+
+  /// Finds out at once what is not served and why, where that is not known yet.
+  void explain() { unserved_now_.set(); }
+  /// Whether it is known.
+  [[nodiscard]] bool explained() const {
+    return looked_for_unserved_ && (looks_ > 1 || !settings_.find_sockets);
+  }
 
   /// Whether the socket at a path is followed already.
   using IsFollowed = std::function<bool(const std::string& path)>;
@@ -63,7 +70,9 @@ class ProcessWatch {
   Log log_;
   Settings settings_;
   UserShares shares_;
-  bool looked_ = !settings_.find_sockets;
+  int looks_ = 0;  ///< For sockets, up to two.
+  bool looked_for_unserved_ = false;
+  transport::Event unserved_now_;
   std::shared_ptr<PortProcesses> port_processes_;
   std::map<uid_t, std::unique_ptr<OfUser>> users_;
   std::set<pid_t> looked_into_;
