@@ -44,9 +44,6 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   }
   router::Agent agent(loop, log, std::move(*prepared), std::move(*credentials), std::move(*policy),
                       std::move(*audit));
-  const Result<void> listening = agent.listen();
-  if (!listening) return program.fatal(listening.error(), kFailure);
-  if (program.on_listening) program.on_listening();
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&](int number) {
     log->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     manager.stopping();
@@ -63,6 +60,10 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
     agent.reload_certificates();
     manager.ready();
   });
+  // Once it says that it listens, a signal does what it is meant to do.
+  const Result<void> listening = agent.listen();
+  if (!listening) return program.fatal(listening.error(), kFailure);
+  if (program.on_listening) program.on_listening();
   const auto confined = confine_agent(settings, log);
   if (!confined) return program.fatal(confined.error(), kFailure);
   agent.confined_by({confined->files, confined->system_calls});

@@ -97,8 +97,8 @@ class FarportTrace(Recordings, Case):
         for cut in (lambda: self.assertEqual(self.network.reset(self.agent.port), 1), self.away):
             cut()
             time.sleep(1)
-        # However long that takes on a busy machine: some 2,000 events.
-        wait.until(lambda: os.path.getsize(file) > 1_000_000, process.output, 60)
+        # Some 2,000 events, of which a busy machine records 60 a second.
+        wait.until(lambda: os.path.getsize(file) > 1_000_000, process.output, 180)
         self.assertEqual(process.stop(signal.SIGINT, 60), 0, process.output())
         self.assert_whole(file)
         self.assertIn("dialling again", process.stderr())
