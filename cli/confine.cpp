@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include <linux/capability.h>
 #include <unistd.h>
 
 #include "auth/file_stamp.hpp"
@@ -125,7 +126,9 @@ Result<void> become_user(const config::ServeSettings& settings) {
   if (settings.confinement.user.empty()) return {};
   const auto user = confinement::find_user(settings.confinement.user);
   if (!user) return tl::unexpected(user.error());
-  if (auto became = confinement::become(*user); !became) return became;
+  // For listening below port 1024.
+  const auto keep = confinement::capability(CAP_NET_BIND_SERVICE);
+  if (auto became = confinement::become(*user, keep); !became) return became;
   for (const std::string& file : renewed_files(settings)) {
     if (auto readable = check_readable(file, *user); !readable) return readable;
   }

@@ -20,9 +20,7 @@ constexpr int kReportFd = 3;
 UniqueFd leave_files(UniqueFd report) {
   // Out of the way first: it has a standard stream's number where this was started without.
   report = UniqueFd(::fcntl(report.get(), F_DUPFD_CLOEXEC, kReportFd + 1));
-  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, fd);
-  if (nowhere > STDERR_FILENO) ::close(nowhere);
+  close_streams();
   ::dup3(report.get(), kReportFd, O_CLOEXEC);
   report = UniqueFd(kReportFd);
   ::close_range(kReportFd + 1, ~0U, 0);
@@ -51,6 +49,12 @@ int pass_on(const std::string& reported) {
 }
 
 }  // namespace
+
+void close_streams() {
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, fd);
+  if (nowhere > STDERR_FILENO) ::close(nowhere);
+}
 
 int StartReport::failed(const Error& error, int exit_code) {
   send(exit_code, "farport: " + escape(error.message()) + "\n");

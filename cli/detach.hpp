@@ -9,6 +9,9 @@
 
 namespace farport::cli {
 
+/// Has the standard streams lead nowhere, so that nobody who reads them waits for this process.
+void close_streams();
+
 /// What a detached process has to say to who started it: once, how its start went. They wait for it.
 class StartReport {
  public:

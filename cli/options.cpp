@@ -212,6 +212,10 @@ struct Parser {
             },
             "How long after its last session that agent ends [" + config::to_string(config::kLinger) + "]")
         ->type_name("DURATION");
+    stdio
+        ->add_option("--user", line.stdio.user,
+                     "As root: become this user first, and keep what taking profiles needs")
+        ->type_name("USER[:GROUP]");
   }
 
   void add_dump() {

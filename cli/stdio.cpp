@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process_stat.hpp"
 #include "base/unique_fd.hpp"
 #include "base/version.hpp"
 #include "cli/agent_program.hpp"
@@ -20,6 +23,7 @@
 #include "cli/own_directory.hpp"
 #include "cli/splice.hpp"
 #include "config/values.hpp"
+#include "confinement/user.hpp"
 #include "router/reach/greeting.hpp"
 
 namespace farport::cli {
@@ -156,12 +160,36 @@ struct Started {
   std::optional<int> exit_code{};
 };
 
+/// Whether an engine has put this process into a container, as `docker exec` does: then none of its ancestors
+/// is of this pid namespace (pid_namespaces(7)).
+bool entered_from_outside() {
+  constexpr pid_t kFirst = 1;
+  pid_t ancestor = ::getppid();
+  while (ancestor > kFirst) {
+    const auto stat = process_stat(ancestor);
+    ancestor = stat ? stat->parent : kFirst;
+  }
+  return ancestor == 0;
+}
+
+/// In a container the agent's parent is this process, for as long as the agent lives. Otherwise it would be
+/// the container's first process, the application, which does not wait for it: each agent would leave a zombie.
+void outlive_agent() {
+  if (!entered_from_outside()) return;
+  close_streams();
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+  }
+}
+
 /// Starts the agent in a process that outlives this one, and returns here once it listens.
 Result<Started> start_agent(const Place& place, config::Milliseconds linger) {
+  // What the agent leaves if it is killed is ours to wait for, too.
+  if (entered_from_outside()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   auto detached = detach();
   if (!detached) return tl::unexpected(detached.error());
   if (detached->exit_code) {
     if (*detached->exit_code == kSuccess) return Started{};
+    outlive_agent();
     return Started{detached->exit_code};
   }
   StartReport& report = *detached->report;
@@ -184,8 +212,17 @@ int carry(UniqueFd agent) {
   });
   to_agent.detach();
   const bool whole = copy_all(agent.get(), STDOUT_FILENO);
+  outlive_agent();
   // Not through main: the other direction waits for input that may never come.
   ::_exit(whole ? kSuccess : kFailure);
+}
+
+/// Only root gets capabilities from docker; whoever samples needs some and must be the runtime's user.
+Result<void> become_user(const std::string& text) {
+  if (text.empty()) return {};
+  const auto user = confinement::find_user(text);
+  if (!user) return tl::unexpected(user.error());
+  return confinement::become(*user, confinement::sampler_capabilities());
 }
 
 int serve_in_foreground(const Place& place, config::Milliseconds linger) {
@@ -208,6 +245,7 @@ int stdio(const config::StdioSettings& settings) {
                         {}},
                   kUsage);
   }
+  if (const auto became = become_user(settings.user); !became) return report(became.error(), kUsage);
   if (!settings.join.empty()) {
     auto joined = join_soon(settings.join);
     return joined ? carry(std::move(*joined)) : report(joined.error());

@@ -101,7 +101,7 @@ _farport() {
     'certs '*) words="-h --help init server client bundle" ;;
     'check '*) words="-h --help --json --as --command --on --socket-dir --socket --to --listen --socket-activation --dial --local --insecure-loopback --admin --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'doctor '*) words="-h --help --json --search --runtime --dump-directory --dump-runtime-directory --user --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'stdio '*) words="-h --help --join --foreground --directory --linger" ;;
+    'stdio '*) words="-h --help --join --foreground --directory --linger --user" ;;
     'help-all '*) words="-h --help --format" ;;
   esac
   _farport_words "$words"

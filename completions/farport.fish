@@ -573,5 +573,6 @@ complete -c farport -n '__fish_seen_subcommand_from stdio' -l join -r -F -d 'Joi
 complete -c farport -n '__fish_seen_subcommand_from stdio' -l foreground -d 'Be that agent of our own, for sessions that are to come, until nobody needs it'
 complete -c farport -n '__fish_seen_subcommand_from stdio' -l directory -x -a '(__fish_complete_directories)' -d 'That agent\'s directory: made with mode 0700, and removed at its end with the farport in it'
 complete -c farport -n '__fish_seen_subcommand_from stdio' -l linger -x -d 'How long after its last session that agent ends [1m]'
+complete -c farport -n '__fish_seen_subcommand_from stdio' -l user -x -d 'As root: become this user first, and keep what taking profiles needs'
 complete -c farport -n '__fish_seen_subcommand_from help-all' -s h -l help -d 'Print this help message and exit'
 complete -c farport -n '__fish_seen_subcommand_from help-all' -l format -x -a 'text json' -d 'text or json [text]'

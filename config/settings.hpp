@@ -203,6 +203,7 @@ struct StdioSettings {
   bool foreground = false;  ///< Be that agent, and carry nothing.
   std::string directory;  ///< The agent's, which goes with it, and the program in it; empty: this user's own.
   Milliseconds linger = kLinger;  ///< How long after its last session that agent ends.
+  std::string user;               ///< As root: whom to become before; empty: nobody.
 };
 
 struct PsSettings {

@@ -88,7 +88,7 @@ Result<User> find_user(std::string_view text) {
   return user;
 }
 
-Result<void> become(const User& user) {
+Result<void> become(const User& user, Capabilities keep) {
   if (::geteuid() != 0) {
     if (is_now(user)) return {};
     return fail("run as the user", describe(user), "only root can become another user",
@@ -99,7 +99,7 @@ Result<void> become(const User& user) {
       ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0 &&
       ::setresuid(user.uid, user.uid, user.uid) == 0 && ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == 0;
   if (!changed) return fail_errno("run as the user", describe(user), errno);
-  const auto kept = keep_capabilities(capability(CAP_NET_BIND_SERVICE));
+  const auto kept = keep_capabilities(keep);
   if (!kept) return tl::unexpected(kept.error());
   if (!is_now(user) || ::setresuid(0, 0, 0) == 0 || ::setresgid(0, 0, 0) == 0) {
     return fail("run as the user", describe(user), "the process could become root again");

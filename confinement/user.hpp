@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
+#include "confinement/capabilities.hpp"
 
 namespace farport::confinement {
 
@@ -21,10 +22,9 @@ struct User {
 [[nodiscard]] Result<User> find_user(std::string_view text);
 
 /// Turns the process into the user's, with the user's groups, and makes sure that there is no way back. Of
-/// root's capabilities CAP_NET_BIND_SERVICE alone stays, for listening below port 1024, until confine() takes
-/// it. Must be called before there are threads. Nothing to do where the process is the user's already.
-/// Errors: the process isn't root's.
-[[nodiscard]] Result<void> become(const User& user);
+/// root's capabilities those in `keep` stay, until confine() takes them. Must be called before there are
+/// threads. Nothing to do where the process is the user's already. Errors: the process isn't root's.
+[[nodiscard]] Result<void> become(const User& user, Capabilities keep);
 
 /// "farport (998)" or "1654".
 [[nodiscard]] std::string describe(const User& user);

@@ -23,6 +23,9 @@ class OfEngines(Containers):
                    lambda: self.podman.run("ps", "--all"), GONE_SECONDS)
         files = self.podman.files("orders", "/tmp")
         self.assertFalse([name for name in files if "farport" in name], files)
+        # The application is the first process there, and waits for none.
+        zombies = self.podman.children("orders", "Z")
+        self.assertEqual(zombies, [])
 
     def test_one_command_records_a_trace_and_leaves_nothing(self):
         self.application("--read-only", "--tmpfs", "/tmp", "--cap-drop", "all")

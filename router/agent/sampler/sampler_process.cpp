@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -102,8 +103,20 @@ void take(const SamplingRequest& request, std::array<UniqueFd, kDescriptors> des
   }
 }
 
+/// As fork(2). But where an engine has put this process beside an application, the new process is the
+/// engine's child as well, which waits for all of its own. Otherwise it would become the application's if
+/// this process is killed, and stay as a zombie: most applications wait for none. (clone(2), CLONE_PARENT.
+/// glibc's fork() can't do it; without glibc's knowledge the process must have no threads.)
+pid_t fork_for_engine() {
+  constexpr pid_t kOutside = 0;
+  constexpr pid_t kFirst = 1;
+  if (::getppid() != kOutside || ::getpid() == kFirst) return ::fork();
+  return static_cast<pid_t>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
 [[noreturn]] void be_sampler(int requests, pid_t agent, const std::function<void()>& confine) {
-  end_with(agent);
+  // Else the end of the requests ends it.
+  if (::getppid() != 0) end_with(agent);
   ::prctl(PR_SET_NAME, kSamplerName);
   // The agent decides when it is over: it may have to see its connections to their ends.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
@@ -126,7 +139,7 @@ Result<SamplerProcess> SamplerProcess::start(const std::function<void()>& confin
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   const pid_t self = ::getpid();
-  const pid_t child = ::fork();
+  const pid_t child = fork_for_engine();
   if (child < 0) return fail_errno("start", "the process that samples others", errno);
   if (child == 0) be_sampler(theirs.get(), self, confine);
   return SamplerProcess(std::move(ours), open_pidfd(child));

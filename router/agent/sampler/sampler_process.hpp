@@ -24,8 +24,7 @@ class SamplerProcess {
 
   SamplerProcess(SamplerProcess&&) = default;
   SamplerProcess& operator=(SamplerProcess&&) = delete;
-  /// Ends it, and waits for it: in a container whose first process waits for no others, it would stay as a
-  /// zombie.
+  /// Ends it, and waits for it if it is a child of this process.
   ~SamplerProcess();
 
   /// Has a process sampled; `process`: a pidfd of it. Errors: the sampler is gone.

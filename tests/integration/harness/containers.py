@@ -144,6 +144,14 @@ class Podman:
         done = subprocess.run([*self.enter, "ls", "-A", root + directory], stdout=subprocess.PIPE, text=True, check=True)
         return done.stdout.split()
 
+    def children(self, container, state):
+        """The names of the children of a container's first process that are in a state of ps(1), such as "Z"."""
+        parent = str(self.state(container)["State"]["Pid"])
+        done = subprocess.run([*self.enter, "ps", "--ppid", parent, "-o", "state=,comm="], stdout=subprocess.PIPE, text=True,
+                              check=False)
+        listed = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+        return [name for is_in, name in listed if is_in == state]
+
     def close(self):
         """Ends and removes all containers."""
         self.run("pod", "rm", "--force", "--all", "--time", "0")
