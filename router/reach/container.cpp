@@ -41,16 +41,16 @@ bool is_container_name(std::string_view name) {
 Arguments capability_flags(const InspectedContainer& target, const NumericUser& user) {
   if (target.privileged) return {"--cap-add", "all"};
   Arguments flags;
-  if (user.user != "0") flags = {"--cap-drop", "all"};
+  if (!user.is_root()) flags = {"--cap-drop", "all"};
   for (const std::string& name : target.added_capabilities) flags.insert(flags.end(), {"--cap-add", name});
-  if (user.user != "0") return flags;
+  if (!user.is_root()) return flags;
   for (const std::string& name : target.dropped_capabilities) flags.insert(flags.end(), {"--cap-drop", name});
   return flags;
 }
 
 /// What sampling a process takes beside its user: the engines' filters of system calls let perf_event_open(2)
 /// pass for more rights alone than it needs; farport has a filter of its own. Without the capabilities, or
-/// where they come to nothing (rootless, or docker and another user than root), the kernel's part is missing.
+/// where they come to nothing (rootless), the kernel's part is missing.
 Arguments sampling_flags() {
   return {"--cap-add", "perfmon", "--cap-add", "syslog", "--security-opt", "seccomp=unconfined"};
 }
@@ -60,6 +60,10 @@ struct Helper {
   std::string image;
   bool own_image = false;  ///< Made by us: nothing is to be pulled.
   bool profiles = false;
+  NumericUser user{};  ///< The target's; empty while it is not needed.
+
+  /// Docker gives capabilities to root alone: it is started as root then, and becomes the user by itself.
+  [[nodiscard]] bool begins_as_root() const { return profiles && !user.is_root(); }
 };
 
 /// Whose processes the helper sees. podman would not let a container be removed that another one names;
@@ -68,8 +72,8 @@ std::string pid_mode(const std::string& engine, const InspectedContainer& target
   return engine == "podman" ? fmt::format("ns:/proc/{}/ns/pid", target.pid) : "container:" + target.id;
 }
 
-Arguments run_arguments(const std::string& engine, const InspectedContainer& target, const NumericUser& user,
-                        const Helper& helper, std::chrono::milliseconds linger) {
+Arguments run_arguments(const std::string& engine, const InspectedContainer& target, const Helper& helper,
+                        std::chrono::milliseconds linger) {
   Arguments all{engine,
                 "run",
                 "--detach",
@@ -79,7 +83,7 @@ Arguments run_arguments(const std::string& engine, const InspectedContainer& tar
                 "--pid",
                 pid_mode(engine, target),
                 "--user",
-                user.user + ":" + user.group,
+                helper.begins_as_root() ? "0:0" : helper.user.text(),
                 "--network",
                 "none",
                 "--read-only",
@@ -89,15 +93,17 @@ Arguments run_arguments(const std::string& engine, const InspectedContainer& tar
                 "no-new-privileges",
                 "--entrypoint",
                 "farport"};
-  const Arguments capabilities = capability_flags(target, user);
+  const Arguments capabilities = capability_flags(target, helper.user);
   all.insert(all.end(), capabilities.begin(), capabilities.end());
   if (helper.profiles) {
     const Arguments more = sampling_flags();
     all.insert(all.end(), more.begin(), more.end());
   }
+  if (helper.begins_as_root()) all.insert(all.end(), {"--cap-add", "setuid", "--cap-add", "setgid"});
   if (helper.own_image) all.insert(all.end(), {"--pull", "never"});
-  all.insert(all.end(), {helper.image, "stdio", "--foreground", "--directory", kHelperDirectory, "--linger",
-                         fmt::format("{}ms", linger.count())});
+  all.push_back(helper.image);
+  append_helper_words(all, linger);
+  if (helper.begins_as_root()) all.insert(all.end(), {"--user", helper.user.text()});
   return all;
 }
 
@@ -144,9 +150,9 @@ class ContainerReach final : public Reach {
   /// one that answers: where none does, another is started under the next name.
   Task<Result<Reached>> open_helper(transport::Loop& loop, Log log) const {
     auto inspected = co_await capture(loop, command("container", "inspect", name_));
-    if (!inspected) co_return of_target(inspected.error());
+    if (!inspected) co_return cannot_reach(text(), inspected.error());
     const auto target = parse_inspected(*inspected);
-    if (!target) co_return of_target(target.error());
+    if (!target) co_return cannot_reach(text(), target.error());
     if (target->paused) {
       co_return fail("reach", text(), "it is paused", fmt::format("{} unpause {}", engine_, name_));
     }
@@ -158,28 +164,29 @@ class ContainerReach final : public Reach {
     for (int number = 1;; ++number) {
       if (number > 1) helper->name = fmt::format("{}-{}", first, number);
       // Another command's, or that of the one before.
-      auto reached = co_await join(loop, log, helper->name);
+      auto reached = co_await join(loop, log, *helper);
       if (reached) co_return reached;
       const auto started = co_await start(loop, *target, *helper);
       const std::string state = co_await state_of(loop, helper->name);
       // Without a container of that name, it is no other command that was quicker.
       const bool failed = !started && state.empty();
-      if (!failed) reached = co_await join(loop, log, helper->name);
+      if (!failed) reached = co_await join(loop, log, *helper);
       if (reached) co_return reached;
       if (++starts == kMostStarts) co_return tl::unexpected(failed ? started.error() : reached.error());
     }
   }
 
   /// Joins the helper of that name, and waits for one that is just being started.
-  Task<Result<Reached>> join(transport::Loop& loop, Log log, std::string helper) const {
+  Task<Result<Reached>> join(transport::Loop& loop, Log log, Helper helper) const {
     for (int tries = 1;; ++tries) {
-      StdioCommand what{
-          text(), command("exec", "--interactive", helper, "farport", "stdio", "--join", kHelperSocket)};
+      StdioCommand what{text(), command("exec", "--interactive")};
+      if (helper.begins_as_root()) append(what.arguments, "--user", helper.user.text());
+      append(what.arguments, helper.name, "farport", "stdio", "--join", kHelperSocket);
       what.patience = kHelperPatience;
       // What is said of one that does not answer is nothing to people: another one is started.
       auto reached = co_await open_stdio(loop, log, std::move(what));
       if (reached || tries == kTries) co_return reached;
-      const std::string state = co_await state_of(loop, helper);
+      const std::string state = co_await state_of(loop, helper.name);
       const bool comes = state == "created" || state == "initialized" || state == "configured";
       if (!comes) co_return reached;
       co_await transport::sleep(loop, kTryAgain);
@@ -205,11 +212,14 @@ class ContainerReach final : public Reach {
       ended = !runs;
     }
     if (ended) std::ignore = co_await capture(loop, command("container", "rm", "--force", helper.name));
-    const auto user = co_await user_of(loop, target.user);
-    if (!user) co_return tl::unexpected(user.error());
+    if (helper.user.user.empty()) {
+      auto user = co_await user_of(loop, target.user);
+      if (!user) co_return tl::unexpected(user.error());
+      helper.user = std::move(*user);
+    }
     const auto image = co_await provide_image(loop, helper);
     if (!image) co_return tl::unexpected(image.error());
-    auto started = co_await capture(loop, run_arguments(engine_, target, *user, helper, deploy_.linger));
+    auto started = co_await capture(loop, run_arguments(engine_, target, helper, deploy_.linger));
     co_return started;
   }
 
@@ -217,7 +227,12 @@ class ContainerReach final : public Reach {
     Helper helper{"farport-" + target.id.substr(0, kShortId), deploy_.image};
     helper.profiles = deploy_.profiles;
     // One that runs already may have been started without.
-    if (helper.profiles) helper.name += "-profile";
+    if (helper.profiles) {
+      helper.name += "-profile";
+      auto user = co_await user_of(loop, target.user);
+      if (!user) co_return tl::unexpected(user.error());
+      helper.user = std::move(*user);
+    }
     if (helper.image.empty()) {
       auto program = co_await deploy_.program->load(loop);
       if (!program) co_return tl::unexpected(program.error());
@@ -268,12 +283,6 @@ class ContainerReach final : public Reach {
                     "s after its last session",
                     text(), helper.profiles ? " and may have the kernel sample them" : "", helper.image,
                     std::chrono::duration<double>(deploy_.linger).count()));
-  }
-
-  [[nodiscard]] tl::unexpected<Error> of_target(Error why) const {
-    why.what = "reach";
-    why.on = text();
-    return tl::unexpected(std::move(why));
   }
 
   // Not by braced lists, which GCC 12 destroys twice in coroutines.

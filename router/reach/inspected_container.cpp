@@ -24,10 +24,6 @@ std::vector<std::string> capabilities_of(const Json& list) {
   return names;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool is_id(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
@@ -55,6 +51,10 @@ constexpr std::size_t kNumberField = 2;
 constexpr std::size_t kGroupField = 3;
 
 }  // namespace
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 Result<InspectedContainer> parse_inspected(std::string_view json) {
   const Json parsed = Json::parse(json, nullptr, false);

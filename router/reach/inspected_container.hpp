@@ -28,8 +28,14 @@ struct InspectedContainer {
 struct NumericUser {
   std::string user;
   std::string group;
+  [[nodiscard]] bool is_root() const { return user == "0"; }
+  /// As engines take it.
+  [[nodiscard]] std::string text() const { return user + ":" + group; }
   bool operator==(const NumericUser&) const = default;
 };
+
+/// Whether it is made of digits alone, as a user's or group's number is.
+[[nodiscard]] bool is_number(std::string_view text);
 
 /// Whether the container's own /etc/passwd must be asked for the user's number or group.
 [[nodiscard]] bool needs_passwd(std::string_view user);

@@ -1,14 +1,17 @@
 #include "router/reach/kubernetes.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "router/reach/capture.hpp"
 #include "router/reach/deploy_script.hpp"
+#include "router/reach/ephemeral_spec.hpp"
 #include "router/reach/kubernetes_target.hpp"
 #include "router/reach/pods.hpp"
 #include "router/reach/stdio_command.hpp"
+#include "transport/race.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -25,6 +28,10 @@ constexpr std::string_view kHelperPrefix = "farport-";
 constexpr int kMostTries = 4;
 /// Containers of ours that have ended in a pod, whose entries stay in it for as long as it lives.
 constexpr std::ptrdiff_t kMostEnded = 10;
+/// How long a look into the target may take.
+constexpr transport::Milliseconds kLookIntoLimit{5000};
+/// "app" in Microsoft's .NET images, and its group.
+constexpr const char* kUserOfImages = "1654";
 
 /// kubectl with what says where; then `words`. Not by braced lists, which GCC 12 destroys twice in
 /// coroutines.
@@ -142,23 +149,82 @@ class PodReach final : public Reach {
     co_return found;
   }
 
+  /// Adds a helper of that name, unless another command has been quicker. The API server refuses what is made
+  /// from a pod that has changed since: then from the newer one.
   Task<Result<void>> add(transport::Loop& loop, std::string container, std::string helper) const {
+    EphemeralSpec spec{std::move(helper), deploy_.image, std::move(container), {}, {}};
+    spec.command.emplace_back("farport");
+    append_helper_words(spec.command, deploy_.linger);
+    const auto version = co_await capture(loop, kubectl(target_, "get", "--raw", "/version"));
+    if (!version) co_return cannot_reach(text(), version.error());
+    const auto form = ephemeral_form(*version);
+    if (!form) co_return cannot_reach(text(), form.error());
+    Error refused;
+    std::string refused_version;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const auto told = co_await look_at_pod(loop);
+      if (!told) co_return tl::unexpected(told.error());
+      const auto pod = the_pod(*told);
+      if (!pod) co_return tl::unexpected(pod.error());
+      if (pod->version == refused_version) break;
+      const bool known = std::any_of(pod->ephemeral.begin(), pod->ephemeral.end(),
+                                     [&](const EphemeralContainer& each) { return each.name == spec.name; });
+      if (known) co_return Result<void>();
+      if (spec.user.user.empty()) {
+        spec.user = co_await user_of(loop, *told, spec.target);
+        announce(spec, *form);
+      }
+      const auto added = co_await put(loop, *told, *form, spec);
+      if (added) co_return Result<void>();
+      refused = added.error();
+      refused_version = pod->version;
+    }
+    co_return cannot_reach(text(), std::move(refused));
+  }
+
+  void announce(const EphemeralSpec& added, EphemeralForm form) const {
+    const std::string user = form == EphemeralForm::pod
+                                 ? "user " + added.user.user
+                                 : fmt::format(
+                                       "the pod's user or the image's: before Kubernetes 1.22 it "
+                                       "can't be given that of {}, {}",
+                                       added.target, added.user.user);
     deploy_.announce(fmt::format(
-        "{}: adds an ephemeral container (image {}) that sees the processes of {}; it goes {:g} s "
-        "after its last session, its entry stays in the pod",
-        text(), deploy_.image, container, std::chrono::duration<double>(deploy_.linger).count()));
-    const auto added = co_await capture(
-        loop, kubectl(target_, "debug", pod_, "--image=" + deploy_.image, "--target=" + container,
-                      "--container=" + helper, "--", "farport", "stdio", "--foreground", "--directory",
-                      kHelperDirectory, "--linger", fmt::format("{}ms", deploy_.linger.count())));
-    if (added) co_return Result<void>();
-    // Another command may have been quicker.
-    const auto now = co_await look(loop);
-    const bool known =
-        now && std::any_of(now->ephemeral.begin(), now->ephemeral.end(),
-                           [&](const EphemeralContainer& each) { return each.name == helper; });
-    if (known) co_return Result<void>();
-    co_return tl::unexpected(added.error());
+        "{}: adds an ephemeral container (image {}, {}) that sees the processes of {}; it "
+        "goes {:g} s after its last session, its entry stays in the pod",
+        text(), added.image, user, added.target, std::chrono::duration<double>(deploy_.linger).count()));
+  }
+
+  /// Whom the container runs as: by its pod, else by a look into it, since the kernel asks for the same
+  /// group, too. Where there is nothing to look with, it is an image without a shell, and most of these are
+  /// Microsoft's.
+  Task<NumericUser> user_of(transport::Loop& loop, std::string pod_json, std::string container) const {
+    NumericUser user = user_in_pod(pod_json, container).value_or(NumericUser{kUserOfImages, {}});
+    if (!user.group.empty()) co_return user;
+    // A container that is frozen lets nothing be run in it.
+    const auto status = co_await with_deadline(
+        loop,
+        capture(loop,
+                kubectl(target_, "exec", pod_, "--container=" + container, "--", "cat", "/proc/self/status")),
+        kLookIntoLimit);
+    if (user.user == kUserOfImages) user.group = kUserOfImages;
+    if (status && *status) user = user_in_status(**status).value_or(user);
+    co_return user;
+  }
+
+  /// By kubectl replace, which sends what it is given: kubectl debug does not know all of it.
+  Task<Result<void>> put(transport::Loop& loop, std::string pod_json, EphemeralForm form,
+                         EphemeralSpec added) const {
+    const auto path = ephemeral_path(pod_json);
+    if (!path) co_return tl::unexpected(path.error());
+    const auto body = with_ephemeral(pod_json, form, added);
+    if (!body) co_return tl::unexpected(body.error());
+    const auto bytes = std::as_bytes(std::span(*body));
+    const auto input = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+    const auto done =
+        co_await capture(loop, kubectl(target_, "replace", "--raw", *path, "--filename=-"), input);
+    if (!done) co_return tl::unexpected(done.error());
+    co_return Result<void>();
   }
 
   /// Errors: it has ended, or can't come.
@@ -177,12 +243,23 @@ class PodReach final : public Reach {
   }
 
   Task<Result<Pod>> look(transport::Loop& loop) const {
-    const auto told = co_await capture(loop, kubectl(target_, "get", "pod", pod_, "--output=json"));
+    const auto told = co_await look_at_pod(loop);
     if (!told) co_return tl::unexpected(told.error());
-    auto pods = parse_pods(*told);
-    if (!pods) co_return tl::unexpected(pods.error());
-    if (pods->empty()) co_return fail("reach", text(), "there is no such pod");
-    co_return std::move(pods->front());
+    co_return the_pod(*told);
+  }
+
+  /// As JSON.
+  Task<Result<std::string>> look_at_pod(transport::Loop& loop) const {
+    auto told = co_await capture(loop, kubectl(target_, "get", "pod", pod_, "--output=json"));
+    if (!told) co_return cannot_reach(text(), told.error());
+    co_return told;
+  }
+
+  [[nodiscard]] Result<Pod> the_pod(const std::string& json) const {
+    auto pods = parse_pods(json);
+    if (!pods) return tl::unexpected(pods.error());
+    if (pods->empty()) return fail("reach", text(), "there is no such pod");
+    return std::move(pods->front());
   }
 
   KubernetesTarget target_;
@@ -203,16 +280,16 @@ class Pods final : public ReachTarget {
     if (labels.empty()) {
       const auto workload =
           co_await capture(loop, kubectl(target_, "get", target_.kind, target_.name, "--output=json"));
-      if (!workload) co_return tl::unexpected(workload.error());
+      if (!workload) co_return cannot_reach(text(), workload.error());
       auto selector = parse_selector(*workload);
-      if (!selector) co_return tl::unexpected(selector.error());
+      if (!selector) co_return cannot_reach(text(), selector.error());
       labels = std::move(*selector);
     }
     const auto told =
         co_await capture(loop, kubectl(target_, "get", "pods", "--selector=" + labels, "--output=json"));
-    if (!told) co_return tl::unexpected(told.error());
+    if (!told) co_return cannot_reach(text(), told.error());
     const auto pods = parse_pods(*told);
-    if (!pods) co_return tl::unexpected(pods.error());
+    if (!pods) co_return cannot_reach(text(), pods.error());
     Ways ways;
     for (const Pod& pod : *pods) {
       if (pod.running) ways.push_back(std::make_shared<PodReach>(target_, pod.name, deploy_));

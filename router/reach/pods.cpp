@@ -29,9 +29,11 @@ EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
   const Json& ended = member(state, "terminated");
   if (ended.is_object()) container.ended = string_of(member(ended, "reason"));
   const std::string waits = string_of(member(member(state, "waiting"), "reason"));
-  // What does not come by waiting.
-  if (waits.starts_with("Err") || waits.ends_with("BackOff") || waits.starts_with("Invalid"))
-    container.ended = waits;
+  // What does not come by waiting. The kubelet starts an ephemeral container once, so one that could not be
+  // started ("RunContainerError") never runs.
+  const bool failed = waits.starts_with("Err") || waits.ends_with("Error") || waits.ends_with("BackOff") ||
+                      waits.starts_with("Invalid");
+  if (failed) container.ended = waits;
   return container;
 }
 
@@ -41,6 +43,7 @@ Pod pod_of(const Json& object) {
   Pod pod{string_of(member(metadata, "name"))};
   pod.running =
       string_of(member(status, "phase")) == "Running" && member(metadata, "deletionTimestamp").is_null();
+  pod.version = string_of(member(metadata, "resourceVersion"));
   pod.default_container = string_of(member(member(metadata, "annotations"), kDefaultContainer));
   const Json& containers = member(member(object, "spec"), "containers");
   if (pod.default_container.empty() && containers.is_array() && !containers.empty()) {

@@ -18,6 +18,12 @@ class SingleWay final : public ReachTarget {
 
 }  // namespace
 
+tl::unexpected<Error> cannot_reach(std::string text, Error why) {
+  why.what = "reach";
+  why.on = std::move(text);
+  return tl::unexpected(std::move(why));
+}
+
 std::shared_ptr<const ReachTarget> single_way(std::shared_ptr<const Reach> way) {
   return std::make_shared<SingleWay>(std::move(way));
 }

@@ -60,6 +60,9 @@ class ReachTarget {
   std::string text_;
 };
 
+/// Why the target `text` can't be reached, where `why` says it of a step on the way.
+[[nodiscard]] tl::unexpected<Error> cannot_reach(std::string text, Error why);
+
 /// A target that is this way and no other.
 [[nodiscard]] std::shared_ptr<const ReachTarget> single_way(std::shared_ptr<const Reach> way);
 

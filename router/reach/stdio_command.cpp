@@ -135,6 +135,13 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
 
 }  // namespace
 
+void append_helper_words(std::vector<std::string>& command, std::chrono::milliseconds linger) {
+  for (const char* word : {"stdio", "--foreground", "--directory", kHelperDirectory, "--linger"}) {
+    command.emplace_back(word);
+  }
+  command.push_back(fmt::format("{}ms", linger.count()));
+}
+
 Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what) {
   auto started = Command::start(loop, std::move(log), what.arguments);
   if (!started) co_return tl::unexpected(started.error());

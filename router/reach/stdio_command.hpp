@@ -1,6 +1,7 @@
 // Commands that lead to `farport stdio`, from their start to its greeting.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@ namespace farport::router {
 /// Where the agent of a helper container has its socket: in a /tmp of its own.
 inline constexpr const char* kHelperDirectory = "/tmp/farport";
 inline constexpr const char* kHelperSocket = "/tmp/farport/stdio.sock";
+/// What farport is started with there.
+void append_helper_words(std::vector<std::string>& command, std::chrono::milliseconds linger);
 /// How long it may take to answer.
 inline constexpr transport::Milliseconds kHelperPatience{30'000};
 

@@ -51,7 +51,7 @@ class OfKubernetes(Recordings, Containers):
         self.pod("orders-1")
         done = self.farport("ps", "k8s://prod/orders-1", "--image", "localhost/farport:latest", "--json")
         self.assertEqual([row["name"] for row in json.loads(self.assert_ok(done).stdout)], ["orders"])
-        self.assertIn("adds an ephemeral container", done.stderr)
+        self.assertIn("adds an ephemeral container (image localhost/farport:latest, user 1654)", done.stderr)
         wait.until(lambda: "farport" not in self.podman.run("ps", "--format", "{{.Names}}"),
                    lambda: self.podman.run("ps"), GONE_SECONDS)
 

@@ -1,5 +1,5 @@
 """A stand-in for kubectl, over pods that podman plays (`podman kube play`). It speaks what farport asks for: get, exec and
-debug, with kubectl's flags and JSON. What it does not show: an API server with its rights, admission and latencies, an
+replace --raw, with kubectl's flags and JSON. What it does not show: an API server with its rights, admission and latencies, an
 exec over a websocket that a proxy cuts, an image that is pulled, a kubelet that refuses ephemeral containers, contexts.
 
 It is run as a program: NAMESPACE is the only one there is, and what it was asked is written to KUBECTL_LOG."""
@@ -36,7 +36,8 @@ def pods(selector=""):
             continue
         own = list(containers(pod["Name"]))
         ours = [each for each in own if each[3]]
-        yield {"metadata": {"name": pod["Name"], "labels": labels},
+        # Whatever changes in it changes its version.
+        yield {"metadata": {"name": pod["Name"], "namespace": NAMESPACE, "labels": labels, "resourceVersion": str(own)},
                "spec": {"containers": [{"name": name} for name, _, _, target in own if not target],
                         "ephemeralContainers": [{"name": name, "image": image, "targetContainerName": target}
                                                 for name, _, image, target in ours]},
@@ -48,9 +49,9 @@ def pods(selector=""):
                               for name, runs, image, _ in ours]}}
 
 
-def refuse(text):
+def refuse(text, why="NotFound"):
     """As kubectl does."""
-    sys.exit(f"Error from server (NotFound): {text}")
+    sys.exit(f"Error from server ({why}): {text}")
 
 
 def get(words, flags):
@@ -64,6 +65,27 @@ def get(words, flags):
     return {"spec": {"selector": selector}} if selector else refuse(f'{words[0]}s.apps "{words[1]}" not found')
 
 
+def replace_ephemeral(path, asked):
+    """replace --raw .../pods/NAME/ephemeralcontainers: runs those that are new."""
+    pod = asked["metadata"]["name"]
+    if path != f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/ephemeralcontainers":
+        refuse("the server could not find the requested resource")
+    now = next(each for each in pods() if each["metadata"]["name"] == pod)
+    if asked["metadata"]["resourceVersion"] != now["metadata"]["resourceVersion"]:
+        refuse("the object has been modified", "Conflict")
+    known = {each["name"] for each in now["spec"]["ephemeralContainers"]}
+    for each in asked["spec"]["ephemeralContainers"]:
+        if each["name"] in known:
+            continue
+        target, security = each["targetContainerName"], each["securityContext"]
+        inspected = json.loads(podman("container", "inspect", f"{pod}-{target}"))[0]
+        dropped = [f"--cap-drop={name}" for name in security["capabilities"]["drop"]]
+        user = ":".join(str(security[key]) for key in ("runAsUser", "runAsGroup") if key in security)
+        podman("run", "--detach", "--name", f"{pod}-{each['name']}", "--label", f"target={target}", "--pid",
+               f"ns:/proc/{inspected['State']['Pid']}/ns/pid", "--user", user, *dropped, "--network", "none", "--pull",
+               "never", "--entrypoint", each["command"][0], each["image"], *each["command"][1:])
+
+
 def main(arguments):
     """Does what it is told."""
     with open(os.environ["KUBECTL_LOG"], "a", encoding="utf-8") as log:
@@ -74,18 +96,18 @@ def main(arguments):
     words = [word for word in own if not word.startswith("--")]
     if flags.get("namespace", NAMESPACE) != NAMESPACE:
         refuse(f'namespaces "{flags["namespace"]}" not found')
+    if words[:2] == ["get", "/version"]:
+        print(json.dumps({"major": "1", "minor": "30"}))
+        return
     if words[0] == "get":
         print(json.dumps(get(words[1:], flags)))
         return
+    if words[0] == "replace":
+        replace_ephemeral(words[1], json.load(sys.stdin))
+        return
     pod = words[1]
-    target = flags.get("target") or flags.get("container") or next(name for name, _, _, _ in containers(pod))
-    if words[0] == "exec":
-        os.execvp("podman", ["podman", "exec", "--interactive", f"{pod}-{target}", *command])
-    if words[0] == "debug":
-        inspected = json.loads(podman("container", "inspect", f"{pod}-{target}"))[0]
-        podman("run", "--detach", "--name", f"{pod}-{flags['container']}", "--label", f"target={target}", "--pid",
-               f"ns:/proc/{inspected['State']['Pid']}/ns/pid", "--user", inspected["Config"]["User"], "--cap-drop", "all", "--network", "none", "--pull", "never", "--entrypoint", command[0],
-               flags["image"], *command[1:])
+    container = flags.get("container") or next(name for name, _, _, _ in containers(pod))
+    os.execvp("podman", ["podman", "exec", "--interactive", f"{pod}-{container}", *command])
 
 
 main(sys.argv[1:])

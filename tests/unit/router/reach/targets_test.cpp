@@ -37,10 +37,12 @@ TEST_CASE("pods as kubectl lists them") {
     {"metadata": {"name": "b", "deletionTimestamp": "now"}, "status": {"phase": "Running"}},
     {"metadata": {"name": "c", "annotations": {"kubectl.kubernetes.io/default-container": "log"}},
      "spec": {"ephemeralContainers": [{"name": "farport-1", "image": "i", "targetContainerName": "log"},
-       {"name": "farport-2", "image": "i"}, {"name": "farport-3", "image": "i"}, {"name": "farport-4"}]},
+       {"name": "farport-2", "image": "i"}, {"name": "farport-3", "image": "i"}, {"name": "farport-4"},
+       {"name": "farport-5"}]},
      "status": {"phase": "Pending", "ephemeralContainerStatuses": [
        {"name": "farport-2", "image": "docker.io/library/i", "state": {"waiting": {"reason": "ErrImagePull"}}},
        {"name": "farport-1", "image": "docker.io/library/i", "state": {"running": {}}},
+       {"name": "farport-5", "state": {"waiting": {"reason": "RunContainerError"}}},
        {"name": "farport-3", "state": {"waiting": {"reason": "ContainerCreating"}}}]}},
     {"metadata": {"name": "-n"}}, 5]})");
   REQUIRE(pods.has_value());
@@ -49,7 +51,7 @@ TEST_CASE("pods as kubectl lists them") {
   CHECK((*pods)[0].default_container == "web");
   CHECK_FALSE((*pods)[1].running);
   CHECK((*pods)[2].default_container == "log");
-  REQUIRE((*pods)[2].ephemeral.size() == 4);
+  REQUIRE((*pods)[2].ephemeral.size() == 5);
   CHECK((*pods)[2].ephemeral[0].running);
   CHECK((*pods)[2].ephemeral[0].target == "log");
   // As it was asked for, not as the node calls it.
@@ -57,6 +59,7 @@ TEST_CASE("pods as kubectl lists them") {
   CHECK((*pods)[2].ephemeral[1].ended == "ErrImagePull");
   CHECK((*pods)[2].ephemeral[2].ended.empty());
   CHECK_FALSE((*pods)[2].ephemeral[3].running);
+  CHECK((*pods)[2].ephemeral[4].ended == "RunContainerError");
   CHECK_FALSE(parse_pods("Error from server").has_value());
 }
 
