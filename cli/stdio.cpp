@@ -173,7 +173,7 @@ bool entered_from_outside() {
 }
 
 /// In a container the agent's parent is this process, for as long as the agent lives. Otherwise it would be
-/// the container's first process, the application, which does not wait for it: each agent would leave a zombie.
+/// the container's first process, the application, which waits for none: each agent would leave a zombie.
 void outlive_agent() {
   if (!entered_from_outside()) return;
   close_streams();

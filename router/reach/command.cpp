@@ -1,5 +1,6 @@
 #include "router/reach/command.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -20,7 +21,9 @@ constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kMostLines = 100;
 /// How long a command may take to end once it has closed its output.
 constexpr transport::Milliseconds kUntilEnded{2000};
-constexpr std::string_view kFailedThere = "command terminated with exit code";
+/// What engines and kubectl say last, whatever has failed: it would hide what they said of that.
+constexpr std::array<std::string_view, 3> kLastWords{"command terminated with exit code", "Run 'docker",
+                                                     "See 'docker"};
 /// What a shell ends with where there is no such program (POSIX, Shell Command Language 2.8.2).
 constexpr int kNotFound = 127;
 
@@ -89,8 +92,9 @@ Task<void> Command::read_messages() {
 void Command::take_line(std::string line) {
   if (line.empty()) return;
   if (++lines_ <= kMostLines) log_->info("{}: {}", name_, line);
-  // kubectl's word for any failure over there, which would hide what was said of it.
-  if (!last_line_.empty() && line.starts_with(kFailedThere)) return;
+  const bool last_word = std::any_of(kLastWords.begin(), kLastWords.end(),
+                                     [&](std::string_view words) { return line.starts_with(words); });
+  if (!last_line_.empty() && last_word) return;
   last_line_ = std::move(line);
 }
 

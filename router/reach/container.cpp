@@ -51,8 +51,10 @@ Arguments capability_flags(const InspectedContainer& target, const NumericUser& 
 /// What sampling a process takes beside its user: the engines' filters of system calls let perf_event_open(2)
 /// pass for more rights alone than it needs; farport has a filter of its own. Without the capabilities, or
 /// where they come to nothing (rootless), the kernel's part is missing.
-Arguments sampling_flags() {
-  return {"--cap-add", "perfmon", "--cap-add", "syslog", "--security-opt", "seccomp=unconfined"};
+Arguments sampling_flags(bool knows_perfmon) {
+  Arguments flags{"--cap-add", "syslog", "--security-opt", "seccomp=unconfined"};
+  if (knows_perfmon) flags.insert(flags.end(), {"--cap-add", "perfmon"});
+  return flags;
 }
 
 struct Helper {
@@ -60,7 +62,8 @@ struct Helper {
   std::string image;
   bool own_image = false;  ///< Made by us: nothing is to be pulled.
   bool profiles = false;
-  NumericUser user{};  ///< The target's; empty while it is not needed.
+  bool knows_perfmon = true;  ///< The engine does: Docker knows CAP_PERFMON from 23.0 on.
+  NumericUser user{};         ///< The target's; empty while it is not needed.
 
   /// Docker gives capabilities to root alone: it is started as root then, and becomes the user by itself.
   [[nodiscard]] bool begins_as_root() const { return profiles && !user.is_root(); }
@@ -96,7 +99,7 @@ Arguments run_arguments(const std::string& engine, const InspectedContainer& tar
   const Arguments capabilities = capability_flags(target, helper.user);
   all.insert(all.end(), capabilities.begin(), capabilities.end());
   if (helper.profiles) {
-    const Arguments more = sampling_flags();
+    const Arguments more = sampling_flags(helper.knows_perfmon);
     all.insert(all.end(), more.begin(), more.end());
   }
   if (helper.begins_as_root()) all.insert(all.end(), {"--cap-add", "setuid", "--cap-add", "setgid"});
@@ -105,6 +108,10 @@ Arguments run_arguments(const std::string& engine, const InspectedContainer& tar
   append_helper_words(all, linger);
   if (helper.begins_as_root()) all.insert(all.end(), {"--user", helper.user.text()});
   return all;
+}
+
+bool refuses_perfmon(const Error& error) {
+  return error.why.find("capability") != std::string::npos && error.why.find("PERFMON") != std::string::npos;
 }
 
 class ContainerReach final : public Reach {
@@ -220,6 +227,9 @@ class ContainerReach final : public Reach {
     const auto image = co_await provide_image(loop, helper);
     if (!image) co_return tl::unexpected(image.error());
     auto started = co_await capture(loop, run_arguments(engine_, target, helper, deploy_.linger));
+    if (started || !refuses_perfmon(started.error())) co_return started;
+    helper.knows_perfmon = false;
+    started = co_await capture(loop, run_arguments(engine_, target, helper, deploy_.linger));
     co_return started;
   }
 

@@ -34,6 +34,8 @@ TEST_CASE("a command that greets is a connection, and what comes behind the gree
 TEST_CASE("a command that does not lead to an agent says why") {
   CHECK_THAT(failure_of("sh -c 'echo no such host >&2; exit 3'"),
              Catch::Contains("ended with code 3: no such host"));
+  CHECK_THAT(failure_of("sh -c 'printf \"no room\\n\\nRun \\047docker run --help\\047\\n\" >&2; exit 125'"),
+             Catch::EndsWith("no room"));
   CHECK_THAT(failure_of("nosuch-program-at-all"), Catch::Contains("in PATH?"));
   CHECK_THAT(failure_of("yes"), Catch::Contains("says something else"));
   CHECK_THAT(failure_of("printf 'farport-stdio 1'"), Catch::Contains("ended with code 0"));
