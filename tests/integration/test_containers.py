@@ -8,7 +8,8 @@ import shutil
 from harness import dumps, needs, wait
 from harness.agent import PORT
 from harness.case import Case, main
-from harness.containers import USER, Podman
+from harness.containers import Podman
+from harness.images import USER, Image
 from harness.terminal import Terminal
 
 POD = """
@@ -30,8 +31,8 @@ class Containers(Case):
     def prepare(cls):
         cls.podman = Podman(cls.lab.far)
         cls.addClassCleanup(cls.podman.close)
-        cls.orders = cls.podman.image_of_orders()
-        cls.farport = cls.podman.image("farport", needs.farport(), entry=needs.farport())
+        cls.orders = cls.podman.load(Image.of_orders())
+        cls.farport = cls.podman.load(Image("farport", needs.farport(), entry=needs.farport()))
 
     def application(self, *flags):
         """An application that nobody has prepared for anything."""

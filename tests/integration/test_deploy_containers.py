@@ -7,8 +7,8 @@ import time
 
 from harness import needs, wait
 from harness.case import main
-from harness.containers import USER
 from harness.deployed import GONE_SECONDS, Containers
+from harness.images import USER
 
 
 class OfEngines(Containers):

@@ -9,7 +9,8 @@ import tarfile
 
 from harness import needs
 from harness.case import Case, main
-from harness.containers import USER, Podman
+from harness.containers import Podman
+from harness.images import USER
 
 MOST_BYTES = 15_000_000
 FILES = {"usr/bin/farport", "etc/passwd", "etc/group", "etc/ssl/certs/ca-certificates.crt", "usr/share/doc/farport/copyright",

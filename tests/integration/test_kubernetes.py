@@ -8,7 +8,8 @@ import pathlib
 from harness import kubernetes, needs, wait
 from harness.agent import PORT
 from harness.case import Case, main
-from harness.containers import USER, Podman
+from harness.containers import Podman
+from harness.images import USER, Image
 from harness.kubernetes import EXAMPLES
 from harness.tools import QUIET
 
@@ -75,7 +76,7 @@ class Played(Case):
     def prepare(cls):
         cls.podman = Podman(cls.lab.far)
         cls.addClassCleanup(cls.podman.close)
-        cls.podman.run("tag", cls.podman.image_of_orders(), "localhost/orders:1.0")
+        cls.podman.run("tag", cls.podman.load(Image.of_orders()), "localhost/orders:1.0")
         cls.podman.run("load", "--input", needs.image())
         cls.pair = cls.lab.authority.server("orders", "--dns", SERVICE)
         cls.alice = cls.lab.authority.client("alice")

@@ -1,12 +1,10 @@
-"""Containers of podman, in a host's network and pid namespaces. There is no registry: images are made of what this
-machine has."""
+"""Containers of podman, in a host's network and pid namespaces."""
 
 import contextlib
 import glob
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -14,9 +12,6 @@ import tarfile
 
 from harness import needs, proc, wait
 
-USER = 1654
-# What a copy of farport takes in a container: no gzip and no sha256sum.
-SHELL = [f"/bin/{name}" for name in ("sh", "id", "ls", "mkdir", "chmod", "rm", "rmdir", "head", "wc", "mv", "uname")]
 # No limits above those of the machine, which podman would ask for.
 CONFIGURATION = """
 [containers]
@@ -89,38 +84,13 @@ class Podman:
             raise AssertionError(f"podman {' '.join(map(str, arguments))}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done
 
-    def image(self, name, *files, directories=(), entry, environment=()):
-        """An image of files and directories of this machine, and what these need, at the same paths. It has no shell;
-        its user is nobody that the machine knows."""
-        archive = pathlib.Path(self.directory, f"{name}.tar")
-        with tarfile.open(archive, "w") as tar:
-            for path, mode in (("tmp", 0o1777), ("etc", 0o755)):
-                entry_of = tarfile.TarInfo(path)
-                entry_of.type, entry_of.mode = tarfile.DIRTYPE, mode
-                tar.addfile(entry_of)
-            for directory in directories:
-                tar.add(directory)
-            programs = [*files, *(path for directory in directories for path in pathlib.Path(directory).rglob("*.so")),
-                        *([entry] if os.path.isfile(entry) else [])]
-            for path in sorted({str(path) for path in files} | _libraries(programs)):
-                if not path.startswith(tuple(f"{directory}/" for directory in directories)):
-                    tar.add(os.path.realpath(path), path)
-        changes = [f"USER {USER}:{USER}", f'ENTRYPOINT ["{entry}"]', *(f"ENV {each}" for each in environment)]
-        with open(archive, "rb") as file:
-            self.run("import", "--quiet", *(word for change in changes for word in ("--change", change)), "-",
-                     f"localhost/{name}", source=file)
+    def load(self, image):
+        """Gives it an image, and returns what the image is called."""
+        archive = pathlib.Path(self.directory, f"{image.name}.tar")
+        image.write_archive(archive)
+        self.run("load", "--quiet", "--input", archive)
         archive.unlink()
-        return f"localhost/{name}"
-
-    def image_of_orders(self, name="orders", files=(), environment=()):
-        """An image of the sample application and the .NET runtime."""
-        root = needs.dotnet_root()
-        return self.image(
-            name, os.path.join(root, "dotnet"), *files,
-            directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App"),
-                         os.path.dirname(needs.orders())),
-            entry=needs.orders(),
-            environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment))
+        return f"localhost/{image.name}"
 
     def image_of_program(self, name, file, path):
         """An image with one program, and nothing else but a /tmp."""
@@ -163,13 +133,3 @@ class Podman:
             with contextlib.suppress(OSError):
                 os.rmdir(cgroup)
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def _libraries(programs):
-    """The shared libraries that programs are linked with."""
-    done = subprocess.run(["ldd", *[str(program) for program in programs]], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, check=False)
-    found = set(re.findall(r"(/[^ ():]+\.so[^ ():]*) \(0x", done.stdout))
-    # OpenSSL is loaded by name.
-    return found | {str(path) for path in pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("lib*.so.3")
-                    if path.name in ("libssl.so.3", "libcrypto.so.3")}

@@ -5,7 +5,8 @@ import signal
 
 from harness import needs, wait
 from harness.case import Case
-from harness.containers import SHELL, Podman
+from harness.containers import Podman
+from harness.images import SHELL, Image
 from harness.tools import QUIET
 
 # How long an agent lingers here after its last session. podman takes its time to remove the container.
@@ -21,8 +22,8 @@ class Containers(Case):
         cls.podman = Podman(cls.lab.far)
         cls.addClassCleanup(cls.podman.close)
         path = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
-        cls.podman.image_of_orders(environment=path)
-        cls.podman.image_of_orders("shell", SHELL, path)
+        cls.podman.load(Image.of_orders(environment=path))
+        cls.podman.load(Image.of_orders("shell", SHELL, path))
 
     def application(self, *flags, name="orders", image="localhost/orders"):
         """An application that nobody has prepared for anything: not root, without a shell."""

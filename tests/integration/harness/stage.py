@@ -10,7 +10,8 @@ import sys
 
 from harness import documents, needs, proc, wait
 from harness.certificates import Authority
-from harness.containers import SHELL, Podman
+from harness.containers import Podman
+from harness.images import SHELL, Image
 from harness.ssh import Account, Ssh
 from harness.terminal import Terminal
 from harness.tools import QUIET
@@ -89,7 +90,7 @@ class Stage:
         self.podman.command("kubectl", f'exec env KUBECTL_LOG=/dev/null {sys.executable} -B {stand_in} "$@"')
         hosts = f"/etc/netns/{self.lab.near.network}/hosts"
         self.lab.near.run(*self._in_place(self.lab.near.directory), "mount", "--bind", hosts, "/etc/hosts")
-        self.podman.image_of_orders("shell", SHELL, ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",))
+        self.podman.load(Image.of_orders("shell", SHELL, ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)))
         self.podman.run("load", "--input", needs.image())
         self.podman.run("run", "--detach", "--name", "orders", "--network", "host", "localhost/shell", "--rate", "100",
                         "--seconds", "3000")

@@ -1,0 +1,78 @@
+"""Images of containers, made of what this machine has: there is no registry."""
+
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tarfile
+
+from harness import needs
+
+USER = 1654
+# What a copy of farport takes in a container: no gzip and no sha256sum.
+SHELL = [f"/bin/{name}" for name in ("sh", "id", "ls", "mkdir", "chmod", "rm", "rmdir", "head", "wc", "mv", "uname")]
+
+
+class Image:
+    """What becomes an image: files and directories of this machine, and what these need, at the same paths. It has no
+    shell; its user is nobody that the machine knows."""
+
+    def __init__(self, name, *files, directories=(), entry=None, environment=(), user=f"{USER}:{USER}"):
+        self.name, self.entry, self.environment, self.user = name, entry, list(environment), user
+        self._files, self._directories = files, directories
+
+    @classmethod
+    def of_orders(cls, name="orders", files=(), environment=(), **options):
+        """The sample application and the .NET runtime."""
+        root = needs.dotnet_root()
+        return cls(name, os.path.join(root, "dotnet"), *files,
+                   directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App"),
+                                os.path.dirname(needs.orders())),
+                   entry=needs.orders(),
+                   environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment), **options)
+
+    def write_layer(self, path):
+        """Writes all of it as one tar file."""
+        with tarfile.open(path, "w") as tar:
+            for name, mode in (("tmp", 0o1777), ("etc", 0o755)):
+                directory = tarfile.TarInfo(name)
+                directory.type, directory.mode = tarfile.DIRTYPE, mode
+                tar.addfile(directory)
+            for directory in self._directories:
+                tar.add(directory)
+            programs = [*self._files,
+                        *(path for directory in self._directories for path in pathlib.Path(directory).rglob("*.so")),
+                        *([self.entry] if os.path.isfile(self.entry) else [])]
+            for file in sorted({str(file) for file in self._files} | _libraries(programs)):
+                if not file.startswith(tuple(f"{directory}/" for directory in self._directories)):
+                    tar.add(os.path.realpath(file), file)
+
+    def write_archive(self, path):
+        """Writes it as `docker save` does: a layer, a configuration and a manifest."""
+        layer = pathlib.Path(f"{path}.layer")
+        self.write_layer(layer)
+        digest = hashlib.sha256(layer.read_bytes()).hexdigest()
+        configuration = {"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+                         "config": {"User": self.user, "Entrypoint": [self.entry], "Env": self.environment}}
+        manifest = [{"Config": "config.json", "RepoTags": [f"localhost/{self.name}:latest"], "Layers": ["layer.tar"]}]
+        with tarfile.open(path, "w") as tar:
+            tar.add(layer, "layer.tar")
+            for name, content in (("config.json", configuration), ("manifest.json", manifest)):
+                text = json.dumps(content).encode()
+                entry = tarfile.TarInfo(name)
+                entry.size = len(text)
+                tar.addfile(entry, io.BytesIO(text))
+        layer.unlink()
+
+
+def _libraries(programs):
+    """The shared libraries that programs are linked with."""
+    done = subprocess.run(["ldd", *[str(program) for program in programs]], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False)
+    found = set(re.findall(r"(/[^ ():]+\.so[^ ():]*) \(0x", done.stdout))
+    # OpenSSL is loaded by name.
+    return found | {str(path) for path in pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("lib*.so.3")
+                    if path.name in ("libssl.so.3", "libcrypto.so.3")}
