@@ -16,10 +16,25 @@ namespace {
 using transport::Task;
 
 /// An application that is restarted meanwhile, as liveness probes do it, leaves no dump.
-void say_that_it_stops(const router::Runtime& runtime) {
-  print_message(
-      fmt::format("{} (pid {}) stands still while it writes the dump: liveness probes may restart it",
-                  runtime.name, runtime.pid));
+void say_that_it_stops(const router::Runtime& runtime, const std::optional<router::Restart>& restart) {
+  const std::string stands =
+      fmt::format("{} (pid {}) stands still while it writes the dump", runtime.name, runtime.pid);
+  if (!restart) return print_message(stands + ": liveness probes may restart it");
+  print_message(fmt::format("{}: {} restarts it, and the dump is lost, if that takes {} s or more", stands,
+                            restart->by, restart->after.count()));
+}
+
+/// In bytes a second: createdump to a file system that has room for it in its cache.
+constexpr std::uint64_t kUsualRate = 200'000'000;
+
+/// How long it is likely to take, where that matters.
+void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
+  const auto seconds = static_cast<std::int64_t>(1 + bytes / kUsualRate);
+  const bool too_long = seconds >= restart.after.count();
+  print_message(fmt::format("{} are to be written, likely in {} s{}", router::mebibytes(bytes), seconds,
+                            too_long ? ": that is too long; Ctrl-C now, and take one of --type mini, or let "
+                                       "the probe wait longer"
+                                     : ""));
 }
 
 }  // namespace
@@ -27,12 +42,15 @@ void say_that_it_stops(const router::Runtime& runtime) {
 Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0};
   // An agent that has progress to tell of has not refused.
-  router::OnDumpProgress on_progress = [this, &runtime,
+  const auto restart = co_await session_.restart();
+  if (restart) say_that_it_stops(runtime, restart);
+  router::OnDumpProgress on_progress = [this, &runtime, &restart,
                                         said = false](const router::DumpProgress& progress) mutable {
     const bool writes = progress.phase == router::DumpProgress::Phase::writing;
     if (writes && !std::exchange(said, true)) {
       bar_.end();
-      say_that_it_stops(runtime);
+      if (!restart) say_that_it_stops(runtime, restart);
+      if (restart && progress.estimate) say_how_long(*progress.estimate, *restart);
     }
     bar_.show(progress);
   };

@@ -72,6 +72,13 @@ Task<void> RuntimeSession::explain(router::FoundAgents& agents, bool lists_any) 
   }
 }
 
+Task<std::optional<router::Restart>> RuntimeSession::restart() {
+  const router::Reach* reach = agent_client_->reach();
+  if (reach == nullptr) co_return std::nullopt;
+  auto restart = co_await reach->restart(loop_);
+  co_return restart;
+}
+
 Task<void> RuntimeSession::leave() {
   if (agent_client_ != nullptr) co_await agent_client_->leave();
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/settings.hpp"
 #include "router/mirror/find_agents.hpp"
+#include "router/reach/reach.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::cli {
@@ -24,6 +26,8 @@ class RuntimeSession {
   transport::Task<Result<router::Runtime>> open(std::string wanted);
   /// After open() has succeeded.
   [[nodiscard]] router::SessionManager& sessions() { return agent_client_->sessions(); }
+  /// The same: what restarts the application if it stands still, as far as that is known.
+  transport::Task<std::optional<router::Restart>> restart();
   /// Why the runtime may not have been found, as the agents say: lines to print. Empty where it has been.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return explanation_; }
   /// Ends it in good order, if it has begun.

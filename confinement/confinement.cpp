@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <iterator>
 
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process_stat.hpp"
 #include "confinement/system_calls.hpp"
 #ifdef FARPORT_INSTRUMENTED
 #include "confinement/instrumented.hpp"
@@ -118,7 +120,11 @@ Confinement confine(const Needs& needs) {
 
 void confine_sampler() {
   std::ignore = no_new_privileges();
-  std::ignore = keep_capabilities(sampler_capabilities());
+  // Without CAP_SYS_PTRACE the kernel lets it look into a process that has no capability which it lacks
+  // (ptrace(2), "Ptrace access mode checking"). So root of a container needs all that the container has.
+  const auto self = process_status(::getpid());
+  const bool sees_all = self && (self->capabilities & capability(CAP_SYS_PTRACE)) != 0;
+  if (sees_all) std::ignore = keep_capabilities(sampler_capabilities());
   std::ignore = filter_system_calls(Purpose::sampling);
 }
 

@@ -40,8 +40,9 @@ void forbid_core_dumps();
 /// already, which would stay as they are, nothing is done. There is no way back.
 [[nodiscard]] Confinement confine(const Needs& needs);
 
-/// Confines a process that samples others: no new privileges, of its capabilities those that this takes, and
-/// no system calls but for this. As far as the kernel can: nothing is said where it can't.
+/// Confines a process that samples others: no new privileges, of its capabilities those that this takes (all
+/// of them where CAP_SYS_PTRACE is not among them), and no system calls but for this. As far as the kernel
+/// can: nothing is said where it can't.
 void confine_sampler();
 
 /// The same for one that only reads open files, which may be anybody's.

@@ -39,6 +39,7 @@ AgentClient::AgentClient(transport::Loop& loop, const MirroredAgent& agent, Agen
                          const SessionOptions& options)
     : loop_(loop),
       log_(make_silent_log()),
+      reach_(place.reach),
       sessions_(loop, log_, route_to(agent, place), options),
       answered_(loop) {
   address_ = sessions_.address();

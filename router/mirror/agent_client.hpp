@@ -48,6 +48,8 @@ class AgentClient {
   [[nodiscard]] const std::string& agent() const { return agent_; }
   /// Where it has answered, for people.
   [[nodiscard]] const std::string& address() const { return address_; }
+  /// The way that leads there, if it is one without a port.
+  [[nodiscard]] const Reach* reach() const { return reach_.get(); }
   /// Another place at which it has answered, to dial if this one fails.
   void add_place(const AgentPlace& other);
 
@@ -59,6 +61,7 @@ class AgentClient {
   transport::Loop& loop_;
   Log log_;
   std::string address_;
+  std::shared_ptr<const Reach> reach_;
   std::optional<CredentialWatch> credentials_;
   TcpRoute* tcp_ = nullptr;  ///< Of the sessions, where it is one.
   SessionManager sessions_;

@@ -70,7 +70,20 @@ class PodReach final : public Reach {
     co_return reached;
   }
 
+  [[nodiscard]] Task<std::optional<Restart>> restart(transport::Loop& loop) const override {
+    const auto pod = co_await look(loop);
+    if (!pod) co_return std::nullopt;
+    const std::string container = container_in(*pod);
+    const auto probed = pod->restarted_after.find(container);
+    if (probed == pod->restarted_after.end()) co_return std::nullopt;
+    co_return Restart{probed->second, "the liveness probe of " + container};
+  }
+
  private:
+  [[nodiscard]] std::string container_in(const Pod& pod) const {
+    return target_.container.empty() ? pod.default_container : target_.container;
+  }
+
   /// In the container itself.
   Task<Result<Reached>> open_inside(transport::Loop& loop, Log log) const {
     StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_), nullptr, deploy_.announce};
@@ -101,16 +114,19 @@ class PodReach final : public Reach {
     for (int tries = 0; tries < kMostTries; ++tries) {
       const auto helper = co_await choose(loop, silent);
       if (!helper) co_return tl::unexpected(helper.error());
-      const auto runs = co_await await_running(loop, *helper);
-      if (runs) {
+      const auto container = co_await await_start(loop, *helper);
+      if (!container) co_return tl::unexpected(container.error());
+      if (container->running) {
         StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_, "--container=" + *helper, "--",
                                           "farport", "stdio", "--join", kHelperSocket)};
         what.patience = kHelperPatience;
         reached = co_await open_stdio(loop, log, std::move(what));
       } else {
-        reached = tl::unexpected(runs.error());
+        reached = fail(
+            "start a container in", text(), container->ended,
+            container->startable ? std::string() : fmt::format("can the cluster pull {}?", deploy_.image));
       }
-      if (reached) co_return reached;
+      if (reached || !container->startable) co_return reached;
       silent.push_back(*helper);
     }
     co_return reached;
@@ -121,7 +137,7 @@ class PodReach final : public Reach {
   Task<Result<std::string>> choose(transport::Loop& loop, std::vector<std::string> silent) const {
     const auto pod = co_await look(loop);
     if (!pod) co_return tl::unexpected(pod.error());
-    const std::string container = target_.container.empty() ? pod->default_container : target_.container;
+    const std::string container = container_in(*pod);
     std::ptrdiff_t ended = 0;
     std::size_t ours = 0;
     std::string found;
@@ -227,15 +243,13 @@ class PodReach final : public Reach {
     co_return Result<void>();
   }
 
-  /// Errors: it has ended, or can't come.
-  Task<Result<void>> await_running(transport::Loop& loop, std::string helper) const {
+  /// The container once it runs, or has ended, or can't come. Errors: nobody says so in time.
+  Task<Result<EphemeralContainer>> await_start(transport::Loop& loop, std::string helper) const {
     for (int looks = 0; looks < kLooks; ++looks) {
       const auto now = co_await look(loop);
       if (!now) co_return tl::unexpected(now.error());
       for (const EphemeralContainer& each : now->ephemeral) {
-        if (each.name != helper) continue;
-        if (each.running) co_return Result<void>();
-        if (!each.ended.empty()) co_return fail("start a container in", text(), each.ended);
+        if (each.name == helper && (each.running || !each.ended.empty())) co_return each;
       }
       co_await transport::sleep(loop, kLookAgain);
     }

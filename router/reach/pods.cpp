@@ -1,5 +1,7 @@
 #include "router/reach/pods.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "router/reach/json.hpp"
@@ -9,6 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// That the node could not start it then, as when it is busy. Everything else is its image or specification.
+constexpr std::string_view kNotStarted = "RunContainerError";
 constexpr const char* kDefaultContainer = "kubectl.kubernetes.io/default-container";
 
 /// What the kubelet says of the container; null where it has not said anything yet.
@@ -28,13 +32,29 @@ EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
   container.running = member(state, "running").is_object();
   const Json& ended = member(state, "terminated");
   if (ended.is_object()) container.ended = string_of(member(ended, "reason"));
-  const std::string waits = string_of(member(member(state, "waiting"), "reason"));
+  const Json& waiting = member(state, "waiting");
+  const std::string waits = string_of(member(waiting, "reason"));
   // What does not come by waiting. The kubelet starts an ephemeral container once, so one that could not be
-  // started ("RunContainerError") never runs.
+  // started never runs.
   const bool failed = waits.starts_with("Err") || waits.ends_with("Error") || waits.ends_with("BackOff") ||
                       waits.starts_with("Invalid");
-  if (failed) container.ended = waits;
+  if (!failed) return container;
+  const std::string more = string_of(member(waiting, "message"));
+  container.ended = more.empty() ? waits : fmt::format("{}: {}", waits, more);
+  container.startable = waits == kNotStarted;
   return container;
+}
+
+std::chrono::seconds seconds_of(const Json& value, unsigned otherwise) {
+  return std::chrono::seconds(value.is_number_unsigned() ? value.get<std::uint32_t>() : otherwise);
+}
+
+/// At the earliest: the first probe comes just when it stops answering (core/v1 Probe, with its defaults).
+std::chrono::seconds restarted_after(const Json& probe) {
+  const auto period = seconds_of(member(probe, "periodSeconds"), 10);
+  const auto timeout = seconds_of(member(probe, "timeoutSeconds"), 1);
+  const auto failures = seconds_of(member(probe, "failureThreshold"), 3).count();
+  return period * std::max<std::int64_t>(failures - 1, 0) + timeout;
 }
 
 Pod pod_of(const Json& object) {
@@ -48,6 +68,12 @@ Pod pod_of(const Json& object) {
   const Json& containers = member(member(object, "spec"), "containers");
   if (pod.default_container.empty() && containers.is_array() && !containers.empty()) {
     pod.default_container = string_of(member(containers.front(), "name"));
+  }
+  if (containers.is_array()) {
+    for (const Json& each : containers) {
+      const Json& probe = member(each, "livenessProbe");
+      if (probe.is_object()) pod.restarted_after[string_of(member(each, "name"))] = restarted_after(probe);
+    }
   }
   const Json& ephemeral = member(member(object, "spec"), "ephemeralContainers");
   const Json& statuses = member(status, "ephemeralContainerStatuses");

@@ -1,7 +1,8 @@
 // What kubectl says of pods and workloads, as JSON.
 #pragma once
 
-#include <optional>
+#include <chrono>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@ struct EphemeralContainer {
   std::string image{};   ///< As it was asked for: the node's name for it, in the status, is another one.
   std::string target{};  ///< The container whose processes it sees.
   bool running = false;
-  std::string ended{};  ///< Why it does not run any more, or can't; empty: it may come yet.
+  std::string ended{};    ///< Why it does not run any more, or can't; empty: it may come yet.
+  bool startable = true;  ///< Another one like it might come where it can't.
 };
 
 struct Pod {
@@ -25,6 +27,8 @@ struct Pod {
   std::string version{};            ///< Changes with whatever changes in it.
   std::string default_container{};  ///< What kubectl takes where none is named.
   std::vector<EphemeralContainer> ephemeral{};
+  /// Containers with a liveness probe: how soon one is restarted that has stopped answering.
+  std::map<std::string, std::chrono::seconds> restarted_after{};
 };
 
 /// Of `kubectl get pod … -o json`: one pod, or a list. Errors: it is something else.

@@ -18,6 +18,10 @@ class SingleWay final : public ReachTarget {
 
 }  // namespace
 
+transport::Task<std::optional<Restart>> Reach::restart(transport::Loop& /*loop*/) const {
+  co_return std::nullopt;
+}
+
 tl::unexpected<Error> cannot_reach(std::string text, Error why) {
   why.what = "reach";
   why.on = std::move(text);

@@ -1,8 +1,10 @@
 // Reach: a way to an agent that has no port, such as ssh.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ struct Reached {
   std::function<std::string(const Error&)> explain;
 };
 
+/// What restarts an application that stands still.
+struct Restart {
+  std::chrono::seconds after{};  ///< At the earliest.
+  std::string by{};              ///< "the liveness probe of web".
+};
+
 class Reach {
  public:
   Reach(const Reach&) = delete;
@@ -27,6 +35,8 @@ class Reach {
 
   /// Opens a connection. Errors say what failed there, and what to do.
   [[nodiscard]] virtual transport::Task<Result<Reached>> open(transport::Loop& loop, Log log) const = 0;
+  /// What restarts the application there if it stands still; nothing where nothing does, or it is not known.
+  [[nodiscard]] virtual transport::Task<std::optional<Restart>> restart(transport::Loop& loop) const;
   /// What a person calls it.
   [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -17,22 +17,30 @@ SHELL = [f"/bin/{name}" for name in ("sh", "id", "ls", "mkdir", "chmod", "rm", "
 
 
 class Image:
-    """What becomes an image: files and directories of this machine, and what these need, at the same paths. It has no
-    shell; its user is nobody that the machine knows."""
+    """What becomes an image: files and directories of this machine, and what these need, at the same paths, and programs
+    at paths of their own. It has no shell; its user is nobody that the machine knows. `references` are what engines call it."""
 
-    def __init__(self, name, *files, directories=(), entry=None, environment=(), user=f"{USER}:{USER}"):
-        self.name, self.entry, self.environment, self.user = name, entry, list(environment), user
-        self._files, self._directories = files, directories
+    def __init__(self, name, *files, directories=(), programs=None, entry=None, environment=(), references=()):
+        self.name, self.entry, self.environment = name, entry, list(environment)
+        self.references = list(references) or [f"localhost/{name}:latest"]
+        self._files, self._directories, self._programs = files, directories, programs or {}
 
     @classmethod
-    def of_orders(cls, name="orders", files=(), environment=(), **options):
+    def of_farport(cls, *references):
+        """The static program alone."""
+        return cls("farport", programs={"/usr/bin/farport": needs.static_farport()}, entry="/usr/bin/farport",
+                   environment=("PATH=/usr/bin",), references=references)
+
+    @classmethod
+    def of_orders(cls, name="orders", files=(), environment=(), references=()):
         """The sample application and the .NET runtime."""
         root = needs.dotnet_root()
         return cls(name, os.path.join(root, "dotnet"), *files,
                    directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App"),
                                 os.path.dirname(needs.orders())),
                    entry=needs.orders(),
-                   environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment), **options)
+                   environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment),
+                   references=references)
 
     def write_layer(self, path):
         """Writes all of it as one tar file."""
@@ -43,6 +51,8 @@ class Image:
                 tar.addfile(directory)
             for directory in self._directories:
                 tar.add(directory)
+            for path, file in self._programs.items():
+                tar.add(file, path)
             programs = [*self._files,
                         *(path for directory in self._directories for path in pathlib.Path(directory).rglob("*.so")),
                         *([self.entry] if os.path.isfile(self.entry) else [])]
@@ -56,8 +66,8 @@ class Image:
         self.write_layer(layer)
         digest = hashlib.sha256(layer.read_bytes()).hexdigest()
         configuration = {"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-                         "config": {"User": self.user, "Entrypoint": [self.entry], "Env": self.environment}}
-        manifest = [{"Config": "config.json", "RepoTags": [f"localhost/{self.name}:latest"], "Layers": ["layer.tar"]}]
+                         "config": {"User": f"{USER}:{USER}", "Entrypoint": [self.entry], "Env": self.environment}}
+        manifest = [{"Config": "config.json", "RepoTags": self.references, "Layers": ["layer.tar"]}]
         with tarfile.open(path, "w") as tar:
             tar.add(layer, "layer.tar")
             for name, content in (("config.json", configuration), ("manifest.json", manifest)):

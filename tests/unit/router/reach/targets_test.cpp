@@ -33,14 +33,17 @@ TEST_CASE("k8s targets in the forms that kubectl's users expect") {
 
 TEST_CASE("pods as kubectl lists them") {
   const auto pods = parse_pods(R"({"items": [
-    {"metadata": {"name": "a"}, "status": {"phase": "Running"}, "spec": {"containers": [{"name": "web"}, {"name": "log"}]}},
+    {"metadata": {"name": "a"}, "status": {"phase": "Running"}, "spec": {"containers": [
+      {"name": "web", "livenessProbe": {"httpGet": {}}}, {"name": "app"},
+      {"name": "log", "livenessProbe": {"periodSeconds": 3, "failureThreshold": 2, "timeoutSeconds": 2}}]}},
     {"metadata": {"name": "b", "deletionTimestamp": "now"}, "status": {"phase": "Running"}},
     {"metadata": {"name": "c", "annotations": {"kubectl.kubernetes.io/default-container": "log"}},
      "spec": {"ephemeralContainers": [{"name": "farport-1", "image": "i", "targetContainerName": "log"},
        {"name": "farport-2", "image": "i"}, {"name": "farport-3", "image": "i"}, {"name": "farport-4"},
        {"name": "farport-5"}]},
      "status": {"phase": "Pending", "ephemeralContainerStatuses": [
-       {"name": "farport-2", "image": "docker.io/library/i", "state": {"waiting": {"reason": "ErrImagePull"}}},
+       {"name": "farport-2", "image": "docker.io/library/i",
+        "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}},
        {"name": "farport-1", "image": "docker.io/library/i", "state": {"running": {}}},
        {"name": "farport-5", "state": {"waiting": {"reason": "RunContainerError"}}},
        {"name": "farport-3", "state": {"waiting": {"reason": "ContainerCreating"}}}]}},
@@ -52,11 +55,18 @@ TEST_CASE("pods as kubectl lists them") {
   CHECK_FALSE((*pods)[1].running);
   CHECK((*pods)[2].default_container == "log");
   REQUIRE((*pods)[2].ephemeral.size() == 5);
+  // Ten seconds twice, and one for the last answer: what Kubernetes takes where nothing is said.
+  CHECK((*pods)[0].restarted_after.at("web").count() == 21);
+  CHECK((*pods)[0].restarted_after.at("log").count() == 5);
+  CHECK((*pods)[2].restarted_after.empty());
   CHECK((*pods)[2].ephemeral[0].running);
   CHECK((*pods)[2].ephemeral[0].target == "log");
   // As it was asked for, not as the node calls it.
   CHECK((*pods)[2].ephemeral[0].image == "i");
-  CHECK((*pods)[2].ephemeral[1].ended == "ErrImagePull");
+  CHECK((*pods)[2].ephemeral[1].ended == "ErrImagePull: not found");
+  // Another one would have the same image.
+  CHECK_FALSE((*pods)[2].ephemeral[1].startable);
+  CHECK((*pods)[2].ephemeral[4].startable);
   CHECK((*pods)[2].ephemeral[2].ended.empty());
   CHECK_FALSE((*pods)[2].ephemeral[3].running);
   CHECK((*pods)[2].ephemeral[4].ended == "RunContainerError");

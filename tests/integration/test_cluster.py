@@ -1,0 +1,252 @@
+"""Pods of a real Kubernetes, reached without farport in them, by somebody who has the role that the examples give."""
+
+import json
+import os
+import pathlib
+import signal
+import time
+
+from harness import kubernetes, needs, proc, wait
+from harness.case import Case, main
+from harness.engines import Cluster
+from harness.images import SHELL, USER, Image
+from harness.kubernetes import EXAMPLES
+from harness.tools import QUIET
+
+PATH = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
+FULL, SHORT = "localhost/farport:0.1.0", "farport:0.1.0"
+NS = Cluster.NAMESPACE
+RESTRICTED = {"runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "runAsNonRoot": True,
+              "seccompProfile": {"type": "RuntimeDefault"}}
+# A node that is busy with other tests starts containers slowly.
+PATIENCE = 120
+
+
+class OnACluster(Case):
+    @classmethod
+    def prepare(cls):
+        cls.cluster = Cluster(cls.lab.new_directory(cls.lab.far, "cluster"))
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.load(Image.of_orders(environment=PATH, references=("localhost/orders:latest", "docker.io/library/orders:1.0")))
+        cls.cluster.load(Image.of_orders("shell", SHELL, PATH))
+        cls.cluster.load(Image.of_farport(FULL, f"docker.io/library/{SHORT}"))
+        cls.cluster.kubectl("apply", f"--filename={EXAMPLES}/people/roles.yaml")
+        cls.platform = cls.cluster.person("pat", "platform")
+        pair = cls.lab.authority.server("orders", "--dns", "orders-farport", "--dns", "farport")
+        cls.cluster.apply(kubernetes.secret_of("farport-agent", pair))
+        cls.alice = cls.lab.authority.client("alice")
+
+    def pod(self, name, image="orders", security=None, own_security=None, **more):
+        """A pod of one container, web, which runs by the test's end."""
+        container = {"name": "web", "image": f"localhost/{image}:latest", "imagePullPolicy": "IfNotPresent",
+                     "args": ["--rate", "100", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}},
+                     "securityContext": own_security or {}, "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}]}
+        self.cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": "alone"}},
+                            "spec": {"terminationGracePeriodSeconds": 0, "volumes": [{"name": "tmp", "emptyDir": {}}],
+                                     "securityContext": security or {}, "containers": [container | more]}})
+        self.addCleanup(lambda: self.cluster.kubectl("delete", "pod", name, "--ignore-not-found", "--wait=false"))
+        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
+        return f"k8s://{NS}/{name}"
+
+    def options(self, person=None, **environment):
+        found = self.cluster.environment | QUIET | {"KUBECONFIG": person or self.platform, "FARPORT_LINGER": "20s",
+                                                    "FARPORT_STATIC_BINARY": needs.static_farport()} | environment
+        return {"enter": self.cluster.enter, "environment": found}
+
+    def farport(self, *arguments, person=None, **environment):
+        """Runs it as somebody of the platform's team."""
+        return self.lab.far.run(needs.farport(), *arguments, seconds=PATIENCE, **self.options(person, **environment))
+
+    def assert_lists(self, target, *flags):
+        done = self.assert_ok(self.farport("ps", target, "--json", *flags))
+        self.assertEqual([row["name"] for row in json.loads(done.stdout)], ["orders"], done.described)
+        return done.stderr
+
+    def helpers(self, pod):
+        """The names of the pod's ephemeral containers."""
+        return [each["name"] for each in self.cluster.get("pod", pod)["spec"].get("ephemeralContainers", ())]
+
+    def zombies(self, pod):
+        """What has ended in a pod's container, which must have a shell, and is not waited for."""
+        script = "for s in /proc/[0-9]*/stat; do read l <$s && case $l in *') Z '*) echo $l;; esac; done 2>/dev/null; :"
+        return self.cluster.kubectl("exec", pod, "--", "sh", "-c", script)
+
+    def test_one_command_after_the_other_and_at_once_share_an_ephemeral_container(self):
+        target = self.pod("one")
+        for count, image in enumerate((FULL, SHORT), 1):
+            told = [self.assert_lists(target, "--image", image) for _ in range(4)]
+            self.assertIn("adds an ephemeral container", told[0])
+            self.assertEqual("".join(told[1:]), "")
+            tools = [self.lab.far.start(needs.farport(), "ps", target, "--image", image, **self.options()) for _ in range(5)]
+            for tool in tools:
+                self.assertEqual(tool.wait(PATIENCE), 0, tool.output())
+            self.assertEqual(len(self.helpers("one")), count)
+
+    def test_one_command_after_the_other_while_helpers_end(self):
+        target = self.pod("ending")
+        for number in range(5):
+            self.assert_lists(target, "--image", FULL, "--linger", "1s")
+            time.sleep(number * 0.5)
+        # None is added while another one still answers.
+        self.assertLessEqual(len(self.helpers("ending")), 5)
+
+    def test_copies_leave_nothing(self):
+        target = self.pod("copy", "shell")
+        for number in range(5):
+            self.assert_lists(target, "--linger", "1s")
+            time.sleep(number * 0.4)
+        tools = [self.lab.far.start(needs.farport(), "ps", target, **self.options()) for _ in range(5)]
+        for tool in tools:
+            self.assertEqual(tool.wait(PATIENCE), 0, tool.output())
+        self.assertEqual(self.zombies("copy"), "")
+        left = lambda: [name for name in self.cluster.kubectl("exec", "copy", "--", "ls", "-A", "/tmp").split() if "farport" in name]
+        wait.until(lambda: not left(), lambda: str(left()), 60)
+        wait.until(lambda: self.zombies("copy") == "", lambda: self.zombies("copy"))
+
+    def assert_all_works(self, target, *flags, profile=True):
+        """That each command sees into it."""
+        self.assert_lists(target, *flags)
+        directory = self.lab.new_directory(self.lab.far, "out")
+        file = lambda name: os.path.join(directory, name)
+        self.assert_ok(self.farport("trace", target, "--duration", "2s", "-o", file("x.nettrace"), *flags))
+        self.assertGreater(os.path.getsize(file("x.nettrace")), 1000)
+        self.assert_ok(self.farport("gcdump", target, "-o", file("x.gcdump"), *flags))
+        self.assert_ok(self.farport("dump", f"{target}//orders", "--type", "mini", "-o", file("x.dmp"), *flags))
+        self.assertGreater(os.path.getsize(file("x.dmp")), 100_000)
+        self.assertIn("orders.dll", self.assert_ok(self.farport("stacks", target, *flags)).stdout)
+        done = self.farport("profile", target, "--duration", "2s", "-o", file("x.folded"), *flags)
+        if not profile:
+            self.assertEqual(done.code, 1, done.described)
+            self.assertIn("seccomp", done.stderr)
+            return
+        self.assert_ok(done)
+        self.assertIn("Orders", pathlib.Path(file("x.folded")).read_text(encoding="utf-8"))
+
+    def test_all_works_by_an_ephemeral_container_where_rights_are_restricted(self):
+        target = self.pod("restricted", security=RESTRICTED, own_security={"allowPrivilegeEscalation": False,
+                                                                           "capabilities": {"drop": ["ALL"]}})
+        self.assert_all_works(target, "--image", FULL, profile=False)
+        self.assertEqual(len(self.helpers("restricted")), 1)
+
+    def test_all_works_by_an_ephemeral_container_for_another_user(self):
+        target = self.pod("other", security={"runAsUser": 2000, "runAsGroup": 3000, "fsGroup": 3000})
+        self.assert_all_works(target, "--image", FULL)
+
+    def test_all_works_by_copy_for_any_user(self):
+        for name, security in (("restricted-copy", RESTRICTED), ("other-copy", {"runAsUser": 2000, "runAsGroup": 3000}),
+                               ("root-copy", {"runAsUser": 0})):
+            with self.subTest(name):
+                target = self.pod(name, "shell", own_security={key: value for key, value in security.items() if key != "fsGroup"})
+                self.assert_all_works(target, profile=security is not RESTRICTED)
+
+    def test_what_was_killed_is_in_no_commands_way(self):
+        target = self.pod("killed")
+        self.assert_lists(target, "--image", FULL)
+        agents = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if proc.command_line(pid)[:3] == [b"farport", b"stdio", b"--foreground"]]
+        if self.cluster.script:  # its processes are this machine's
+            self.assertNotEqual(agents, [])
+            for pid in agents:
+                os.kill(pid, signal.SIGKILL)
+            self.assert_lists(target, "--image", FULL)
+            self.assertEqual(len(self.helpers("killed")), 2)
+
+    def test_a_dump_says_what_the_liveness_probe_allows(self):
+        probe = {"exec": {"command": ["/bin/ls"]}, "periodSeconds": 7, "failureThreshold": 4}
+        target = self.pod("probed", "shell", livenessProbe=probe)
+        file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
+        done = self.assert_ok(self.farport("dump", f"{target}//orders", "-o", file))
+        self.assertIn("the liveness probe of web restarts it, and the dump is lost, if that takes 22 s or more", done.stderr)
+
+    def test_pods_of_a_deployment_come_and_go(self):
+        pod = {"metadata": {"labels": {"app": "fleet"}},
+               "spec": {"terminationGracePeriodSeconds": 0, "containers": [
+                   {"name": "web", "image": "localhost/orders:latest", "imagePullPolicy": "IfNotPresent",
+                    "args": ["--rate", "10", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}}}]}}
+        self.cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "fleet"},
+                            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "fleet"}}, "template": pod}})
+        self.addCleanup(lambda: self.cluster.kubectl("delete", "deployment", "fleet", "--wait=false"))
+        self.cluster.kubectl("rollout", "status", "deployment/fleet", f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
+        target = f"k8s://{NS}/deploy/fleet"
+        rows = json.loads(self.assert_ok(self.farport("ps", target, "--image", FULL, "--json")).stdout)
+        self.assertEqual([row["name"] for row in rows], ["orders", "orders"])
+        pods = sorted(row["agent"].rpartition("/")[2] for row in rows)
+        refused = self.farport("trace", target, "--image", FULL, "--duration", "1s")
+        self.assertIn(f"orders@{pods[0]}", refused.stderr)
+        directory = self.lab.new_directory(self.lab.far, "out")
+        self.assert_ok(self.farport("trace", f"{target}//orders@{pods[0]}", "--image", FULL, "--duration", "1s",
+                                    "-o", os.path.join(directory, "x.nettrace")))
+        sockets = self.lab.new_directory(self.lab.far, "sockets")
+        mirror = self.lab.far.start(needs.farport(), "connect", target, "--image", FULL, "--json", "--grace", "2s",
+                                    "--socket-dir", sockets, **self.options())
+        events = lambda kind: sum(f'"event":"{kind}"' in line for line in mirror.stdout().splitlines())
+        wait.until(lambda: events("added") == 2, mirror.output, PATIENCE)
+        self.cluster.kubectl("delete", "pod", pods[0], "--wait=false")
+        wait.until(lambda: events("removed") >= 1 and events("added") >= 3, mirror.output, PATIENCE)
+        self.assertEqual(mirror.stop(signal.SIGINT), 0, mirror.output())
+
+    def test_what_cannot_be_is_said_in_a_line(self):
+        target = self.pod("here")
+        for person, flags, words in (
+                (self.cluster.person("nobody", "nothing"), (), "forbidden"),
+                (self.cluster.person("fwd", "on-call"), ("--image", FULL), "forbidden"),
+                (None, ("--image", "localhost/nothing:1"), "can the cluster pull localhost/nothing:1?"),
+                (None, (), "its image has no shell")):
+            with self.subTest(words):
+                done = self.farport("ps", target, *flags, person=person)
+                self.assertEqual(done.code, 1, done.described)
+                said = [line for line in done.stderr.splitlines() if "adds an ephemeral container" not in line]
+                self.assertEqual(len(said), 1, done.described)
+                self.assertIn(target, said[0])
+                self.assertIn(words, said[0])
+        self.assertEqual(len(self.helpers("here")), 1)
+
+    def test_a_pod_that_goes_ends_its_commands(self):
+        target = self.pod("going")
+        file = os.path.join(self.lab.new_directory(self.lab.far, "trace"), "x.nettrace")
+        tool = self.lab.far.start(needs.farport(), "trace", target, "--image", FULL, "-o", file, **self.options())
+        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, tool.output, PATIENCE)
+        self.cluster.kubectl("delete", "pod", "going", "--wait=true")
+        self.assertNotEqual(tool.wait(PATIENCE), 0, tool.output())
+
+    def forwarded(self, manifest, workload):
+        """Applies a manifest as it stands, and forwards a port to its agent. What alice types there."""
+        file = f"{EXAMPLES}/{manifest}.yaml"
+        pods = lambda: self.cluster.kubectl("get", "pods", f"--selector=app={workload.rpartition('/')[2]}", "--output=name")
+        wait.until(lambda: "pod/" not in pods(), "those of the test before are gone", PATIENCE)
+        self.cluster.kubectl("apply", f"--filename={file}")
+        self.addCleanup(lambda: self.cluster.kubectl("delete", f"--filename={file}", "--wait=true"))
+        self.cluster.kubectl("rollout", "status", workload, f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
+        options = self.options(self.cluster.person("alice", "on-call"), FARPORT_SERVER_NAME="orders-farport", **self.alice.environment())
+        forward = self.lab.far.start("kubectl", f"--namespace={NS}", "port-forward", pods(), "19000:9000", **options)
+        self.addCleanup(lambda: forward.running() and forward.kill())
+        forward.wait_for_output("Forwarding from", 60)
+        return lambda *words: self.lab.far.run(needs.farport(), *words, seconds=PATIENCE, **options)
+
+    def assert_served(self, manifest, workload="deployment/orders"):
+        """That the agent in it serves the application to an operator."""
+        ask = self.forwarded(manifest, workload)
+
+        def listed():
+            done = ask("ps", "localhost:19000", "--json")
+            return done if done.code == 0 and "orders" in done.stdout else None
+
+        wait.until(listed, lambda: ask("ps", "localhost:19000").described, 60)
+        directory = self.lab.new_directory(self.lab.far, "out")
+        trace, heap = os.path.join(directory, "x.nettrace"), os.path.join(directory, "x.gcdump")
+        self.assert_ok(ask("trace", "localhost:19000/orders", "--duration", "2s", "-o", trace))
+        self.assertGreater(os.path.getsize(trace), 1000)
+        self.assert_ok(ask("gcdump", "localhost:19000/orders", "-o", heap))
+
+    def test_the_sidecar_as_it_stands(self):
+        self.assert_served("sidecar")
+
+    def test_the_agent_that_listens_as_it_stands(self):
+        self.assert_served("listen")
+
+    def test_the_agent_of_a_node_as_it_stands(self):
+        self.pod("seen")
+        self.assert_served("daemonset", "daemonset/farport")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Containers of a real Docker engine, reached without farport in them: farport brings itself along."""
+
+import json
+import os
+import pathlib
+import time
+
+from harness import needs, wait
+from harness.case import Case, main
+from harness.engines import Docker
+from harness.images import SHELL, Image
+from harness.tools import QUIET
+
+PATH = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
+PATIENCE = 90
+
+
+class OfDocker(Case):
+    @classmethod
+    def prepare(cls):
+        cls.engine = Docker(cls.lab.new_directory(cls.lab.far, "docker"))
+        cls.addClassCleanup(cls.engine.close)
+        cls.engine.load(Image.of_orders(environment=PATH))
+        cls.engine.load(Image.of_orders("shell", SHELL, PATH))
+
+    def application(self, *flags, image="orders"):
+        """A container, orders, which is removed by the test's end with its helpers."""
+        self.engine.docker("run", "--detach", "--name", "orders", "--network", "none", *flags, f"localhost/{image}", "--rate", "2000",
+                           "--discounts", "14", "--seconds", "3600")
+        self.addCleanup(lambda: self.engine.docker("rm", "--force", "orders", *self.helpers()))
+        wait.until(lambda: "pricing" in self.engine.docker("logs", "orders"), lambda: self.engine.docker("logs", "orders"))
+
+    def helpers(self):
+        """The names of the containers that farport has started."""
+        names = self.engine.docker("ps", "--all", "--format", "{{.Names}}").split()
+        return [name for name in names if name.startswith("farport-")]
+
+    def options(self):
+        return {"enter": self.engine.enter, "environment": self.engine.environment | QUIET | {
+            "FARPORT_STATIC_BINARY": needs.static_farport(), "FARPORT_LINGER": "20s"}}
+
+    def farport(self, *arguments):
+        """Runs it where docker is."""
+        return self.lab.far.run(needs.farport(), *arguments, seconds=PATIENCE, **self.options())
+
+    def assert_lists(self, *flags):
+        done = self.assert_ok(self.farport("ps", "docker://orders", "--json", *flags))
+        self.assertEqual([row["name"] for row in json.loads(done.stdout)], ["orders"], done.described)
+
+    def assert_no_zombies(self):
+        """The application is the first process there, and waits for none."""
+        listed = lambda: [line for line in self.engine.docker("top", "orders", "-eo", "state,pid,comm").splitlines() if line[:1] == "Z"]
+        wait.until(lambda: not listed(), lambda: str(listed()))
+
+    def test_one_command_after_the_other_and_at_once(self):
+        self.application(image="shell")
+        for flags in (("--linger", "1s"), ("--linger", "1s", "--deploy", "copy"), ()):
+            for number in range(6):
+                self.assert_lists(*flags)
+                time.sleep(number * 0.25)
+            tools = [self.lab.far.start(needs.farport(), "ps", "docker://orders", *flags, **self.options()) for _ in range(5)]
+            for tool in tools:
+                self.assertEqual(tool.wait(PATIENCE), 0, tool.output())
+        self.assertEqual(len(self.helpers()), 1)
+        self.assert_no_zombies()
+
+    def test_what_was_killed_is_in_no_commands_way(self):
+        self.application()
+        for _ in range(2):
+            self.assert_lists()
+            helper, = self.helpers()
+            self.engine.docker("kill", "--signal", "KILL", helper)
+        self.assert_lists()
+        self.assert_no_zombies()
+
+    def test_all_works_by_a_helper_and_by_copy(self):
+        for flags, image in (((), "orders"), (("--deploy", "copy"), "shell")):
+            with self.subTest(image):
+                self.application(image=image)
+                directory = self.lab.new_directory(self.lab.far, "out")
+                file = lambda name, directory=directory: os.path.join(directory, name)
+                self.assert_ok(self.farport("trace", "docker://orders", "--duration", "2s", "-o", file("x.nettrace"), *flags))
+                self.assertGreater(os.path.getsize(file("x.nettrace")), 1000)
+                self.assert_ok(self.farport("gcdump", "docker://orders", "-o", file("x.gcdump"), *flags))
+                self.assert_ok(self.farport("dump", "docker://orders//orders", "--type", "mini", "-o", file("x.dmp"), *flags))
+                self.assertIn("orders.dll", self.assert_ok(self.farport("stacks", "docker://orders", *flags)).stdout)
+                self.engine.docker("rm", "--force", "orders", *self.helpers())
+
+    def test_a_profile_has_the_applications_methods(self):
+        # An engine's filter of system calls forbids sampling; an old one does not know the capability for the kernel's part.
+        self.application()
+        for _ in range(2):
+            file = os.path.join(self.lab.new_directory(self.lab.far, "profile"), "x.folded")
+            done = self.assert_ok(self.farport("profile", "docker://orders", "--duration", "2s", "-o", file))
+            self.assertIn("Orders.Pricing", pathlib.Path(file).read_text(encoding="utf-8"), done.described)
+        self.assertEqual(len(self.helpers()), 1)
+
+    def test_a_paused_one_is_said_to_be_paused(self):
+        self.application()
+        self.engine.docker("pause", "orders")
+        done = self.farport("ps", "docker://orders")
+        self.engine.docker("unpause", "orders")
+        self.assertEqual(done.code, 1)
+        self.assertIn("docker unpause orders", done.stderr)
+
+
+if __name__ == "__main__":
+    main()
