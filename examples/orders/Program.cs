@@ -36,6 +36,8 @@ internal sealed class Worker(Options options)
     /// <summary>The last orders, kept for a while so that the heap has something to show.</summary>
     private readonly Order?[] _recent = new Order[10_000];
 
+    private readonly Pricing _pricing = new(options.Discounts);
+
     /// <summary>Returns the number of orders priced when the time is over or <paramref name="stop"/> is set.</summary>
     public long Run(CancellationToken stop)
     {
@@ -58,6 +60,6 @@ internal sealed class Worker(Options options)
     {
         var order = Order.MakeUp(sequence);
         _recent[sequence % _recent.Length] = order;
-        OrdersEventSource.Log.Count(sequence, order, Pricing.PriceOrder(order));
+        OrdersEventSource.Log.Count(sequence, order, _pricing.PriceOrder(order));
     }
 }

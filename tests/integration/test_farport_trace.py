@@ -21,7 +21,7 @@ class FarportTrace(Recordings, Case):
     @classmethod
     def prepare(cls):
         cls.network = Network(cls.lab)
-        cls.application = cls.lab.orders("--rate", "2000")
+        cls.application = cls.lab.orders("--rate", "2000", "--discounts", "14", busy=True)
         cls.audit = os.path.join(cls.lab.directory, "audit.jsonl")
         cls.agent = cls.share(cls.lab.agent("--audit", cls.audit, *QUICK_PINGS))
 

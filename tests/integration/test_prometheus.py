@@ -86,7 +86,7 @@ class Scraped(Case):
     def prepare(cls):
         configuration = os.path.join(cls.lab.new_directory(cls.lab.far, "agent"), "farport.toml")
         pathlib.Path(configuration).write_text('[allow]\ncn = ["tools=operator", "prometheus"]\n', encoding="ascii")
-        cls.application = cls.lab.orders()
+        cls.application = cls.lab.orders(busy=True)
         cls.agent = cls.share(cls.lab.agent("--config", configuration, "--admin", admin.PORT, "--app-metrics", allow=()))
         cls.runtime = cls.agent.wait_for(cls.application)[0]["id"]
         cls.api = Api(cls.lab)

@@ -16,7 +16,7 @@ from harness.terminal import Terminal
 class Quickstart(Case):
     @classmethod
     def prepare(cls):
-        cls.application = cls.share(cls.lab.orders())
+        cls.application = cls.share(cls.lab.orders(busy=True))
 
     def setUp(self):
         self.runtime = self.lab.new_directory(self.lab.near, "run")

@@ -16,7 +16,7 @@ PLAIN_PORT = 9001
 class Raw(Case):
     @classmethod
     def prepare(cls):
-        cls.application = cls.lab.orders()
+        cls.application = cls.lab.orders(busy=True)
         cls.agent = cls.share(cls.lab.agent("--insecure-loopback", f"127.0.0.1:{PLAIN_PORT}=operator"))
         cls.agent.wait_for(cls.application)
         # Two runtimes, which have to be told apart by name.

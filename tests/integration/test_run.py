@@ -11,7 +11,7 @@ from harness.certificates import AGENT_NAME
 class Run(Case):
     @classmethod
     def prepare(cls):
-        cls.application = cls.lab.orders()
+        cls.application = cls.lab.orders(busy=True)
         cls.agent = cls.share(cls.lab.agent())
         cls.agent.wait_for(cls.application)
 

@@ -8,7 +8,7 @@ from harness.case import Case, main
 class Trace(Case):
     @classmethod
     def prepare(cls):
-        cls.application = cls.lab.orders()
+        cls.application = cls.lab.orders(busy=True)
         agent = cls.share(cls.lab.agent())
         cls.port = os.path.join(cls.lab.new_directory(cls.lab.near, "chosen"), "orders.sock")
         cls.mirror = cls.share(cls.lab.mirror(agent.remote, flags=["--socket", f"orders={cls.port}"]))

@@ -6,11 +6,14 @@ from harness import needs, proc, wait
 
 
 class Orders:
-    """The application `orders` on a host, with its diagnostic port open. `directory`: its TMPDIR."""
+    """The application `orders` on a host, with its diagnostic port open. `directory`: its TMPDIR. `busy`: it keeps so much of
+    a core busy that it is seen in each second's samples."""
 
-    def __init__(self, host, *flags, directory=None, diagnostics=True, environment=None, enter=None):
+    def __init__(self, host, *flags, busy=False, directory=None, diagnostics=True, environment=None, enter=None):
         self.directory = directory or host.tmp
         variables = {"TMPDIR": self.directory, "ORDERS_SHOP": "north"} | (environment or {})
+        # Most tests want its events alone, and others wait for the processor.
+        flags = flags if busy else (*flags, "--discounts", "10")
         # Longer than any test, so that one that is left over by accident ends all the same.
         flags = flags if "--seconds" in flags else (*flags, "--seconds", "600")
         self.process = host.start(needs.orders(), *flags, environment=variables, enter=enter)
