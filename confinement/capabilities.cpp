@@ -42,17 +42,26 @@ Capabilities sampler_capabilities() {
   return all;
 }
 
-Result<Capabilities> keep_capabilities(Capabilities keep) {
+Result<Capabilities> own_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
   if (::syscall(SYS_capget, &header, data.data()) != 0) return fail_errno("read", "the capabilities", errno);
-  Capabilities left = 0;
+  Capabilities own = 0;
   for (std::size_t word = 0; word < data.size(); ++word) {
-    const unsigned shift = static_cast<unsigned>(word) * kWord;
-    data[word].permitted &= static_cast<std::uint32_t>(keep >> shift);
+    own |= Capabilities{data[word].permitted} << (static_cast<unsigned>(word) * kWord);
+  }
+  return own;
+}
+
+Result<Capabilities> keep_capabilities(Capabilities keep) {
+  const auto own = own_capabilities();
+  if (!own) return tl::unexpected(own.error());
+  const Capabilities left = *own & keep;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  for (std::size_t word = 0; word < data.size(); ++word) {
+    data[word].permitted = static_cast<std::uint32_t>(left >> (static_cast<unsigned>(word) * kWord));
     data[word].effective = data[word].permitted;
-    data[word].inheritable = 0;
-    left |= Capabilities{data[word].permitted} << shift;
   }
   if (::syscall(SYS_capset, &header, data.data()) != 0) return fail_errno("give up", "capabilities", errno);
   return left;

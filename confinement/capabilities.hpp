@@ -22,6 +22,9 @@ using Capabilities = std::uint64_t;
 /// reading the files that they have in their memory.
 [[nodiscard]] Capabilities sampler_capabilities();
 
+/// Those that the calling thread may use.
+[[nodiscard]] Result<Capabilities> own_capabilities();
+
 /// Gives up, for the calling thread and what it starts, all capabilities but those in `keep` that it has.
 /// Returns what is left.
 [[nodiscard]] Result<Capabilities> keep_capabilities(Capabilities keep);

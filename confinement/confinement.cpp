@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/process_stat.hpp"
 #include "confinement/system_calls.hpp"
 #ifdef FARPORT_INSTRUMENTED
 #include "confinement/instrumented.hpp"
@@ -122,8 +121,8 @@ void confine_sampler() {
   std::ignore = no_new_privileges();
   // Without CAP_SYS_PTRACE the kernel lets it look into a process that has no capability which it lacks
   // (ptrace(2), "Ptrace access mode checking"). So root of a container needs all that the container has.
-  const auto self = process_status(::getpid());
-  const bool sees_all = self && (self->capabilities & capability(CAP_SYS_PTRACE)) != 0;
+  const auto own = own_capabilities();
+  const bool sees_all = own && (*own & capability(CAP_SYS_PTRACE)) != 0;
   if (sees_all) std::ignore = keep_capabilities(sampler_capabilities());
   std::ignore = filter_system_calls(Purpose::sampling);
 }

@@ -3,6 +3,8 @@
 #include <array>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "router/reach/command.hpp"
 #include "transport/race.hpp"
 
@@ -47,7 +49,9 @@ Task<Result<std::string>> capture(transport::Loop& loop, std::vector<std::string
   if (!started) co_return tl::unexpected(started.error());
   const std::shared_ptr<Command> command = std::move(*started);
   auto output = co_await with_deadline(loop, run_to_end(*command, std::move(input)), kLimit);
-  if (!output) co_return fail("run", command->name(), "it takes too long");
+  if (!output)
+    co_return fail("run", command->name(),
+                   fmt::format("{} has not ended within {} s", command->name(), kLimit.count() / 1000));
   co_return std::move(*output);
 }
 

@@ -1,6 +1,7 @@
 #include "router/reach/kubernetes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include <fmt/format.h>
@@ -33,6 +34,35 @@ constexpr transport::Milliseconds kLookIntoLimit{5000};
 /// "app" in Microsoft's .NET images, and its group.
 constexpr const char* kUserOfImages = "1654";
 
+/// What to do about what the API server, the node or kubectl says; the first that fits.
+struct Cure {
+  std::string_view said;
+  std::string_view hint;
+};
+constexpr std::array kCures{
+    Cure{"violates PodSecurity", "the namespace asks for more than its own pod has: use --deploy copy"},
+    Cure{"resource \"pods/exec\"",
+         "whoever rules the namespace can give you the role farport-deploy (examples/kubernetes/people)"},
+    Cure{"resource \"pods/ephemeralcontainers\"",
+         "ask for the role farport-deploy (examples/kubernetes/people), or leave --image out: a copy takes "
+         "pods/exec alone"},
+    Cure{"(Forbidden)",
+         "whoever rules the namespace can give you the role farport-deploy (examples/kubernetes/people)"},
+    Cure{"ephemeral containers are disabled", "leave --image out: a copy needs none"},
+    Cure{"context \"", "kubectl config get-contexts shows those that there are"},
+    Cure{"must be logged in", "log in as you do for kubectl: kubectl get pods shows whether it works"},
+    Cure{"Unable to connect", "does kubectl get pods work?"},
+    Cure{"was refused", "does kubectl get pods work?"}};
+
+/// The error with what to do about it, if it says nothing of that.
+tl::unexpected<Error> with_cure(Error why) {
+  const auto found = std::find_if(kCures.begin(), kCures.end(), [&](const Cure& cure) {
+    return why.why.find(cure.said) != std::string::npos;
+  });
+  if (why.hint.empty() && found != kCures.end()) why.hint = found->hint;
+  return tl::unexpected(std::move(why));
+}
+
 /// kubectl with what says where; then `words`. Not by braced lists, which GCC 12 destroys twice in
 /// coroutines.
 template <typename... Words>
@@ -62,11 +92,10 @@ class PodReach final : public Reach {
   [[nodiscard]] Task<Result<Reached>> open(transport::Loop& loop, Log log) const override {
     const bool helps = deploy_.way == Deploy::Way::ephemeral ||
                        (deploy_.way == Deploy::Way::automatic && !deploy_.image.empty());
-    if (helps) {
-      auto reached = co_await open_ephemeral(loop, std::move(log));
-      co_return reached;
-    }
-    auto reached = co_await open_inside(loop, std::move(log));
+    Task<Result<Reached>> way =
+        helps ? open_ephemeral(loop, std::move(log)) : open_inside(loop, std::move(log));
+    auto reached = co_await std::move(way);
+    if (!reached) co_return with_cure(reached.error());
     co_return reached;
   }
 
@@ -290,6 +319,13 @@ class Pods final : public ReachTarget {
   [[nodiscard]] bool changes() const override { return true; }
 
   [[nodiscard]] Task<Result<Ways>> find(transport::Loop& loop) const override {
+    auto found = co_await find_running(loop);
+    if (!found) co_return with_cure(found.error());
+    co_return found;
+  }
+
+ private:
+  Task<Result<Ways>> find_running(transport::Loop& loop) const {
     std::string labels = target_.labels;
     if (labels.empty()) {
       const auto workload =
@@ -311,7 +347,6 @@ class Pods final : public ReachTarget {
     co_return ways;
   }
 
- private:
   KubernetesTarget target_;
   Deploy deploy_;
 };

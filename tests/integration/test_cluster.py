@@ -11,21 +11,22 @@ from harness.case import Case, main
 from harness.engines import Cluster
 from harness.images import SHELL, USER, Image
 from harness.kubernetes import EXAMPLES
+from harness.recordings import ALL_OF_ORDERS, Recordings
 from harness.tools import QUIET
 
 PATH = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
 FULL, SHORT = "localhost/farport:0.1.0", "farport:0.1.0"
-NS = Cluster.NAMESPACE
+NS = "farport-tests"
 RESTRICTED = {"runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "runAsNonRoot": True,
               "seccompProfile": {"type": "RuntimeDefault"}}
 # A node that is busy with other tests starts containers slowly.
 PATIENCE = 120
 
 
-class OnACluster(Case):
+class OnACluster(Recordings, Case):
     @classmethod
     def prepare(cls):
-        cls.cluster = Cluster(cls.lab.new_directory(cls.lab.far, "cluster"))
+        cls.cluster = Cluster(cls.lab.new_directory(cls.lab.far, "cluster"), NS)
         cls.addClassCleanup(cls.cluster.close)
         cls.cluster.load(Image.of_orders(environment=PATH, references=("localhost/orders:latest", "docker.io/library/orders:1.0")))
         cls.cluster.load(Image.of_orders("shell", SHELL, PATH))
@@ -200,6 +201,32 @@ class OnACluster(Case):
                 self.assertIn(words, said[0])
         self.assertEqual(len(self.helpers("here")), 1)
 
+    def test_what_is_not_there_is_said(self):
+        for target in (f"k8s://{NS}/nothing", f"k8s://{NS}/deploy/nothing", f"k8s://{NS}/?app=nothing", "k8s://nowhere@x/y"):
+            done = self.farport("ps", target, "--image", FULL)
+            self.assertEqual(done.code, 1, done.described)
+            self.assertRegex(done.stderr, "not found|nothing runs there|does not exist")
+            self.assertIn(target, done.stderr)
+        self.assertIn("--image", self.farport("ps", "k8s://orders", "--deploy", "ephemeral").stderr)
+
+    def test_a_recording_survives_that_kubectl_is_killed(self):
+        target = self.pod("cut")
+        file = os.path.join(self.lab.new_directory(self.lab.far, "trace"), "x.nettrace")
+        tool = self.lab.far.start(needs.farport(), "trace", target, "--image", FULL, "--providers", ALL_OF_ORDERS, "-o", file,
+                                  **self.options())
+        recorded = lambda: os.path.getsize(file) if os.path.exists(file) else 0
+        wait.until(recorded, tool.output, PATIENCE)
+        for _ in range(2):
+            size = recorded()
+            killed = [pid for pid in proc.children(tool.pid) if b"stdio" in proc.command_line(pid)]
+            self.assertNotEqual(killed, [])
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+            wait.until(lambda size=size: recorded() > size + 10_000, tool.output, PATIENCE)
+        self.assertIn("dialling again", tool.stderr())
+        self.assertEqual(tool.stop(signal.SIGINT, PATIENCE), 0, tool.output())
+        self.assert_whole(file, least_events=100)
+
     def test_a_pod_that_goes_ends_its_commands(self):
         target = self.pod("going")
         file = os.path.join(self.lab.new_directory(self.lab.far, "trace"), "x.nettrace")
@@ -232,10 +259,13 @@ class OnACluster(Case):
 
         wait.until(listed, lambda: ask("ps", "localhost:19000").described, 60)
         directory = self.lab.new_directory(self.lab.far, "out")
-        trace, heap = os.path.join(directory, "x.nettrace"), os.path.join(directory, "x.gcdump")
+        trace, heap, dump = (os.path.join(directory, f"x.{suffix}") for suffix in ("nettrace", "gcdump", "dmp"))
         self.assert_ok(ask("trace", "localhost:19000/orders", "--duration", "2s", "-o", trace))
         self.assertGreater(os.path.getsize(trace), 1000)
         self.assert_ok(ask("gcdump", "localhost:19000/orders", "-o", heap))
+        # The kubelet lets directories in a volume of a pod with an fsGroup inherit that.
+        self.assert_ok(ask("dump", "localhost:19000/orders", "-o", dump))
+        self.assertGreater(os.path.getsize(dump), 1_000_000)
 
     def test_the_sidecar_as_it_stands(self):
         self.assert_served("sidecar")

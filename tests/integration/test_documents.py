@@ -48,8 +48,9 @@ class Documents(Case):
             if block.section != section:
                 self.stage.end_section()
                 section = block.section
-            if block.mark.reason:
-                table.append((block.place, f"not run: {block.mark.reason}"))
+            reason = block.mark.reason or self.stage.lacks(block)
+            if reason:
+                table.append((block.place, f"not run: {reason}"))
                 continue
             with self.subTest(block.place):
                 table.append((block.place, "failed"))

@@ -71,6 +71,66 @@ class Manifests(Case):
         self.assertEqual((sidecar["name"], sidecar["restartPolicy"]), ("farport", "Always"))
 
 
+# Answers as Kubernetes 1.30 would, and keeps what is to be put there.
+KUBECTL = """#!/bin/sh
+case "$*" in
+  *"get --raw /version"*) echo '{"major": "1", "minor": "30"}' ;;
+  *"get pod "*) cat "$(dirname "$0")/pod.json" ;;
+  *replace*) cat >"$(dirname "$0")/put.json"; exit 1 ;;
+esac
+"""
+
+
+class Kubectl(Case):
+    """What farport asks it for, in the form that API servers take since Kubernetes 1.22."""
+
+    def fails(self, kubectl, pod=None):
+        """Runs ps with another kubectl. What it says, and the directory of kubectl's files."""
+        directory = pathlib.Path(self.lab.new_directory(self.lab.near, "kubectl"))
+        (directory / "kubectl").write_text(kubectl, encoding="ascii")
+        (directory / "kubectl").chmod(0o755)
+        (directory / "pod.json").write_text(json.dumps(pod), encoding="utf-8")
+        done = self.lab.near.run(needs.farport(), "ps", "k8s://prod/orders-1", "--image", "farport:0.1.0", seconds=120,
+                                 environment={"PATH": f"{directory}:/usr/bin:/bin"})
+        self.assertEqual(done.code, 1, done.described)
+        return done.stderr, directory
+
+    def put(self, pod):
+        """The pod as farport would have it."""
+        return (self.fails(KUBECTL, pod)[1] / "put.json").read_text(encoding="utf-8")
+
+    def test_one_that_hangs_is_given_up(self):
+        said, _ = self.fails("#!/bin/sh\nexec sleep 1000\n")
+        self.assertEqual(said, "farport: cannot reach k8s://prod/orders-1: kubectl has not ended within 60 s\n")
+
+    def test_what_it_refuses_has_a_cure(self):
+        for said, cure in (
+                ('Error from server (Forbidden): pods "orders-1" is forbidden: violates PodSecurity "restricted:latest"', "--deploy copy"),
+                ('Error from server (Forbidden): pods "orders-1" is forbidden: User "x" cannot get resource "pods" in API group ""',
+                 "role farport-deploy"),
+                ('error: context "x" does not exist', "get-contexts"),
+                ("error: You must be logged in to the server (Unauthorized)", "log in"),
+                ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout", "does kubectl get pods work?"),
+                ("The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?",
+                 "does kubectl get pods work?")):
+            with self.subTest(said):
+                told, _ = self.fails(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+                self.assertEqual(len(told.splitlines()), 1, told)
+                self.assertIn(said, told)
+                self.assertIn(cure, told.partition(said)[2])
+
+    def test_ephemeral_containers_are_valid_and_restricted_where_their_target_is(self):
+        for name in ("sidecar", "listen"):
+            spec = kubernetes.pod_of(kubernetes.objects_of(kubernetes.built(EXAMPLES / name)), "Deployment")
+            metadata = {"name": "orders-1", "namespace": "prod", "resourceVersion": "7"}
+            put, = kubernetes.objects_of(self.put({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec,
+                                                   "status": {"phase": "Running"}}))
+            added, = put["spec"].pop("ephemeralContainers")
+            self.assertEqual(put["spec"], spec)
+            self.assertEqual((added["image"], added["targetContainerName"]), ("farport:0.1.0", "orders"))
+            self.assertEqual(kubernetes.not_restricted(spec | {"ephemeralContainers": [added]}), [])
+
+
 class Played(Case):
     @classmethod
     def prepare(cls):

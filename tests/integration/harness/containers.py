@@ -8,7 +8,6 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import tarfile
 
 from harness import needs, proc, wait
 
@@ -66,19 +65,19 @@ class Podman:
 
         return wait.until(ready, "podman has a place")[0]
 
-    def run(self, *arguments, source=None):
+    def run(self, *arguments):
         """Runs podman, and returns what it prints to standard output."""
-        return self._run(arguments, source).stdout.strip()
+        return self._run(arguments).stdout.strip()
 
     def logs(self, container):
         """What a container has printed to either stream."""
         done = self._run(["logs", container])
         return done.stdout + done.stderr
 
-    def _run(self, arguments, source=None):
+    def _run(self, arguments):
         done = subprocess.run(
             [*self.enter, str(self.programs / "podman"), *[str(argument) for argument in arguments]],
-            stdin=source or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
             timeout=120)
         if done.returncode != 0:
             raise AssertionError(f"podman {' '.join(map(str, arguments))}: {done.returncode}\n{done.stdout}{done.stderr}")
@@ -91,18 +90,6 @@ class Podman:
         self.run("load", "--quiet", "--input", archive)
         archive.unlink()
         return f"localhost/{image.name}"
-
-    def image_of_program(self, name, file, path):
-        """An image with one program, and nothing else but a /tmp."""
-        archive = pathlib.Path(self.directory, f"{name}.tar")
-        with tarfile.open(archive, "w") as tar:
-            tmp = tarfile.TarInfo("tmp")
-            tmp.type, tmp.mode = tarfile.DIRTYPE, 0o1777
-            tar.addfile(tmp)
-            tar.add(file, path)
-        with open(archive, "rb") as source:
-            self.run("import", "--quiet", "-", f"localhost/{name}", source=source)
-        archive.unlink()
 
     def state(self, container):
         """What podman knows of a container."""

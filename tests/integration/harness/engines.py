@@ -10,6 +10,7 @@ import pathlib
 import shlex
 import signal
 import subprocess
+import urllib.parse
 
 from harness import needs, proc, wait
 
@@ -20,12 +21,17 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 HERE = ["/bin/sh", "-c", '"$@"; exit $?', "sh"]
 
 
+def named(variable):
+    """Whether the environment names one."""
+    return bool(os.environ.get("FARPORT_LAB") or os.environ.get(variable))
+
+
 class Engine:
     """What both are. Programs see it if they are started with `enter` before them and with `environment`."""
 
     def __init__(self, directory, variable, start):
         given = os.environ.get("FARPORT_LAB")
-        if not given and not os.environ.get(variable):
+        if not named(variable):
             raise RuntimeError(f"neither FARPORT_LAB nor {variable} is set: nothing says where one is")
         self.directory = directory
         self.script = str(pathlib.Path(given, "kubelab").resolve()) if given else None
@@ -103,15 +109,14 @@ class Docker(Engine):
 class Cluster(Engine):
     """A cluster, by the kubectl in PATH; the lab's by its own. Everything is in a namespace that goes with it."""
 
-    NAMESPACE = "farport-tests"
-
-    def __init__(self, directory):
+    def __init__(self, directory, namespace):
         super().__init__(directory, "KUBECONFIG", "up")
+        self.namespace = namespace
         if self.script:
             self.environment["KUBECONFIG"] = f"{LAB}/admin.conf"
             os.symlink(LAB / "root/usr/bin/kubectl", os.path.join(directory, "kubectl"))
             self.environment["PATH"] = f"{directory}:{PATH}"
-        self.kubectl("create", "namespace", self.NAMESPACE)
+        self.kubectl("create", "namespace", namespace)
 
     def load(self, image):
         """Gives it an image."""
@@ -122,7 +127,7 @@ class Cluster(Engine):
 
     def kubectl(self, *arguments, **options):
         """Runs kubectl in the namespace."""
-        return self.run("kubectl", f"--namespace={self.NAMESPACE}", *arguments, **options)
+        return self.run("kubectl", f"--namespace={self.namespace}", *arguments, **options)
 
     def get(self, kind, name):
         """An object."""
@@ -133,16 +138,34 @@ class Cluster(Engine):
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
         self.kubectl("apply", "--filename=-", source=text)
 
-    def person(self, name, *groups):
-        """A kubeconfig of somebody in these groups, who may do what these may."""
+    def _configuration(self):
         text = self.run("kubectl", "config", "view", "--raw", "--minify", "--flatten", "--output=json")
-        configuration = json.loads(text)
-        configuration["users"][0]["user"] |= {"as": name, "as-groups": list(groups)}
+        return json.loads(text)
+
+    def _keep(self, name, configuration):
         file = os.path.join(self.directory, f"{name}.json")
         pathlib.Path(file).write_text(json.dumps(configuration), encoding="utf-8")
         return file
 
+    def person(self, name, *groups):
+        """A kubeconfig of somebody in these groups, who may do what these may."""
+        configuration = self._configuration()
+        configuration["users"][0]["user"] |= {"as": name, "as-groups": list(groups)}
+        return self._keep(name, configuration)
+
+    def bridge(self, host, port):
+        """Lets a host of the tests reach the API server, at a port of its own. Returns the kubeconfig for it, and what is to be
+        stopped in the end."""
+        configuration = self._configuration()
+        cluster = configuration["clusters"][0]["cluster"]
+        server = urllib.parse.urlsplit(cluster["server"])
+        cluster |= {"server": f"https://127.0.0.1:{port}", "tls-server-name": server.hostname}
+        path = os.path.join(self.directory, "api.sock")
+        inside = host.start("socat", f"UNIX-LISTEN:{path},fork", f"TCP:{server.hostname}:{server.port or 443}", enter=self.enter)
+        outside = host.start("socat", f"TCP-LISTEN:{port},bind=127.0.0.1,fork,reuseaddr", f"UNIX-CONNECT:{path}")
+        return self._keep(f"at-{port}", configuration), (inside, outside)
+
     def close(self):
         if not self.script:
-            self.kubectl("delete", "namespace", self.NAMESPACE, "--wait=false")
+            self.kubectl("delete", "namespace", self.namespace, "--wait=false")
         super().close()

@@ -1,4 +1,4 @@
-"""Kubernetes' manifests, as kustomize builds them and its schemas have them. There is no cluster: podman plays pods."""
+"""Kubernetes' manifests, as kustomize builds them and its schemas have them."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ def not_restricted(pod):
     common = pod.get("securityContext", {})
     found = [name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)]
     found += [f"volume {volume['name']}" for volume in pod.get("volumes", ()) if not VOLUMES & volume.keys()]
-    for container in pod["containers"] + pod.get("initContainers", []):
+    for container in pod["containers"] + pod.get("initContainers", []) + pod.get("ephemeralContainers", []):
         own = common | container.get("securityContext", {})
         capabilities = own.get("capabilities", {})
         wrong = {

@@ -6,9 +6,8 @@ import pathlib
 import re
 import shutil
 import signal
-import sys
 
-from harness import documents, needs, proc, wait
+from harness import documents, engines, needs, proc, wait
 from harness.certificates import Authority
 from harness.containers import Podman
 from harness.images import SHELL, Image
@@ -17,18 +16,16 @@ from harness.terminal import Terminal
 from harness.tools import QUIET
 
 FAR = ("orders.example", "payments.example", "web-3", "orders.prod.example", "orders")
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: orders-1, labels: {app: orders}}
-spec:
-  restartPolicy: Never
-  hostNetwork: true
-  containers:
-  - name: web
-    image: localhost/shell:latest
-    args: ["--rate", "100", "--seconds", "3000"]
-"""
+LABELS = {"app": "orders"}
+WEB = {"name": "web", "image": "localhost/shell:latest", "imagePullPolicy": "IfNotPresent",
+       "args": ["--rate", "100", "--seconds", "3000"], "resources": {"requests": {"cpu": "100m"}}}
+# A deployment selects pods by their labels, of whom it has made none.
+IN_PROD = (
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "orders-1", "labels": LABELS}, "spec": {"containers": [WEB]}},
+    {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "orders"},
+     "spec": {"replicas": 0, "selector": {"matchLabels": LABELS},
+              "template": {"metadata": {"labels": LABELS}, "spec": {"containers": [WEB]}}}})
+API_PORT = 6443
 PROFILES = """
 [tls]
 bundle = "{home}/alice.pem"
@@ -69,6 +66,8 @@ class Stage:
         self.ssh = Ssh(lab, Account("ops", 0, self.far_home, variables=lab.far.environment(
             QUIET | {"PATH": f"{self.programs}:/usr/bin:/bin", "HOME": self.far_home})))
         self.podman = Podman(lab.near)
+        self.cluster = None
+        self._bridge = ()
         self.lasting = []
         self.agent_runs = False
 
@@ -84,21 +83,32 @@ class Stage:
         return given.directory
 
     def open(self):
-        """Starts the application in a container and in a pod, on the laptop."""
+        """Starts the application in a container on the laptop, and in a pod where there is a cluster."""
         self.podman.command("docker", f'exec {self.podman.programs}/podman "$@"')
-        stand_in = pathlib.Path(__file__).resolve().with_name("kubectl.py")
-        self.podman.command("kubectl", f'exec env KUBECTL_LOG=/dev/null {sys.executable} -B {stand_in} "$@"')
         hosts = f"/etc/netns/{self.lab.near.network}/hosts"
         self.lab.near.run(*self._in_place(self.lab.near.directory), "mount", "--bind", hosts, "/etc/hosts")
-        self.podman.load(Image.of_orders("shell", SHELL, ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)))
+        image = Image.of_orders("shell", SHELL, ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",))
+        self.podman.load(image)
         self.podman.run("load", "--input", needs.image())
         self.podman.run("run", "--detach", "--name", "orders", "--network", "host", "localhost/shell", "--rate", "100",
                         "--seconds", "3000")
-        file = pathlib.Path(self.podman.directory, "pod.yaml")
-        file.write_text(POD, encoding="ascii")
-        self.podman.run("kube", "play", file)
-        for name in ("orders", "orders-1-web"):
-            wait.until(lambda name=name: "pricing" in self.podman.logs(name), lambda name=name: self.podman.logs(name), 60)
+        wait.until(lambda: "pricing" in self.podman.logs("orders"), lambda: self.podman.logs("orders"), 60)
+        if engines.named("KUBECONFIG"):
+            self._open_cluster(image)
+
+    def _open_cluster(self, image):
+        self.cluster = engines.Cluster(self.lab.new_directory(self.lab.near, "cluster"), "prod")
+        self.cluster.load(image)
+        self.cluster.apply(*IN_PROD)
+        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/orders-1", "--timeout=120s", seconds=130)
+        configuration, self._bridge = self.cluster.bridge(self.lab.near, API_PORT)
+        kubectl = shutil.which("kubectl", path=self.cluster.environment["PATH"])
+        self.podman.command("kubectl", f'exec env KUBECONFIG={configuration} {kubectl} "$@"')
+
+    def lacks(self, block):
+        """What a block takes that is not here, in words; empty where all is."""
+        takes_cluster = "k8s://" in block.text or "kubectl" in block.text
+        return "no cluster is named (scripts/test -h)" if takes_cluster and self.cluster is None else ""
 
     def _in_place(self, directory):
         """Into the laptop's mount namespace, in which podman works."""
@@ -231,5 +241,9 @@ class Stage:
         """Ends what is left."""
         for terminal in self.lasting:
             terminal.close()
+        for process in self._bridge:
+            process.kill()
+        if self.cluster:
+            self.cluster.close()
         self.ssh.stop()
         self.podman.close()
