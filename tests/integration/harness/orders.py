@@ -12,10 +12,10 @@ class Orders:
     def __init__(self, host, *flags, busy=False, directory=None, diagnostics=True, environment=None, enter=None):
         self.directory = directory or host.tmp
         variables = {"TMPDIR": self.directory, "ORDERS_SHOP": "north"} | (environment or {})
-        # Most tests want its events alone, and others wait for the processor.
-        flags = flags if busy else (*flags, "--discounts", "10")
         # Longer than any test, so that one that is left over by accident ends all the same.
         flags = flags if "--seconds" in flags else (*flags, "--seconds", "600")
+        # Most tests want its events alone, and others wait for the processor.
+        flags = flags if busy else (*flags, "--discounts", "10")
         self.process = host.start(needs.orders(), *flags, environment=variables, enter=enter)
         self.pid_inside = self.process.pid_on_host
         self.socket = None
