@@ -30,8 +30,7 @@ constexpr transport::Milliseconds kLookPause{300};
 constexpr transport::Milliseconds kUntilListed{1000};
 
 /// Says why agents that answer list nothing, once each time that it comes to that, at a level that is shown.
-Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredAgent> agents, Log log,
-                           LogLevel level) {
+Task<void> explain_nothing(router::Mirror& mirror, Log log, LogLevel level) {
   int looks = 0;  // Since there was something.
   for (bool explained = false;;) {
     co_await transport::sleep(mirror.loop(), kUntilListed);
@@ -40,12 +39,12 @@ Task<void> explain_nothing(router::Mirror& mirror, std::vector<router::MirroredA
     // An application that is just being restarted needs no explanation.
     if (explained || looks < 2) continue;
     explained = true;
-    const auto lines = co_await explain_empty(mirror.loop(), agents);
+    const auto lines = co_await explain_mirror(mirror, Missing::everything, false);
     for (const std::string& line : lines) log->say(level, line);
   }
 }
 
-Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Event& stop,
+Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::StopSource& stop,
                         Task<void> explain) {
   const Result<void> started = co_await mirror.start();
   if (!started) co_return started;
@@ -89,16 +88,15 @@ int connect_here(const config::ConnectSettings& settings) {
   // Two sockets for each runtime.
   raise_descriptor_limit();
   transport::Loop loop;
-  const std::vector<router::MirroredAgent> asked = wanted->agents;
   router::Mirror mirror(loop, *log, std::move(*wanted));
-  transport::Event stop(loop);
-  TerminalWatch terminal(loop, [&stop] { stop.set(); });
+  transport::StopSource stop(loop);
+  TerminalWatch terminal(loop, [&stop] { stop.stop(); });
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
     if (number == SIGHUP) {
       mirror.reload_certificates();
       terminal.hung_up();
     } else {
-      stop.set();
+      stop.stop();
     }
   });
   std::optional<transport::SignalWatch> drawing;
@@ -108,7 +106,7 @@ int connect_here(const config::ConnectSettings& settings) {
       mirror.changed().set();
     });
   }
-  const Result<void> shown = loop.run(show(mirror, view, stop, explain_nothing(mirror, asked, *log, level)));
+  const Result<void> shown = loop.run(show(mirror, view, stop, explain_nothing(mirror, *log, level)));
   loop.run(mirror.leave());
   view.end();
   return shown ? kSuccess : report(shown.error());

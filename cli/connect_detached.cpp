@@ -59,13 +59,12 @@ std::string first_words(const router::Mirror& mirror, const config::ConnectSetti
 /// What a mirror goes on with when it has been detached.
 struct Going {
   const config::ConnectSettings& settings;
-  const std::vector<router::MirroredAgent>& agents;
   StartReport& report;
   DetachedEntry& entry;
   std::size_t columns;
 };
 
-Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::Event& stop) {
+Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::StopSource& stop) {
   const Result<void> started = co_await mirror.start();
   if (!started) co_return started;
   {
@@ -78,7 +77,7 @@ Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::Event& 
   if (!published) co_return published;
   std::vector<std::string> notes;
   if (mirror.lists_nothing() && !going.settings.json)
-    notes = co_await explain_empty(mirror.loop(), going.agents);
+    notes = co_await explain_mirror(mirror, Missing::everything, false);
   const std::string words = first_words(mirror, going.settings, going.columns, std::move(notes));
   // Who started it has been interrupted meanwhile, and doesn't want it.
   if (!going.report.succeeded(words)) co_return Result<void>{};
@@ -105,15 +104,14 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
   auto wanted = mirror_settings(settings, [to = *log](const std::string& what) { to->warn("{}", what); });
   if (!wanted) return report.failed(wanted.error(), kUsage);
   transport::Loop loop;
-  const std::vector<router::MirroredAgent> agents = wanted->agents;
   router::Mirror mirror(loop, *log, std::move(*wanted));
-  transport::Event stop(loop);
+  transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
     if (number == SIGHUP) return mirror.reload_certificates();
     mirror.stop_settling();
-    stop.set();
+    stop.stop();
   });
-  const Result<void> went = loop.run(go_on(mirror, Going{settings, agents, report, **entry, columns}, stop));
+  const Result<void> went = loop.run(go_on(mirror, Going{settings, report, **entry, columns}, stop));
   loop.run(mirror.leave());
   if (went) return kSuccess;
   (*log)->error("{}", went.error().message());

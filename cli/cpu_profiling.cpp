@@ -46,14 +46,14 @@ CpuProfiling::CpuProfiling(transport::Loop& loop, const router::MirroredAgent& a
                [this](const Error& why) { progress_.interrupted(why.message()); }),
       broken_off_(loop) {}
 
-Task<Result<profile::Profile>> CpuProfiling::run(transport::Event& stop) {
+Task<Result<profile::Profile>> CpuProfiling::run(transport::StopSource& stop) {
   auto taken = co_await take(stop);
-  co_await session_.leave();
+  co_await first_of(session_.leave(), stop.again());
   progress_.end();
   co_return taken;
 }
 
-Task<Result<profile::Profile>> CpuProfiling::take(transport::Event& stop) {
+Task<Result<profile::Profile>> CpuProfiling::take(transport::StopSource& stop) {
   const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
   if (!opened) co_return tl::unexpected(interrupted());
   if (!*opened) co_return tl::unexpected(opened->error());
@@ -70,7 +70,7 @@ Task<Result<profile::Profile>> CpuProfiling::take(transport::Event& stop) {
   co_return made;
 }
 
-Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::Event& stop) {
+Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::StopSource& stop) {
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_early(taken, stop));
   std::function<void(std::size_t)> count = [this](std::size_t bytes) { progress_.add(bytes); };
@@ -79,24 +79,26 @@ Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::E
   co_return std::move(*received);
 }
 
-Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::Event& stop) {
+Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSource& stop) {
   co_await stop.wait();
   progress_.note("stopping");
-  const auto stopped = co_await first_of(taken.stop(), stop.wait());
-  if (stopped && *stopped) co_await stop.wait();
+  const auto stopped = co_await first_of(taken.stop(), stop.again());
+  if (stopped && *stopped) co_await stop.again();
   broken_off_.set();
 }
 
 Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
-                                              transport::Event& stop) {
+                                              transport::StopSource& stop) {
   events::MethodTable names;
-  const Result<void> told = co_await router::read_methods(session_.sessions(), runtime.id, names);
+  const auto told =
+      co_await first_of(router::read_methods(session_.sessions(), runtime.id, names), stop.again());
   const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
     return names.frame_at(address);
   };
   std::vector<std::string> missing = co_await search_symbols(samples, managed, stop);
   progress_.end();
-  if (!told) print_message("methods of .NET have no names: " + told.error().message());
+  const std::string nameless = !told ? "it is interrupted" : *told ? std::string() : told->error().message();
+  if (!nameless.empty()) print_message("methods of .NET have no names: " + nameless);
   print_messages(samples.notes());
   print_messages(missing);
   profile::Profile made;
@@ -108,13 +110,13 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
 
 Task<std::vector<std::string>> CpuProfiling::search_symbols(router::CpuSamples& samples,
                                                             const router::CpuSamples::NameManaged& managed,
-                                                            transport::Event& stop) {
+                                                            transport::StopSource& stop) {
   std::vector<std::string> warnings;
   router::SymbolSources sources = sources_of(settings_.symbols);
   if (sources.empty()) co_return warnings;
   router::SymbolSearch search(loop_, std::move(sources),
                               [this](std::string doing) { progress_.note(std::move(doing)); });
-  const bool whole = co_await first_of(search.run(samples.unnamed(managed), samples), stop.wait());
+  const bool whole = co_await first_of(search.run(samples.unnamed(managed), samples), stop.again());
   warnings = search.warnings();
   if (!whole) warnings.emplace_back("the search for symbols is interrupted: some functions have no names");
   co_return warnings;

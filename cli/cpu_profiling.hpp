@@ -21,19 +21,19 @@ class CpuProfiling {
 
   /// Until the time is over, the process ends, or `stop` is set; that once more breaks it off. Errors: the
   /// runtime isn't found (ESRCH), or the agent can't or may not sample it.
-  transport::Task<Result<profile::Profile>> run(transport::Event& stop);
+  transport::Task<Result<profile::Profile>> run(transport::StopSource& stop);
   /// Why the runtime may not have been found: see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
-  transport::Task<Result<profile::Profile>> take(transport::Event& stop);
-  transport::Task<Result<void>> receive(router::CpuProfile& taken, transport::Event& stop);
-  transport::Task<void> stop_early(router::CpuProfile& taken, transport::Event& stop);
+  transport::Task<Result<profile::Profile>> take(transport::StopSource& stop);
+  transport::Task<Result<void>> receive(router::CpuProfile& taken, transport::StopSource& stop);
+  transport::Task<void> stop_early(router::CpuProfile& taken, transport::StopSource& stop);
   transport::Task<profile::Profile> name_all(router::CpuSamples& samples, const router::Runtime& runtime,
-                                             transport::Event& stop);
+                                             transport::StopSource& stop);
   transport::Task<std::vector<std::string>> search_symbols(router::CpuSamples& samples,
                                                            const router::CpuSamples::NameManaged& managed,
-                                                           transport::Event& stop);
+                                                           transport::StopSource& stop);
 
   transport::Loop& loop_;
   const config::ProfileSettings& settings_;

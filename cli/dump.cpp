@@ -17,10 +17,10 @@ int dump(const config::DumpCommandSettings& settings) {
   const auto agents = agents_of({settings.remote});
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
-  transport::Event interrupted(loop);
-  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&interrupted](int) { interrupted.set(); });
+  transport::StopSource stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
   DumpTransfer transfer(loop, agents->front(), settings);
-  const auto path = loop.run(transfer.run(interrupted));
+  const auto path = loop.run(transfer.run(stop));
   if (!path) {
     std::fputs("farport: the dump is cancelled, nothing of it is left\n", stderr);
     return kInterrupted;

@@ -77,9 +77,9 @@ Task<Result<std::string>> DumpTransfer::transfer() {
   co_return path;
 }
 
-Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::Event& interrupted) {
-  auto result = co_await first_of(transfer(), interrupted.wait());
-  co_await session_.leave();
+Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::StopSource& stop) {
+  auto result = co_await first_of(transfer(), stop.wait());
+  co_await first_of(session_.leave(), stop.again());
   bar_.end();
   co_return result;
 }

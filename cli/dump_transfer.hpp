@@ -21,10 +21,10 @@ class DumpTransfer {
   DumpTransfer(const DumpTransfer&) = delete;
   DumpTransfer& operator=(const DumpTransfer&) = delete;
 
-  /// Runs until the dump is there, and returns its path; nothing where `interrupted` was set before: the
+  /// Runs until the dump is there, and returns its path; nothing where it was stopped before: the
   /// agent has been told then. Errors: the runtime isn't found (ESRCH), the agent refuses, the file can't be
   /// written.
-  transport::Task<std::optional<Result<std::string>>> run(transport::Event& interrupted);
+  transport::Task<std::optional<Result<std::string>>> run(transport::StopSource& stop);
   /// Why the runtime may not have been found: see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 

@@ -3,7 +3,6 @@
 #include "router/wire/diagnosis.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
-#include "transport/task_set.hpp"
 
 namespace farport::cli {
 namespace {
@@ -48,27 +47,6 @@ Lines explain(const Result<std::string>& answer, const std::string& agent, const
   return wrong;
 }
 
-Task<void> add_explanation(transport::Loop& loop, const router::MirroredAgent& agent, Missing missing,
-                           Lines& all) {
-  auto found = co_await router::find_agents(loop, agent, {}, kQuestion);
-  Lines lines;
-  if (!found) lines = explain(tl::unexpected(found.error()), {}, asked_name(agent), missing);
-  for (std::size_t i = 0; found && i < found->size(); ++i) {
-    const router::FoundAgent& each = (*found)[i];
-    append(lines, explain(each.answer, each.client->address(), asked_name(agent), missing));
-  }
-  append(all, std::move(lines));
-  if (found) co_await router::leave_agents(loop, std::move(*found));
-}
-
-/// Of all agents at once, in the order in which they answer.
-Task<void> add_explanations(transport::Loop& loop, const std::vector<router::MirroredAgent>& agents,
-                            Missing missing, Lines& all) {
-  transport::TaskSet asking(loop);
-  for (const router::MirroredAgent& agent : agents) asking.spawn(add_explanation(loop, agent, missing, all));
-  co_await asking.idle();
-}
-
 }  // namespace
 
 std::string asked_name(const router::MirroredAgent& agent) {
@@ -80,18 +58,14 @@ Task<Lines> explain_search(router::AgentClient& agent, std::string name, Missing
   co_return explain(answer, agent.address(), name, missing);
 }
 
-Task<Lines> explain_agents(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
-                           Missing missing) {
-  Lines all;
-  co_await add_explanations(loop, agents, missing, all);
-  co_return all;
-}
-
-Task<Lines> explain_empty(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
-  std::erase_if(agents, [](const router::MirroredAgent& agent) { return !agent.select.empty(); });
-  Lines all;
+Task<Lines> explain_mirror(router::Mirror& mirror, Missing missing, bool of_selections) {
+  std::vector<router::AgentAnswer> answers;
   // Those that have answered by then are told of.
-  co_await with_deadline(loop, add_explanations(loop, agents, Missing::everything, all), kPatience);
+  co_await with_deadline(mirror.loop(), mirror.ask(kQuestion, answers), kPatience);
+  Lines all;
+  for (const router::AgentAnswer& each : answers) {
+    if (!each.selected || of_selections) append(all, explain(each.body, each.agent, each.remote, missing));
+  }
   co_return all;
 }
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/find_agents.hpp"
+#include "router/mirror/agent_client.hpp"
+#include "router/mirror/mirror.hpp"
 
 namespace farport::cli {
 
@@ -22,14 +23,10 @@ enum class Missing : std::uint8_t {
 [[nodiscard]] transport::Task<std::vector<std::string>> explain_search(router::AgentClient& agent,
                                                                        std::string name, Missing missing);
 
-/// Finds agents and asks each of them so, all at once. Those that don't answer are left out: that has been
-/// said by then.
-[[nodiscard]] transport::Task<std::vector<std::string>> explain_agents(
-    transport::Loop& loop, std::vector<router::MirroredAgent> agents, Missing missing);
-
-/// The same where all is missing, of those that have answered within a few seconds. What a selection leaves
-/// out is not explained: the link says it.
-[[nodiscard]] transport::Task<std::vector<std::string>> explain_empty(
-    transport::Loop& loop, std::vector<router::MirroredAgent> agents);
+/// Asks the agents of a mirror so, all at once, in the sessions that there are, for a few seconds. Those that
+/// don't answer are left out: that has been said by then. So are those of which only some runtimes are
+/// mirrored, unless it is `of_selections`: the link says what that leaves out.
+[[nodiscard]] transport::Task<std::vector<std::string>> explain_mirror(router::Mirror& mirror,
+                                                                       Missing missing, bool of_selections);
 
 }  // namespace farport::cli

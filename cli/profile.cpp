@@ -36,8 +36,8 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
     return tl::unexpected(agents.error());
   }
   transport::Loop loop;
-  transport::Event stop(loop);
-  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.set(); });
+  transport::StopSource stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
   CpuProfiling profiling(loop, agents->front(), settings);
   auto taken = loop.run(profiling.run(stop));
   if (taken) return taken;

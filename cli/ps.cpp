@@ -13,6 +13,7 @@
 #include "cli/remotes.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
+#include "router/mirror/find_agents.hpp"
 #include "router/wire/runtime_json.hpp"
 
 namespace farport::cli {

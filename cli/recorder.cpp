@@ -35,14 +35,14 @@ Task<Result<void>> RecordingSink::finish() {
   co_return Result<void>();
 }
 
-Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::Event& stop) {
+Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::StopSource& stop) {
   auto result = co_await record(sink, stop);
-  co_await session_.leave();
+  co_await first_of(session_.leave(), stop.again());
   progress_.end();
   co_return result;
 }
 
-Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Event& stop) {
+Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::StopSource& stop) {
   const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
   if (!opened) co_return fail("record", {}, "it is interrupted");
   if (!*opened) co_return tl::unexpected(opened->error());
@@ -60,12 +60,17 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Even
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(recording, stop));
-  const auto taken = co_await first_of(take_all(recording, sink), cut_off_.wait());
+  const auto taken = co_await first_of(take_to_end(recording, sink), cut_off_.wait());
   if (!taken) co_return RecordingEnd::cut_off;
   if (!*taken) co_return tl::unexpected(taken->error());
-  const Result<void> finished = co_await sink.finish();
-  if (!finished) co_return tl::unexpected(finished.error());
   co_return RecordingEnd::whole;
+}
+
+Task<Result<void>> Recorder::take_to_end(router::Recording& recording, RecordingSink& sink) {
+  auto taken = co_await take_all(recording, sink);
+  if (!taken) co_return taken;
+  auto finished = co_await sink.finish();
+  co_return finished;
 }
 
 Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSink& sink) {
@@ -88,24 +93,24 @@ Task<void> Recorder::wait_for_enough() {
   co_await enough_.wait();
 }
 
-Task<void> Recorder::wait_for_end(transport::Event& stop) {
+Task<void> Recorder::wait_for_end(transport::StopSource& stop) {
   co_await first_of(wait_for_enough(), stop.wait());
 }
 
-Task<void> Recorder::stop_in_time(router::Recording& recording, transport::Event& stop) {
+Task<void> Recorder::stop_in_time(router::Recording& recording, transport::StopSource& stop) {
   if (settings_.duration) {
     co_await with_deadline(loop_, wait_for_end(stop), *settings_.duration);
   } else {
     co_await wait_for_end(stop);
   }
   if (shows_ == Progress::shown) progress_.note("stopping");
-  const auto stopped = co_await first_of(recording.stop(), stop.wait());
+  const auto stopped = co_await first_of(recording.stop(), stop.again());
   if (stopped && !*stopped) {
     stop_failed_ = stopped->error();
     recording.stream().abort(stopped->error());
     co_return;
   }
-  if (stopped) co_await stop.wait();
+  if (stopped) co_await stop.again();
   cut_off_.set();
 }
 
@@ -113,8 +118,8 @@ int record(const config::RecordingSettings& settings, RecordingSink& sink, trans
            Recorder::Progress progress) {
   const auto agents = agents_of({settings.remote});
   if (!agents) return report(agents.error(), kUsage);
-  transport::Event stop(loop);
-  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.set(); });
+  transport::StopSource stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
   Recorder recorder(loop, agents->front(), settings, progress);
   const auto recorded = loop.run(recorder.run(sink, stop));
   if (recorded) return *recorded == RecordingEnd::whole ? kSuccess : kInterrupted;

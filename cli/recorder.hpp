@@ -27,18 +27,19 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Records until the time is over, the runtime ends, the sink has enough, or `stop` is set; that once more
-  /// ends it at once. Errors: the runtime isn't found (ESRCH), it is refused, or the sink's.
-  transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::Event& stop);
+  /// Records until the time is over, the runtime ends, the sink has enough, or it is stopped; stopped once
+  /// more it ends at once. Errors: the runtime isn't found (ESRCH), it is refused, or the sink's.
+  transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::StopSource& stop);
   /// Why the runtime may not have been found: see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
-  transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::Event& stop);
+  transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::StopSource& stop);
   transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);
+  transport::Task<Result<void>> take_to_end(router::Recording& recording, RecordingSink& sink);
   transport::Task<void> wait_for_enough();
-  transport::Task<void> wait_for_end(transport::Event& stop);
-  transport::Task<void> stop_in_time(router::Recording& recording, transport::Event& stop);
+  transport::Task<void> wait_for_end(transport::StopSource& stop);
+  transport::Task<void> stop_in_time(router::Recording& recording, transport::StopSource& stop);
 
   transport::Loop& loop_;
   const config::RecordingSettings& settings_;

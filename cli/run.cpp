@@ -107,16 +107,17 @@ int run(const config::RunSettings& settings) {
   transport::Loop loop;
   router::MirrorSettings mirror_settings{std::move(*agents), (*directory)->path()};
   mirror_settings.session = session_options(settings.session);
-  const std::vector<router::MirroredAgent> asked = mirror_settings.agents;
   router::Mirror mirror(loop, *log, std::move(mirror_settings));
   const Run running{mirror, (*directory)->path(), *plan, settings.log_level_given ? nullptr : *log};
   const Result<int> code = loop.run(run_tool(loop, running, settings.tool));
   const Missing missing = mirror.rows().empty() ? Missing::everything : Missing::something;
+  std::vector<std::string> explanation;
+  if (!code && (missing == Missing::everything || code.error().cause == ESRCH))
+    explanation = loop.run(explain_mirror(mirror, missing, true));
   loop.run(mirror.leave());
   if (code) return *code;
   const int failed = fatal(code.error());
-  if (missing == Missing::everything || code.error().cause == ESRCH)
-    print_messages(loop.run(explain_agents(loop, asked, missing)));
+  print_messages(explanation);
   return failed;
 }
 

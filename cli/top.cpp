@@ -63,7 +63,7 @@ class Top {
   }
 
   /// Finds the agents, all at once, and shows their runtimes until `stop`.
-  Task<void> run(const std::vector<router::MirroredAgent>& agents, transport::Event& stop) {
+  Task<void> run(const std::vector<router::MirroredAgent>& agents, transport::StopSource& stop) {
     for (const router::MirroredAgent& agent : agents) all_.push_back({agent});
     {
       transport::TaskSet finding(loop_);
@@ -74,7 +74,7 @@ class Top {
     for (const Named& each : all_) {
       for (const auto& agent : each.agents) leaving.spawn(agent->leave());
     }
-    co_await leaving.idle();
+    co_await first_of(leaving.idle(), stop.again());
   }
 
   /// Of the names behind which there is no agent: why.
@@ -121,7 +121,7 @@ class Top {
     co_await router::leave_agents(loop_, std::move(again));
   }
 
-  Task<void> show_until(transport::Event& stop) {
+  Task<void> show_until(transport::StopSource& stop) {
     // Commands that lead to agents may ask for a password on the terminal, which is theirs until then.
     const bool answered = co_await first_of(wait_for_answers(), stop.wait());
     if (!answered || none_found()) co_return;
@@ -248,8 +248,8 @@ int top(const config::TopSettings& settings) {
   if (!agents) return report(agents.error(), kUsage);
   transport::Loop loop;
   Top shown(loop, settings);
-  transport::Event stop(loop);
-  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&stop](int) { stop.set(); });
+  transport::StopSource stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&stop](int) { stop.stop(); });
   loop.run(shown.run(*agents, stop));
   const std::vector<Error> failures = shown.failures();
   for (const Error& failure : failures) report(failure);

@@ -1,6 +1,7 @@
-// What coroutines can wait for: a flag, and a change.
+// What coroutines can wait for: a flag, a change, and the wish to stop.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 
 #include "transport/loop.hpp"
@@ -79,6 +80,44 @@ class Condition {
  private:
   Loop& loop_;
   NodeList waiting_;
+};
+
+/// The wish that work stops, such as Ctrl-C: once for a good end, once more for an end at once. It stays, and
+/// any number of coroutines can wait for it, so that it can be handed down to all that may take long.
+class StopSource {
+ public:
+  explicit StopSource(Loop& loop) : changed_(loop) {}
+  StopSource(const StopSource&) = delete;
+  StopSource& operator=(const StopSource&) = delete;
+
+  /// One more wish.
+  void stop() {
+    ++wishes_;
+    changed_.changed();
+  }
+
+  class [[nodiscard]] Wait {
+   public:
+    Wait(StopSource& source, unsigned before)
+        : source_(source), before_(before), change_(source.changed_.wait()) {}
+    [[nodiscard]] bool await_ready() const noexcept { return source_.wishes_ > before_; }
+    void await_suspend(std::coroutine_handle<> coroutine) { change_.await_suspend(coroutine); }
+    void await_resume() const noexcept {}
+
+   private:
+    StopSource& source_;
+    unsigned before_;
+    Condition::Wait change_;
+  };
+  /// Passes at the first wish.
+  Wait wait() { return {*this, 0}; }
+  /// Passes at the next wish that whoever calls this has not acted upon: the second, or the first where there
+  /// has been none yet.
+  Wait again() { return {*this, std::min(wishes_, 1U)}; }
+
+ private:
+  unsigned wishes_ = 0;
+  Condition changed_;
 };
 
 }  // namespace farport::transport

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 
-#include "router/mirror/answers.hpp"
 #include "router/mirror/proxy_route.hpp"
 #include "router/mirror/reach_route.hpp"
 #include "transport/race.hpp"
@@ -23,14 +22,6 @@ bool is_end_of_session(const Error& error) {
 
 Error no_answer(const std::string& address) {
   return Error{"ask", address, "it does not answer", {}, ETIMEDOUT};
-}
-
-Task<Result<std::string>> ask_in(AgentSession& session, std::string path) {
-  auto answer = co_await session.ask("GET", std::move(path));
-  if (!answer) co_return tl::unexpected(answer.error());
-  session.learn_instance((*answer)->head());
-  auto body = co_await read_answer(**answer);
-  co_return body;
 }
 
 }  // namespace

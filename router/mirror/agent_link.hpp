@@ -60,7 +60,9 @@ class AgentLink {
   [[nodiscard]] const std::string& instance() const { return instance_; }
   /// The same, as AgentSession::agent() has it.
   [[nodiscard]] const std::string& agent() const { return agent_; }
-  [[nodiscard]] bool connected() const { return sessions_.session() != nullptr; }
+  [[nodiscard]] bool connected() const { return session() != nullptr; }
+  /// nullptr while there is none.
+  [[nodiscard]] std::shared_ptr<AgentSession> session() const { return sessions_.session(); }
   /// How often its session has broken so far.
   [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
   /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.

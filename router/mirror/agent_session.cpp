@@ -1,6 +1,7 @@
 #include "router/mirror/agent_session.hpp"
 
 #include "auth/identity.hpp"
+#include "router/mirror/answers.hpp"
 #include "router/mirror/request_pace.hpp"
 #include "router/wire/resumption_fields.hpp"
 #include "transport/timer.hpp"
@@ -78,6 +79,14 @@ Task<Result<std::unique_ptr<Http2Stream>>> AgentSession::ask(std::string method,
 Task<void> ask_instance(AgentSession& session) {
   const auto answer = co_await session.ask("GET", "/v1/runtimes?watch=true");
   if (answer) session.learn_instance((*answer)->head());
+}
+
+Task<Result<std::string>> ask_in(AgentSession& session, std::string path) {
+  auto answer = co_await session.ask("GET", std::move(path));
+  if (!answer) co_return tl::unexpected(answer.error());
+  session.learn_instance((*answer)->head());
+  auto body = co_await read_answer(**answer);
+  co_return body;
 }
 
 }  // namespace farport::router

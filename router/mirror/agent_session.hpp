@@ -64,4 +64,7 @@ class AgentSession {
 /// resumed there.
 [[nodiscard]] transport::Task<void> ask_instance(AgentSession& session);
 
+/// Sends a GET in the session, and returns the answer's body. Errors: the session ends, or the agent refuses.
+[[nodiscard]] transport::Task<Result<std::string>> ask_in(AgentSession& session, std::string path);
+
 }  // namespace farport::router

@@ -157,6 +157,24 @@ std::vector<LinkRow> Mirror::links() const {
   return rows;
 }
 
+transport::Task<void> Mirror::ask(std::string path, std::vector<AgentAnswer>& answers) {
+  const auto add = [](std::shared_ptr<AgentSession> session, std::string what, AgentAnswer answer,
+                      std::vector<AgentAnswer>& to) -> transport::Task<void> {
+    answer.body = co_await ask_in(*session, std::move(what));
+    to.push_back(std::move(answer));
+  };
+  transport::TaskSet asking(loop_);
+  for (const auto& agents : agents_) {
+    const bool selected = !agents->choice().select.empty();
+    for (const AgentLink* link : agents->links()) {
+      if (!link->connected()) continue;
+      AgentAnswer answer{link->address(), link->remote(), selected, {}};
+      asking.spawn(add(link->session(), path, std::move(answer), answers));
+    }
+  }
+  co_await asking.idle();
+}
+
 Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view remote) const {
   std::vector<MirrorRow> all = rows(remote);
   std::vector<const Runtime*> among;

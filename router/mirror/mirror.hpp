@@ -44,6 +44,14 @@ struct LinkRow {
   std::string last_error;
 };
 
+/// What an agent has answered to a mirror's question.
+struct AgentAnswer {
+  std::string agent;      ///< Where it is.
+  std::string remote;     ///< What its user calls it.
+  bool selected = false;  ///< Only some of its runtimes are to be mirrored.
+  Result<std::string> body;
+};
+
 class Mirror {
  public:
   Mirror(transport::Loop& loop, Log log, MirrorSettings settings);
@@ -72,6 +80,9 @@ class Mirror {
   /// Whether every agent has listed its runtimes and there is none to mirror.
   [[nodiscard]] bool lists_nothing() const;
   [[nodiscard]] std::vector<LinkRow> links() const;
+  /// Sends a GET to every agent there is a session with, all at once, in that session. In the order in which
+  /// they answer.
+  transport::Task<void> ask(std::string path, std::vector<AgentAnswer>& answers);
   /// The mirrored runtime that a person means (see choose_runtime()), of one remote or of all.
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view remote = {}) const;
   /// Has the runtime of that row dial a tool that listens at `tool`. Errors: it is not mirrored any more.

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import secrets
+import signal
 import time
 
 from harness import hotspot, http2, needs, proc, wait
@@ -198,6 +199,22 @@ class Profiles(Profiling):
             each.kill()
         wait.until(lambda: not proc.children(sampler_of(self.agent)), "they have ended")
         self.profile(application)
+
+    def test_ctrl_c_ends_it_though_the_runtime_tells_no_names(self):
+        application = self.native()
+        self.listed(application)
+        file = os.path.join(self.lab.new_directory(self.lab.near, "profile"), "x.folded")
+        running = self.lab.near.start(needs.farport(), "profile", f"{self.agent.remote}/{application.pid_inside}", "--duration",
+                                      "2s", "-o", file, environment=self.lab.tools_pair.environment())
+        wait.until(lambda: proc.children(sampler_of(self.agent)), "it is under way")
+        time.sleep(1)
+        application.process.freeze()
+        wait.until(lambda: not proc.children(sampler_of(self.agent)), "what is left is the names")
+        wait.stays(running.running, "it waits for the names", 1)
+        self.assertEqual(running.stop(signal.SIGINT), 0, running.output())
+        application.process.thaw()
+        self.assertIn("methods of .NET have no names: it is interrupted", running.stderr())
+        self.assertIn(hotspot.EXPORTED, pathlib.Path(file).read_text(encoding="utf-8"))
 
     def test_nothing_is_left_of_it_when_its_caller_is_killed(self):
         running = self.start(self.hotspot(), duration=60)

@@ -90,6 +90,21 @@ class Stdio(Recordings, Case):
             with open(count, encoding="ascii") as file:
                 self.assertEqual(len(file.readlines()), 1, done.described)
 
+    def test_a_mirror_explains_what_is_missing_in_the_session_that_it_has(self):
+        directory = self.lab.new_directory(self.lab.near, "once")
+        counts = [os.path.join(directory, name) for name in ("run", "connect")]
+        done = self.lab.near.run(needs.farport(), "run", "--via", shell(f"echo >>{counts[0]}; exec {self.inetd.command}"), "--",
+                                 needs.dotnet_trace(), "collect", "-n", "nobody")
+        self.assertNotEqual(done.code, 0, done.described)
+        # On this host there is none.
+        here = shell(f"echo >>{counts[1]}; exec {needs.farport()} stdio --linger 1s")
+        mirror = self.lab.near.start(needs.farport(), "connect", "--via", here, "--socket-dir", directory)
+        mirror.wait_for_output("it searches")
+        self.assertEqual(mirror.stop(), 0, mirror.output())
+        for count in counts:
+            with open(count, encoding="ascii") as file:
+                self.assertEqual(len(file.readlines()), 1, done.described + mirror.output())
+
     def test_two_at_once_share_one_agent(self):
         mirrors = [self.mirror(self.inetd.command, "--socket-dir", self.lab.new_directory(self.lab.near, "sockets"))
                    for _ in range(2)]

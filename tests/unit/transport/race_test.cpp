@@ -264,3 +264,51 @@ TEST_CASE("work for a peer ends when the peer is gone", "[transport]") {
   };
   loop.run(scenario());
 }
+
+TEST_CASE("the wish to stop stays, and reaches all that wait for it", "[transport]") {
+  Loop loop;
+  StopSource stop(loop);
+  int passed = 0;
+  const auto waits = [](StopSource& source, int& count) -> Task<void> {
+    co_await source.wait();
+    ++count;
+  };
+  Task<void> first = waits(stop, passed);
+  Task<void> second = waits(stop, passed);
+  first.start();
+  second.start();
+  auto scenario = [&]() -> Task<void> {
+    const bool before = co_await with_deadline(loop, stop.wait(), 1ms);
+    CHECK_FALSE(before);
+    stop.stop();
+    co_await sleep(loop, 1ms);
+    CHECK(passed == 2);
+    // Whoever comes later hears of it, too; but not as of one more.
+    co_await stop.wait();
+    const bool second_wish = co_await with_deadline(loop, stop.again(), 1ms);
+    CHECK_FALSE(second_wish);
+    stop.stop();
+    co_await stop.again();
+  };
+  loop.run(scenario());
+}
+
+TEST_CASE("two wishes at once, and a first one where a second one is waited for", "[transport]") {
+  Loop loop;
+  StopSource twice(loop);
+  StopSource once(loop);
+  auto scenario = [&]() -> Task<void> {
+    twice.stop();
+    twice.stop();
+    co_await twice.wait();
+    co_await twice.again();
+    // Work that nobody wanted to stop so far.
+    const auto wait_for_more = [](StopSource& source) -> Task<void> { co_await source.again(); };
+    Task<void> waiting = wait_for_more(once);
+    waiting.start();
+    once.stop();
+    co_await sleep(loop, 1ms);
+    CHECK(waiting.done());
+  };
+  loop.run(scenario());
+}
