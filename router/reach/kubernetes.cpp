@@ -166,6 +166,7 @@ class PodReach final : public Reach {
   Task<Result<std::string>> choose(transport::Loop& loop, std::vector<std::string> silent) const {
     const auto pod = co_await look(loop);
     if (!pod) co_return tl::unexpected(pod.error());
+    if (!pod->running) co_return fail("reach", text(), "the pod does not run: " + pod->why_not);
     const std::string container = container_in(*pod);
     std::ptrdiff_t ended = 0;
     std::size_t ours = 0;

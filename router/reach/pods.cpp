@@ -45,6 +45,18 @@ EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
   return container;
 }
 
+/// The phase of a pod, and what the scheduler or the kubelet says of it (core/v1 PodStatus).
+std::string why_not_running(const Json& status) {
+  std::string why = string_of(member(status, "phase"));
+  const Json& conditions = member(status, "conditions");
+  if (!conditions.is_array()) return why;
+  for (const Json& each : conditions) {
+    const std::string message = string_of(member(each, "message"));
+    if (!message.empty()) return why + ": " + message;
+  }
+  return why;
+}
+
 std::chrono::seconds seconds_of(const Json& value, unsigned otherwise) {
   return std::chrono::seconds(value.is_number_unsigned() ? value.get<std::uint32_t>() : otherwise);
 }
@@ -63,6 +75,7 @@ Pod pod_of(const Json& object) {
   Pod pod{string_of(member(metadata, "name"))};
   pod.running =
       string_of(member(status, "phase")) == "Running" && member(metadata, "deletionTimestamp").is_null();
+  if (!pod.running) pod.why_not = why_not_running(status);
   pod.version = string_of(member(metadata, "resourceVersion"));
   pod.default_container = string_of(member(member(metadata, "annotations"), kDefaultContainer));
   const Json& containers = member(member(object, "spec"), "containers");

@@ -24,6 +24,7 @@ struct EphemeralContainer {
 struct Pod {
   std::string name;
   bool running = false;             ///< And is not being deleted.
+  std::string why_not{};            ///< Where it does not run: "Pending: 0/1 nodes are available".
   std::string version{};            ///< Changes with whatever changes in it.
   std::string default_container{};  ///< What kubectl takes where none is named.
   std::vector<EphemeralContainer> ephemeral{};

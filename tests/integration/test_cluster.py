@@ -201,6 +201,15 @@ class OnACluster(Recordings, Case):
                 self.assertIn(words, said[0])
         self.assertEqual(len(self.helpers("here")), 1)
 
+    def test_a_pod_that_no_node_has_room_for_gets_no_entry(self):
+        container = {"name": "web", "image": "localhost/orders:latest", "resources": {"requests": {"cpu": "1000"}}}
+        self.cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "large"}, "spec": {"containers": [container]}})
+        self.addCleanup(lambda: self.cluster.kubectl("delete", "pod", "large", "--wait=false"))
+        done = self.farport("ps", f"k8s://{NS}/large", "--image", FULL)
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("the pod does not run: Pending", done.stderr)
+        self.assertEqual(self.helpers("large"), [])
+
     def test_what_is_not_there_is_said(self):
         for target in (f"k8s://{NS}/nothing", f"k8s://{NS}/deploy/nothing", f"k8s://{NS}/?app=nothing", "k8s://nowhere@x/y"):
             done = self.farport("ps", target, "--image", FULL)

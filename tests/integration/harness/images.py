@@ -17,28 +17,27 @@ SHELL = [f"/bin/{name}" for name in ("sh", "id", "ls", "mkdir", "chmod", "rm", "
 
 
 class Image:
-    """What becomes an image: files and directories of this machine, and what these need, at the same paths, and programs
-    at paths of their own. It has no shell; its user is nobody that the machine knows. `references` are what engines call it."""
+    """What becomes an image: files and directories of this machine, and what these need, at the same paths, and files or
+    directories at paths of their own. It has no shell; its user is nobody that the machine knows. `references` are what engines call it."""
 
-    def __init__(self, name, *files, directories=(), programs=None, entry=None, environment=(), references=()):
+    def __init__(self, name, *files, directories=(), moved=None, entry=None, environment=(), references=()):
         self.name, self.entry, self.environment = name, entry, list(environment)
         self.references = list(references) or [f"localhost/{name}:latest"]
-        self._files, self._directories, self._programs = files, directories, programs or {}
+        self._files, self._directories, self._moved = files, directories, moved or {}
 
     @classmethod
     def of_farport(cls, *references):
         """The static program alone."""
-        return cls("farport", programs={"/usr/bin/farport": needs.static_farport()}, entry="/usr/bin/farport",
+        return cls("farport", moved={"/usr/bin/farport": needs.static_farport()}, entry="/usr/bin/farport",
                    environment=("PATH=/usr/bin",), references=references)
 
     @classmethod
     def of_orders(cls, name="orders", files=(), environment=(), references=()):
-        """The sample application and the .NET runtime."""
+        """The sample application and the .NET runtime. It is not below /tmp, whatever this clone is: pods have volumes there."""
         root = needs.dotnet_root()
         return cls(name, os.path.join(root, "dotnet"), *files,
-                   directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App"),
-                                os.path.dirname(needs.orders())),
-                   entry=needs.orders(),
+                   directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App")),
+                   moved={"/opt/orders": os.path.dirname(needs.orders())}, entry="/opt/orders/orders",
                    environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment),
                    references=references)
 
@@ -51,9 +50,9 @@ class Image:
                 tar.addfile(directory)
             for directory in self._directories:
                 tar.add(directory)
-            for path, file in self._programs.items():
-                tar.add(file, path)
-            programs = [*self._files,
+            for path, found in self._moved.items():
+                tar.add(found, path)
+            programs = [*self._files, *(file for each in self._moved.values() for file in _files_in(each)),
                         *(path for directory in self._directories for path in pathlib.Path(directory).rglob("*.so")),
                         *([self.entry] if os.path.isfile(self.entry) else [])]
             for file in sorted({str(file) for file in self._files} | _libraries(programs)):
@@ -76,6 +75,11 @@ class Image:
                 entry.size = len(text)
                 tar.addfile(entry, io.BytesIO(text))
         layer.unlink()
+
+
+def _files_in(path):
+    """What may be a program there."""
+    return [path] if os.path.isfile(path) else [file for file in pathlib.Path(path).iterdir() if os.access(file, os.X_OK)]
 
 
 def _libraries(programs):

@@ -41,7 +41,7 @@ TEST_CASE("pods as kubectl lists them") {
      "spec": {"ephemeralContainers": [{"name": "farport-1", "image": "i", "targetContainerName": "log"},
        {"name": "farport-2", "image": "i"}, {"name": "farport-3", "image": "i"}, {"name": "farport-4"},
        {"name": "farport-5"}]},
-     "status": {"phase": "Pending", "ephemeralContainerStatuses": [
+     "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "message": "no node has room"}], "ephemeralContainerStatuses": [
        {"name": "farport-2", "image": "docker.io/library/i",
         "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}},
        {"name": "farport-1", "image": "docker.io/library/i", "state": {"running": {}}},
@@ -53,6 +53,7 @@ TEST_CASE("pods as kubectl lists them") {
   CHECK((*pods)[0].running);
   CHECK((*pods)[0].default_container == "web");
   CHECK_FALSE((*pods)[1].running);
+  CHECK((*pods)[2].why_not == "Pending: no node has room");
   CHECK((*pods)[2].default_container == "log");
   REQUIRE((*pods)[2].ephemeral.size() == 5);
   // Ten seconds twice, and one for the last answer: what Kubernetes takes where nothing is said.
