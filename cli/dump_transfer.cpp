@@ -41,9 +41,15 @@ void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
 
 Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0};
-  // An agent that has progress to tell of has not refused.
+  std::error_code error;
+  const std::string path = output_path(settings_.output, runtime.name, ".dmp");
+  // Before the application is stopped for it.
+  if (!settings_.stay && !settings_.force && std::filesystem::is_regular_file(path, error)) {
+    co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
+  }
   const auto restart = co_await session_.restart();
   if (restart) say_that_it_stops(runtime, restart);
+  // An agent that has progress to tell of has not refused.
   router::OnDumpProgress on_progress = [this, &runtime, &restart,
                                         said = false](const router::DumpProgress& progress) mutable {
     const bool writes = progress.phase == router::DumpProgress::Phase::writing;
@@ -57,12 +63,6 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   if (settings_.stay) {
     auto left = co_await router::leave_dump(session_.sessions(), runtime.id, request, std::move(on_progress));
     co_return left;
-  }
-  std::error_code error;
-  const std::string path = output_path(settings_.output, runtime.name, ".dmp");
-  // Before the application is stopped for it.
-  if (!settings_.force && std::filesystem::is_regular_file(path, error)) {
-    co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
   const auto size =
       co_await router::receive_dump(session_.sessions(), runtime.id, request, path, std::move(on_progress));

@@ -217,7 +217,7 @@ int carry(UniqueFd agent) {
   ::_exit(whole ? kSuccess : kFailure);
 }
 
-/// Only root gets capabilities from docker; whoever samples needs some and must be the runtime's user.
+/// Docker gives capabilities to root alone, and the sampler must be the runtime's user and have some.
 Result<void> become_user(const std::string& text) {
   if (text.empty()) return {};
   const auto user = confinement::find_user(text);

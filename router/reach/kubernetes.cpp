@@ -41,13 +41,11 @@ struct Cure {
 };
 constexpr std::array kCures{
     Cure{"violates PodSecurity", "the namespace asks for more than its own pod has: use --deploy copy"},
-    Cure{"resource \"pods/exec\"",
-         "whoever rules the namespace can give you the role farport-deploy (examples/kubernetes/people)"},
     Cure{"resource \"pods/ephemeralcontainers\"",
          "ask for the role farport-deploy (examples/kubernetes/people), or leave --image out: a copy takes "
          "pods/exec alone"},
     Cure{"(Forbidden)",
-         "whoever rules the namespace can give you the role farport-deploy (examples/kubernetes/people)"},
+         "ask the namespace's administrator for the role farport-deploy (examples/kubernetes/people)"},
     Cure{"ephemeral containers are disabled", "leave --image out: a copy needs none"},
     Cure{"context \"", "kubectl config get-contexts shows those that there are"},
     Cure{"must be logged in", "log in as you do for kubectl: kubectl get pods shows whether it works"},
