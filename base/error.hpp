@@ -13,7 +13,7 @@ namespace farport {
 /// Why something failed, for the program: a number, and whose it is.
 class Cause {
  public:
-  enum class Kind : std::uint8_t { none, system, http, runtime, alert };
+  enum class Kind : std::uint8_t { none, system, http, runtime, alert, silence };
 
   constexpr Cause() = default;
   /// An errno value (positive), as most causes are; 0: none is known.
@@ -30,6 +30,9 @@ class Cause {
   }
   /// What a runtime said: an HRESULT.
   [[nodiscard]] static constexpr Cause runtime(std::uint32_t hresult) { return {Kind::runtime, hresult}; }
+
+  /// A runtime has not answered.
+  [[nodiscard]] static constexpr Cause silence() { return {Kind::silence, 0}; }
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
   [[nodiscard]] constexpr std::uint32_t value() const { return value_; }

@@ -1,15 +1,25 @@
 #include "base/process_stat.hpp"
 
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 
-namespace farport {
+#include <unistd.h>
 
-std::optional<ProcessStat> process_stat(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+#include "base/directory.hpp"
+
+namespace farport {
+namespace {
+
+std::string directory_of_process(pid_t pid) {
+  return "/proc/" + std::to_string(pid);
+}
+
+std::optional<ProcessStat> read_stat(const std::string& path) {
+  std::ifstream file(path);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   // The second field is the name in parentheses, which may hold anything, more parentheses included.
   const std::size_t name_end = text.rfind(')');
@@ -20,13 +30,58 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   stat.name = text.substr(name_start, name_end - name_start);
   fields >> stat.state >> stat.parent;
   std::string skipped;
-  for (int field = 5; field < 22; ++field) fields >> skipped;
+  for (int field = 5; field < 14; ++field) fields >> skipped;
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  fields >> user >> system;
+  stat.processor_time = user + system;
+  for (int field = 16; field < 22; ++field) fields >> skipped;
   if (!(fields >> stat.start_time)) return std::nullopt;
   return stat;
 }
 
+}  // namespace
+
+std::optional<ProcessStat> process_stat(pid_t pid) {
+  return read_stat(directory_of_process(pid) + "/stat");
+}
+
+std::vector<ProcessStat> thread_stats(pid_t pid, std::size_t most) {
+  std::vector<ProcessStat> all;
+  const std::string threads = directory_of_process(pid) + "/task";
+  const OpenDirectory directory(::opendir(threads.c_str()));
+  if (directory == nullptr) return all;
+  while (all.size() < most) {
+    const dirent* const entry = ::readdir(directory.get());
+    if (entry == nullptr) break;
+    if (entry->d_name[0] == '.') continue;
+    if (const auto stat = read_stat(threads + "/" + entry->d_name + "/stat")) all.push_back(*stat);
+  }
+  return all;
+}
+
+std::string waiting_in(pid_t pid) {
+  std::ifstream file(directory_of_process(pid) + "/wchan");
+  const std::string name(std::istreambuf_iterator<char>(file), {});
+  return name == "0" ? std::string() : name;
+}
+
+std::chrono::milliseconds from_ticks(std::uint64_t ticks) {
+  constexpr std::uint64_t kMilliseconds = 1000;
+  return std::chrono::milliseconds(ticks * kMilliseconds /
+                                   static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+std::chrono::system_clock::time_point time_at(std::uint64_t ticks_after_boot) {
+  timespec up{};
+  ::clock_gettime(CLOCK_BOOTTIME, &up);
+  const auto since_boot = std::chrono::seconds(up.tv_sec) + std::chrono::nanoseconds(up.tv_nsec);
+  return std::chrono::time_point_cast<std::chrono::system_clock::duration>(
+      std::chrono::system_clock::now() - since_boot + from_ticks(ticks_after_boot));
+}
+
 std::optional<ProcessStatus> process_status(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  std::ifstream file(directory_of_process(pid) + "/status");
   if (!file) return std::nullopt;
   ProcessStatus status;
   status.own_pid = static_cast<std::uint64_t>(pid);

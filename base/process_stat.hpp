@@ -2,9 +2,11 @@
 // of any other one that it sees.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -17,12 +19,26 @@ struct ProcessStat {
   char state = '?';
   /// Field 4.
   pid_t parent = 0;
+  /// Fields 14 and 15: the processor time that it has used, in clock ticks.
+  std::uint64_t processor_time = 0;
   /// Field 22: clock ticks after boot. With the pid it means one process alone.
   std::uint64_t start_time = 0;
 };
 
 /// None where the process has ended, or isn't visible here.
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
+
+/// The same of each of its threads, but of no more than `most`.
+[[nodiscard]] std::vector<ProcessStat> thread_stats(pid_t pid, std::size_t most);
+
+/// Where in the kernel its first thread waits: a function's name. Empty where it runs, or that may not be
+/// seen.
+[[nodiscard]] std::string waiting_in(pid_t pid);
+
+/// Clock ticks as a length of time.
+[[nodiscard]] std::chrono::milliseconds from_ticks(std::uint64_t ticks);
+/// The time that was so many clock ticks after boot.
+[[nodiscard]] std::chrono::system_clock::time_point time_at(std::uint64_t ticks_after_boot);
 
 struct ProcessStatus {
   uid_t user = 0;                  ///< The effective one.

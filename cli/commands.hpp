@@ -11,6 +11,7 @@ namespace farport::cli {
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;        ///< It failed at run time.
+inline constexpr int kNoAnswer = 3;       ///< The runtime did not answer in time.
 inline constexpr int kInterrupted = 130;  ///< By its user.
 inline constexpr int kUsage = 2;          ///< Wrong usage or configuration.
 
@@ -41,8 +42,11 @@ int check(const config::Flags& flags);
 /// Takes the agents as they were named.
 int disconnect(const config::Flags& flags);
 
-/// Prints "farport: …" to standard error, and returns `exit_code`.
-int report(const Error& error, int exit_code = kFailure);
+/// Prints "farport: …" to standard error, and returns the exit code by its cause: kNoAnswer, kInterrupted
+/// (EINTR), else kFailure.
+int report(const Error& error);
+/// The same, and returns `exit_code`.
+int report(const Error& error, int exit_code);
 /// The same for what is wrong with a configuration: returns kUsage.
 int report(const std::vector<std::string>& problems);
 

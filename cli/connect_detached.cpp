@@ -86,8 +86,8 @@ Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::StopSou
 }
 
 int run_detached(const config::ConnectSettings& settings, StartReport report, std::size_t columns) {
-  const auto entry = DetachedEntry::make(
-      {names_of(settings.remotes), settings.socket_dir, settings.log_file, router::utc_now()});
+  const auto entry = DetachedEntry::make({names_of(settings.remotes), settings.socket_dir, settings.log_file,
+                                          router::utc_text(std::chrono::system_clock::now())});
   if (!entry) return report.failed(entry.error(), kFailure);
   const int log_fd = (*entry)->log_fd();
   ::dup2(log_fd, STDERR_FILENO);

@@ -1,5 +1,6 @@
 #include "cli/cpu_profiling.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "cli/text.hpp"
@@ -13,7 +14,7 @@ namespace {
 using transport::Task;
 
 Error interrupted() {
-  return Error{"take a profile", {}, "it is interrupted", {}, {}};
+  return Error{"take a profile", {}, "it is interrupted", {}, EINTR};
 }
 
 /// Where what symbol servers send is kept (XDG Base Directory Specification). Empty: the user has no such
@@ -44,6 +45,8 @@ CpuProfiling::CpuProfiling(transport::Loop& loop, const router::MirroredAgent& a
       progress_(loop),
       session_(loop, agent, settings.session,
                [this](const Error& why) { progress_.interrupted(why.message()); }),
+      patience_(loop, session_, settings.patience, Patience::Work::events,
+                [this](const std::string& line) { progress_.say(line); }),
       broken_off_(loop) {}
 
 Task<Result<profile::Profile>> CpuProfiling::run(transport::StopSource& stop) {
@@ -90,8 +93,8 @@ Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSo
 Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                               transport::StopSource& stop) {
   events::MethodTable names;
-  const auto told =
-      co_await first_of(router::read_methods(session_.sessions(), runtime.id, names), stop.again());
+  const auto told = co_await first_of(
+      patience_.wait(runtime, router::read_methods(session_.sessions(), runtime.id, names)), stop.again());
   const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
     return names.frame_at(address);
   };

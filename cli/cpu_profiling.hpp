@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cli/patience.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/runtime_session.hpp"
 #include "events/methods.hpp"
@@ -39,6 +40,7 @@ class CpuProfiling {
   const config::ProfileSettings& settings_;
   ProgressLine progress_;
   RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  Patience patience_;
   transport::Event broken_off_;
 };
 

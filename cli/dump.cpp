@@ -26,9 +26,9 @@ int dump(const config::DumpCommandSettings& settings) {
     return kInterrupted;
   }
   if (!*path) {
-    report(path->error());
+    const int code = report(path->error());
     print_messages(transfer.explanation());
-    return kFailure;
+    return code;
   }
   // A path of the agent's is its word; one of ours is for scripts as it is.
   const bool shown_to_a_person = settings.stay || ::isatty(STDOUT_FILENO) != 0;

@@ -58,6 +58,7 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
       if (!restart) say_that_it_stops(runtime, restart);
       if (restart && progress.estimate) say_how_long(*progress.estimate, *restart);
     }
+    if (!writes || progress.written > 0) patience_.answered();
     bar_.show(progress);
   };
   if (settings_.stay) {
@@ -73,7 +74,8 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
 Task<Result<std::string>> DumpTransfer::transfer() {
   auto target = co_await session_.open(settings_.runtime);
   if (!target) co_return tl::unexpected(target.error());
-  auto path = co_await receive(std::move(*target));
+  const router::Runtime& runtime = *target;
+  auto path = co_await patience_.wait(runtime, receive(runtime));
   co_return path;
 }
 

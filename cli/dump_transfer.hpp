@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/patience.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/runtime_session.hpp"
 #include "config/settings.hpp"
@@ -15,9 +16,11 @@ class DumpTransfer {
   /// All must outlive the transfer.
   DumpTransfer(transport::Loop& loop, const router::MirroredAgent& agent,
                const config::DumpCommandSettings& settings)
-      : settings_(settings), session_(loop, agent, settings.session, [this](const Error& why) {
-          bar_.interrupted(why.message());
-        }) {}
+      : settings_(settings),
+        session_(loop, agent, settings.session,
+                 [this](const Error& why) { bar_.interrupted(why.message()); }),
+        patience_(loop, session_, settings.patience, Patience::Work::dump,
+                  [this](const std::string& line) { bar_.say(line); }) {}
   DumpTransfer(const DumpTransfer&) = delete;
   DumpTransfer& operator=(const DumpTransfer&) = delete;
 
@@ -35,6 +38,7 @@ class DumpTransfer {
   const config::DumpCommandSettings& settings_;
   ProgressBar bar_;
   RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  Patience patience_;
 };
 
 }  // namespace farport::cli

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxHintLines = 3;
 
 std::string state_of(const router::MirrorRow& row) {
   if (!row.connected) return "reconnecting";
-  return row.dump ? "dumping" : std::string(to_string(row.runtime.state));
+  return row.dump ? "dumping" : std::string(condition_of(row.runtime));
 }
 
 /// What the agents' hosts are called: by their own names, if these tell them apart, else by their addresses.

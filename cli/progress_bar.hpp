@@ -27,6 +27,7 @@ class ProgressBar {
   void show(const router::DumpProgress& progress);
   /// See StatusLine.
   void interrupted(const std::string& why) { line_.interrupted(why); }
+  void say(const std::string& text) { line_.say(text); }
   void end() { line_.end(); }
 
  private:

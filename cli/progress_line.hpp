@@ -27,6 +27,7 @@ class ProgressLine final : transport::Timer {
   void note(std::string doing);
   /// See StatusLine.
   void interrupted(const std::string& why) { line_.interrupted(why); }
+  void say(const std::string& text) { line_.say(text); }
   void end();
 
  private:

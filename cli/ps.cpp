@@ -117,7 +117,7 @@ std::string as_table(const Listing& listing) {
       TableRow cells{pid_text(runtime), runtime.name};
       if (several) cells.push_back(runtime.host);
       if (containers) cells.push_back(container_text(runtime.container));
-      cells.insert(cells.end(), {agent.address, runtime.version, std::string(to_string(runtime.state)),
+      cells.insert(cells.end(), {agent.address, runtime.version, std::string(condition_of(runtime)),
                                  runtime.since, runtime.command_line});
       rows.push_back(std::move(cells));
     }

@@ -37,7 +37,10 @@ class TraceFile final : public RecordingSink {
     return file_->append(loop_, std::move(piece));
   }
   [[nodiscard]] bool has_enough() const override { return watch_ && watch_->event.seen(); }
-  void discard() override { file_->remove(); }
+  void discard() override {
+    file_->remove();
+    path_.clear();
+  }
 
  private:
   /// Looks for the event that ends it.
@@ -72,10 +75,10 @@ int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing 
   transport::Loop loop;
   TraceFile file(loop, settings, std::move(wanted), std::move(stopping_event));
   const int code = record(settings, file, loop, Recorder::Progress::shown);
-  if (code == kFailure || code == kUsage) return code;
+  if (code == kFailure || code == kUsage || file.path().empty()) return code;
   const std::string& path = file.path();
   std::printf("%s\n", ::isatty(STDOUT_FILENO) != 0 ? escape(path).c_str() : path.c_str());
-  if (code == kInterrupted)
+  if (code != kSuccess)
     print_message("it was ended before the runtime had said all: some methods may have no names");
   return code;
 }

@@ -18,6 +18,10 @@ using transport::Task;
 
 constexpr std::size_t kPieceSize = 256 * 1024;
 
+Error interrupted(std::string what) {
+  return Error{"record", std::move(what), "it is interrupted", {}, EINTR};
+}
+
 }  // namespace
 
 Recorder::Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
@@ -28,6 +32,8 @@ Recorder::Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
       progress_(loop),
       session_(loop, agent, settings.session,
                [this](const Error& why) { progress_.interrupted(why.message()); }),
+      patience_(loop, session_, settings.patience, Patience::Work::events,
+                [this](const std::string& line) { progress_.say(line); }),
       enough_(loop),
       cut_off_(loop) {}
 
@@ -44,22 +50,22 @@ Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::StopSou
 
 Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::StopSource& stop) {
   const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
-  if (!opened) co_return fail("record", {}, "it is interrupted");
+  if (!opened) co_return tl::unexpected(interrupted({}));
   if (!*opened) co_return tl::unexpected(opened->error());
   const router::Runtime& runtime = **opened;
   const auto wanted = sink.prepare(runtime);
   if (!wanted) co_return tl::unexpected(wanted.error());
   router::Recording recording(session_.sessions(), runtime.id);
-  const auto begun = co_await first_of(recording.begin(*wanted), stop.wait());
+  const auto begun = co_await first_of(patience_.wait(runtime, recording.begin(*wanted)), stop.wait());
   if (!begun || !*begun) {
     sink.discard();
-    if (!begun) co_return fail("record", runtime.name, "it is interrupted");
+    if (!begun) co_return tl::unexpected(interrupted(runtime.name));
     co_return tl::unexpected(begun->error());
   }
   if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
-  stopping.spawn(stop_in_time(recording, stop));
+  stopping.spawn(stop_in_time(runtime, recording, stop));
   const auto taken = co_await first_of(take_to_end(recording, sink), cut_off_.wait());
   if (!taken) co_return RecordingEnd::cut_off;
   if (!*taken) co_return tl::unexpected(taken->error());
@@ -97,14 +103,15 @@ Task<void> Recorder::wait_for_end(transport::StopSource& stop) {
   co_await first_of(wait_for_enough(), stop.wait());
 }
 
-Task<void> Recorder::stop_in_time(router::Recording& recording, transport::StopSource& stop) {
+Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Recording& recording,
+                                  transport::StopSource& stop) {
   if (settings_.duration) {
     co_await with_deadline(loop_, wait_for_end(stop), *settings_.duration);
   } else {
     co_await wait_for_end(stop);
   }
   if (shows_ == Progress::shown) progress_.note("stopping");
-  const auto stopped = co_await first_of(recording.stop(), stop.again());
+  const auto stopped = co_await first_of(patience_.wait(runtime, recording.stop()), stop.again());
   if (stopped && !*stopped) {
     stop_failed_ = stopped->error();
     recording.stream().abort(stopped->error());
@@ -125,9 +132,9 @@ int record(const config::RecordingSettings& settings, RecordingSink& sink, trans
   if (recorded) return *recorded == RecordingEnd::whole ? kSuccess : kInterrupted;
   // Nobody reads what is printed: `| head` has seen enough.
   if (recorded.error().cause == EPIPE) return kSuccess;
-  report(recorded.error());
+  const int code = report(recorded.error());
   print_messages(recorder.explanation());
-  return kFailure;
+  return code;
 }
 
 }  // namespace farport::cli

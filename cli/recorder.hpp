@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cli/patience.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/recording_sink.hpp"
 #include "cli/runtime_session.hpp"
@@ -28,7 +29,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   /// Records until the time is over, the runtime ends, the sink has enough, or it is stopped; stopped once
-  /// more it ends at once. Errors: the runtime isn't found (ESRCH), it is refused, or the sink's.
+  /// more it ends at once. Errors: the runtime isn't found (ESRCH), does not answer (Cause::silence()) or
+  /// refuses, or the sink's.
   transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::StopSource& stop);
   /// Why the runtime may not have been found: see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
@@ -39,13 +41,15 @@ class Recorder {
   transport::Task<Result<void>> take_to_end(router::Recording& recording, RecordingSink& sink);
   transport::Task<void> wait_for_enough();
   transport::Task<void> wait_for_end(transport::StopSource& stop);
-  transport::Task<void> stop_in_time(router::Recording& recording, transport::StopSource& stop);
+  transport::Task<void> stop_in_time(const router::Runtime& runtime, router::Recording& recording,
+                                     transport::StopSource& stop);
 
   transport::Loop& loop_;
   const config::RecordingSettings& settings_;
   Progress shows_;
   ProgressLine progress_;
-  RuntimeSession session_;   ///< Outlives the work, so that the agent can be told when that is cancelled.
+  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  Patience patience_;
   transport::Event enough_;  ///< Set once the sink has it.
   transport::Event cut_off_;
   std::optional<Error> stop_failed_;

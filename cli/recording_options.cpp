@@ -193,8 +193,6 @@ CommandChoice add_gcdump(CLI::App& app, config::Flags& flags) {
       ->type_name("ROWS")
       ->check(CLI::Range(1, 1'000'000));
   add_format(gcdump, flags, "text or json [text]", {"text", "json"});
-  gcdump->add_option("--timeout", flags.duration, "How long the runtime may take for it [30s]")
-      ->type_name("TIME");
   return {gcdump, Command::gcdump};
 }
 
@@ -220,6 +218,8 @@ void add_target(CLI::App* command, config::Flags& flags) {
   command->add_option("-p,--process-id", flags.runtime, "Its pid, as farport ps shows it")
       ->type_name("PID")
       ->excludes(name);
+  command->add_option("--timeout", flags.timeout, "How long to wait for a runtime that does not answer [30s]")
+      ->type_name("TIME");
 }
 
 std::vector<CommandChoice> add_recording_commands(CLI::App& app, CommandLine& line) {

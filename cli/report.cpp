@@ -1,9 +1,15 @@
+#include <cerrno>
 #include <cstdio>
 
 #include "cli/commands.hpp"
 #include "cli/text.hpp"
 
 namespace farport::cli {
+
+int report(const Error& error) {
+  if (error.cause == EINTR) return report(error, kInterrupted);
+  return report(error, error.cause == Cause::silence() ? kNoAnswer : kFailure);
+}
 
 int report(const Error& error, int exit_code) {
   print_message(error.message());

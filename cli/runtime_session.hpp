@@ -26,6 +26,8 @@ class RuntimeSession {
   transport::Task<Result<router::Runtime>> open(std::string wanted);
   /// After open() has succeeded.
   [[nodiscard]] router::SessionManager& sessions() { return agent_client_->sessions(); }
+  /// The same: sends a GET to its agent.
+  transport::Task<Result<std::string>> ask(std::string path) { return agent_client_->get(std::move(path)); }
   /// The same: what restarts the application if it stands still, as far as that is known.
   transport::Task<std::optional<router::Restart>> restart();
   /// Why the runtime may not have been found, as the agents say: lines to print. Empty where it has been.

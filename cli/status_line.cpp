@@ -20,9 +20,13 @@ void StatusLine::draw(const std::string& text) {
 
 void StatusLine::interrupted(const std::string& why) {
   if (told_ == why) return;
-  end();
-  print_message(why + "; dialling again");
+  say(why + "; dialling again");
   told_ = why;
+}
+
+void StatusLine::say(const std::string& text) {
+  end();
+  print_message(text);
 }
 
 void StatusLine::end() {

@@ -16,6 +16,8 @@ class StatusLine {
   void draw(const std::string& text);
   /// Says in a line of its own that nothing comes for the moment, and why; of one reason, once.
   void interrupted(const std::string& why);
+  /// Says something in a line of its own.
+  void say(const std::string& text);
   /// Takes the line away.
   void end();
 

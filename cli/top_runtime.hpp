@@ -17,8 +17,12 @@ struct TopRuntime {
   std::vector<double> cpu_history;  ///< The last ones, the newest last.
   std::string trouble;              ///< Why there are no values; empty where there are.
 
-  /// Whether it says something: a rate takes two values.
-  [[nodiscard]] bool is_told() const { return vitals.cpu || !trouble.empty(); }
+  /// Whether there is something to say: a rate takes two values.
+  [[nodiscard]] bool is_told() const { return vitals.cpu || !note().empty(); }
+  /// What is wrong with it, or with its values; empty: nothing.
+  [[nodiscard]] std::string note() const {
+    return runtime.halt == router::Halt::none ? trouble : std::string(to_string(runtime.halt));
+  }
 };
 
 class FollowedRuntime {

@@ -103,7 +103,7 @@ TableRow row_of(const TopRuntime& each, bool graphs) {
           number_cell(vitals.requests),
           milliseconds_cell(vitals.slow_request),
           each.runtime.host.empty() ? each.runtime.address : each.runtime.host,
-          each.trouble};
+          each.note()};
 }
 
 /// Columns in which no row says anything are left out.
@@ -175,7 +175,7 @@ std::string top_json(const std::vector<TopRuntime>& runtimes) {
     add("thread_pool_queue", each.vitals.queued);
     add("requests_per_second", each.vitals.requests);
     add("request_p99_seconds", each.vitals.slow_request);
-    if (!each.trouble.empty()) json["trouble"] = each.trouble;
+    if (!each.note().empty()) json["trouble"] = each.note();
     lines += json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
   return lines;

@@ -36,6 +36,7 @@ struct Flags {
   std::vector<std::string> profiles;   ///< Of `trace`.
   std::vector<std::string> providers;  ///< The same.
   std::string duration;
+  std::string timeout;  ///< Of the commands that are about one runtime.
   std::optional<bool> rundown;
   std::uint32_t buffer_mb = 256;
   std::string stopping_provider;

@@ -51,10 +51,18 @@ void take_interval(Resolver& resolver, const Flags& flags, Milliseconds& interva
   if (const auto given = resolver.parsed(flags.interval, parse_time_span)) interval = *given;
 }
 
+/// How long a runtime is waited for, where it is given.
+void take_patience(Resolver& resolver, const Flags& flags, PatienceSettings& patience) {
+  if (flags.timeout.empty()) return;
+  const auto limit = resolver.parsed(flags.timeout, parse_time_span);
+  if (limit) patience = {*limit, true};
+}
+
 /// Fills in what the commands that record have in common.
 void take_recording(Resolver& resolver, const Flags& flags, RecordingSettings& settings) {
   take_target(resolver, flags, settings);
   if (!flags.duration.empty()) settings.duration = resolver.parsed(flags.duration, parse_time_span);
+  take_patience(resolver, flags, settings.patience);
   settings.output = flags.output;
   settings.force = flags.force;
   settings.format = flags.format;
@@ -81,6 +89,7 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   Resolver resolver(flags, "dump");
   DumpCommandSettings settings;
   take_target(resolver, flags, settings);
+  take_patience(resolver, flags, settings.patience);
   settings.output = flags.output;
   settings.type = flags.dump_type;
   settings.stay = flags.stay;
@@ -156,11 +165,10 @@ Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
 }
 
 Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags) {
-  constexpr Milliseconds kUsualTimeout{30'000};
   Resolver resolver(flags, "gcdump");
   GcdumpSettings settings;
   take_recording(resolver, flags, settings);
-  settings.duration = settings.duration.value_or(kUsualTimeout);
+  settings.duration = settings.patience.limit;
   settings.top = flags.top;
   return resolver.finished(std::move(settings));
 }

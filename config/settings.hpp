@@ -225,6 +225,12 @@ struct CanISettings {
   bool json = false;
 };
 
+/// How long a runtime is waited for that does not answer.
+struct PatienceSettings {
+  Milliseconds limit{30'000};
+  bool given = false;  ///< By its user: it counts for one that is busy, too.
+};
+
 /// Of `farport dump`.
 struct DumpCommandSettings {
   RemoteSettings remote;
@@ -233,6 +239,7 @@ struct DumpCommandSettings {
   std::string type = "heap";
   bool stay = false;   ///< Leave the dump where the runtime has written it.
   bool force = false;  ///< Replace a file that is there.
+  PatienceSettings patience;
   SessionSettings session;
 };
 
@@ -244,6 +251,7 @@ struct RecordingSettings {
   std::string output;                    ///< A file; empty: standard output, or a name of the command's own.
   bool force = false;                    ///< Replace a file that is there.
   std::string format;                    ///< text, json or csv; empty: text.
+  PatienceSettings patience;
   SessionSettings session;
 };
 
@@ -295,7 +303,7 @@ struct ProfileSettings : RecordingSettings {
   SymbolSettings symbols;
 };
 
-/// Of `farport gcdump`. Its duration is the time that the runtime has for it.
+/// Of `farport gcdump`. Its duration is the time that the runtime has for all of it.
 struct GcdumpSettings : RecordingSettings {
   std::uint32_t top = 0;  ///< How many types; 0: all in a file, the largest in a table.
 };

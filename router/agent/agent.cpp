@@ -36,6 +36,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       dumps_(loop, log_, registry_, settings_.dump),
       doctor_(loop, registry_, discovery_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
+      halts_(loop, registry_, log_),
       budget_(settings_.limits.buffered_bytes),
       tracing_(loop, log_, registry_),
       limits_(loop, settings_.limits),
@@ -43,11 +44,11 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       warnings_(loop, log_),
       refusals_(log_, warnings_, *audit_, metrics_),
       admission_(settings_.limits, refusals_, *audit_, metrics_),
-      connections_(log_, admission_, *audit_, metrics_, registry_, suspended_, tracing_, budget_,
+      connections_(log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, tracing_, budget_,
                    settings_.session.compression,
                    CompressorLimit::most_beside(settings_.limits.buffered_bytes)),
       resumption_(loop, log_, settings_.session.grace, budget_),
-      api_{RuntimeRequests(registry_, resumption_.instance(), settings_.limits.requests_per_second),
+      api_{RuntimeRequests(registry_, halts_, resumption_.instance(), settings_.limits.requests_per_second),
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_),
            ProfileRequests(loop, registry_, settings_.sampler, connections_, *audit_, metrics_),
@@ -139,6 +140,7 @@ Task<void> Agent::run() {
   tasks_.spawn(discovery_.run());
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
+  tasks_.spawn(halts_.run());
   if (settings_.app_metrics) {
     app_metrics_.emplace(loop_, registry_, log_, *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());

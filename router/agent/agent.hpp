@@ -137,6 +137,7 @@ class Agent {
   Dumps dumps_;
   Doctor doctor_;
   SuspendedRuntimes suspended_;
+  HaltWatch halts_;
   std::optional<AppMetrics> app_metrics_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   transport::BufferBudget budget_;

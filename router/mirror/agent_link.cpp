@@ -158,6 +158,7 @@ Task<void> AgentLink::add(Runtime runtime) {
   const auto known = mirrored_.find(id);
   const auto starting = starting_.find(id);
   if (known != mirrored_.end()) {
+    tell_halt(runtime, known->second->runtime().halt);
     known->second->update(std::move(runtime));
   } else if (starting != starting_.end()) {
     starting->second = std::move(runtime);
@@ -172,6 +173,14 @@ Task<void> AgentLink::add(Runtime runtime) {
     co_return;
   }
   listed_.insert(id);
+}
+
+/// Tools wait for a runtime that does not answer, as they do on its own host: only the log says why.
+void AgentLink::tell_halt(const Runtime& now, Halt before) {
+  if (now.halt == before) return;
+  const std::string what = now.name + " (pid " + std::to_string(now.pid) + " on " + address() + ")";
+  if (now.halt == Halt::none) return services_.log->warn("{} goes on", what);
+  services_.log->warn("{} is {}: tools wait until it answers", what, to_string(now.halt));
 }
 
 bool AgentLink::has_room() {
@@ -211,6 +220,7 @@ Task<void> AgentLink::mirror(Runtime runtime) {
   const auto now = starting_.find(id);
   if (now == starting_.end()) co_return;
   (*mirrored)->update(now->second);
+  tell_halt(now->second, Halt::none);
   services_.log->info("{} is here as process {}: {}", what, (*mirrored)->local_pid(), (*mirrored)->socket());
   mirrored_[id] = std::move(*mirrored);
   services_.on_change();

@@ -1,6 +1,7 @@
 // A runtime as farport knows it, on either side.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,19 @@ enum class RuntimeState : std::uint8_t { running, suspended };
 
 /// "running" or "suspended".
 [[nodiscard]] std::string_view to_string(RuntimeState state);
+
+/// What keeps a runtime from answering.
+enum class Halt : std::uint8_t {
+  none,
+  stopped,  ///< By a signal, or by a debugger.
+  frozen,   ///< With its cgroup, as a paused container is.
+  silent,   ///< It does not answer, and nothing of the above is why.
+};
+
+/// "stopped", "frozen" or "silent"; empty for none.
+[[nodiscard]] std::string_view to_string(Halt halt);
+/// The opposite; none for any other text.
+[[nodiscard]] Halt halt_named(std::string_view name);
 
 /// The container that a process is in, as far as it can be told without asking an engine. But for the id,
 /// which is the kernel's, these are words of the container's own: for people, and not for decisions.
@@ -33,9 +47,10 @@ struct Runtime {
   std::string architecture;
   std::string version;  ///< The runtime's product version, such as "10.0.1".
   RuntimeState state = RuntimeState::running;
+  Halt halt = Halt::none;
   uid_t user = 0;     ///< Whose process it is, by the agent's kernel.
   std::string host;   ///< As the agent calls its host; in a pod, the pod's name. May be empty.
-  std::string since;  ///< When the agent found it: UTC, RFC 3339.
+  std::string since;  ///< When its process began, else when the agent found it: UTC, RFC 3339.
   /// Its pid by the agent's kernel, in the runtime's own pid namespace; 0 where that can't be seen. Grants go
   /// by this one, since `pid` is what the process says of itself.
   std::uint64_t kernel_pid = 0;
@@ -52,8 +67,11 @@ struct Runtime {
 /// A runtime as it was listed at some moment, shared by all that deal with it.
 using RuntimePtr = std::shared_ptr<const Runtime>;
 
-/// The time now as RFC 3339 in UTC, to the second.
-[[nodiscard]] std::string utc_now();
+/// How it is, in a word: what keeps it from answering, else its state.
+[[nodiscard]] std::string_view condition_of(const Runtime& runtime);
+
+/// A time as RFC 3339 in UTC, to the second.
+[[nodiscard]] std::string utc_text(std::chrono::system_clock::time_point time);
 
 /// What has happened to a runtime, as an agent tells it.
 struct RuntimeEvent {

@@ -59,6 +59,7 @@ tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/access", &Api::access},
       {"GET", "/v1/metrics", &Api::metrics},
       {"GET", "/v1/metrics/runtimes", &Api::app_metrics},
+      {"GET", "/v1/runtimes/{id}/process", &Api::process},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, true},
       {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
@@ -155,6 +156,10 @@ Task<void> Api::refuse(Response& response, const LimitExceeded& exceeded) {
 
 Handled Api::list(Response& response, Route route) {
   return parts_.runtimes.list(response, route, session_);
+}
+
+Handled Api::process(Response& response, Route route) {
+  return parts_.runtimes.process(response, std::move(route), session_);
 }
 
 Handled Api::access(Response& response, Route route) {

@@ -27,6 +27,7 @@ class Api : public std::enable_shared_from_this<Api> {
   transport::Task<void> refuse(Response& response, const LimitExceeded& exceeded);
 
   Handled list(Response& response, Route route);
+  Handled process(Response& response, Route route);
   Handled access(Response& response, Route route);
   Handled about_agent(Response& response, Route route);
   Handled doctor(Response& response, Route route);

@@ -82,6 +82,14 @@ Handled RuntimeRequests::watch(Response& response, CallerSession& session) {
   co_return std::nullopt;
 }
 
+Handled RuntimeRequests::process(Response& response, Route route, CallerSession& session) {
+  const auto runtime = find(route, session.caller);
+  if (!runtime) co_return runtime.error();
+  const ProcessCondition condition = co_await halts_.look((*runtime)->id);
+  co_await response.send(http_status::kOk, kJson, to_json(condition));
+  co_return std::nullopt;
+}
+
 Handled RuntimeRequests::access(Response& response, Route route, CallerSession& session) {
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();

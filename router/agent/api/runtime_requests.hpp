@@ -3,20 +3,26 @@
 #pragma once
 
 #include "router/agent/api/caller_session.hpp"
+#include "router/agent/runtimes/halt_watch.hpp"
 
 namespace farport::router {
 
 class RuntimeRequests {
  public:
   /// `instance`: which agent this is, for callers that reach it at several addresses.
-  RuntimeRequests(Registry& registry, std::string instance, std::size_t requests_per_second)
-      : registry_(registry), instance_(std::move(instance)), requests_per_second_(requests_per_second) {}
+  RuntimeRequests(Registry& registry, HaltWatch& halts, std::string instance, std::size_t requests_per_second)
+      : registry_(registry),
+        halts_(halts),
+        instance_(std::move(instance)),
+        requests_per_second_(requests_per_second) {}
 
   /// The one that a request names. Refused: there is none that the caller sees.
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
 
   /// GET /v1/runtimes: once, or with watch=true for as long as the caller reads.
   Handled list(Response& response, const Route& route, CallerSession& session);
+  /// GET /v1/runtimes/{id}/process: what the kernel knows of its process now.
+  Handled process(Response& response, Route route, CallerSession& session);
   /// GET /v1/access
   Handled access(Response& response, Route route, CallerSession& session);
 
@@ -29,6 +35,7 @@ class RuntimeRequests {
   void begin_watch(Response& response) const;
 
   Registry& registry_;
+  HaltWatch& halts_;
   std::string instance_;
   std::size_t requests_per_second_;
 };

@@ -14,17 +14,13 @@ Refusal unreachable(const Error& error) {
   return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
 }
 
-/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. The
-/// session that they announce, if `starts_session` and they do.
-Task<std::optional<ipc::SessionId>> until_answered(transport::Stream& tool, transport::FdStream& runtime,
-                                                   bool starts_session) {
-  const auto guard = abort_when_gone(tool, runtime);
-  if (starts_session) {
-    const auto session = co_await answered_session(runtime);
-    co_return session;
-  }
-  co_await runtime.readable();
-  co_return std::nullopt;
+/// A runtime that has not answered by then is asked who it is.
+constexpr transport::Milliseconds kUnansweredAfter{3000};
+
+/// Whether the answer to it doesn't take long, however much there is to do.
+bool is_answered_soon(ipc::Command command) {
+  return command != ipc::kGenerateCoreDump && command != ipc::kGenerateCoreDump2 &&
+         command != ipc::kGenerateCoreDump3 && command != ipc::kStopTracing;
 }
 
 /// Adds what a relay has carried to what the audit says, and how long the runtime took for its answer to the
@@ -73,6 +69,25 @@ Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string
   co_return runtime;
 }
 
+/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. The
+/// session that they announce, if they do.
+Task<std::optional<ipc::SessionId>> DiagnosticConnections::until_answered(const Runtime& runtime,
+                                                                          ipc::Command command,
+                                                                          transport::Stream& tool,
+                                                                          transport::FdStream& opened) {
+  const auto guard = abort_when_gone(tool, opened);
+  std::optional<transport::Deadline> late;
+  if (is_answered_soon(command)) {
+    late.emplace(opened.loop(), kUnansweredAfter, [this, &runtime] { halts_.unanswered(runtime.id); });
+  }
+  if (ipc::is_collect_tracing(command)) {
+    const auto session = co_await answered_session(opened);
+    co_return session;
+  }
+  co_await opened.readable();
+  co_return std::nullopt;
+}
+
 /// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
 /// begins.
 Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& tool,
@@ -117,8 +132,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   if (opened == nullptr) co_return;
   held.update(0);
   carried.relay.bytes.to_runtime = size;
-  const bool starts_session = ipc::is_collect_tracing(first->command());
-  const auto session = co_await until_answered(tool.stream(), *opened, starts_session);
+  const auto session = co_await until_answered(*entry.runtime, first->command(), tool.stream(), *opened);
   carried.answered = transport::DurationHistogram::Clock::now();
   co_await carry_answer(entry, tool, std::move(opened), session, carried.relay.bytes, held);
 }

@@ -4,6 +4,7 @@
 
 #include "router/agent/connections/tracing_session.hpp"
 #include "router/agent/gate/admission.hpp"
+#include "router/agent/runtimes/halt_watch.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
 #include "router/stream/compressor_limit.hpp"
 #include "transport/buffer_budget.hpp"
@@ -15,7 +16,7 @@ namespace farport::router {
 class DiagnosticConnections {
  public:
   DiagnosticConnections(Log log, Admission& admission, Audit& audit, Metrics& metrics, Registry& registry,
-                        SuspendedRuntimes& suspended, TracingSessions& tracing,
+                        SuspendedRuntimes& suspended, HaltWatch& halts, TracingSessions& tracing,
                         transport::BufferBudget& budget, Compression compression,
                         std::size_t most_compressors)
       : log_(std::move(log)),
@@ -24,6 +25,7 @@ class DiagnosticConnections {
         metrics_(metrics),
         registry_(registry),
         suspended_(suspended),
+        halts_(halts),
         tracing_(tracing),
         budget_(budget),
         compression_(compression),
@@ -41,6 +43,9 @@ class DiagnosticConnections {
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
                                                            std::vector<std::byte> message);
+  transport::Task<std::optional<ipc::SessionId>> until_answered(const Runtime& runtime, ipc::Command command,
+                                                                transport::Stream& tool,
+                                                                transport::FdStream& opened);
   transport::Task<void> carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                      std::unique_ptr<transport::FdStream> opened,
                                      std::optional<ipc::SessionId> session, RelayCounts& counts,
@@ -52,6 +57,7 @@ class DiagnosticConnections {
   Metrics& metrics_;
   Registry& registry_;
   SuspendedRuntimes& suspended_;
+  HaltWatch& halts_;
   TracingSessions& tracing_;
   transport::BufferBudget& budget_;
   Compression compression_;

@@ -5,6 +5,7 @@
 #include "router/agent/doctor/dump_check.hpp"
 #include "router/agent/doctor/profile_check.hpp"
 #include "router/agent/runtimes/probe.hpp"
+#include "router/wire/process_condition.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -36,6 +37,16 @@ Verdict silent(const Runtime& runtime, const std::string& why) {
            "is something else holding its diagnostics? An open, silent connection to its socket blocks all "
            "others; "
            "else start it again"},
+          "does not answer"};
+}
+
+/// One that stands still by what the kernel says.
+Verdict halted(const Runtime& runtime, Halt halt) {
+  ProcessCondition condition;
+  condition.halt = halt;
+  condition.threads = 1;
+  ConditionWords words = describe(condition, runtime.host_pid == 0 ? runtime.pid : runtime.host_pid);
+  return {{Level::problem, called(runtime) + " does not answer: " + words.text, std::move(words.hint)},
           "does not answer"};
 }
 
@@ -131,7 +142,12 @@ Task<Verdict> Doctor::try_answer(Runtime runtime) {
   if (!opened) co_return silent(runtime, "it takes no connection");
   if (!*opened) co_return silent(runtime, opened->error().message());
   const auto answer = co_await ask(***opened, ipc::make_message(ipc::kProcessInfo));
-  if (!answer) co_return silent(runtime, answer.error().why);
+  if (!answer) {
+    const RuntimePtr now = registry_.find(runtime.id);
+    const Halt halt = now == nullptr ? Halt::none : now->halt;
+    if (halt == Halt::stopped || halt == Halt::frozen) co_return halted(runtime, halt);
+    co_return silent(runtime, answer.error().why);
+  }
   const bool suspended = runtime.state == RuntimeState::suspended;
   co_return Verdict{
       {Level::ok, called(runtime) + " answers" + (suspended ? ", and waits to be resumed" : "")}, "answers"};

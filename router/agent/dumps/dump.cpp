@@ -111,8 +111,9 @@ Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
 
 /// Nobody looks after the runtime any more.
 Task<void> Dumps::end(pid_t process, std::string path) {
-  std::ignore = co_await stop_writer(process, std::move(path));
-  for (int look = 0; look < kLooksAtEnd; ++look) {
+  const bool killed = co_await stop_writer(process, std::move(path));
+  // One that somebody else has stopped stays so.
+  for (int look = 0; killed && look < kLooksAtEnd; ++look) {
     co_await transport::sleep(loop_, kLookAtEnd);
     wake_stopped(process);
   }
@@ -159,7 +160,7 @@ Task<Result<void>> Dumps::Job::write() {
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();
-  if (stopped_) co_await let_go();
+  if (writer_killed_) co_await let_go();
   if (stopped_) co_return tl::unexpected(*stopped_);
   if (!answer) co_return tl::unexpected(answer.error());
   progress_.written = directory_->written();

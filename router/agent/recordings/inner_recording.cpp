@@ -1,5 +1,7 @@
 #include "router/agent/recordings/inner_recording.hpp"
 
+#include <cerrno>
+
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
@@ -32,6 +34,11 @@ Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
   if (!session) co_return not_recorded(http_status::kBadGateway, session.error());
   session_ = *session;
   co_return std::nullopt;
+}
+
+void InnerRecording::abandon() {
+  if (connection_ != nullptr)
+    connection_->stream().abort(Error{"record for", "a caller", "it is gone", {}, ECANCELED});
 }
 
 Task<void> InnerRecording::stop() {

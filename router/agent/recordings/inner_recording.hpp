@@ -17,6 +17,8 @@ class InnerRecording {
 
   /// Nothing: it records. Refused: the caller may not, or the runtime does not.
   transport::Task<std::optional<Refusal>> begin(ipc::CollectTracing wanted);
+  /// Breaks off whatever it waits for, for a caller that has gone.
+  void abandon();
   /// What it records, up to its end. After begin().
   [[nodiscard]] transport::FdStream& stream() { return connection_->stream(); }
   /// Has the runtime say the rest, and end. What can't be stopped is broken off: nobody takes it for whole.

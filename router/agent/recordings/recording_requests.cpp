@@ -66,9 +66,17 @@ Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::
   auto wanted = wanted_recording(kind, parameters, *runtime);
   if (!wanted) co_return Refusal{http_status::kBadRequest, ipc::hresult::kFail, wanted.error().message()};
   InnerRecording recording(loop_, connections_, caller, std::move(runtime));
-  auto refused = co_await recording.begin(std::move(wanted->recording));
+  auto refused = co_await begin(response, recording, std::move(wanted->recording));
   if (!refused) co_await answer(response, recording, std::move(*wanted));
   co_await recording.end();
+  co_return refused;
+}
+
+Task<std::optional<Refusal>> RecordingRequests::begin(Response& response, InnerRecording& recording,
+                                                      ipc::CollectTracing wanted) {
+  // The runtime may never answer: a caller that goes does not wait for it.
+  const transport::WhenGone gone(response.stream(), [&recording] { recording.abandon(); });
+  auto refused = co_await recording.begin(std::move(wanted));
   co_return refused;
 }
 

@@ -21,6 +21,8 @@ class RecordingRequests {
                                                  const Caller& caller, RuntimePtr runtime);
 
  private:
+  transport::Task<std::optional<Refusal>> begin(Response& response, InnerRecording& recording,
+                                                ipc::CollectTracing wanted);
   transport::Task<void> answer(Response& response, InnerRecording& recording, WantedRecording wanted);
   transport::Task<void> stop_in_time(InnerRecording& recording, transport::Milliseconds duration,
                                      transport::Event& enough);

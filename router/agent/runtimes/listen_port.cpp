@@ -1,10 +1,14 @@
 #include "router/agent/runtimes/listen_port.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <unistd.h>
 
+#include "base/process_stat.hpp"
+#include "ipc/error.hpp"
 #include "router/agent/runtimes/process_exit.hpp"
 #include "router/agent/runtimes/suspension.hpp"
 #include "transport/timer.hpp"
@@ -24,6 +28,11 @@ constexpr Milliseconds kLifeSign{800};
 
 /// A runtime that answers later than this keeps people waiting.
 constexpr std::chrono::seconds kPrompt{1};
+
+/// A process that is younger may still be starting.
+constexpr Milliseconds kYoung{10'000};
+
+constexpr Cause kKnowsNotWho = Cause::runtime(ipc::hresult::kUnknownCommand);
 
 /// How long a runtime's full backlog is waited out.
 constexpr Milliseconds kConnectLimit{5000};
@@ -101,6 +110,10 @@ Task<ListenPort::Connection> ListenPort::open_for_probing() {
 Task<void> ListenPort::follow() {
   for (std::size_t failures = 0;;) {
     Result<Contact> contact = co_await make_contact();
+    // Whoever waits for an answer may be waiting through the stand-in: it stays until there is one.
+    const bool waits = !contact && issue_of(contact.error()) == DiscoveryIssue::silent_runtime;
+    if (!waits) stand_in_.reset();
+    listed_ = stand_in_ != nullptr;
     if (!contact && contact.error().cause == ESRCH) {
       log_->debug("{}", contact.error().message());
       co_return;
@@ -113,8 +126,7 @@ Task<void> ListenPort::follow() {
       continue;
     }
     Runtime runtime = contact->runtime;
-    if (!name_.empty()) runtime.name = name_;
-    runtime.container = container_;
+    add_names(runtime);
     {
       const auto entry = registry_.add(runtime, *this, !name_.empty());
       if (!entry) {
@@ -122,6 +134,7 @@ Task<void> ListenPort::follow() {
         co_await transport::sleep(loop_, retry_);
         continue;
       }
+      if (!stand_in_id_.empty() && stand_in_id_ != runtime.id) (*entry)->was_called(stand_in_id_);
       log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
       listed_ = true;
       was_listed_ = true;
@@ -144,11 +157,44 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   Contact contact;
   contact.pidfd = open_pidfd(peer->pid);
   process_ = *peer;
-  process_start_ = start_of(process_.pid);
+  const std::uint64_t before = std::exchange(process_start_, start_of(process_.pid));
+  if (process_start_ != before) {
+    stand_in_.reset();
+    stand_in_id_.clear();
+  }
+  Task<void> late = stand_in_when_late();
+  late.start();
   Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(*connection));
+  late.reset();
+  // .NET Core 3.1 does not say who it is.
+  if (!runtime && process_start_ != 0 && runtime.error().cause == kKnowsNotWho)
+    runtime = co_await runtime_by_process(loop_, process_.pid, process_start_);
   if (!runtime) co_return tl::unexpected(runtime.error());
   contact.runtime = std::move(*runtime);
   co_return contact;
+}
+
+/// Lists the runtime by its process while it does not say who it is: that it is silent is why people come.
+Task<void> ListenPort::stand_in_when_late() {
+  if (process_start_ == 0 || stand_in_ != nullptr) co_return;
+  const auto age =
+      std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now() - time_at(process_start_));
+  co_await transport::sleep(loop_, std::max(Milliseconds(kPrompt), kYoung - age));
+  Runtime runtime = co_await runtime_by_process(loop_, process_.pid, process_start_);
+  runtime.halt = Halt::silent;
+  add_names(runtime);
+  stand_in_id_ = runtime.id;
+  auto entry = registry_.add(std::move(runtime), *this, !name_.empty());
+  if (!entry) co_return;
+  const auto stat = process_stat(process_.pid);
+  if (stat && stat->state == 'T') registry_.set_halt(stand_in_id_, Halt::stopped);
+  stand_in_ = std::move(*entry);
+  listed_ = true;
+}
+
+void ListenPort::add_names(Runtime& runtime) const {
+  if (!name_.empty()) runtime.name = name_;
+  runtime.container = container_;
 }
 
 Task<void> ListenPort::until_ended(Contact contact) {

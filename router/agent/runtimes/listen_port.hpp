@@ -57,6 +57,8 @@ class ListenPort final : public DiagnosticPort {
   struct Contact;
   transport::Task<Result<Contact>> make_contact();
   transport::Task<void> until_ended(Contact contact);
+  transport::Task<void> stand_in_when_late();
+  void add_names(Runtime& runtime) const;
   transport::Task<Connection> open_for_probing();
   void report(DiscoveryIssue issue, const Error& error);
 
@@ -75,6 +77,9 @@ class ListenPort final : public DiagnosticPort {
   bool was_listed_ = false;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  ///< It is followed.
   std::optional<DiscoveryProblem> problem_;
+  /// The runtime by what is known of its process, until it says itself who it is.
+  std::unique_ptr<Registry::Entry> stand_in_;
+  std::string stand_in_id_;  ///< Of that, or the last one; empty: there was none.
   transport::PeerCredentials process_;
   std::uint64_t process_start_ = 0;
   std::string reported_;

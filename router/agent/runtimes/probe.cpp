@@ -1,11 +1,19 @@
 #include "router/agent/runtimes/probe.hpp"
 
+#include <algorithm>
 #include <array>
+#include <vector>
+
+#include <fmt/core.h>
 
 #include "base/directory.hpp"
+#include "base/guid.hpp"
+#include "base/limited_read.hpp"
+#include "base/process_stat.hpp"
 #include "ipc/error.hpp"
 #include "ipc/process_info.hpp"
 #include "router/stream/first_message.hpp"
+#include "transport/detached_work.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -22,6 +30,9 @@ constexpr std::array kQuestions{ipc::kProcessInfo3, ipc::kProcessInfo2, ipc::kPr
 constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kMaxCommandLine = 4096;
 constexpr std::size_t kMaxWord = 128;
+
+/// How long looking at a process may take.
+constexpr transport::Milliseconds kCommandLineLimit{1000};
 
 /// The base name of a command line's first word.
 std::string command_of(const std::string& command_line) {
@@ -47,8 +58,46 @@ Runtime runtime_of(const ipc::ProcessInfo& info) {
   runtime.os = shortened(info.os, kMaxWord);
   runtime.architecture = shortened(info.architecture, kMaxWord);
   runtime.version = shortened(info.clr_version, kMaxWord);
-  runtime.since = utc_now();
+  runtime.since = utc_text(std::chrono::system_clock::now());
   return runtime;
+}
+
+/// What the application is called whose command line this is: `dotnet orders.dll` is orders.
+std::string application_of(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kAssembly = ".dll";
+  const std::string_view program = file_of(arguments.front());
+  if (program != "dotnet") return std::string(program);
+  for (const std::string_view argument : arguments) {
+    if (argument.ends_with(kAssembly)) {
+      const std::string_view file = file_of(argument);
+      return std::string(file.substr(0, file.size() - kAssembly.size()));
+    }
+  }
+  return std::string(program);
+}
+
+/// The arguments in /proc/PID/cmdline, each of which a zero byte ends.
+std::vector<std::string> split_arguments(std::string_view text) {
+  std::vector<std::string> arguments;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    arguments.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return arguments;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+/// A GUID of a process: PPPPPPPP-0000-8000-8000-SSSSSSSSSSSS. It is of version 8 (RFC 9562 section 5.8), and
+/// those of runtimes are random ones, of version 4.
+Guid guid_of(pid_t pid, std::uint64_t start) {
+  return *Guid::parse(fmt::format("{:08x}-0000-8000-8000-{:012x}", static_cast<std::uint32_t>(pid),
+                                  start & 0xFFFF'FFFF'FFFFULL));
 }
 
 }  // namespace
@@ -88,7 +137,35 @@ Task<Result<Runtime>> probe(OpenPort open, std::string where, std::unique_ptr<Fd
     }
     connection.reset();
   }
-  co_return fail("ask the runtime at", where, "it knows none of the ProcessInfo commands");
+  co_return tl::unexpected(Error{"ask the runtime at",
+                                 where,
+                                 "it knows none of the ProcessInfo commands",
+                                 {},
+                                 Cause::runtime(ipc::hresult::kUnknownCommand)});
+}
+
+Task<Runtime> runtime_by_process(transport::Loop& loop, pid_t pid, std::uint64_t start) {
+  const auto command_line = std::make_shared<std::optional<std::string>>();
+  // The process decides how long this takes: it reads its memory.
+  const std::function<void()> read = [command_line, pid] {
+    *command_line = read_limited("/proc/" + std::to_string(pid) + "/cmdline", kMaxCommandLine);
+  };
+  const Result<void> done = co_await transport::run_detached(loop, read, kCommandLineLimit);
+  Runtime runtime;
+  runtime.id = guid_of(pid, start).to_string();
+  runtime.pid = pid_in_own_namespace(pid);
+  if (done && *command_line) {
+    const std::vector<std::string> arguments = split_arguments(**command_line);
+    if (!arguments.empty()) runtime.name = shortened(application_of(arguments), kMaxName);
+    runtime.command_line = shortened(joined(arguments), kMaxCommandLine);
+  }
+  if (runtime.name.empty()) {
+    const auto stat = process_stat(pid);
+    runtime.name = stat ? stat->name : std::string();
+  }
+  runtime.os = "Linux";
+  runtime.since = utc_text(std::chrono::system_clock::now());
+  co_return runtime;
 }
 
 }  // namespace farport::router

@@ -23,6 +23,10 @@ transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::
 transport::Task<Result<Runtime>> probe(OpenPort open, std::string where,
                                        std::unique_ptr<transport::FdStream> first);
 
+/// A runtime by what the kernel knows of its process, for one that does not say itself who it is: its id is
+/// made of the pid and the start (DiagnosticPort::process_start()), and so stays the same while it lives.
+transport::Task<Runtime> runtime_by_process(transport::Loop& loop, pid_t pid, std::uint64_t start);
+
 /// How long a runtime may take to answer a probe.
 inline constexpr transport::Milliseconds kProbeLimit{5000};
 

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
   const auto pid_here = static_cast<std::uint64_t>(port.process().pid);
   runtime.host_pid = runtime.kernel_pid == pid_here ? 0 : pid_here;
   runtime.host = host_;
+  if (port.process_start() != 0) runtime.since = utc_text(time_at(port.process_start()));
   if (runtime.container.id.empty() && pid_here != 0)
     runtime.container = container_of(port.process().pid).container;
   const auto known = listed_.find(runtime.id);
@@ -38,6 +39,7 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
   if (known == listed_.end()) {
     Listed& listed = listed_[runtime.id];
     listed.entries.push_back(entry.get());
+    listed.first_halt = runtime.halt;
     listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
     tell(listed.runtime->id);
     return entry;
@@ -62,12 +64,32 @@ void Registry::change(Listed& listed, Runtime runtime) {
   runtime.container = listed.runtime->container;
   runtime.host = host_;
   runtime.since = listed.runtime->since;
+  runtime.halt = listed.runtime->halt;
   if (runtime == *listed.runtime) return;
   listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
   tell(listed.runtime->id);
 }
 
+RuntimePtr Registry::set_halt(const std::string& id, Halt halt) {
+  const auto place = listed_.find(id);
+  if (place == listed_.end()) return nullptr;
+  Listed& listed = place->second;
+  if (halt == Halt::none) halt = listed.first_halt;
+  if (halt == listed.runtime->halt) return nullptr;
+  Runtime changed = *listed.runtime;
+  changed.halt = halt;
+  listed.runtime = std::make_shared<const Runtime>(std::move(changed));
+  tell(id);
+  return listed.runtime;
+}
+
+void Registry::Entry::was_called(std::string id) {
+  former_id_ = std::move(id);
+  registry_.former_ids_.insert_or_assign(former_id_, id_);
+}
+
 void Registry::remove(Entry& entry) {
+  if (!entry.former_id_.empty()) former_ids_.erase(entry.former_id_);
   const auto place = listed_.find(entry.id_);
   if (place == listed_.end()) return;
   std::erase(place->second.entries, &entry);
@@ -89,9 +111,16 @@ std::vector<Runtime> Registry::all(const Filter& filter) const {
   return runtimes;
 }
 
+const Registry::Listed* Registry::listed(std::string_view id) const {
+  auto place = listed_.find(id);
+  const auto former = former_ids_.find(id);
+  if (place == listed_.end() && former != former_ids_.end()) place = listed_.find(former->second);
+  return place == listed_.end() ? nullptr : &place->second;
+}
+
 RuntimePtr Registry::find(std::string_view id) const {
-  const auto place = listed_.find(id);
-  return place == listed_.end() ? nullptr : place->second.runtime;
+  const Listed* const found = listed(id);
+  return found == nullptr ? nullptr : found->runtime;
 }
 
 Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) const {
@@ -111,9 +140,18 @@ std::set<pid_t> Registry::processes() const {
   return pids;
 }
 
+std::vector<Registry::Process> Registry::process_of_each() const {
+  std::vector<Process> all;
+  for (const auto& [id, listed] : listed_) {
+    const DiagnosticPort& port = listed.entries.front()->port_;
+    if (port.process().pid != 0) all.push_back({id, port.process().pid, port.process_start()});
+  }
+  return all;
+}
+
 DiagnosticPort* Registry::port(std::string_view id) const {
-  const auto place = listed_.find(id);
-  return place == listed_.end() ? nullptr : &place->second.entries.front()->port_;
+  const Listed* const found = listed(id);
+  return found == nullptr ? nullptr : &found->entries.front()->port_;
 }
 
 std::vector<DiagnosticPort*> Registry::ports(std::string_view id) const {

@@ -41,6 +41,14 @@ class Registry {
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
   /// The processes of all listed runtimes, as far as they are visible here.
   [[nodiscard]] std::set<pid_t> processes() const;
+  /// One of them: a process that isn't visible here is left out.
+  struct Process {
+    std::string id;  ///< The runtime's.
+    pid_t pid = 0;
+    std::uint64_t start = 0;  ///< When it began: see DiagnosticPort.
+  };
+  /// Of each listed runtime.
+  [[nodiscard]] std::vector<Process> process_of_each() const;
   /// A diagnostic port of the runtime; nullptr when it is gone.
   [[nodiscard]] DiagnosticPort* port(std::string_view id) const;
   /// All of its diagnostic ports.
@@ -49,6 +57,10 @@ class Registry {
   /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
   void update(Runtime runtime);
 
+  /// Tells what keeps a runtime from answering. The runtime as it is listed now, if that is new; else
+  /// nullptr.
+  RuntimePtr set_halt(const std::string& id, Halt halt);
+
   /// Reports all runtimes now and every change from now on, as far as `filter` lets them count.
   class Watch;
   [[nodiscard]] std::unique_ptr<Watch> watch(Filter filter = {});
@@ -56,8 +68,10 @@ class Registry {
  private:
   struct Listed {
     RuntimePtr runtime;
+    Halt first_halt = Halt::none;  ///< What it was listed with, which stands where nothing else is known.
     std::vector<Entry*> entries;
   };
+  [[nodiscard]] const Listed* listed(std::string_view id) const;
   void remove(Entry& entry);
   void change(Listed& listed, Runtime runtime);
   void tell(const std::string& id);
@@ -65,6 +79,7 @@ class Registry {
   transport::Loop& loop_;
   std::string host_;
   std::map<std::string, Listed, std::less<>> listed_;
+  std::map<std::string, std::string, std::less<>> former_ids_;  ///< What those are called now.
   std::vector<Watch*> watches_;
 };
 
@@ -76,10 +91,14 @@ class Registry::Entry {
   Entry& operator=(const Entry&) = delete;
   ~Entry() { registry_.remove(*this); }
 
+  /// The runtime was listed with another id before: callers that know it by that one find it all the same.
+  void was_called(std::string id);
+
  private:
   friend class Registry;
   Registry& registry_;
   std::string id_;
+  std::string former_id_;  ///< May be empty.
   DiagnosticPort& port_;
 };
 

@@ -1,0 +1,109 @@
+#include "cli/patience.hpp"
+
+#include <chrono>
+
+#include <fmt/core.h>
+
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+using Clock = std::chrono::steady_clock;
+
+/// When it is said that there is no answer.
+constexpr Milliseconds kFirstWord{5000};
+/// How long before something is said the agent is asked what holds the runtime up.
+constexpr Milliseconds kLookLimit{1000};
+/// How often a busy one is looked at that has used up its time.
+constexpr Milliseconds kBetweenLooks{5000};
+
+auto seconds_of(Milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+std::uint64_t pid_there(const router::Runtime& runtime) {
+  return runtime.host_pid == 0 ? runtime.pid : runtime.host_pid;
+}
+
+}  // namespace
+
+Patience::Patience(transport::Loop& loop, RuntimeSession& session, const config::PatienceSettings& settings,
+                   Work work, std::function<void(const std::string&)> say)
+    : loop_(loop),
+      session_(session),
+      settings_(settings),
+      work_(work),
+      say_(std::move(say)),
+      given_up_(loop) {}
+
+Task<void> Patience::watch(router::Runtime runtime) {
+  const auto began = Clock::now();
+  const auto waited = [began] { return std::chrono::duration_cast<Milliseconds>(Clock::now() - began); };
+  if (settings_.limit > kFirstWord) {
+    co_await transport::sleep(loop_, kFirstWord - kLookLimit);
+    co_await look(runtime);
+    co_await transport::sleep(loop_, kFirstWord - waited());
+    if (answered_) co_return;
+    say_what_is(runtime);
+  }
+  for (Milliseconds until = settings_.limit;; until += kBetweenLooks) {
+    co_await transport::sleep(loop_, until - kLookLimit - waited());
+    co_await look(runtime);
+    co_await transport::sleep(loop_, until - waited());
+    if (answered_) co_return;
+    waited_ = until;
+    if (settings_.given || !is_busy()) break;
+  }
+  given_up_.set();
+}
+
+Task<void> Patience::look(const router::Runtime& runtime) {
+  condition_.reset();
+  const auto answer =
+      co_await with_deadline(loop_, session_.ask("/v1/runtimes/" + runtime.id + "/process"), kLookLimit);
+  if (!answer || !*answer) co_return;
+  auto condition = router::process_condition_from_json(**answer);
+  if (condition) condition_ = *condition;
+}
+
+bool Patience::is_busy() const {
+  if (!condition_) return false;
+  return condition_->is_busy() || (work_ == Work::dump && condition_->traced);
+}
+
+void Patience::say_what_is(const router::Runtime& runtime) {
+  std::string line =
+      fmt::format("{} (pid {}) has not answered for {} s", runtime.name, runtime.pid, seconds_of(kFirstWord));
+  if (condition_) {
+    const router::ConditionWords words = router::describe(*condition_, pid_there(runtime));
+    line += ": " + words.text;
+    if (!words.hint.empty()) line += "; " + words.hint;
+  }
+  say_(line);
+  if (is_busy() && !settings_.given) return say_("it is waited for; Ctrl-C ends that");
+  // What stands still has nothing to sample.
+  const bool runs = !condition_ || (condition_->halt == router::Halt::none && !condition_->ending);
+  say_(fmt::format("it is waited for until {} s have passed (--timeout){}", seconds_of(settings_.limit),
+                   runs ? "; farport profile sees what it computes without its help, but for the names of "
+                          "methods, and farport doctor what else is wrong"
+                        : ""));
+}
+
+Error Patience::silence(const router::Runtime& runtime) const {
+  Error error{"get an answer from",
+              runtime.name,
+              fmt::format("there was none for {} s", seconds_of(waited_)),
+              {},
+              Cause::silence()};
+  if (!condition_) return error;
+  router::ConditionWords words = router::describe(*condition_, pid_there(runtime));
+  error.why += ", and " + words.text;
+  error.hint = std::move(words.hint);
+  return error;
+}
+
+}  // namespace farport::cli
