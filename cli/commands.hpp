@@ -47,6 +47,9 @@ int disconnect(const config::Flags& flags);
 int report(const Error& error);
 /// The same, and returns `exit_code`.
 int report(const Error& error, int exit_code);
+/// The same for a file that can't be written: a wrong name is wrong usage, and what the system refuses is
+/// not.
+int report_output(const Error& error);
 /// The same for what is wrong with a configuration: returns kUsage.
 int report(const std::vector<std::string>& problems);
 

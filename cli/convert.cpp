@@ -42,7 +42,8 @@ std::string stem_of(const std::string& path) {
 
 int convert(const config::ConvertSettings& settings) {
   const ProfileOutput output{settings.output, settings.force, settings.top};
-  if (const auto checked = check_output(output); !checked) return report(checked.error(), kUsage);
+  auto file = open_output(output);
+  if (!file) return report_output(file.error());
   events::SampledProfile samples(keep_for(output));
   const Result<void> read = read_file(settings.input, samples);
   profile::Profile taken = samples.take();
@@ -54,7 +55,7 @@ int convert(const config::ConvertSettings& settings) {
   // A recording that breaks off is worth what there is of it.
   if (!read) print_message(read.error().message() + "; what comes before it is used");
   taken.process = stem_of(settings.input);
-  const auto written = write_output(taken, output);
+  const auto written = write_output(taken, output, std::move(*file));
   return written ? kSuccess : report(written.error());
 }
 

@@ -19,6 +19,8 @@ class EventLines : public RecordingSink {
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override;
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) override;
+  void discard() override { out_.reset(); }
+  [[nodiscard]] Result<void> keep() override { return out_ == nullptr ? Result<void>() : out_->keep(); }
 
  protected:
   [[nodiscard]] Result<void> feed(const Piece& piece);

@@ -62,7 +62,8 @@ void warn_of_gaps(const heap::Heap& heap) {
 }  // namespace
 
 int gcdump(const config::GcdumpSettings& settings) {
-  if (const auto checked = check_output(settings); !checked) return report(checked.error(), kUsage);
+  auto file = open_output(settings);
+  if (!file) return report_output(file.error());
   transport::Loop loop;
   HeapSink sink(wants_objects(settings) ? KeptOfHeap::objects : KeptOfHeap::types);
   const int code = record(settings, sink, loop, Recorder::Progress::shown);
@@ -73,7 +74,7 @@ int gcdump(const config::GcdumpSettings& settings) {
   if (wants_objects(settings)) {
     if (const auto there = check_objects(*heap, settings.output); !there) return report(there.error());
   }
-  const auto written = write_output(std::move(*heap), sink.origin(), settings);
+  const auto written = write_output(std::move(*heap), sink.origin(), settings, std::move(*file));
   return written ? kSuccess : report(written.error());
 }
 

@@ -1,6 +1,5 @@
 #include "cli/heap_output.hpp"
 
-#include <cerrno>
 #include <cstdio>
 #include <limits>
 #include <span>
@@ -10,7 +9,6 @@
 
 #include "cli/heap_report.hpp"
 #include "cli/output_path.hpp"
-#include "cli/recording_file.hpp"
 #include "cli/text.hpp"
 #include "heap/json.hpp"
 
@@ -45,14 +43,14 @@ Result<void> print_heap(const heap::Heap& heap, const heap::Origin& origin,
   return print_all(heap_table(heap, types_asked_for(settings, kUsualTypes), width));
 }
 
-Result<void> write_heap_file(const RecordingFile& file, heap::Heap heap, const heap::Origin& origin,
+Result<void> write_heap_file(OutputFile& file, heap::Heap heap, const heap::Origin& origin,
                              const config::GcdumpSettings& settings) {
   if (wants_objects(settings)) {
-    const auto to_file = [&file](std::span<const std::byte> piece) { return file.write(piece); };
+    const auto to_file = [&file](std::span<const std::byte> piece) { return file.append(piece); };
     return heap::write_gcdump(std::move(heap), origin, to_file);
   }
   const std::string text = types_as_json(heap, origin, settings);
-  return file.write(std::as_bytes(std::span(text)));
+  return file.append(std::as_bytes(std::span(text)));
 }
 
 }  // namespace
@@ -61,31 +59,28 @@ bool wants_objects(const config::GcdumpSettings& settings) {
   return settings.output.ends_with(kObjectFile);
 }
 
-Result<void> check_output(const config::GcdumpSettings& settings) {
+Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& settings) {
   const std::string& path = settings.output;
-  if (path.empty()) return {};
+  if (path.empty()) return nullptr;
   if (!path.ends_with(kObjectFile) && !path.ends_with(kTypeFile))
     return fail("write the heap to", path, "its name doesn't say what it is", "end it in .gcdump or .json");
-  if (settings.force || ::access(path.c_str(), F_OK) != 0) return {};
-  return fail_errno("write the heap to", path, EEXIST, "name another one, or give --force");
+  return OutputFile::create("the heap", output_path(path, {}, {}),
+                            settings.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse,
+                            OutputFile::Named::once_kept);
 }
 
-Result<void> write_output(heap::Heap heap, const heap::Origin& origin,
-                          const config::GcdumpSettings& settings) {
-  if (settings.output.empty()) return print_heap(heap, origin, settings);
+Result<void> write_output(heap::Heap heap, const heap::Origin& origin, const config::GcdumpSettings& settings,
+                          std::unique_ptr<OutputFile> file) {
+  if (file == nullptr) return print_heap(heap, origin, settings);
   if (settings.top > 0) {
     const Result<void> printed = print_heap(heap, origin, settings);
     if (!printed) return printed;
   }
-  const std::string path = output_path(settings.output, {}, {});
-  const auto file = RecordingFile::create(path, settings.force);
-  if (!file) return tl::unexpected(file.error());
-  Result<void> written = write_heap_file(**file, std::move(heap), origin, settings);
-  if (!written) {
-    (*file)->remove();
-    return written;
-  }
-  return print_all((::isatty(STDOUT_FILENO) != 0 ? escape(path) : path) + "\n");
+  Result<void> written = write_heap_file(*file, std::move(heap), origin, settings);
+  if (!written) return written;
+  Result<void> kept = file->keep();
+  if (!kept) return kept;
+  return print_all((::isatty(STDOUT_FILENO) != 0 ? escape(file->path()) : file->path()) + "\n");
 }
 
 }  // namespace farport::cli

@@ -4,8 +4,15 @@
 namespace farport::cli {
 
 inline constexpr const char* kAbout =
-    "farport makes .NET runtimes on another host look local, over mutual TLS, so that the\n"
-    "stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.";
+    "farport makes .NET runtimes on another host look local, over mutual TLS or your own ssh,\n"
+    "so that the stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.\n"
+    "\n"
+    "Most commands take a TARGET, which says where the runtimes are:\n"
+    "  ssh://HOST  podman://CONTAINER  docker://CONTAINER  k8s://POD  k8s://NAMESPACE/deploy/NAME\n"
+    "      nothing has to be installed there: farport brings itself along\n"
+    "  HOST:PORT\n"
+    "      where farport serve listens\n"
+    "  …/RUNTIME behind any of them chooses one of several: its name, pid or id\n";
 
 inline constexpr const char* kJsonLinesHelp = "Print each change as a line of JSON";
 inline constexpr const char* kDetachHelp =
@@ -15,6 +22,10 @@ inline constexpr const char* kAgentHelp =
     "k8s://NAMESPACE/deploy/NAME, or a profile of the configuration file";
 
 inline constexpr const char* kExamples = R"(Examples:
+  Without anything on the other side:
+    farport ps ssh://ops@web-3
+    farport profile podman://orders -o flames.html
+    farport run k8s://prod/deploy/orders -- dotnet-trace collect -n orders
   Certificates, once, where secrets are safe:
     farport certs init certs
     farport certs server certs --name agent --dns orders.example

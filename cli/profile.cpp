@@ -66,11 +66,12 @@ int profile(const config::ProfileSettings& settings) {
     return record_trace(asked, router::wanted_samples(), {});
   }
   const ProfileOutput output{settings.output, settings.force, settings.top};
-  if (const auto checked = check_output(output); !checked) return report(checked.error(), kUsage);
+  auto file = open_output(output);
+  if (!file) return report_output(file.error());
   int code = kSuccess;
   const auto taken = settings.wall ? take_wall(asked, keep_for(output), code) : take_cpu(asked, code);
   if (code != kSuccess) return code;
-  const auto written = write_output(*taken, output);
+  const auto written = write_output(*taken, output, std::move(*file));
   return written ? kSuccess : report(written.error());
 }
 

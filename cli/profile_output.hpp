@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/output_file.hpp"
 #include "profile/profile.hpp"
 
 namespace farport::cli {
@@ -15,13 +17,16 @@ struct ProfileOutput {
   std::uint32_t top = 0;  ///< Standard output has a table of so many rows instead.
 };
 
-/// What is wrong with it, before there is a profile: the name's ending, or a file that is there.
-[[nodiscard]] Result<void> check_output(const ProfileOutput& output);
+/// Prepares its file, before anything is asked of the application; null for standard output. Errors: the
+/// name's ending says no form, a file is there, or can't be made.
+[[nodiscard]] Result<std::unique_ptr<OutputFile>> open_output(const ProfileOutput& output);
 
 /// What it takes of samples.
 [[nodiscard]] profile::Keep keep_for(const ProfileOutput& output);
 
-/// Writes it, and prints the path of a file. Errors: the system's.
-[[nodiscard]] Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output);
+/// Writes it into the file of open_output(), and prints its path. Errors: the system's; there is no file
+/// then.
+[[nodiscard]] Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output,
+                                        std::unique_ptr<OutputFile> file);
 
 }  // namespace farport::cli

@@ -38,9 +38,10 @@ class TraceFile final : public RecordingSink {
   }
   [[nodiscard]] bool has_enough() const override { return watch_ && watch_->event.seen(); }
   void discard() override {
-    file_->remove();
+    file_.reset();
     path_.clear();
   }
+  [[nodiscard]] Result<void> keep() override { return file_ == nullptr ? Result<void>() : file_->keep(); }
 
  private:
   /// Looks for the event that ends it.

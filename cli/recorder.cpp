@@ -129,6 +129,8 @@ int record(const config::RecordingSettings& settings, RecordingSink& sink, trans
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
   Recorder recorder(loop, agents->front(), settings, progress);
   const auto recorded = loop.run(recorder.run(sink, stop));
+  const Result<void> kept = sink.keep();
+  if (recorded && !kept) return report(kept.error());
   if (recorded) return *recorded == RecordingEnd::whole ? kSuccess : kInterrupted;
   // Nobody reads what is printed: `| head` has seen enough.
   if (recorded.error().cause == EPIPE) return kSuccess;

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <span>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
-#include "base/unique_fd.hpp"
+#include "base/output_file.hpp"
 #include "transport/loop.hpp"
 #include "transport/task.hpp"
 
@@ -21,30 +20,31 @@ struct Piece {
 
 class RecordingFile : public std::enable_shared_from_this<RecordingFile> {
  public:
-  /// Makes a file that is not there yet; with `force`, in place of one that is. Only its owner may read it: a
-  /// recording may hold what requests said. Errors: it is there, or can't be made.
+  /// A file that is not there yet, or with `force` one in place of what is. Only its owner may read it: a
+  /// recording may hold what requests said. It is removed in the end, unless keep() was called. Errors: it is
+  /// there, or can't be made.
   static Result<std::shared_ptr<RecordingFile>> create(const std::string& path, bool force);
 
   /// Standard output in its place. Its writes may wait for ever, and only the thread that makes them does.
   static Result<std::shared_ptr<RecordingFile>> standard_output();
 
-  RecordingFile(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
+  explicit RecordingFile(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+  explicit RecordingFile(UniqueFd output) : output_(std::move(output)) {}
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 
   /// Appends, on the thread pool: a disk may be slow, and a session must stay alive meanwhile. The piece is
   /// not to be changed before it passes. Errors: the system's.
   transport::Task<Result<void>> append(transport::Loop& loop, std::shared_ptr<const Piece> piece);
-  /// The same at once, and the caller waits.
-  [[nodiscard]] Result<void> write(std::span<const std::byte> bytes) const;
-  /// Removes it: nothing has come.
-  void remove() const;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
+  /// No more comes. Errors: see OutputFile; nothing is left then.
+  [[nodiscard]] Result<void> keep();
 
  private:
-  std::string path_;
-  UniqueFd file_;
+  [[nodiscard]] Result<void> write(const Piece& piece);
+
+  std::mutex writing_;  ///< A piece may still be on its way when the rest is given up.
+  std::unique_ptr<OutputFile> file_;
+  UniqueFd output_;
 };
 
 }  // namespace farport::cli

@@ -209,8 +209,10 @@ CLI::App* add_convert(CLI::App& app, config::ConvertSettings& into) {
 }
 
 void add_target(CLI::App* command, config::Flags& flags) {
-  command->add_option("TARGET", flags.target,
-                      "AGENT or AGENT/RUNTIME: a name, pid or id, also with @HOST behind it");
+  command->add_option(
+      "TARGET", flags.target,
+      std::string(kAgentHelp) +
+          "; with /RUNTIME behind it, a name, pid or id, where there are several (also with @HOST)");
   CLI::Option* name = command
                           ->add_option("-n,--name", flags.runtime,
                                        "The runtime's name, where TARGET is an agent that has several")

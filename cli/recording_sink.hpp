@@ -26,6 +26,8 @@ class RecordingSink {
   virtual transport::Task<Result<void>> finish();
   /// Nothing has come, and nothing will.
   virtual void discard() {}
+  /// What has come, whole or not, is all that comes: it is to be kept. Errors fail the command.
+  [[nodiscard]] virtual Result<void> keep() { return {}; }
 };
 
 }  // namespace farport::cli

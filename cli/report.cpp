@@ -16,6 +16,11 @@ int report(const Error& error, int exit_code) {
   return exit_code;
 }
 
+int report_output(const Error& error) {
+  const bool wrong_name = error.cause == Cause() || error.cause == EEXIST;
+  return report(error, wrong_name ? kUsage : kFailure);
+}
+
 int report(const std::vector<std::string>& problems) {
   print_messages(problems);
   return kUsage;

@@ -96,6 +96,9 @@ Result<Milliseconds> parse_duration(std::string_view text) {
 }
 
 Result<Milliseconds> parse_time_span(std::string_view text) {
+  // As other tools have it, a bare number is of seconds.
+  const bool bare = text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (bare && !text.empty()) return parse_duration(std::string(text) + "s");
   if (text.find(':') == std::string_view::npos) return parse_duration(text);
   const auto wrong = [&] {
     return fail("use the duration", text, "it is no duration",

@@ -25,7 +25,8 @@ namespace farport::config {
 /// The reverse, with the largest unit that leaves a whole number.
 [[nodiscard]] std::string to_string(Milliseconds duration);
 
-/// The same, or as .NET's tools have it: "00:00:30", hours, minutes and seconds, with days before them
+/// The same, or as other tools have it: "30" of seconds, "00:00:30" of hours, minutes and seconds, with days
+/// before them
 /// ("1:00:00:00").
 [[nodiscard]] Result<Milliseconds> parse_time_span(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <vector>
 
+#include "base/output_file.hpp"
 #include "router/mirror/answers.hpp"
 #include "router/mirror/dump_sink.hpp"
 #include "router/mirror/resumable_request.hpp"
@@ -126,7 +127,8 @@ Result<std::uint64_t> size_of(const transport::MessageHead& head) {
 Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                          std::string path, OnDumpProgress on_progress) {
   // Before anything is asked of the runtime: it would be for nothing.
-  auto file = DumpFile::create(path);
+  auto file =
+      OutputFile::create("the dump", path, OutputFile::Existing::replace, OutputFile::Named::once_kept);
   if (!file) co_return tl::unexpected(file.error());
   const auto request = post(sessions, path_of(runtime_id) + query_of(wanted));
   DumpProgress progress;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 
-#include "router/mirror/dump_file.hpp"
 #include "router/mirror/session_manager.hpp"
 #include "router/wire/dump.hpp"
 

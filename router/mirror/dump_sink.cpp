@@ -9,7 +9,7 @@ constexpr std::size_t kBufferSize = 512 * 1024;
 
 }  // namespace
 
-DumpSink::DumpSink(std::unique_ptr<DumpFile> file, std::uint64_t expected, bool compressed)
+DumpSink::DumpSink(std::unique_ptr<OutputFile> file, std::uint64_t expected, bool compressed)
     : file_(std::move(file)), expected_(expected) {
   if (!compressed) return;
   decompressor_.emplace();
@@ -34,7 +34,7 @@ Result<void> DumpSink::check_and_commit() {
                 "the agent sent " + std::to_string(file_->size()) + " of its " + std::to_string(expected_) +
                     " bytes");
   }
-  return file_->commit();
+  return file_->keep();
 }
 
 /// Nothing may fill this host's disk beyond what was announced.

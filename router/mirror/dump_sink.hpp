@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "router/mirror/dump_file.hpp"
+#include "base/output_file.hpp"
 #include "router/stream/zstd.hpp"
 
 namespace farport::router {
@@ -18,7 +18,7 @@ namespace farport::router {
 class DumpSink {
  public:
   /// `expected`: how many bytes the agent has announced. `compressed`: they come as one zstd frame.
-  DumpSink(std::unique_ptr<DumpFile> file, std::uint64_t expected, bool compressed);
+  DumpSink(std::unique_ptr<OutputFile> file, std::uint64_t expected, bool compressed);
 
   void take(std::span<const std::byte> piece);
   /// Once all has been taken: gives the file its name, if it is whole.
@@ -33,7 +33,7 @@ class DumpSink {
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> decompress(std::span<const std::byte> bytes);
 
-  std::unique_ptr<DumpFile> file_;
+  std::unique_ptr<OutputFile> file_;
   std::uint64_t expected_;
   std::optional<ZstdDecompressor> decompressor_;
   std::vector<std::byte> buffer_;

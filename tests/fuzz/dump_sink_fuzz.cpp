@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/output_file.hpp"
 #include "router/mirror/dump_sink.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
@@ -90,7 +91,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::uint64_t announced = std::min<std::uint64_t>(kMost, sent.dump.size() + data[2] * 256U - data[3]);
 
   const HeapPeak peak;
-  auto file = DumpFile::create(directory.file());
+  auto file = OutputFile::create("the dump", directory.file(), OutputFile::Existing::replace,
+                                 OutputFile::Named::once_kept);
   require(file.has_value(), "a file can be made");
   bool whole = false;
   {

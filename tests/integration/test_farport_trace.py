@@ -154,9 +154,19 @@ class FarportTrace(Recordings, Case):
         self.assertEqual(done.wait(), 1, done.output())
 
     def test_a_full_disk_is_said(self):
-        done = self.record("-o", "/dev/full", "--force", "--duration", "1s")
-        self.assertEqual(done.wait(), 1, done.output())
-        self.assertIn("No space left", done.stderr())
+        directory = self.lab.new_directory(self.lab.near, "full")
+        script = 'mount -t tmpfs -o size=8k none "$0" && "$@"; code=$?; ls -A "$0"; exit $code'
+        done = self.lab.near.run("unshare", "--mount", "sh", "-c", script, directory, needs.farport(), "trace", self.agent.remote,
+                                 *self.lab.tools_pair.flags(), "-o", f"{directory}/x.nettrace", "--duration", "1s")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("No space left", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_it_goes_into_a_file_and_into_nothing_else(self):
+        for path in ("/dev/full", "/dev/null"):
+            done = self.record("-o", path, "--force", "--duration", "1s")
+            self.assertEqual(done.wait(), 1, done.output())
+            self.assertIn("it is no regular file", done.stderr())
 
 
 class LeftRunning(Case):

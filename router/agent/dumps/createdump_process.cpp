@@ -72,10 +72,14 @@ std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
   return memory + kFullExtra;
 }
 
+bool is_stopped(pid_t runtime) {
+  const std::optional<ProcessStat> stat = process_stat(runtime);
+  return stat && stat->state == 'T';
+}
+
 void wake_stopped(pid_t runtime) {
   const UniqueFd process = open_pidfd(runtime);
-  const std::optional<ProcessStat> stat = process_stat(runtime);
-  if (!process || !stat || stat->state != 'T') return;
+  if (!process || !is_stopped(runtime)) return;
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
 }
 

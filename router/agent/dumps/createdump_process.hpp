@@ -21,6 +21,9 @@ namespace farport::router {
 /// The runtime then answers that its dump has failed. Blocks, for as long as the runtime's processes like.
 bool stop_createdump(pid_t runtime, const std::string& path);
 
+/// Whether a signal has stopped the process.
+[[nodiscard]] bool is_stopped(pid_t runtime);
+
 /// Has a runtime go on that its writer has left stopped: a tracer stops a thread with SIGSTOP (ptrace(2),
 /// PTRACE_ATTACH), which is delivered after all when the tracer is killed, and then stops the whole process.
 /// For runtimes whose writer was killed; it may take a moment until they stop.

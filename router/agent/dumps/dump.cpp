@@ -110,10 +110,9 @@ Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
 }
 
 /// Nobody looks after the runtime any more.
-Task<void> Dumps::end(pid_t process, std::string path) {
-  const bool killed = co_await stop_writer(process, std::move(path));
-  // One that somebody else has stopped stays so.
-  for (int look = 0; killed && look < kLooksAtEnd; ++look) {
+Task<void> Dumps::end(pid_t process, std::string path, bool wake) {
+  std::ignore = co_await stop_writer(process, std::move(path));
+  for (int look = 0; wake && look < kLooksAtEnd; ++look) {
     co_await transport::sleep(loop_, kLookAtEnd);
     wake_stopped(process);
   }
@@ -130,7 +129,7 @@ Dumps::Job::~Job() {
   if (directory_ == nullptr || (asked_ == nullptr && !writer_killed_)) return;
   std::string path = directory_->path_for_runtime();
   directory_.reset();
-  dumps_.endings_.spawn(dumps_.end(process_, std::move(path)));
+  dumps_.endings_.spawn(dumps_.end(process_, std::move(path), wakes_));
 }
 
 Task<Result<void>> Dumps::Job::prepare() {
@@ -146,6 +145,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   if (!directory) co_return tl::unexpected(directory.error());
   directory_ = std::move(*directory);
   process_ = process.pid;
+  wakes_ = !is_stopped(process_);
   progress_.estimate = estimate_dump(process_, request_.type);
   co_return check_space(progress_.estimate.value_or(0));
 }
@@ -160,7 +160,7 @@ Task<Result<void>> Dumps::Job::write() {
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();
-  if (writer_killed_) co_await let_go();
+  if (stopped_ && wakes_) co_await let_go();
   if (stopped_) co_return tl::unexpected(*stopped_);
   if (!answer) co_return tl::unexpected(answer.error());
   progress_.written = directory_->written();
@@ -240,7 +240,7 @@ Task<void> Dumps::Job::watch() {
     if (!enough) stop(enough.error());
     // The writer may not have been there yet the first time.
     if (stopped_) co_await end_writing();
-    if (writer_killed_) wake_stopped(process_);
+    if (writer_killed_ && wakes_) wake_stopped(process_);
   }
 }
 

@@ -48,7 +48,7 @@ class Dumps {
   transport::Task<Result<SharedDirectory>> find_shared(transport::PeerCredentials process,
                                                        std::string socket);
   transport::Task<bool> stop_writer(pid_t process, std::string path);
-  transport::Task<void> end(pid_t process, std::string path);
+  transport::Task<void> end(pid_t process, std::string path, bool wake);
 
   transport::Loop& loop_;
   Log log_;
@@ -99,6 +99,7 @@ class Dumps::Job {
   DumpRequest request_;
   DumpProgress progress_;
   pid_t process_ = 0;  ///< The runtime's, where it is visible here.
+  bool wakes_ = true;  ///< It goes on once the dump is given up: nobody else has stopped it before.
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited.
   std::optional<Error> stopped_;

@@ -61,10 +61,11 @@ TEST_CASE("a near miss is found, a far one is not") {
 TEST_CASE("time spans are durations, or as .NET has them") {
   using namespace std::chrono_literals;
   CHECK(parse_time_span("30s") == 30'000ms);
+  CHECK(parse_time_span("30") == 30'000ms);
   CHECK(parse_time_span("00:00:30") == 30'000ms);
   CHECK(parse_time_span("1:02:03") == 3'723'000ms);
   CHECK(parse_time_span("2:00:00:01") == 172'801'000ms);
-  for (const char* wrong : {"", "30", "00:30", "00:00:60", "00:60:00", "24:00:00", "00:00:00", "a:b:c",
+  for (const char* wrong : {"", "0", "00:30", "00:00:60", "00:60:00", "24:00:00", "00:00:00", "a:b:c",
                             "0:0:0:0:1", "00:00:", "-1:00:00"}) {
     INFO(wrong);
     CHECK_FALSE(parse_time_span(wrong));

@@ -1,0 +1,190 @@
+#include "base/output_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <tuple>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/directory.hpp"
+
+namespace farport {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+/// A hidden name beside `path`, which nobody else uses.
+std::string part_name(const std::string& path) {
+  std::random_device random;
+  return fmt::format("{}/.farport-{:08x}{:08x}.part", directory_of(path), random(), random());
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+/// What to do about it. Whoever has it written may be another program, such as a tool that takes a dump
+/// through a mirror.
+std::string cure_for(int error, const std::string& what, const std::string& path) {
+  switch (error) {
+    case ENOENT:
+      return fmt::format("make the directory {} first, where farport runs: it writes {}", directory_of(path),
+                         what);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return fmt::format("farport writes {}, and runs as user {}: name a directory that it may write to",
+                         what, ::geteuid());
+    case ENAMETOOLONG:
+      return "name a shorter one";
+    case EEXIST:
+      return "name another one, or give --force";
+    case ENOSPC:
+    case EDQUOT:
+      return "nothing of it is left; make room, or name another place";
+    default:
+      return {};
+  }
+}
+
+/// Gives a file another name, in place of whatever file has it only if it may be replaced. 0, or the errno
+/// value.
+int rename_file(const std::string& from, const std::string& to, bool replace) {
+  const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return 0;
+  // Not every file system can refuse so; all that have links can refuse another.
+  if (errno != EINVAL || replace) return errno;
+  if (::link(from.c_str(), to.c_str()) != 0) return errno;
+  return ::unlink(from.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string what, std::string path, Existing existing)
+    : what_(std::move(what)), path_(std::move(path)), existing_(existing) {}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create(std::string what, const std::string& path,
+                                                       Existing existing, Named named) {
+  std::unique_ptr<OutputFile> file(new OutputFile(std::move(what), path, existing));
+  const Result<void> opened = file->open(named);
+  if (!opened) return tl::unexpected(opened.error());
+  return file;
+}
+
+Result<void> OutputFile::open(Named named) {
+  struct stat status {};
+  const bool there = ::lstat(path_.c_str(), &status) == 0;
+  // Now, and not once there is something to be kept: only the last step would need the name.
+  if (!there && errno != ENOENT) return failed(errno);
+  if (there && S_ISDIR(status.st_mode))
+    return fail("write " + what_ + " to", path_, "it is a directory", "name a file");
+  if (there && existing_ == Existing::refuse) return failed(EEXIST);
+  const bool regular = ::stat(path_.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  if (!regular) return fail("write " + what_ + " to", path_, "it is no regular file", "name a file");
+  const bool at_once = named == Named::from_start && !there;
+  if (!at_once) fd_ = UniqueFd(::open(directory_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (at_once || (!fd_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))) {
+    part_ = at_once ? path_ : part_name(path_);
+    fd_ = UniqueFd(::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+  if (fd_) return {};
+  part_.clear();
+  return failed(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (!part_.empty()) ::unlink(part_.c_str());
+}
+
+tl::unexpected<Error> OutputFile::failed(int error) const {
+  return fail_errno("write " + what_ + " to", path_, error, cure_for(error, what_, path_));
+}
+
+Result<void> OutputFile::check_space(std::uint64_t bytes) const {
+  struct statvfs status {};
+  if (::fstatvfs(fd_.get(), &status) != 0) return {};
+  const std::uint64_t free = static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+  if (free >= bytes) return {};
+  return fail("write " + what_ + " to", path_,
+              fmt::format("it has {} MiB, and only {} MiB are free there", bytes >> 20, free >> 20),
+              "name another place, or make room");
+}
+
+Result<void> OutputFile::append(std::span<const std::byte> bytes) {
+  if (failure_) return tl::unexpected(*failure_);
+  while (!bytes.empty()) {
+    // Up to the next page's end.
+    const std::size_t to_boundary = kPage - static_cast<std::size_t>(size_ % kPage);
+    std::size_t data = 0;
+    std::size_t end = std::min(to_boundary, bytes.size());
+    while (data < bytes.size() && !is_zero(bytes.subspan(data, end - data))) {
+      data = end;
+      end = std::min(end + kPage, bytes.size());
+    }
+    const Result<void> written = write_at(bytes.first(data), size_);
+    if (!written) {
+      failure_ = written.error();
+      return written;
+    }
+    // What stopped the run is one page of zeros, or nothing.
+    size_ += end;
+    bytes = bytes.subspan(end);
+  }
+  return {};
+}
+
+Result<void> OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return {};
+}
+
+Result<void> OutputFile::keep() {
+  if (failure_) return tl::unexpected(*failure_);
+  Result<void> written = write_out();
+  if (!written) return written;
+  Result<void> named = take_name();
+  if (!named) return named;
+  part_.clear();
+  // So that the name is there after a power failure, too. The file itself is whole: file systems that can't
+  // do this are no reason to fail.
+  const UniqueFd directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) std::ignore = ::fsync(directory.get());
+  return {};
+}
+
+Result<void> OutputFile::write_out() {
+  // For zeros at the end.
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) return failed(errno);
+  // What the file system has only promised so far, it may still refuse.
+  if (::fsync(fd_.get()) != 0) return failed(errno);
+  return {};
+}
+
+Result<void> OutputFile::take_name() {
+  if (part_ == path_) return {};
+  if (part_.empty()) {
+    std::string part = part_name(path_);
+    const std::string open_file = "/proc/self/fd/" + std::to_string(fd_.get());
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, part.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return failed(errno);
+    part_ = std::move(part);
+  }
+  const int error = rename_file(part_, path_, existing_ == Existing::replace);
+  if (error != 0) return failed(error);
+  return {};
+}
+
+}  // namespace farport
