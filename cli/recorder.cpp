@@ -62,6 +62,8 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
     if (!begun) co_return tl::unexpected(interrupted(runtime.name));
     co_return tl::unexpected(begun->error());
   }
+  if (runtime.state == router::RuntimeState::suspended)
+    co_await first_of(look_after_suspended(runtime, recording), stop.wait());
   if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
@@ -70,6 +72,18 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (!taken) co_return RecordingEnd::cut_off;
   if (!*taken) co_return tl::unexpected(taken->error());
   co_return RecordingEnd::whole;
+}
+
+/// Nothing happens in it otherwise.
+Task<void> Recorder::look_after_suspended(const router::Runtime& runtime, router::Recording& recording) {
+  const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + ")";
+  if (!settings_.resume) {
+    progress_.say(
+        what + " is suspended at its start, and does nothing until it is resumed, as farport trace does it");
+    co_return;
+  }
+  const Result<void> resumed = co_await recording.resume();
+  progress_.say(resumed ? what + " was suspended at its start, and goes on now" : resumed.error().message());
 }
 
 Task<Result<void>> Recorder::take_to_end(router::Recording& recording, RecordingSink& sink) {

@@ -252,6 +252,7 @@ struct RecordingSettings {
   bool force = false;                    ///< Replace a file that is there.
   std::string format;                    ///< text, json or csv; empty: text.
   PatienceSettings patience;
+  bool resume = false;  ///< Have a runtime go on that is suspended at its start, once it records.
   SessionSettings session;
 };
 

@@ -66,11 +66,19 @@ Task<Result<void>> Recording::begin(ipc::CollectTracing wanted) {
 }
 
 Task<Result<void>> Recording::stop() {
+  return ask(ipc::kStopTracing, session_.encode());
+}
+
+Task<Result<void>> Recording::resume() {
+  return ask(ipc::kResumeRuntime, {});
+}
+
+/// Beside what is recorded.
+Task<Result<void>> Recording::ask(ipc::Command command, std::vector<std::byte> payload) {
   ResumableRequest connection(sessions_, path_);
-  const Result<void> sent =
-      co_await send(connection, ipc::make_message(ipc::kStopTracing, session_.encode()));
+  const Result<void> sent = co_await send(connection, ipc::make_message(command, std::move(payload)));
   if (!sent) co_return sent;
-  const auto answer = co_await read_answer(connection.stream(), ipc::kStopTracing);
+  const auto answer = co_await read_answer(connection.stream(), command);
   if (!answer) co_return tl::unexpected(answer.error());
   co_return Result<void>();
 }

@@ -24,8 +24,12 @@ class Recording {
   /// Has the runtime stop. What it has still to say comes before the stream's end: a rundown may take a
   /// while.
   transport::Task<Result<void>> stop();
+  /// Has a runtime that is suspended at its start go on: it records from its first instruction then.
+  transport::Task<Result<void>> resume();
 
  private:
+  transport::Task<Result<void>> ask(ipc::Command command, std::vector<std::byte> payload);
+
   SessionManager& sessions_;
   std::string path_;
   ResumableRequest request_;

@@ -29,6 +29,27 @@ class Startup(Case):
         application.process.wait_for_output("pricing")
         wait.until(lambda: self.agent.runtimes()[0]["state"] == "running", "it is listed as running")
 
+    def test_farport_trace_has_it_go_on_and_records_its_start(self):
+        application = self.suspended()
+        path = self.trace_path()
+        done = self.farport("trace", "--duration", "2", *events.JITTING, "-o", path)
+        self.assertEqual(done.code, 0, done.described)
+        self.assertIn("was suspended at its start, and goes on now", done.stderr)
+        self.assert_recorded_from_its_start(application, path)
+
+    def test_it_stays_suspended_where_nobody_has_it_go_on(self):
+        application = self.suspended()
+        for command in (("trace", "--no-resume", "--duration", "1", "-o", self.trace_path()), ("counters", "--duration", "1"),
+                        ("stacks",)):
+            done = self.farport(*command)
+            self.assertEqual(done.code, 0, done.described)
+            self.assertIn("is suspended at its start, and does nothing until it is resumed", done.stderr)
+        self.assertEqual(self.agent.runtimes()[0]["state"], "suspended")
+        self.assertNotIn("pricing", application.process.stdout())
+
+    def farport(self, command, *arguments):
+        return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)
+
     def test_farport_run_has_a_tool_listen(self):
         application = self.suspended()
         path = self.trace_path()
