@@ -93,8 +93,7 @@ Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSo
 Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                               transport::StopSource& stop) {
   events::MethodTable names;
-  const auto told = co_await first_of(
-      patience_.wait(runtime, router::read_methods(session_.sessions(), runtime.id, names)), stop.again());
+  const auto told = co_await first_of(ask_names(runtime, names), stop.again());
   const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
     return names.frame_at(address);
   };
@@ -109,6 +108,13 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
   made.pid = runtime.pid;
   samples.add_to(made, managed);
   co_return made;
+}
+
+Task<Result<void>> CpuProfiling::ask_names(const router::Runtime& runtime, events::MethodTable& names) {
+  if (runtime.state == router::RuntimeState::suspended)
+    co_return tl::unexpected(router::is_suspended(runtime));
+  auto told = co_await patience_.wait(runtime, router::read_methods(session_.sessions(), runtime.id, names));
+  co_return told;
 }
 
 Task<std::vector<std::string>> CpuProfiling::search_symbols(router::CpuSamples& samples,

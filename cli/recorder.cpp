@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include <fmt/core.h>
+
 #include "cli/commands.hpp"
 #include "cli/explain.hpp"
 #include "cli/remotes.hpp"
@@ -53,6 +55,8 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (!opened) co_return tl::unexpected(interrupted({}));
   if (!*opened) co_return tl::unexpected(opened->error());
   const router::Runtime& runtime = **opened;
+  const bool suspended = runtime.state == router::RuntimeState::suspended;
+  if (suspended && !settings_.resume) co_return tl::unexpected(router::is_suspended(runtime));
   const auto wanted = sink.prepare(runtime);
   if (!wanted) co_return tl::unexpected(wanted.error());
   router::Recording recording(session_.sessions(), runtime.id);
@@ -62,8 +66,7 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
     if (!begun) co_return tl::unexpected(interrupted(runtime.name));
     co_return tl::unexpected(begun->error());
   }
-  if (runtime.state == router::RuntimeState::suspended)
-    co_await first_of(look_after_suspended(runtime, recording), stop.wait());
+  if (suspended) co_await first_of(resume(runtime, recording), stop.wait());
   if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
@@ -74,16 +77,11 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   co_return RecordingEnd::whole;
 }
 
-/// Nothing happens in it otherwise.
-Task<void> Recorder::look_after_suspended(const router::Runtime& runtime, router::Recording& recording) {
-  const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + ")";
-  if (!settings_.resume) {
-    progress_.say(
-        what + " is suspended at its start, and does nothing until it is resumed, as farport trace does it");
-    co_return;
-  }
+Task<void> Recorder::resume(const router::Runtime& runtime, router::Recording& recording) {
   const Result<void> resumed = co_await recording.resume();
-  progress_.say(resumed ? what + " was suspended at its start, and goes on now" : resumed.error().message());
+  progress_.say(resumed ? fmt::format("{} (pid {}) was suspended at its start, and goes on now", runtime.name,
+                                      runtime.pid)
+                        : resumed.error().message());
 }
 
 Task<Result<void>> Recorder::take_to_end(router::Recording& recording, RecordingSink& sink) {

@@ -37,7 +37,7 @@ class Recorder {
 
  private:
   transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::StopSource& stop);
-  transport::Task<void> look_after_suspended(const router::Runtime& runtime, router::Recording& recording);
+  transport::Task<void> resume(const router::Runtime& runtime, router::Recording& recording);
   transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);
   transport::Task<Result<void>> take_to_end(router::Recording& recording, RecordingSink& sink);
   transport::Task<void> wait_for_enough();

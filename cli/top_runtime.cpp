@@ -70,6 +70,8 @@ Task<void> FollowedRuntime::follow() {
 
 Task<Result<void>> FollowedRuntime::record() {
   auto selection = router::CounterSelection::parse({});
+  if (now_.runtime.state == router::RuntimeState::suspended)
+    co_return tl::unexpected(router::is_suspended(now_.runtime));
   router::Recording recording(sessions_, now_.runtime.id);
   const Result<void> begun =
       co_await recording.begin(selection->wanted(now_.runtime.version, {interval_, 1000, 20}));

@@ -108,7 +108,7 @@ Resolved<TraceSettings> resolve_trace(const Flags& flags) {
   settings.profiles = flags.profiles;
   settings.providers = flags.providers;
   settings.rundown = flags.rundown;
-  settings.resume = !flags.no_resume;
+  settings.resume = true;
   settings.buffer_mb = flags.buffer_mb;
   settings.stopping_event = {flags.stopping_provider, flags.stopping_event, flags.stopping_payload};
   return resolver.finished(std::move(settings));

@@ -33,6 +33,14 @@ std::string_view condition_of(const Runtime& runtime) {
   return runtime.halt == Halt::none ? to_string(runtime.state) : to_string(runtime.halt);
 }
 
+Error is_suspended(const Runtime& runtime) {
+  return {"record",
+          runtime.name,
+          "it is suspended at its start",
+          "farport trace and dotnet-trace have it go on, and record its start",
+          {}};
+}
+
 std::string utc_text(std::chrono::system_clock::time_point time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};

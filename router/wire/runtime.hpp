@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+#include "base/error.hpp"
+
 namespace farport::router {
 
 enum class RuntimeState : std::uint8_t { running, suspended };
@@ -69,6 +71,10 @@ using RuntimePtr = std::shared_ptr<const Runtime>;
 
 /// How it is, in a word: what keeps it from answering, else its state.
 [[nodiscard]] std::string_view condition_of(const Runtime& runtime);
+
+/// Why a runtime is not asked to record while it is suspended at its start: nothing happens in it, and .NET
+/// 10 crashes once it goes on if a session has been begun and stopped before.
+[[nodiscard]] Error is_suspended(const Runtime& runtime);
 
 /// A time as RFC 3339 in UTC, to the second.
 [[nodiscard]] std::string utc_text(std::chrono::system_clock::time_point time);

@@ -3,6 +3,7 @@
 import os
 
 from harness import events, needs, proc, wait
+from harness.api import Api
 from harness.case import Case, main
 
 
@@ -37,15 +38,26 @@ class Startup(Case):
         self.assertIn("was suspended at its start, and goes on now", done.stderr)
         self.assert_recorded_from_its_start(application, path)
 
-    def test_it_stays_suspended_where_nobody_has_it_go_on(self):
+    def test_no_other_command_touches_one_that_is_suspended(self):
         application = self.suspended()
-        for command in (("trace", "--no-resume", "--duration", "1", "-o", self.trace_path()), ("counters", "--duration", "1"),
-                        ("stacks",)):
+        for command in (("counters", "--duration", "1"), ("stacks",), ("logs",), ("exceptions",), ("gcdump",),
+                        ("profile", "--wall", "--duration", "1")):
             done = self.farport(*command)
-            self.assertEqual(done.code, 0, done.described)
-            self.assertIn("is suspended at its start, and does nothing until it is resumed", done.stderr)
+            self.assertEqual((done.code, done.stdout), (1, ""), done.described)
+            self.assertIn("it is suspended at its start; farport trace", done.stderr)
+        done = self.farport("profile", "--duration", "1")
+        self.assertEqual(done.code, 0, done.described)
+        self.assertIn("methods of .NET have no names: cannot record orders: it is suspended at its start", done.stderr)
+        self.assertIn("it is suspended", self.farport("top", "--rounds", "1").stdout)
+        api = Api(self.lab)
+        answer = api.request(f"/v1/runtimes/{self.agent.runtimes()[0]['id']}/stacks")
+        self.assertEqual(answer.status, 409, answer.body)
         self.assertEqual(self.agent.runtimes()[0]["state"], "suspended")
-        self.assertNotIn("pricing", application.process.stdout())
+        # A session that is begun and stopped while it is suspended would crash it now.
+        path = self.trace_path()
+        self.assertEqual(self.farport("trace", "--duration", "2", *events.JITTING, "-o", path).code, 0)
+        self.assert_recorded_from_its_start(application, path)
+        self.assertTrue(application.process.running(), application.process.output())
 
     def farport(self, command, *arguments):
         return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)

@@ -23,6 +23,7 @@ Task<std::optional<Refusal>> begin_in_time(transport::Loop& loop, InnerRecording
 
 Task<Result<void>> read_methods(transport::Loop& loop, DiagnosticConnections& connections,
                                 const Caller& caller, RuntimePtr runtime, events::MethodTable& to) {
+  if (runtime->state == RuntimeState::suspended) co_return tl::unexpected(is_suspended(*runtime));
   const std::string name = runtime->name;
   InnerRecording recording(loop, connections, caller, std::move(runtime));
   const auto refused = co_await begin_in_time(loop, recording);

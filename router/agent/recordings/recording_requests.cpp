@@ -65,6 +65,8 @@ Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::
                                                        RuntimePtr runtime) {
   auto wanted = wanted_recording(kind, parameters, *runtime);
   if (!wanted) co_return Refusal{http_status::kBadRequest, ipc::hresult::kFail, wanted.error().message()};
+  if (runtime->state == RuntimeState::suspended)
+    co_return Refusal{http_status::kConflict, ipc::hresult::kFail, is_suspended(*runtime).message()};
   InnerRecording recording(loop_, connections_, caller, std::move(runtime));
   auto refused = co_await begin(response, recording, std::move(wanted->recording));
   if (!refused) co_await answer(response, recording, std::move(*wanted));
