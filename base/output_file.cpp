@@ -30,8 +30,8 @@ bool is_zero(std::span<const std::byte> bytes) {
   return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-/// What to do about it. Whoever has it written may be another program, such as a tool that takes a dump
-/// through a mirror.
+/// What to do about it. It says who writes, since people may have started another program, such as a tool
+/// that takes a dump through a mirror.
 std::string cure_for(int error, const std::string& what, const std::string& path) {
   switch (error) {
     case ENOENT:

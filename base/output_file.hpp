@@ -19,7 +19,7 @@ class OutputFile {
   /// When it has its name.
   enum class Named : std::uint8_t {
     once_kept,   ///< Once it is whole.
-    from_start,  ///< Whoever likes may read it while it grows; but what is to be replaced stays until then.
+    from_start,  ///< At once, so that it can be read while it grows. Only where nothing has that name yet.
   };
 
   /// Prepares a file that will be at `path`, mode 0600: to be done before anything is asked for that goes

@@ -23,6 +23,9 @@ struct ProcessStat {
   std::uint64_t processor_time = 0;
   /// Field 22: clock ticks after boot. With the pid it means one process alone.
   std::uint64_t start_time = 0;
+
+  /// By a signal, as SIGSTOP; not by a tracer.
+  [[nodiscard]] bool is_stopped() const { return state == 'T'; }
 };
 
 /// None where the process has ended, or isn't visible here.

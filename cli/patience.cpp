@@ -25,10 +25,6 @@ auto seconds_of(Milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
 
-std::uint64_t pid_there(const router::Runtime& runtime) {
-  return runtime.host_pid == 0 ? runtime.pid : runtime.host_pid;
-}
-
 }  // namespace
 
 Patience::Patience(transport::Loop& loop, RuntimeSession& session, const config::PatienceSettings& settings,
@@ -79,7 +75,7 @@ void Patience::say_what_is(const router::Runtime& runtime) {
   std::string line =
       fmt::format("{} (pid {}) has not answered for {} s", runtime.name, runtime.pid, seconds_of(kFirstWord));
   if (condition_) {
-    const router::ConditionWords words = router::describe(*condition_, pid_there(runtime));
+    const router::ConditionWords words = router::describe(*condition_, runtime);
     line += ": " + words.text;
     if (!words.hint.empty()) line += "; " + words.hint;
   }
@@ -100,7 +96,7 @@ Error Patience::silence(const router::Runtime& runtime) const {
               {},
               Cause::silence()};
   if (!condition_) return error;
-  router::ConditionWords words = router::describe(*condition_, pid_there(runtime));
+  router::ConditionWords words = router::describe(*condition_, runtime);
   error.why += ", and " + words.text;
   error.hint = std::move(words.hint);
   return error;

@@ -175,10 +175,15 @@ Task<void> AgentLink::add(Runtime runtime) {
   listed_.insert(id);
 }
 
+/// For the log.
+std::string AgentLink::described(const Runtime& runtime) const {
+  return runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address() + ")";
+}
+
 /// Tools wait for a runtime that does not answer, as they do on its own host: only the log says why.
 void AgentLink::tell_halt(const Runtime& now, Halt before) {
   if (now.halt == before) return;
-  const std::string what = now.name + " (pid " + std::to_string(now.pid) + " on " + address() + ")";
+  const std::string what = described(now);
   if (now.halt == Halt::none) return services_.log->warn("{} goes on", what);
   services_.log->warn("{} is {}: tools wait until it answers", what, to_string(now.halt));
 }
@@ -198,7 +203,7 @@ bool AgentLink::has_room() {
 
 Task<void> AgentLink::mirror(Runtime runtime) {
   const std::string id = runtime.id;
-  const std::string what = runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address() + ")";
+  const std::string what = described(runtime);
   // What is told of it meanwhile is kept there, and that it has ended: it is there no more.
   struct Starting {
     std::map<std::string, Runtime>& all;

@@ -86,6 +86,7 @@ class AgentLink {
   transport::Task<void> follow(AgentSession& session);
   transport::Task<void> read_list(AgentSession& session, transport::Http2Stream& answer);
   transport::Task<void> apply(RuntimeEvent event);
+  [[nodiscard]] std::string described(const Runtime& runtime) const;
   void tell_halt(const Runtime& now, Halt before);
   transport::Task<void> add(Runtime runtime);
   transport::Task<void> mirror(Runtime runtime);

@@ -26,14 +26,15 @@ bool ProcessCondition::is_busy() const {
   return halt == Halt::none && !traced && cores >= kBusyCores;
 }
 
-ConditionWords describe(const ProcessCondition& condition, std::uint64_t pid) {
-  if (condition.threads == 0) return {"the agent can't see its process", {}};
+ConditionWords describe(const ProcessCondition& condition, const Runtime& runtime) {
+  const std::uint64_t pid = runtime.host_pid == 0 ? runtime.pid : runtime.host_pid;
   if (condition.ending) return {"its process is ending", {}};
   if (condition.traced) return {"a debugger or a tracer has stopped its process", "have it detach"};
   if (condition.halt == Halt::stopped)
     return {"its process is stopped, by a signal", fmt::format("kill -CONT {} there lets it go on", pid)};
   if (condition.halt == Halt::frozen)
     return {"its cgroup is frozen, as that of a paused container is", "unpause the container"};
+  if (condition.threads == 0) return {"the agent can't see its process", {}};
   if (condition.is_busy()) {
     return {
         fmt::format("it is slow: {} of its {} threads run, on {:.1f} processors; a long garbage collection "

@@ -24,13 +24,12 @@ struct ProcessCondition {
   [[nodiscard]] bool is_busy() const;
 };
 
-/// What it looks like, for people: "its process is stopped, by a signal", with what to do as the hint. `pid`:
-/// by which its host knows it.
+/// What it looks like, for people: "its process is stopped, by a signal", with what to do as the hint.
 struct ConditionWords {
   std::string text;
   std::string hint;  ///< May be empty.
 };
-[[nodiscard]] ConditionWords describe(const ProcessCondition& condition, std::uint64_t pid);
+[[nodiscard]] ConditionWords describe(const ProcessCondition& condition, const Runtime& runtime);
 
 /// {"halt":…,"traced":…,"ending":…,"threads":…,"running":…,"in_disk":…,"cores":…}
 [[nodiscard]] std::string to_json(const ProcessCondition& condition);

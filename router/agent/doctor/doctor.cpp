@@ -44,8 +44,7 @@ Verdict silent(const Runtime& runtime, const std::string& why) {
 Verdict halted(const Runtime& runtime, Halt halt) {
   ProcessCondition condition;
   condition.halt = halt;
-  condition.threads = 1;
-  ConditionWords words = describe(condition, runtime.host_pid == 0 ? runtime.pid : runtime.host_pid);
+  ConditionWords words = describe(condition, runtime);
   return {{Level::problem, called(runtime) + " does not answer: " + words.text, std::move(words.hint)},
           "does not answer"};
 }

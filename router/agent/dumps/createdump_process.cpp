@@ -74,7 +74,7 @@ std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
 
 bool is_stopped(pid_t runtime) {
   const std::optional<ProcessStat> stat = process_stat(runtime);
-  return stat && stat->state == 'T';
+  return stat && stat->is_stopped();
 }
 
 void wake_stopped(pid_t runtime) {

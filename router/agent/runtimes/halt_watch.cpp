@@ -18,7 +18,7 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// How often all are looked at, and how often at the most because somebody asks.
+/// The time between two looks, and the least time between them when somebody asks for one.
 constexpr Milliseconds kBetweenAllLooks{5000};
 constexpr Milliseconds kLeastBetweenLooks{500};
 /// A runtime that is well answers a question who it is within this.
@@ -57,7 +57,7 @@ void look_at(Looked& process) {
   const char state = process.stat->state;
   condition.traced = state == 't';
   condition.ending = state == 'Z' || state == 'X';
-  if (state == 'T' || state == 't') condition.halt = Halt::stopped;
+  if (process.stat->is_stopped() || condition.traced) condition.halt = Halt::stopped;
   // Each thread of a frozen cgroup of version 1 is in this state; hardly ever all are without that.
   const bool may_be_frozen = state == 'D';
   if (process.count_threads || may_be_frozen) count_threads(process);

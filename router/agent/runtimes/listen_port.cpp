@@ -110,7 +110,7 @@ Task<ListenPort::Connection> ListenPort::open_for_probing() {
 Task<void> ListenPort::follow() {
   for (std::size_t failures = 0;;) {
     Result<Contact> contact = co_await make_contact();
-    // Whoever waits for an answer may be waiting through the stand-in: it stays until there is one.
+    // The stand-in stays until the runtime answers: tools may be waiting for that answer through it.
     const bool waits = !contact && issue_of(contact.error()) == DiscoveryIssue::silent_runtime;
     if (!waits) stand_in_.reset();
     listed_ = stand_in_ != nullptr;
@@ -187,7 +187,7 @@ Task<void> ListenPort::stand_in_when_late() {
   auto entry = registry_.add(std::move(runtime), *this, !name_.empty());
   if (!entry) co_return;
   const auto stat = process_stat(process_.pid);
-  if (stat && stat->state == 'T') registry_.set_halt(stand_in_id_, Halt::stopped);
+  if (stat && stat->is_stopped()) registry_.set_halt(stand_in_id_, Halt::stopped);
   stand_in_ = std::move(*entry);
   listed_ = true;
 }
