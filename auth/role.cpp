@@ -25,11 +25,12 @@ std::vector<Role> built_in() {
   std::vector<Role> roles{{std::string(kObserver), permissions}};
   add(permissions, {ipc::kGenerateCoreDump, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump3,
                     ipc::kProcessEnvironment, ipc::kEnablePerfMap, ipc::kDisablePerfMap});
+  permissions.emplace(kProfile);
   roles.push_back({std::string(kOperator), permissions});
   add(permissions,
       {ipc::kAttachProfiler, ipc::kStartupProfiler, ipc::kApplyStartupHook, ipc::kSetEnvironmentVariable});
   permissions.emplace(kUnknownCommand);
-  permissions.emplace(kProfile);
+  permissions.emplace(kProfileKernel);
   roles.push_back({std::string(kAdmin), permissions});
   return roles;
 }
@@ -40,8 +41,8 @@ Result<void> add_matching(Permissions& into, const std::string& pattern, const s
   for (const std::string_view permission : all_permissions()) {
     const std::string name(permission);
     // A pattern is a shorthand for versions of a command, and never gives what is given by name only.
-    const bool by_name =
-        permission == kBlockingSession || permission == kUnknownCommand || permission == kProfile;
+    const bool by_name = permission == kBlockingSession || permission == kUnknownCommand ||
+                         permission == kProfile || permission == kProfileKernel;
     if (by_name ? pattern != name : ::fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
     known = true;
     into.insert(name);
@@ -111,6 +112,7 @@ std::vector<std::string_view> all_permissions() {
   names.push_back(kBlockingSession);
   names.push_back(kUnknownCommand);
   names.push_back(kProfile);
+  names.push_back(kProfileKernel);
   return names;
 }
 

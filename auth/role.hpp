@@ -1,4 +1,4 @@
-// Roles: named sets of permissions. A permission is a command's name in the protocol, or one of three more.
+// Roles: named sets of permissions. A permission is a command's name in the protocol, or one of four more.
 #pragma once
 
 #include <set>
@@ -16,10 +16,12 @@ namespace farport::auth {
 inline constexpr std::string_view kBlockingSession = "BlockingSession";
 /// A command that this version doesn't know.
 inline constexpr std::string_view kUnknownCommand = "UnknownCommand";
-/// Having the kernel sample what all threads do, native code and the kernel's own included.
+/// Having the kernel sample what all threads do, native code included: the names of functions, and no data.
 inline constexpr std::string_view kProfile = "profile";
+/// The kernel's own functions among them.
+inline constexpr std::string_view kProfileKernel = "profile-kernel";
 
-/// Every permission there is: the protocol's commands in its order, then the three above.
+/// Every permission there is: the protocol's commands in its order, then the four above.
 [[nodiscard]] std::vector<std::string_view> all_permissions();
 
 inline constexpr std::string_view kObserver = "observer";

@@ -1,8 +1,8 @@
 #include "base/descriptors.hpp"
 
-#include <filesystem>
-
 #include <sys/resource.h>
+
+#include "base/directory.hpp"
 
 namespace farport {
 
@@ -19,10 +19,7 @@ std::size_t descriptor_limit() {
 }
 
 std::size_t open_descriptors() {
-  std::error_code error;
-  std::size_t count = 0;
-  std::filesystem::directory_iterator entry("/proc/self/fd", error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) ++count;
+  const std::size_t count = entries_of("/proc/self/fd").size();
   // The directory itself was open meanwhile.
   return count == 0 ? 0 : count - 1;
 }

@@ -16,10 +16,13 @@ class Cause {
   enum class Kind : std::uint8_t { none, system, http, runtime, alert, silence };
 
   constexpr Cause() = default;
-  /// An errno value (positive), as most causes are; 0: none is known.
+  /// An errno value, as most causes are. 0, or a number that is none, such as a negated one or an HRESULT
+  /// that was made an int: nothing is known.
   constexpr Cause(int errno_value)
-      : kind_(errno_value == 0 ? Kind::none : Kind::system),
-        value_(static_cast<std::uint32_t>(errno_value)) {}
+      : kind_(errno_value > 0 && errno_value <= kMaxErrno ? Kind::system : Kind::none),
+        value_(kind_ == Kind::none ? 0 : static_cast<std::uint32_t>(errno_value)) {}
+  /// HRESULTs are unsigned: runtime() takes them.
+  Cause(std::uint32_t) = delete;
   /// A response's status (RFC 9110 section 15).
   [[nodiscard]] static constexpr Cause http(int status) {
     return {Kind::http, static_cast<std::uint32_t>(status)};
@@ -39,6 +42,8 @@ class Cause {
   bool operator==(const Cause&) const = default;
 
  private:
+  static constexpr int kMaxErrno = 4095;  ///< Linux's MAX_ERRNO.
+
   constexpr Cause(Kind kind, std::uint32_t value) : kind_(kind), value_(value) {}
 
   Kind kind_ = Kind::none;

@@ -49,13 +49,8 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
 std::vector<ProcessStat> thread_stats(pid_t pid, std::size_t most) {
   std::vector<ProcessStat> all;
   const std::string threads = directory_of_process(pid) + "/task";
-  const OpenDirectory directory(::opendir(threads.c_str()));
-  if (directory == nullptr) return all;
-  while (all.size() < most) {
-    const dirent* const entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
-    if (entry->d_name[0] == '.') continue;
-    if (const auto stat = read_stat(threads + "/" + entry->d_name + "/stat")) all.push_back(*stat);
+  for (const int thread : numbered_entries(threads, most)) {
+    if (const auto stat = read_stat(threads + "/" + std::to_string(thread) + "/stat")) all.push_back(*stat);
   }
   return all;
 }

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 
 #include "base/authority.hpp"
+#include "base/letters.hpp"
 
 namespace farport {
 namespace {
@@ -67,8 +68,11 @@ bool is_in_network(const std::vector<std::uint8_t>& address, std::string_view ne
   return true;
 }
 
-bool is_loopback_name(const std::string& host) {
-  return host == "localhost" || host.ends_with(".localhost");
+/// Whether the host is the domain, or in it. Letters' case does not matter (RFC 4343).
+bool is_in_domain(std::string_view host, std::string_view domain) {
+  if (host.size() < domain.size()) return false;
+  const std::string_view before = host.substr(0, host.size() - domain.size());
+  return equal_without_case(host.substr(before.size()), domain) && (before.empty() || before.ends_with('.'));
 }
 
 /// Whether one entry of such a list is about the host.
@@ -78,7 +82,7 @@ bool is_meant(std::string_view entry, const std::string& host) {
   const std::vector<std::uint8_t> address = address_bytes(host);
   if (!address.empty()) return is_in_network(address, entry);
   if (entry.starts_with('.')) entry.remove_prefix(1);
-  return !entry.empty() && (host == entry || host.ends_with("." + std::string(entry)));
+  return !entry.empty() && is_in_domain(host, entry);
 }
 
 }  // namespace
@@ -123,7 +127,8 @@ Result<Proxy> parse_proxy(std::string_view url) {
 
 bool goes_direct(std::string_view no_proxy, const std::string& host) {
   const std::vector<std::uint8_t> address = address_bytes(host);
-  if (is_loopback_name(host) || is_in_network(address, "127.0.0.0/8") || is_in_network(address, "::1"))
+  if (is_in_domain(host, "localhost") || is_in_network(address, "127.0.0.0/8") ||
+      is_in_network(address, "::1"))
     return true;
   while (!no_proxy.empty()) {
     const std::size_t comma = std::min(no_proxy.find(','), no_proxy.size());

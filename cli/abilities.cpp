@@ -23,6 +23,7 @@ const std::vector<Ability>& abilities() {
       {"see stacks (dotnet-stack)", session},
       {"see the heap (dotnet-gcdump)", session},
       {"profile the processor (farport profile)", {auth::kProfile}},
+      {"see the kernel in that", {auth::kProfileKernel}},
       {"dump (dotnet-dump, farport dump)", {"GenerateCoreDump3"}},
       {"read the environment", {"ProcessEnvironment"}},
       {"change it (variables, hooks, profilers)",

@@ -16,13 +16,13 @@ using events::Measurement;
 
 /// As dotnet-counters writes it: "dotnet.gc.collections ({collection} / 1 sec)[gen=0]".
 std::string full_name(const CounterRow& row, const Measurement& measurement, double interval) {
-  const std::size_t tags = std::min(row.name.find('['), row.name.size());
   std::string unit = row.unit;
   if (row.increase) {
     unit = fmt::format("{} / {:g} sec", unit.empty() ? "Count" : unit,
                        measurement.interval > 0 ? measurement.interval : interval);
   }
-  return row.name.substr(0, tags) + (unit.empty() ? "" : " (" + unit + ")") + row.name.substr(tags);
+  return row.instrument + (unit.empty() ? "" : " (" + unit + ")") +
+         (row.tags.empty() ? "" : "[" + row.tags + "]");
 }
 
 double shown_value(const CounterRow& row) {
@@ -96,7 +96,7 @@ std::string number_text(double value) {
 std::vector<CounterRow> rows_of(const Measurement& measurement) {
   const std::string& name = measurement.display_name.empty() ? measurement.name : measurement.display_name;
   const std::string& tags = measurement.tags;
-  CounterRow row{name + (tags.empty() ? "" : "[" + tags + "]"), measurement.unit, {}, {}};
+  CounterRow row{name, tags, measurement.unit, {}, {}};
   if (measurement.kind == Measurement::Kind::rate) {
     row.value = measurement.total;
     row.increase = measurement.value;
@@ -109,16 +109,16 @@ std::vector<CounterRow> rows_of(const Measurement& measurement) {
   constexpr int kPercent = 100;
   std::vector<CounterRow> rows;
   for (const auto& [quantile, value] : measurement.quantiles) {
-    row.name =
-        fmt::format("{}[{}{}Percentile={:g}]", name, tags, tags.empty() ? "" : ",", quantile * kPercent);
+    row.tags = fmt::format("{}{}Percentile={:g}", tags, tags.empty() ? "" : ",", quantile * kPercent);
     row.value = value;
     rows.push_back(row);
   }
   return rows;
 }
 
-std::unique_ptr<events::LineMaker> make_counter_lines(const std::string& format,
-                                                      router::CounterSelection& selection, double interval) {
+std::unique_ptr<events::MeasurementReader> make_counter_lines(const std::string& format,
+                                                              router::CounterSelection& selection,
+                                                              double interval) {
   if (format == "csv") return std::make_unique<CsvLines>(selection, interval);
   if (format == "json") {
     return std::make_unique<events::JsonMeasurementLines>(

@@ -15,7 +15,8 @@ namespace farport::cli {
 
 /// A measurement as rows of a table: a histogram has one for each quantile.
 struct CounterRow {
-  std::string name;  ///< With its tags: "dotnet.gc.collections[gen=0]".
+  std::string instrument;
+  std::string tags;  ///< "http.route=/,Percentile=50"; empty where it has none.
   std::string unit;
   std::optional<double> value;     ///< Nothing where only its growth is known.
   std::optional<double> increase;  ///< In the interval. Of what only grows.
@@ -39,8 +40,7 @@ class CounterReader : public events::MeasurementReader {
 };
 
 /// `format`: text, csv or json.
-[[nodiscard]] std::unique_ptr<events::LineMaker> make_counter_lines(const std::string& format,
-                                                                    router::CounterSelection& selection,
-                                                                    double interval);
+[[nodiscard]] std::unique_ptr<events::MeasurementReader> make_counter_lines(
+    const std::string& format, router::CounterSelection& selection, double interval);
 
 }  // namespace farport::cli

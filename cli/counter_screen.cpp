@@ -1,6 +1,7 @@
 #include "cli/counter_screen.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,32 +11,8 @@
 namespace farport::cli {
 namespace {
 
-/// A hostile application may name as many as it likes; a screen shows fewer.
+/// A hostile application may name as many as it likes; people look at fewer.
 constexpr std::size_t kMostRows = 2000;
-constexpr std::size_t kValueWidth = 16;
-constexpr std::size_t kRowIndent = 2;
-
-std::string optional_number(std::optional<double> value) {
-  constexpr int kDigits = 12;
-  return value ? fmt::format("{:.{}g}", *value, kDigits) : "";
-}
-
-/// The name at the left, cut where it doesn't fit; what it grows by and its value at the right.
-std::string line_of(const std::string& name, const std::string& value, const std::string& increase,
-                    std::size_t columns) {
-  constexpr std::size_t kTaken = kRowIndent + 2 * (kValueWidth + 1);
-  const std::size_t room = std::max<std::size_t>(columns - std::min(columns, kTaken), 1);
-  const std::string shown = cut(name, room);
-  const std::size_t gap = room - std::min(room, columns_of(shown));
-  const std::string line = fmt::format("{:{}}{}{:{}} {:>{}} {:>{}}", "", kRowIndent, shown, "", gap, value,
-                                       kValueWidth, increase, kValueWidth);
-  return cut(line, columns);
-}
-
-std::string line_of(const CounterRow& row, std::size_t columns) {
-  const std::string unit = row.unit.empty() ? "" : " (" + row.unit + ")";
-  return line_of(escape(row.name + unit), optional_number(row.value), optional_number(row.increase), columns);
-}
 
 }  // namespace
 
@@ -49,32 +26,67 @@ CounterScreen::~CounterScreen() {
 std::string CounterScreen::take_lines() {
   const auto measurements = take();
   if (measurements.empty()) return {};
-  std::size_t rows = 0;
-  for (const auto& [provider, values] : values_) rows += values.size();
   for (const events::Measurement& each : measurements) {
-    for (const CounterRow& row : rows_of(each)) {
-      auto& values = values_[each.provider];
-      if (rows < kMostRows || values.contains(row.name)) values.insert_or_assign(row.name, row);
+    for (CounterRow& row : rows_of(each)) {
+      const auto provider = providers_.find(each.provider);
+      const bool known = provider != providers_.end() && provider->second.contains(row.instrument) &&
+                         provider->second[row.instrument].contains(row.tags);
+      if (!known && ++rows_ > kMostRows) continue;
+      providers_[each.provider][row.instrument].insert_or_assign(row.tags, std::move(row));
     }
   }
   draw();
   return {};
 }
 
+void CounterScreen::take_key(char key) {
+  const std::size_t page = std::max<std::size_t>(page_, 1);
+  const auto up = [this](std::size_t lines) { first_ -= std::min(first_, lines); };
+  switch (key) {
+    case 'q':
+      // As Ctrl-C does.
+      ::raise(SIGINT);
+      return;
+    case 'k':
+      up(1);
+      break;
+    case 'j':
+      ++first_;
+      break;
+    case 'b':
+      up(page);
+      break;
+    case ' ':
+      first_ += page;
+      break;
+    default:
+      return;
+  }
+  draw();
+}
+
 void CounterScreen::draw() {
   if (!region_.in_foreground()) return;
   const TerminalSize room = region_.room();
-  std::vector<std::string> lines;
-  lines.push_back(line_of("", "value", fmt::format("in {:g} s", interval()), room.columns));
-  for (const auto& [provider, values] : values_) {
-    lines.push_back(cut(escape(provider), room.columns));
-    for (const auto& [name, row] : values) lines.push_back(line_of(row, room.columns));
+  std::vector<std::string> all;
+  for (const auto& [provider, table] : providers_) {
+    all.push_back(cut(escape(provider), room.columns));
+    for (std::string& line : lines_of(table, room.columns)) all.push_back(std::move(line));
   }
-  if (lines.size() > room.rows) {
-    const std::size_t hidden = lines.size() - room.rows + 1;
-    lines.resize(room.rows - std::min<std::size_t>(room.rows, 1));
-    lines.push_back(
-        cut(fmt::format("… {} more: name the counters that matter, or use --format", hidden), room.columns));
+  std::vector<std::string> lines{counter_heading(interval(), room.columns)};
+  if (all.size() + 1 <= room.rows) {
+    first_ = 0;
+    page_ = all.size();
+    lines.insert(lines.end(), all.begin(), all.end());
+  } else {
+    // The heading above, and the place below.
+    page_ = room.rows > 2 ? room.rows - 2 : 1;
+    first_ = std::min(first_, all.size() - page_);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first_);
+    lines.insert(lines.end(), begin, begin + static_cast<std::ptrdiff_t>(page_));
+    lines.push_back(cut(fmt::format("lines {} to {} of {}: arrows and Page Down show the others, q ends",
+                                    first_ + 1, first_ + page_, all.size()),
+                        room.columns));
   }
   region_.draw(lines);
 }

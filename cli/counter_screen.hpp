@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "cli/counter_lines.hpp"
+#include "cli/counter_table.hpp"
 #include "cli/live_region.hpp"
 
 namespace farport::cli {
@@ -20,12 +20,16 @@ class CounterScreen final : public CounterReader {
 
   /// Draws, and has no lines.
   std::string take_lines() override;
+  /// Scrolls: a key as TerminalKeys has it.
+  void take_key(char key);
 
  private:
   void draw();
 
-  /// By provider, then by name; the last row of each.
-  std::map<std::string, std::map<std::string, CounterRow>> values_;
+  std::map<std::string, CounterTable> providers_;
+  std::size_t rows_ = 0;   ///< In all tables.
+  std::size_t first_ = 0;  ///< Of the lines, the first that is shown.
+  std::size_t page_ = 1;   ///< So many are shown.
   LiveRegion region_;
 };
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/directory.hpp"
 #include "cli/own_directory.hpp"
 
 namespace farport::cli {
@@ -96,12 +96,11 @@ Result<std::vector<FoundMirror>> find_detached_mirrors() {
   const auto directory = own_directory();
   if (!directory) return tl::unexpected(directory.error());
   std::vector<FoundMirror> all;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(*directory, error)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : entries_of(*directory)) {
     if (!name.starts_with(kMirrorPrefix) || name.ends_with(".log")) continue;
-    const UniqueFd fd = open_entry(entry.path());
-    if (fd) all.push_back({entry.path(), parse(fd.get()), holder_of(fd.get())});
+    const std::string path = *directory + "/" + name;
+    const UniqueFd fd = open_entry(path);
+    if (fd) all.push_back({path, parse(fd.get()), holder_of(fd.get())});
   }
   std::sort(all.begin(), all.end(), [](const FoundMirror& a, const FoundMirror& b) {
     return std::tie(a.mirror.since, a.file) < std::tie(b.mirror.since, b.file);

@@ -60,7 +60,8 @@ class ExceptionLines final : public events::LineMaker {
                      [](const auto& a, const auto& b) { return a.time < b.time; });
     std::string lines;
     for (const events::ThrownException& thrown : pending_) {
-      const std::vector<std::string> frames = names_->of(thrown.stack);
+      std::vector<std::string> frames = names_->of(thrown.stack);
+      events::drop_dispatch(frames);
       lines += json_ ? events::to_json(thrown, frames) + "\n" : text_of(thrown, frames);
     }
     pending_.clear();

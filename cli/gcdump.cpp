@@ -52,11 +52,14 @@ void warn_of_gaps(const heap::Heap& heap) {
   if (!heap.complete)
     print_message(
         "parts of the heap have got lost on the way, since the runtime told it faster than it was read");
+  std::size_t named = 0;
+  std::size_t nameless = 0;
   for (const heap::Type& type : heap.types) {
-    if (type.objects == 0 || !type.name.empty()) continue;
-    print_message("some types have no names: another session that asks for types has been told them");
-    return;
+    if (type.objects > 0) ++(type.name.empty() ? nameless : named);
   }
+  if (nameless == 0) return;
+  print_message(named > 0 ? "some types have no names: another session that asks for types has been told them"
+                          : "types have no names: this runtime tells none, as NativeAOT does not");
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char* kJson = "json";
+/// CLI11's group of options that --help leaves out: each of these says the same as one that is there. Manual
+/// pages and completions have them.
+constexpr const char* kHidden = "";
+
 /// The help with options and words wrapped. Command lines stay whole: they are there to be copied.
 std::string fitted_help(std::string_view text, std::size_t width) {
   constexpr std::string_view kBetween = "  ";
@@ -163,6 +168,26 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const char* summar
   CLI::App* command = app.add_subcommand(name, summary);
   command->footer(std::string("\n") + about + "\n\n" + examples);
   return command;
+}
+
+void add_format(CLI::App* command, std::string& format, const char* help, std::vector<std::string> words) {
+  const bool has_json = std::find(words.begin(), words.end(), kJson) != words.end();
+  CLI::Option* given = command->add_option("--format", format, help)
+                           ->type_name("FORMAT")
+                           ->check(CLI::IsMember(std::move(words)));
+  if (!has_json) return;
+  const auto choose = [&format] { format = kJson; };
+  command->add_flag_callback("--json", choose, "The same as --format json")->excludes(given)->group(kHidden);
+}
+
+void add_json_option(CLI::App* command, bool& json, const char* help) {
+  CLI::Option* flag = command->add_flag("--json", json, help);
+  const auto choose = [&json](const std::string& word) { json = word == kJson; };
+  command->add_option_function<std::string>("--format", choose, "text, or json: the same as --json [text]")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", kJson}))
+      ->excludes(flag)
+      ->group(kHidden);
 }
 
 void print_help(std::string_view text) {

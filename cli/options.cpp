@@ -122,7 +122,7 @@ struct Parser {
 
     ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
     add_remotes(ps, line.flags);
-    ps->add_flag("--json", line.flags.json, "Print a JSON array");
+    add_json_option(ps, line.flags.json, "Print a JSON array");
     add_settings(ps, line.flags.given);
 
     add_dump();
@@ -134,9 +134,7 @@ struct Parser {
     add_stdio();
     help_all =
         add_command(app, "help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples);
-    help_all->add_option("--format", line.help_format, "text or json [text]")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}));
+    add_format(help_all, line.help_format, "text or json [text]", {"text", "json"});
   }
 
   void append(const std::vector<CommandChoice>& commands) {
@@ -148,7 +146,7 @@ struct Parser {
     connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
                           kConnectAbout, kConnectExamples);
     add_remotes(connect, line.flags);
-    connect->add_flag("--json", line.flags.json, kJsonLinesHelp);
+    add_json_option(connect, line.flags.json, kJsonLinesHelp);
     CLI::Option* detach = connect->add_flag("--detach", line.flags.detach, kDetachHelp);
     add_settings(connect, line.flags.given);
     connect->get_option("--log-file")->needs(detach);
@@ -161,7 +159,7 @@ struct Parser {
         "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; }, kAgentHelp);
     can_i->add_option("COMMAND", line.flags.command, "A command of the protocol, such as GenerateCoreDump3");
     can_i->add_flag("--all", line.flags.all, "Answer for each command of the protocol");
-    can_i->add_flag("--json", line.flags.json, "Print a JSON array: a row for each command and runtime");
+    add_json_option(can_i, line.flags.json, "Print a JSON array: a row for each command and runtime");
     add_settings(can_i, line.flags.given);
   }
 
@@ -169,7 +167,7 @@ struct Parser {
     check = add_command(app, "check", "Says what is right and wrong with a configuration", kCheckAbout,
                         kCheckExamples);
     add_remotes(check, line.flags);
-    check->add_flag("--json", line.flags.json, "Print a JSON array of what was found");
+    add_json_option(check, line.flags.json, "Print a JSON array of what was found");
     check->add_option("--as", line.flags.as, "Say what this identity may do with the agent's configuration")
         ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…] or LOCAL=UID");
     check->add_option("--command", line.flags.command, "With --as: whether it may send this command")
@@ -183,7 +181,7 @@ struct Parser {
     doctor = add_command(app, "doctor", "Says what is wrong between here and a runtime, and what to do",
                          kDoctorAbout, kDoctorExamples);
     add_remotes(doctor, line.flags);
-    doctor->add_flag("--json", line.flags.json, "Print a JSON array: an object for each step");
+    add_json_option(doctor, line.flags.json, "Print a JSON array: an object for each step");
     add_settings(doctor, line.flags.given);
   }
 

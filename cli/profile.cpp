@@ -70,9 +70,10 @@ int profile(const config::ProfileSettings& settings) {
   if (!file) return report_output(file.error());
   int code = kSuccess;
   const auto taken = settings.wall ? take_wall(asked, keep_for(output), code) : take_cpu(asked, code);
-  if (code != kSuccess) return code;
+  // What has come of a recording that breaks off is worth a graph.
+  if (code != kSuccess && (!taken || taken->samples.empty())) return code;
   const auto written = write_output(*taken, output, std::move(*file));
-  return written ? kSuccess : report(written.error());
+  return written ? code : report(written.error());
 }
 
 }  // namespace farport::cli

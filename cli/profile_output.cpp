@@ -36,8 +36,10 @@ profile::Keep keep_for(const ProfileOutput& output) {
 
 Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output,
                           std::unique_ptr<OutputFile> file) {
-  if (output.top > 0) {
-    const Result<void> printed = print_piece(profile::top_table(taken, output.top));
+  const bool is_for_people = file == nullptr && ::isatty(STDOUT_FILENO) != 0;
+  const std::uint32_t rows = output.top == 0 && is_for_people ? kUsualRows : output.top;
+  if (rows > 0) {
+    const Result<void> printed = print_piece(profile::top_table(taken, rows));
     if (!printed || file == nullptr) return printed;
   }
   if (file == nullptr) return profile::write_profile(taken, profile::Form::folded, print_piece);

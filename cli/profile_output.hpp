@@ -11,10 +11,13 @@
 
 namespace farport::cli {
 
+/// Of a table, where nothing is said of them.
+inline constexpr std::uint32_t kUsualRows = 25;
+
 struct ProfileOutput {
-  std::string path;       ///< Empty: standard output has folded stacks.
+  std::string path;       ///< Empty: standard output has a table on a terminal, otherwise folded stacks.
   bool force = false;     ///< Replace a file that is there.
-  std::uint32_t top = 0;  ///< Standard output has a table of so many rows instead.
+  std::uint32_t top = 0;  ///< Standard output has a table of so many rows in any case.
 };
 
 /// Prepares its file, before anything is asked of the application; null for standard output. Errors: the

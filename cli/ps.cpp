@@ -15,6 +15,7 @@
 #include "cli/text.hpp"
 #include "router/mirror/find_agents.hpp"
 #include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime_names.hpp"
 
 namespace farport::cli {
 namespace {
@@ -30,8 +31,15 @@ struct Listing {
   std::vector<std::string> explanations;  ///< Why lists are empty.
 };
 
+bool is_selected(const router::MirroredAgent& agent, const router::Runtime& runtime) {
+  return agent.select.empty() ||
+         std::any_of(agent.select.begin(), agent.select.end(),
+                     [&](const std::string& wanted) { return router::names_runtime(wanted, runtime); });
+}
+
 /// What agents behind one name list, and why one lists nothing.
-transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& found, std::string name) {
+transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& found,
+                                const router::MirroredAgent& agent) {
   for (const router::FoundAgent& each : found) {
     auto runtimes = router::runtimes_from_json(each.answer);
     if (!runtimes) {
@@ -39,8 +47,16 @@ transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& fou
       continue;
     }
     if (runtimes->empty()) {
-      auto lines = co_await explain_search(*each.client, name, Missing::everything);
+      auto lines = co_await explain_search(*each.client, asked_name(agent), Missing::everything);
       std::move(lines.begin(), lines.end(), std::back_inserter(listing.explanations));
+    }
+    const auto is_left_out = [&agent](const router::Runtime& runtime) {
+      return !is_selected(agent, runtime);
+    };
+    const bool some = !runtimes->empty();
+    std::erase_if(*runtimes, is_left_out);
+    if (some && runtimes->empty()) {
+      listing.explanations.push_back(each.client->address() + " lists no runtime " + agent.select.front());
     }
     listing.agents.push_back({each.client->address(), std::move(*runtimes)});
   }
@@ -51,7 +67,7 @@ transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::Mir
   auto all = co_await router::find_all_agents(loop, agents, {}, "/v1/runtimes");
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (!all[i]) listing.failures.push_back(all[i].error());
-    if (all[i]) co_await add_lists(listing, *all[i], asked_name(agents[i]));
+    if (all[i]) co_await add_lists(listing, *all[i], agents[i]);
   }
   co_await router::leave_all(loop, std::move(all));
   co_return listing;

@@ -24,7 +24,7 @@ CommandChoice add_join(CLI::App& app, config::Flags& flags) {
   join->add_option_function<std::string>(
       "AGENT", [&flags](const std::string& agent) { flags.remotes = {agent}; },
       "HOST:PORT in place of the line's own, such as that of a port-forward");
-  join->add_flag("--json", flags.json, kJsonLinesHelp);
+  add_json_option(join, flags.json, kJsonLinesHelp);
   join->add_flag("--detach", flags.detach, kDetachHelp);
   return {join, Command::join};
 }

@@ -23,7 +23,8 @@ class TraceFile final : public RecordingSink {
     if (!stopping_event.provider.empty()) watch_.emplace(std::move(stopping_event));
   }
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Of what has been kept; empty: there is nothing.
+  [[nodiscard]] const std::string& path() const { return kept_; }
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
     path_ = output_path(settings_.output, runtime.name, ".nettrace");
@@ -37,11 +38,13 @@ class TraceFile final : public RecordingSink {
     return file_->append(loop_, std::move(piece));
   }
   [[nodiscard]] bool has_enough() const override { return watch_ && watch_->event.seen(); }
-  void discard() override {
-    file_.reset();
-    path_.clear();
+  void discard() override { file_.reset(); }
+  [[nodiscard]] Result<void> keep() override {
+    if (file_ == nullptr) return {};
+    auto kept = file_->keep();
+    if (kept) kept_ = path_;
+    return kept;
   }
-  [[nodiscard]] Result<void> keep() override { return file_ == nullptr ? Result<void>() : file_->keep(); }
 
  private:
   /// Looks for the event that ends it.
@@ -64,8 +67,9 @@ class TraceFile final : public RecordingSink {
   transport::Loop& loop_;
   const config::RecordingSettings& settings_;
   ipc::CollectTracing wanted_;
-  std::string path_;
   std::shared_ptr<RecordingFile> file_;
+  std::string path_;
+  std::string kept_;
   std::optional<Watch> watch_;
 };
 
@@ -76,10 +80,10 @@ int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing 
   transport::Loop loop;
   TraceFile file(loop, settings, std::move(wanted), std::move(stopping_event));
   const int code = record(settings, file, loop, Recorder::Progress::shown);
-  if (code == kFailure || code == kUsage || file.path().empty()) return code;
+  if (file.path().empty()) return code;
   const std::string& path = file.path();
   std::printf("%s\n", ::isatty(STDOUT_FILENO) != 0 ? escape(path).c_str() : path.c_str());
-  if (code != kSuccess)
+  if (code == kInterrupted)
     print_message("it was ended before the runtime had said all: some methods may have no names");
   return code;
 }

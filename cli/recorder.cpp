@@ -71,7 +71,7 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(runtime, recording, stop));
-  const auto taken = co_await first_of(take_to_end(recording, sink), cut_off_.wait());
+  const auto taken = co_await first_of(take_to_end(runtime, recording, sink), cut_off_.wait());
   if (!taken) co_return RecordingEnd::cut_off;
   if (!*taken) co_return tl::unexpected(taken->error());
   co_return RecordingEnd::whole;
@@ -84,10 +84,14 @@ Task<void> Recorder::resume(const router::Runtime& runtime, router::Recording& r
                         : resumed.error().message());
 }
 
-Task<Result<void>> Recorder::take_to_end(router::Recording& recording, RecordingSink& sink) {
+Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router::Recording& recording,
+                                         RecordingSink& sink) {
   auto taken = co_await take_all(recording, sink);
   if (!taken) co_return taken;
   auto finished = co_await sink.finish();
+  if (finished && !stopping_ && end_.breaks_off()) {
+    co_return fail("record", runtime.name, "it ended in the middle of it: it was killed, or it crashed");
+  }
   co_return finished;
 }
 
@@ -100,6 +104,7 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
     if (got.status == IoStatus::end) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
     piece->size = got.bytes;
+    end_.take(std::span(piece->bytes).first(got.bytes));
     const Result<void> taken = co_await sink.take(piece);
     if (!taken) co_return taken;
     if (shows_ == Progress::shown) progress_.add(got.bytes);
@@ -122,6 +127,7 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
   } else {
     co_await wait_for_end(stop);
   }
+  stopping_ = true;
   if (shows_ == Progress::shown) progress_.note("stopping");
   const auto stopped = co_await first_of(patience_.wait(runtime, recording.stop()), stop.again());
   if (stopped && !*stopped) {

@@ -7,6 +7,7 @@
 #include "cli/progress_line.hpp"
 #include "cli/recording_sink.hpp"
 #include "cli/runtime_session.hpp"
+#include "nettrace/end_watch.hpp"
 #include "router/collect/recording.hpp"
 
 namespace farport::cli {
@@ -29,8 +30,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   /// Records until the time is over, the runtime ends, the sink has enough, or it is stopped; stopped once
-  /// more it ends at once. Errors: the runtime isn't found (ESRCH), does not answer (Cause::silence()) or
-  /// refuses, or the sink's.
+  /// more it ends at once. Errors: the runtime isn't found (ESRCH), does not answer (Cause::silence()),
+  /// refuses, or is killed, or the sink's.
   transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::StopSource& stop);
   /// Why the runtime may not have been found: see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
@@ -39,7 +40,8 @@ class Recorder {
   transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::StopSource& stop);
   transport::Task<void> resume(const router::Runtime& runtime, router::Recording& recording);
   transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);
-  transport::Task<Result<void>> take_to_end(router::Recording& recording, RecordingSink& sink);
+  transport::Task<Result<void>> take_to_end(const router::Runtime& runtime, router::Recording& recording,
+                                            RecordingSink& sink);
   transport::Task<void> wait_for_enough();
   transport::Task<void> wait_for_end(transport::StopSource& stop);
   transport::Task<void> stop_in_time(const router::Runtime& runtime, router::Recording& recording,
@@ -53,6 +55,8 @@ class Recorder {
   Patience patience_;
   transport::Event enough_;  ///< Set once the sink has it.
   transport::Event cut_off_;
+  nettrace::EndWatch end_;
+  bool stopping_ = false;  ///< The runtime has been asked to.
   std::optional<Error> stop_failed_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "cli/help.hpp"
 #include "cli/help_text.hpp"
+#include "cli/profile_output.hpp"
 
 namespace farport::cli {
 namespace {
@@ -32,12 +33,6 @@ void add_output(CLI::App* command, config::Flags& flags, const char* help) {
 
 void add_duration(CLI::App* command, config::Flags& flags, const char* help) {
   command->add_option("--duration", flags.duration, help)->type_name("TIME");
-}
-
-void add_format(CLI::App* command, config::Flags& flags, const char* help, std::vector<std::string> words) {
-  command->add_option("--format", flags.format, help)
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember(std::move(words)));
 }
 
 constexpr const char* kUntilStopped = "How long, such as 30s or 00:00:30 [until Ctrl-C]";
@@ -93,7 +88,7 @@ CommandChoice add_counters(CLI::App& app, config::Flags& flags) {
   counters->add_option("--max-histograms", flags.most_histograms, "How many histograms at most [20]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
-  add_format(counters, flags, "text, csv or json (one object a line) [a table on a terminal]",
+  add_format(counters, flags.format, "text, csv or json (one object a line) [a table on a terminal]",
              {"text", "csv", "json"});
   add_output(counters, flags, kInPlaceOfOutput);
   add_duration(counters, flags, kUntilStopped);
@@ -113,7 +108,8 @@ CommandChoice add_top(CLI::App& app, config::Flags& flags) {
   top->add_option("--rounds", flags.rounds, "Show it so often, and end [until q or Ctrl-C]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
-  add_format(top, flags, "text, or json (one object a line for each runtime) [a live table on a terminal]",
+  add_format(top, flags.format,
+             "text, or json (one object a line for each runtime) [a live table on a terminal]",
              {"text", "json"});
   return {top, Command::top};
 }
@@ -127,7 +123,7 @@ CommandChoice add_logs(CLI::App& app, config::Flags& flags) {
       ->type_name("LEVEL");
   add_list(logs, "--category", flags.categories,
            "Only these, such as 'Orders.*' or 'Orders.*:Debug'; may be repeated", "CATEGORY[:LEVEL]");
-  add_format(logs, flags, "text, or json (one object a line) [text]", {"text", "json"});
+  add_format(logs, flags.format, "text, or json (one object a line) [text]", {"text", "json"});
   add_output(logs, flags, kInPlaceOfOutput);
   add_duration(logs, flags, kUntilStopped);
   return {logs, Command::logs};
@@ -138,7 +134,7 @@ CommandChoice add_exceptions(CLI::App& app, config::Flags& flags) {
       add_targeted(app, flags,
                    {"exceptions", "Shows the exceptions that a remote application throws, live",
                     kExceptionsAbout, kExceptionsExamples});
-  add_format(exceptions, flags, "text, or json (one object a line) [text]", {"text", "json"});
+  add_format(exceptions, flags.format, "text, or json (one object a line) [text]", {"text", "json"});
   add_output(exceptions, flags, kInPlaceOfOutput);
   add_duration(exceptions, flags, kUntilStopped);
   return {exceptions, Command::exceptions};
@@ -148,15 +144,13 @@ CommandChoice add_stacks(CLI::App& app, config::Flags& flags) {
   CLI::App* stacks = add_targeted(
       app, flags,
       {"stacks", "Shows what each thread of a remote runtime is doing", kStacksAbout, kStacksExamples});
-  add_format(stacks, flags, "text or json [text]", {"text", "json"});
+  add_format(stacks, flags.format, "text or json [text]", {"text", "json"});
   return {stacks, Command::stacks};
 }
 
-/// Its rows, where nothing is said of them.
-constexpr std::uint32_t kUsualRows = 25;
 constexpr const char* kProfileForms =
     "A file, whose name says what it is: .html or .svg (flame graph), .speedscope.json, .pb.gz (pprof), .txt "
-    "(perf script), .folded; with --wall also .nettrace [folded stacks on standard output]";
+    "(perf script), .folded; with --wall also .nettrace [a table on a terminal, otherwise folded stacks]";
 
 /// --top, --top=ROWS
 void add_top(CLI::App* command, std::uint32_t& top) {
@@ -192,7 +186,7 @@ CommandChoice add_gcdump(CLI::App& app, config::Flags& flags) {
   gcdump->add_option("--top", flags.top, "How many types, those that take most first [25; all in a file]")
       ->type_name("ROWS")
       ->check(CLI::Range(1, 1'000'000));
-  add_format(gcdump, flags, "text or json [text]", {"text", "json"});
+  add_format(gcdump, flags.format, "text or json [text]", {"text", "json"});
   return {gcdump, Command::gcdump};
 }
 

@@ -1,6 +1,7 @@
 #include "cli/terminal_keys.hpp"
 
 #include <array>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,6 +9,28 @@
 namespace farport::cli {
 
 using transport::Task;
+
+namespace {
+
+/// What a key that sends a sequence stands for (ECMA-48, and xterm's application mode); '\0': nothing.
+char key_of(std::string_view sequence) {
+  struct Known {
+    std::string_view sequence;
+    char key;
+  };
+  constexpr std::array<Known, 6> kKnown{{{"\x1b[A", 'k'},
+                                         {"\x1bOA", 'k'},
+                                         {"\x1b[B", 'j'},
+                                         {"\x1bOB", 'j'},
+                                         {"\x1b[5~", 'b'},
+                                         {"\x1b[6~", ' '}}};
+  for (const Known& each : kKnown) {
+    if (sequence.starts_with(each.sequence)) return each.key;
+  }
+  return '\0';
+}
+
+}  // namespace
 
 TerminalKeys::TerminalKeys(transport::Loop& loop) {
   if (::tcgetattr(STDIN_FILENO, &before_) != 0 || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
@@ -37,7 +60,12 @@ Task<void> TerminalKeys::read(std::function<void(char)> on_key) {
   for (;;) {
     const transport::Io got = co_await keys_->read(typed);
     if (got.status != transport::IoStatus::ok) co_return;
-    for (std::size_t at = 0; at < got.bytes; ++at) on_key(std::to_integer<char>(typed[at]));
+    const std::string_view text(reinterpret_cast<const char*>(typed.data()), got.bytes);
+    if (!text.starts_with('\x1b')) {
+      for (const char key : text) on_key(key);
+    } else if (const char key = key_of(text); key != '\0') {
+      on_key(key);
+    }
   }
 }
 

@@ -20,7 +20,8 @@ class TerminalKeys {
   TerminalKeys(const TerminalKeys&) = delete;
   TerminalKeys& operator=(const TerminalKeys&) = delete;
 
-  /// Calls `on_key` for each, until it is cancelled or the terminal is gone.
+  /// Calls `on_key` for each, until it is cancelled or the terminal is gone. Arrows up and down and the page
+  /// keys are k, j, b and the space, as less(1) has them; other keys that send sequences are left out.
   transport::Task<void> read(std::function<void(char)> on_key);
   /// The process goes on after it was stopped: the shell has set the terminal back.
   void continued();

@@ -8,21 +8,6 @@
 namespace farport::config {
 namespace {
 
-struct Target {
-  std::string agent;
-  std::string runtime;
-};
-
-/// "AGENT/RUNTIME", where an agent that is reached by a command has slashes of its own: its runtime stands
-/// behind a double one.
-Target split_target(const std::string& text) {
-  const std::string_view separator = is_reach(text) ? "//" : "/";
-  const std::size_t from = is_reach(text) ? text.find("://") + 3 : 0;
-  const std::size_t end = text.find(separator, from);
-  if (end == std::string::npos) return {text, {}};
-  return {text.substr(0, end), text.substr(end + separator.size())};
-}
-
 /// Fills in which runtime of which agent is meant.
 template <typename Settings>
 void take_target(Resolver& resolver, const Flags& flags, Settings& settings) {

@@ -90,13 +90,26 @@ std::optional<RemoteSettings> Resolver::flagged() {
 std::vector<RemoteSettings> Resolver::remotes() {
   std::vector<RemoteSettings> all;
   for (const std::string& text : flags_.remotes) {
-    if (auto one = remote(text)) all.push_back(std::move(*one));
+    const Target target = configuration_.remotes.contains(text) ? Target{text, {}} : split_target(text);
+    auto one = remote(target.agent);
+    if (!one) continue;
+    if (!target.runtime.empty() && !can_select()) {
+      problem("farport " + std::string(command_) + " is about agents, and " + text +
+              " names a runtime: leave out " + target.runtime);
+    }
+    if (!target.runtime.empty()) one->select = {target.runtime};
+    all.push_back(std::move(*one));
   }
   auto one = flagged();
   if (one && !flags_.remotes.empty())
     problem("--via and --accept reach agents by themselves: name no other ones");
   if (one) all.push_back(std::move(*one));
   return all;
+}
+
+/// Whether the command may be about some of an agent's runtimes.
+bool Resolver::can_select() const {
+  return command_ == "connect" || command_ == "run" || command_ == "ps";
 }
 
 std::vector<RemoteSettings> Resolver::some_remotes() {

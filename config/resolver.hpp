@@ -47,12 +47,13 @@ class Resolver {
   std::optional<RemoteSettings> remote(const std::string& text);
   /// The remote that is behind --via or --accept; nothing where neither is given.
   std::optional<RemoteSettings> flagged();
-  /// All that are named.
+  /// All that are named, AGENT or AGENT/RUNTIME.
   std::vector<RemoteSettings> remotes();
   /// The same where there must be one.
   std::vector<RemoteSettings> some_remotes();
 
  private:
+  [[nodiscard]] bool can_select() const;
   [[nodiscard]] std::string no_such_profile(const std::string& text) const;
   [[nodiscard]] std::string file_path() const;
   std::optional<RemoteSettings> completed(RemoteSettings remote, const std::string& text);

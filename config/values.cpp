@@ -72,6 +72,16 @@ std::string to_string(const Address& address) {
   return authority(address.host, address.port);
 }
 
+Target split_target(const std::string& text) {
+  // A URL is no target: what is wrong with it is said of the whole.
+  if (!is_reach(text) && text.find("://") != std::string::npos) return {text, {}};
+  const std::string_view separator = is_reach(text) ? "//" : "/";
+  const std::size_t from = is_reach(text) ? text.find("://") + 3 : 0;
+  const std::size_t end = text.find(separator, from);
+  if (end == std::string::npos) return {text, {}};
+  return {text.substr(0, end), text.substr(end + separator.size())};
+}
+
 Result<Address> parse_admin_address(std::string_view text) {
   const std::string_view port = text.substr(text.starts_with(':') ? 1 : 0);
   if (port.find(':') != std::string_view::npos) return parse_address(text);

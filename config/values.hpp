@@ -15,6 +15,15 @@ namespace farport::config {
 [[nodiscard]] std::string to_string(const Address& address);
 
 /// The same, where ":9100" and "9100" are that port of 127.0.0.1.
+/// An agent, and one of its runtimes where that is named.
+struct Target {
+  std::string agent;
+  std::string runtime;
+};
+/// "AGENT/RUNTIME", where an agent that is reached by a command has slashes of its own: its runtime stands
+/// behind a double one.
+[[nodiscard]] Target split_target(const std::string& text);
+
 [[nodiscard]] Result<Address> parse_admin_address(std::string_view text);
 
 /// Whether the text names an agent that is reached by a command: ssh://…, docker://…, podman://… or k8s://….

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <filesystem>
-#include <iterator>
 
 #include <linux/capability.h>
 #include <sys/prctl.h>
@@ -11,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
 #include "confinement/system_calls.hpp"
 #ifdef FARPORT_INSTRUMENTED
 #include "confinement/instrumented.hpp"
@@ -20,9 +19,7 @@ namespace farport::confinement {
 namespace {
 
 bool has_threads() {
-  std::error_code error;
-  const std::filesystem::directory_iterator threads("/proc/self/task", error);
-  return !error && std::distance(begin(threads), end(threads)) > 1;
+  return numbered_entries("/proc/self/task").size() > 1;
 }
 
 Result<std::string> no_new_privileges() {

@@ -36,10 +36,11 @@ constexpr std::array kAllowed{
     "inotify_add_watch", "inotify_init1", "inotify_rm_watch", "poll", "ppoll",
     // Files.
     "access", "close", "close_range", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fchmod",
-    "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "ftruncate", "getcwd",
-    "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "openat2", "pread64",
-    "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv", "rename", "renameat",
-    "renameat2", "rmdir", "stat", "statfs", "statx", "umask", "unlink", "unlinkat", "write", "writev",
+    "fchmodat", "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64",
+    "ftruncate", "getcwd", "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat",
+    "openat2", "pread64", "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv",
+    "rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "unlink", "unlinkat", "write",
+    "writev",
     // Memory.
     "brk", "madvise", "membarrier", "mremap", "munmap",
     // Threads, signals and time.

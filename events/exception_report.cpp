@@ -39,7 +39,9 @@ Result<std::string> ExceptionReport::take_end() {
   std::ranges::stable_sort(thrown_, {}, &ThrownException::time);
   std::string lines;
   for (const ThrownException& thrown : thrown_) {
-    lines += to_json(thrown, methods_.names_of(thrown.stack)) + "\n";
+    auto frames = methods_.names_of(thrown.stack);
+    drop_dispatch(frames);
+    lines += to_json(thrown, frames) + "\n";
   }
   if (left_out_ > 0) lines += fmt::format("{{\"left_out\":{}}}\n", left_out_);
   return lines;

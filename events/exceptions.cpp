@@ -1,5 +1,8 @@
 #include "events/exceptions.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "events/providers.hpp"
 
 namespace farport::events {
@@ -31,6 +34,13 @@ std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace
   thrown.stack.reserve(event.stack.size());
   for (std::size_t at = 0; at < event.stack.size(); ++at) thrown.stack.push_back(event.stack[at]);
   return thrown;
+}
+
+void drop_dispatch(std::vector<std::string>& frames) {
+  const auto is_own = [](const std::string& frame) {
+    return std::string_view(frame).substr(frame.find('!') + 1).starts_with("System.Runtime.EH.");
+  };
+  frames.erase(frames.begin(), std::find_if_not(frames.begin(), frames.end(), is_own));
 }
 
 }  // namespace farport::events

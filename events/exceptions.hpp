@@ -25,4 +25,8 @@ struct ThrownException {
 [[nodiscard]] std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace,
                                                             const nettrace::Event& event);
 
+/// Removes the runtime's own part of throwing from the names of a stack, the innermost first: from .NET 9 on,
+/// exceptions are thrown by managed code (System.Runtime.EH).
+void drop_dispatch(std::vector<std::string>& frames);
+
 }  // namespace farport::events

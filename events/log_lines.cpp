@@ -6,7 +6,10 @@
 namespace farport::events {
 
 void LogLines::on_event(const nettrace::Event& event) {
-  if (auto entry = read_log_entry(trace_, event)) entries_.push_back(std::move(*entry));
+  auto entry = read_log_entry(trace_, event);
+  if (!entry) return;
+  entries_.push_back(std::move(*entry));
+  any_ = true;
 }
 
 void LogLines::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) {

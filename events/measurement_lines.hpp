@@ -21,6 +21,9 @@ class MeasurementReader : public LineMaker {
   void on_event(const nettrace::Event& event) override;
   std::vector<std::string> take_notices() override { return std::exchange(notices_, {}); }
 
+  /// Whether the runtime has refused to tell meters, and nothing else has come.
+  [[nodiscard]] bool is_refused() const { return refused_ && !any_; }
+
   /// What has come since the last call.
   [[nodiscard]] std::vector<Measurement> take() { return std::exchange(measurements_, {}); }
 
@@ -31,6 +34,8 @@ class MeasurementReader : public LineMaker {
   std::vector<Measurement> measurements_;
   std::vector<std::string> notices_;
   std::string noticed_;
+  bool refused_ = false;
+  bool any_ = false;
 };
 
 /// Each as an object.

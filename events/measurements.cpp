@@ -87,6 +87,17 @@ Read read_meter(const nettrace::TraceHeader& trace, const nettrace::Event& event
   return made;
 }
 
+/// In seconds: as it was asked for ("Interval=1000", in milliseconds), since series are named by it, and what
+/// was measured is never twice the same.
+double interval_of(const Fields& values) {
+  constexpr std::string_view kAskedFor = "Interval=";
+  constexpr double kMilliseconds = 1000;
+  const std::string series = values.text("Series");
+  const double asked =
+      series.starts_with(kAskedFor) ? number_in(std::string_view(series).substr(kAskedFor.size())) : NAN;
+  return asked > 0 ? asked / kMilliseconds : values.number("IntervalSec");
+}
+
 Read read_event_counter(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
   // A structure without a name, in which there is one of this name.
   const Fields fields(event);
@@ -103,7 +114,7 @@ Read read_event_counter(const nettrace::TraceHeader& trace, const nettrace::Even
   made.display_name = values.text("DisplayName");
   made.unit = values.text("DisplayUnits");
   made.tags = values.text("Metadata");
-  made.interval = values.number("IntervalSec");
+  made.interval = interval_of(values);
   made.kind = values.has("Increment") ? Measurement::Kind::rate : Measurement::Kind::gauge;
   made.value = values.number(values.has("Increment") ? "Increment" : "Mean");
   if (std::isnan(made.value) || std::isnan(made.interval)) return {};

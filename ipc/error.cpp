@@ -90,6 +90,17 @@ Result<ErrorAnswer> decode_error(const Message& answer) {
   return error;
 }
 
+Result<void> outcome_of(const Message& answer, Command command) {
+  if (is_ok(answer)) return {};
+  const Result<ErrorAnswer> refused = decode_error(answer);
+  if (!refused) return tl::unexpected(refused.error());
+  return tl::unexpected(Error{"send",
+                              std::string(name_of(command)),
+                              "the runtime answers: " + refused->message(),
+                              {},
+                              Cause::runtime(refused->hresult)});
+}
+
 Bytes encode_error(std::uint32_t hresult, std::string_view text) {
   Writer payload;
   payload.u32(hresult);

@@ -51,6 +51,9 @@ struct ErrorAnswer {
 /// left out: the HRESULT is what counts.
 [[nodiscard]] Result<ErrorAnswer> decode_error(const Message& answer);
 
+/// How a runtime has answered `command`. Errors: it refuses it; `cause` is the HRESULT.
+[[nodiscard]] Result<void> outcome_of(const Message& answer, Command command);
+
 /// A whole error answer, ready to be sent. `text` goes only to a tool that sent GenerateCoreDump3; it is cut
 /// off where it is longer than 1,000 bytes.
 [[nodiscard]] Bytes encode_error(std::uint32_t hresult, std::string_view text = {});

@@ -131,6 +131,13 @@ Bytes CollectTracing::encode() const {
   return out.take();
 }
 
+std::optional<CollectTracing> CollectTracing::older() const {
+  if (version <= kCollectTracing2 || session_type != SessionType::streaming) return std::nullopt;
+  CollectTracing made = *this;
+  made.version = version > kCollectTracing3 && !stackwalk ? kCollectTracing3 : kCollectTracing2;
+  return made;
+}
+
 Result<SessionId> SessionId::decode(BytesView payload) {
   Reader in(payload, "a session's id");
   const SessionId id{in.u64()};

@@ -56,7 +56,7 @@ struct CollectTracing {
   SessionType session_type = SessionType::streaming;  ///< From 5 on.
   std::uint32_t buffer_size_mb = 0;                   ///< Not in user_events sessions.
   std::uint32_t format = 1;                           ///< 0 NetPerf, 1 nettrace. Not in user_events sessions.
-  bool rundown = true;                ///< In 2 and 3; from 4 on: whether rundown_keyword is not 0.
+  bool rundown = true;                ///< In 2 and 3. From 4 on: what older() asks for instead.
   std::uint64_t rundown_keyword = 0;  ///< From 4 on.
   bool stackwalk = true;              ///< From 3 on. Not in user_events sessions.
   std::vector<Provider> providers;
@@ -67,6 +67,9 @@ struct CollectTracing {
   [[nodiscard]] static Result<CollectTracing> decode(Command command, BytesView payload);
   /// The payload in the layout of `version`.
   [[nodiscard]] Bytes encode() const;
+  /// The same for a runtime that does not know `version`, with a rundown of all methods or none. Nothing
+  /// where every runtime knows it, or none has anything like it.
+  [[nodiscard]] std::optional<CollectTracing> older() const;
 };
 
 /// Whether `command` starts a session.

@@ -1,20 +1,22 @@
 #include "transport/child_process.hpp"
 
-#include <cerrno>
+#include <tuple>
+#include <utility>
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "base/unique_fd.hpp"
 
 namespace farport::transport {
 namespace {
 
 /// How long a process may take to clean up: one that reads a password gives the terminal its echo back.
-constexpr int kUntilKilledMs = 100;
+constexpr std::uint64_t kUntilKilledMs = 100;
+
+/// A process whose owner is gone, until it has ended.
+struct Leftover {
+  OwnedHandle<uv_process_t> process;
+  OwnedHandle<uv_timer_t> timer;
+  bool killed = false;
+};
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -64,16 +66,34 @@ void ChildProcess::signal(int number) {
 }
 
 ChildProcess::~ChildProcess() {
-  if (exit_code_) return;
-  // Not reaped yet, so the pid is still this process's. Waited for here rather than in the loop, so that it
-  // is gone also where the loop never runs again.
-  const pid_t pid = process_->pid;
-  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  ::kill(pid, SIGTERM);
-  pollfd ended{process.get(), POLLIN, 0};
-  if (!process || ::poll(&ended, 1, kUntilKilledMs) <= 0) ::kill(pid, SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (!exit_code_) let_end(loop_, std::move(process_), SIGTERM);
+}
+
+void let_end(Loop& loop, OwnedHandle<uv_process_t> process, int signal) {
+  uv_process_kill(process.get(), signal);
+  auto leftover = std::make_unique<Leftover>();
+  leftover->process = std::move(process);
+  leftover->process->data = leftover.get();
+  leftover->process->exit_cb = [](uv_process_t* ended, std::int64_t, int) {
+    delete static_cast<Leftover*>(ended->data);
+  };
+  leftover->timer.reset(new uv_timer_t{});
+  leftover->timer->data = leftover.get();
+  uv_timer_init(loop.uv(), leftover->timer.get());
+  uv_timer_start(
+      leftover->timer.get(),
+      [](uv_timer_t* timer) {
+        auto* const self = static_cast<Leftover*>(timer->data);
+        if (std::exchange(self->killed, true)) {
+          // Not even that ends a process that waits for a disk.
+          delete self;
+        } else {
+          uv_process_kill(self->process.get(), SIGKILL);
+        }
+      },
+      kUntilKilledMs, kUntilKilledMs);
+  // Its process's handle has it from here on.
+  std::ignore = leftover.release();
 }
 
 }  // namespace farport::transport

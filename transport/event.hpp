@@ -2,13 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 
 #include "transport/loop.hpp"
 
 namespace farport::transport {
 
-/// An auto-reset event with one waiter: set() lets one `co_await event.wait()` pass, now or later.
+/// An event that resets itself: set() lets all pass that wait by then, or, where none does, the next one.
 class Event {
  public:
   explicit Event(Loop& loop) : loop_(loop) {}
@@ -17,22 +16,16 @@ class Event {
 
   void set() {
     set_ = true;
-    if (waiter_ != nullptr) loop_.make_ready(*waiter_);
+    waiting_.for_each([this](ListNode& waiter) { loop_.make_ready(static_cast<Waiter&>(waiter)); });
   }
 
   class [[nodiscard]] Wait {
    public:
     explicit Wait(Event& event) : event_(event) {}
-    Wait(const Wait&) = delete;
-    Wait& operator=(const Wait&) = delete;
-    ~Wait() {
-      if (event_.waiter_ == &waiter_) event_.waiter_ = nullptr;
-    }
     [[nodiscard]] bool await_ready() const noexcept { return event_.set_; }
     void await_suspend(std::coroutine_handle<> coroutine) {
-      assert(event_.waiter_ == nullptr && "an Event has one waiter; a Condition any number");
       waiter_.coroutine = coroutine;
-      event_.waiter_ = &waiter_;
+      event_.waiting_.push(waiter_);
     }
     void await_resume() { event_.set_ = false; }
 
@@ -45,7 +38,7 @@ class Event {
  private:
   Loop& loop_;
   bool set_ = false;
-  Waiter* waiter_ = nullptr;
+  NodeList waiting_;
 };
 
 /// A change that any number of coroutines can wait for: changed() lets all of those pass that wait by then.
@@ -56,9 +49,7 @@ class Condition {
   Condition& operator=(const Condition&) = delete;
 
   void changed() {
-    NodeList all;
-    all.take(waiting_);
-    while (ListNode* waiter = all.pop()) loop_.make_ready(static_cast<Waiter&>(*waiter));
+    waiting_.for_each([this](ListNode& waiter) { loop_.make_ready(static_cast<Waiter&>(waiter)); });
   }
 
   class [[nodiscard]] Wait {

@@ -169,15 +169,16 @@ void FdStream::complete_write(IoStatus status) {
 
 void FdStream::watch() {
   if (watched_ || failed_) return;
-  watched_ = true;
-  loop().watch(fd_.get(), *this);
+  const int error = loop().watch(fd_.get(), *this);
+  watched_ = error == 0;
+  if (error != 0) fail_errno("watch", error);
 }
 
 void FdStream::watch_output() {
   watch();
   if (output_watched_ || failed_) return;
   output_watched_ = true;
-  loop().watch_output(fd_.get(), *this);
+  if (const int error = loop().watch_output(fd_.get(), *this)) fail_errno("watch", error);
 }
 
 void FdStream::on_events(std::uint32_t events) {

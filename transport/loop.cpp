@@ -1,6 +1,7 @@
 #include "transport/loop.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <iterator>
 
@@ -20,7 +21,7 @@ Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = nullptr;  // Stands for libuv's own loop.
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, uv_backend_fd(&uv_), &event);
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, uv_backend_fd(&uv_), &event) != 0) std::abort();
 }
 
 Loop::~Loop() {
@@ -37,19 +38,19 @@ void Loop::defer(EndOfTick& hook) {
   if (!hook.linked()) turn_ends_.push(hook);
 }
 
-void Loop::watch(int fd, Watched& watched) {
-  control(EPOLL_CTL_ADD, fd, watched, 0);
+int Loop::watch(int fd, Watched& watched) {
+  return control(EPOLL_CTL_ADD, fd, watched, 0);
 }
 
-void Loop::watch_output(int fd, Watched& watched) {
-  control(EPOLL_CTL_MOD, fd, watched, EPOLLOUT);
+int Loop::watch_output(int fd, Watched& watched) {
+  return control(EPOLL_CTL_MOD, fd, watched, EPOLLOUT);
 }
 
-void Loop::control(int operation, int fd, Watched& watched, std::uint32_t more) {
+int Loop::control(int operation, int fd, Watched& watched, std::uint32_t more) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLET | more;
   event.data.ptr = &watched;
-  ::epoll_ctl(epoll_.get(), operation, fd, &event);
+  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? 0 : errno;
 }
 
 void Loop::forget(Watched& watched) {

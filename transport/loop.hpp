@@ -81,11 +81,11 @@ class Loop {
   void defer(EndOfTick& hook);
 
   /// Tells `watched` of the descriptor's events until forget(), but for output (EPOLLOUT); what is the case
-  /// already is told first.
-  void watch(int fd, Watched& watched);
+  /// already is told first. Returns 0, or why the kernel doesn't watch it: an errno value.
+  [[nodiscard]] int watch(int fd, Watched& watched);
   /// Of output too, from now on: for a descriptor that is watched. Most never have to wait for that, and
   /// would only be woken whenever their peer has read something.
-  void watch_output(int fd, Watched& watched);
+  [[nodiscard]] int watch_output(int fd, Watched& watched);
   /// No more events for `watched`, those included that have been polled already. Its descriptor must be
   /// closed right after, which takes it out of the epoll set (epoll(7)): none of ours has a duplicate.
   void forget(Watched& watched);
@@ -111,7 +111,7 @@ class Loop {
  private:
   static constexpr std::size_t kEventsPerPoll = 256;
 
-  void control(int operation, int fd, Watched& watched, std::uint32_t more);
+  int control(int operation, int fd, Watched& watched, std::uint32_t more);
   void run_ready();
   void run_until(const bool& done);
   void poll();

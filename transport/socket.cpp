@@ -17,7 +17,8 @@ namespace farport::transport {
 namespace {
 
 constexpr int kBacklog = 1024;
-constexpr Milliseconds kShortagePause{100};
+/// After an error of accept(2) that is likely to come back at once.
+constexpr Milliseconds kAcceptPause{100};
 constexpr Milliseconds kBacklogPause{10};
 /// Descriptors that accepting leaves to others.
 constexpr rlim_t kReservedDescriptors = 64;
@@ -49,6 +50,19 @@ Result<sockaddr_un> unix_address(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
+}
+
+/// Gives the socket that has just been made at `path` what the umask has taken of its mode. The umask itself
+/// is left alone: it is the whole process's, whose other threads may be making files. Returns an errno value.
+int give_back_umask(const std::string& path, mode_t mode) {
+  const UniqueFd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat made {};
+  if (!file || ::fstat(file.get(), &made) != 0) return errno;
+  // Another one by now, where others may rename files in its directory.
+  if (!S_ISSOCK(made.st_mode) || made.st_uid != ::geteuid() || made.st_nlink != 1) return EPERM;
+  if ((mode & ~made.st_mode) == 0) return 0;
+  const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
+  return ::fchmodat(AT_FDCWD, opened.c_str(), mode, 0) == 0 ? 0 : errno;
 }
 
 /// The path that a Unix socket is bound to; "@NAME" for an abstract one.
@@ -138,25 +152,29 @@ Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::s
   if (!address) return tl::unexpected(address.error());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail_errno("listen on", path, errno);
-  // The socket's file gets the descriptor's mode less the umask, so it has its own from its first moment.
+  // The socket's file gets the descriptor's mode less the umask, so that it never has more than its own.
   ::fchmod(fd.get(), mode);
-  const mode_t umask = ::umask(0);
-  const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
-  const int error = errno;
-  ::umask(umask);
-  if (bound != 0) return fail_errno("create the socket", path, error);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+    return fail_errno("create the socket", path, errno);
+  }
+  const int given = give_back_umask(path, mode);
+  if (given != 0) return fail_errno("give others access to", path, given);
   if (::listen(fd.get(), kBacklog) != 0) return fail_errno("listen on", path, errno);
   return std::make_unique<Listener>(loop, std::move(fd), path, false);
 }
 
 Task<void> Listener::pause(int error) {
-  if (on_shortage_) {
-    on_shortage_(Error{"accept connections on", name_, std::strerror(error),
-                       "waiting for some to end; raise the limit (LimitNOFILE=) or lower limits.sessions",
-                       error});
+  if (on_pause_) {
+    const bool shortage = is_shortage(error);
+    on_pause_(
+        fail_errno("accept connections on", name_, error,
+                   shortage
+                       ? "waiting for some to end; raise the limit (LimitNOFILE=) or lower limits.sessions"
+                       : "")
+            .value());
   }
   // The descriptor that we would get is the lowest that is free.
-  do co_await sleep(loop_, kShortagePause);
+  do co_await sleep(loop_, kAcceptPause);
   while (!has_descriptors(socket_.fd()));
   scarce_ = false;
 }
@@ -176,7 +194,7 @@ Task<std::unique_ptr<FdStream>> Listener::accept() {
     if (error == EAGAIN) {
       socket_.found_nothing();
       co_await socket_.readable();
-    } else if (is_shortage(error)) {
+    } else if (error != EINTR && error != ECONNABORTED) {
       co_await pause(error);
     }
   }

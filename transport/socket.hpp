@@ -28,11 +28,12 @@ class Listener {
 
   Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 
-  /// The next connection. Waits out a shortage of descriptors or memory instead of failing; some descriptors
-  /// are left to those who are connected already. However many there are, everybody else has their turn.
+  /// The next connection. Pauses after an error, such as a shortage of descriptors or memory, instead of
+  /// failing; some descriptors are left to those who are connected already. However many there are, everybody
+  /// else has their turn.
   Task<std::unique_ptr<FdStream>> accept();
   /// `tell` is called once for each such pause, with its cause. Must stay callable as long as this.
-  void on_shortage(std::function<void(const Error&)> tell) { on_shortage_ = std::move(tell); }
+  void on_pause(std::function<void(const Error&)> tell) { on_pause_ = std::move(tell); }
   [[nodiscard]] bool is_tcp() const { return is_tcp_; }
   /// The address in use, with the port that the system chose where 0 was asked for.
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -46,7 +47,7 @@ class Listener {
   std::string name_;
   bool is_tcp_;
   bool scarce_ = false;  ///< The last connection took one of the last descriptors.
-  std::function<void(const Error&)> on_shortage_;
+  std::function<void(const Error&)> on_pause_;
 };
 
 /// Connects to a TCP address within `limit`.

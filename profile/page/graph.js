@@ -191,6 +191,7 @@ function shorten(name, letters) {
   const bare = name.replace(/\(.*/, "") || name;
   // What compilers put behind a name (".isra.0", ".cold") is none.
   const plain = bare.replace(/\[[^\]]*\]/g, "").replace(/(\.(isra|constprop|part|cold|lto_priv)(\.\d+)?)+$/, "");
-  const own = plain.match(/([^.:]+[.:]+)?[^.:]+$/)?.[0] ?? bare;
+  // A place in a file without a name: "libc.so.6+0x2a1c".
+  const own = /\+0x[0-9a-f]+$/.test(plain) ? plain : plain.match(/([^.:]+[.:]+)?[^.:]+$/)?.[0] ?? bare;
   return [name, bare, own].find((each) => each.length <= letters) ?? `${own.slice(0, letters - 1)}…`;
 }

@@ -39,13 +39,14 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       halts_(loop, registry_, log_),
       budget_(settings_.limits.buffered_bytes),
       tracing_(loop, log_, registry_),
+      meters_(loop, clash_with_app_metrics()),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
       warnings_(loop, log_),
       refusals_(log_, warnings_, *audit_, metrics_),
       admission_(settings_.limits, refusals_, *audit_, metrics_),
-      connections_(log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, tracing_, budget_,
-                   settings_.session.compression,
+      connections_(log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, tracing_, meters_,
+                   budget_, settings_.session.compression,
                    CompressorLimit::most_beside(settings_.limits.buffered_bytes)),
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, halts_, resumption_.instance(), settings_.limits.requests_per_second),
@@ -72,6 +73,14 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
 std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() const {
   if (!settings_.app_metrics) return {};
   return [this](const Registry::Filter& counted) { return app_metrics_->text(counted); };
+}
+
+/// Of what the agent itself reads.
+MeterClaims::Clashes Agent::clash_with_app_metrics() const {
+  if (!settings_.app_metrics) return {};
+  return [limits = settings_.app_metrics->limits](const ipc::CollectTracing& session) {
+    return clashes(session, limits);
+  };
 }
 
 Result<void> Agent::listen() {
@@ -142,7 +151,7 @@ Task<void> Agent::run() {
   tasks_.spawn(suspended_.run());
   tasks_.spawn(halts_.run());
   if (settings_.app_metrics) {
-    app_metrics_.emplace(loop_, registry_, log_, *settings_.app_metrics);
+    app_metrics_.emplace(loop_, registry_, meters_, log_, *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
@@ -208,7 +217,7 @@ Task<void> Agent::idle() {
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
-  listener.on_shortage([this](const Error& why) { note_pause(why); });
+  listener.on_pause([this](const Error& why) { note_pause(why); });
   for (;;) {
     Accepted connection = co_await listener.accept();
     serving_.spawn(serve(handler, std::move(connection)));

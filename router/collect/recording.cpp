@@ -31,32 +31,38 @@ Task<Result<ipc::Message>> read_answer(Stream& from, ipc::Command command) {
   const auto answer = co_await read_first_message(from);
   if (!answer) co_return tl::unexpected(answer.error());
   auto message = ipc::decode_message(answer->bytes);
-  if (!message || ipc::is_ok(*message)) co_return message;
-  const auto refused = ipc::decode_error(*message);
-  if (!refused) co_return tl::unexpected(refused.error());
-  co_return tl::unexpected(Error{"send",
-                                 std::string(ipc::name_of(command)),
-                                 "the runtime answers: " + refused->message(),
-                                 {},
-                                 Cause::runtime(refused->hresult)});
+  if (!message) co_return message;
+  const Result<void> outcome = ipc::outcome_of(*message, command);
+  if (!outcome) co_return tl::unexpected(outcome.error());
+  co_return message;
 }
 
 }  // namespace
 
 Recording::Recording(SessionManager& sessions, const std::string& runtime_id)
-    : sessions_(sessions),
-      path_("/v1/runtimes/" + runtime_id + "/ipc"),
-      request_(sessions, path_, accepted_encodings(sessions.options())) {}
+    : sessions_(sessions), path_("/v1/runtimes/" + runtime_id + "/ipc") {}
 
 Stream& Recording::stream() {
   if (decompressing_) return *decompressing_;
-  return request_.stream();
+  return request_->stream();
 }
 
 Task<Result<void>> Recording::begin(ipc::CollectTracing wanted) {
-  const Result<void> sent = co_await send(request_, ipc::make_message(wanted.version, wanted.encode()));
+  for (;;) {
+    Result<void> begun = co_await ask_for(wanted);
+    if (begun || begun.error().cause != Cause::runtime(ipc::hresult::kUnknownCommand)) co_return begun;
+    auto older = wanted.older();
+    if (!older) co_return begun;
+    wanted = std::move(*older);
+  }
+}
+
+Task<Result<void>> Recording::ask_for(ipc::CollectTracing wanted) {
+  decompressing_.reset();
+  request_.emplace(sessions_, path_, accepted_encodings(sessions_.options()));
+  const Result<void> sent = co_await send(*request_, ipc::make_message(wanted.version, wanted.encode()));
   if (!sent) co_return sent;
-  if (is_zstd(request_.head())) decompressing_.emplace(request_.stream());
+  if (is_zstd(request_->head())) decompressing_.emplace(request_->stream());
   const auto answer = co_await read_answer(stream(), wanted.version);
   if (!answer) co_return tl::unexpected(answer.error());
   const auto session = ipc::SessionId::decode(answer->payload);

@@ -17,7 +17,8 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// Has the runtime begin. Errors: the agent refuses it, or the runtime does; `cause` is the HRESULT then.
+  /// Has the runtime begin; one that does not know the command is asked by an older one. Errors: the agent
+  /// refuses it, or the runtime does; `cause` is the HRESULT then.
   transport::Task<Result<void>> begin(ipc::CollectTracing wanted);
   /// What the runtime records (nettrace), from its first byte to its end. After begin().
   [[nodiscard]] transport::Stream& stream();
@@ -28,11 +29,12 @@ class Recording {
   transport::Task<Result<void>> resume();
 
  private:
+  transport::Task<Result<void>> ask_for(ipc::CollectTracing wanted);
   transport::Task<Result<void>> ask(ipc::Command command, std::vector<std::byte> payload);
 
   SessionManager& sessions_;
   std::string path_;
-  ResumableRequest request_;
+  std::optional<ResumableRequest> request_;
   std::optional<DecompressingStream> decompressing_;  ///< Where the agent compresses.
   ipc::SessionId session_;
 };

@@ -73,7 +73,7 @@ Task<void> AcceptedAgents::leave() {
 }
 
 Task<void> AcceptedAgents::accept(transport::Listener& listener) {
-  listener.on_shortage([this](const Error& why) { warnings_.add("accept", why.message()); });
+  listener.on_pause([this](const Error& why) { warnings_.add("accept", why.message()); });
   for (;;) {
     auto connection = co_await listener.accept();
     tasks_.spawn(admit(std::move(connection)));

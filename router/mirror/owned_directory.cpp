@@ -44,14 +44,11 @@ bool is_at(const UniqueFd& directory, const std::string& path) {
 
 /// Removes what is in the open directory, whatever its name leads to by now, and then that name.
 void remove(const UniqueFd& directory, const std::string& path) {
-  namespace fs = std::filesystem;
   const std::string inside = "/proc/self/fd/" + std::to_string(directory.get());
   std::error_code ignored;
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(inside, ignored)) {
-    if (entry.path().filename() != kMark) entries.push_back(entry.path());
+  for (const std::string& name : entries_of(inside)) {
+    if (name != kMark) std::filesystem::remove_all(inside + "/" + name, ignored);
   }
-  for (const fs::path& entry : entries) fs::remove_all(entry, ignored);
   // Last, so that what could not be removed is found again.
   ::unlinkat(directory.get(), kMark, 0);
   if (is_at(directory, path)) ::rmdir(path.c_str());

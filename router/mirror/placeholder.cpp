@@ -1,15 +1,14 @@
 #include "router/mirror/placeholder.hpp"
 
 #include <array>
-#include <cerrno>
 #include <optional>
 
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "base/file_name.hpp"
 #include "base/process_stat.hpp"
 #include "router/mirror/placeholder/look.h"
+#include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {
@@ -149,12 +148,7 @@ void Placeholder::look_taken() {
 }
 
 Placeholder::~Placeholder() {
-  if (!alive_) return;
-  // Not reaped yet, so the pid is still this process's. Waiting here rather than in the loop, so that it is
-  // gone also where the loop never runs again.
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (alive_) transport::let_end(loop_, std::move(process_), SIGKILL);
 }
 
 void Placeholder::end_of_tick() {

@@ -38,7 +38,7 @@ class Placeholder final : transport::EndOfTick {
 
   Placeholder(const Placeholder&) = delete;
   Placeholder& operator=(const Placeholder&) = delete;
-  /// Kills the process and waits for its end (microseconds): nothing of it is left, no zombie either.
+  /// Kills the process, which the loop then reaps.
   ~Placeholder();
 
   /// Has the process look otherwise, soon. It stays the same process: its sockets are named after its pid and

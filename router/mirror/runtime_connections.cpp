@@ -37,7 +37,11 @@ Task<void> RuntimeConnections::carry(std::unique_ptr<transport::FdStream> tool) 
   std::optional<FirstMessage> first;
   const Result<void> joined = co_await join(*tool, first);
   if (!joined && joined.error().cause != ECANCELED) {
-    services_.log->warn("{} (pid {}): {}", runtime_.name, runtime_.pid, joined.error().message());
+    // A tool that hears of an unknown command asks by an older one: nobody has to know.
+    const bool usual = joined.error().cause == Cause::runtime(ipc::hresult::kUnknownCommand);
+    const std::string why = joined.error().message();
+    if (usual) services_.log->debug("{} (pid {}): {}", runtime_.name, runtime_.pid, why);
+    if (!usual) services_.log->warn("{} (pid {}): {}", runtime_.name, runtime_.pid, why);
     const ipc::Command command = first ? first->command() : ipc::Command{};
     co_await refuse(*tool, joined.error(), command);
   }

@@ -21,11 +21,15 @@ Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const R
                       command ? command->path : "a path",
                       "the path must be absolute",
                       {},
-                      static_cast<int>(ipc::hresult::kInvalidArgument)};
+                      Cause::runtime(ipc::hresult::kInvalidArgument)};
     co_return tl::unexpected(command ? wrong : command.error());
   }
   log->info("taking a {} dump of {} (pid {}) to {}", ipc::name_of(command->type), runtime.name, runtime.pid,
             command->path);
+  if ((command->flags & ipc::dump_flag::kCrashReport) != 0) {
+    log->warn("the crash report that the tool asks for stays away: only the dump is brought to {}",
+              command->path);
+  }
   Task<Result<std::uint64_t>> receiving = receive_dump(sessions, runtime.id, {command->type, command->flags},
                                                        command->path, std::move(on_progress));
   const auto received = co_await first_of(std::move(receiving), tool.gone());

@@ -41,7 +41,34 @@ ipc::Provider event_source(const std::string& name, std::chrono::milliseconds in
   return provider;
 }
 
+/// What the metrics' provider is told.
+std::string meter_filter(std::string_view meters, const CounterLimits& limits) {
+  return fmt::format(
+      "SessionId={};Metrics={};RefreshInterval={};MaxTimeSeries={};MaxHistograms={};ClientId={}",
+      kMeterSession, meters, std::chrono::duration<double>(limits.interval).count(), limits.most_series,
+      limits.most_histograms, random_token());
+}
+
+/// What sessions must agree on, of such a filter.
+std::string agreement_in(std::string_view filter) {
+  std::string all;
+  for (const std::string_view key : {"SessionId=", "RefreshInterval=", "MaxTimeSeries=", "MaxHistograms="}) {
+    std::size_t at = filter.find(key);
+    while (at != std::string_view::npos && at > 0 && filter[at - 1] != ';') at = filter.find(key, at + 1);
+    if (at == std::string_view::npos) continue;
+    all += (all.empty() ? "" : ";") + std::string(filter.substr(at, filter.find(';', at) - at));
+  }
+  return all;
+}
+
 }  // namespace
+
+bool clashes(const ipc::CollectTracing& session, const CounterLimits& limits) {
+  const std::string own = agreement_in(meter_filter({}, limits));
+  return std::any_of(session.providers.begin(), session.providers.end(), [&](const ipc::Provider& each) {
+    return each.name == events::kMetricsProvider && agreement_in(each.filter.value_or("")) != own;
+  });
+}
 
 Result<CounterSelection::Source> CounterSelection::parse_source(std::string_view text) {
   const auto wrong = [&] {
@@ -100,10 +127,7 @@ ipc::CollectTracing CounterSelection::wanted(std::string_view version, const Cou
   provider.name = events::kMetricsProvider;
   provider.keywords = kTimeSeriesValues;
   provider.level = events::kInformationalLevel;
-  provider.filter =
-      fmt::format("SessionId={};Metrics={};RefreshInterval={};MaxTimeSeries={};MaxHistograms={};ClientId={}",
-                  kMeterSession, meters, std::chrono::duration<double>(limits.interval).count(),
-                  limits.most_series, limits.most_histograms, random_token());
+  provider.filter = meter_filter(meters, limits);
   wanted.providers.push_back(std::move(provider));
   return wanted;
 }

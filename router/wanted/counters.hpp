@@ -24,6 +24,10 @@ struct CounterLimits {
 /// it (MetricsEventSource, from .NET 8 on).
 inline constexpr std::string_view kMeterSession = "SHARED";
 
+/// Whether a runtime can't serve this session beside one with these limits: it reads meters too, and not in
+/// the same way.
+[[nodiscard]] bool clashes(const ipc::CollectTracing& session, const CounterLimits& limits);
+
 class CounterSelection {
  public:
   /// "System.Runtime,Orders[orders-priced,queue]": meters and EventSources by their names, each with all its

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/letters.hpp"
 #include "router/wanted/lists.hpp"
 
 namespace farport::router {
@@ -52,9 +52,9 @@ std::optional<std::uint64_t> keywords_in(std::string_view text) {
 }
 
 std::optional<std::uint32_t> level_in(std::string_view text) {
-  std::string word(text);
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto* const known = std::find(kLevels.begin(), kLevels.end(), word);
+  const auto* const known = std::find_if(kLevels.begin(), kLevels.end(), [&](std::string_view level) {
+    return equal_without_case(level, text);
+  });
   if (known != kLevels.end()) return static_cast<std::uint32_t>(known - kLevels.begin());
   const auto level = number<std::uint32_t>(text, 10);
   return level && *level < kLevels.size() ? level : std::nullopt;
@@ -200,8 +200,9 @@ Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profile
     if (profile->rundown) keyword = keyword.value_or(0) | *profile->rundown;
   }
   wanted.rundown = rundown.value_or(true);
-  // Only the fourth command has a keyword, and older runtimes don't know it.
   if (!keyword || rundown) return wanted;
+  // Up to .NET 8 there is no keyword: then none, since one of all methods is what the profile avoids.
+  wanted.rundown = false;
   wanted.version = ipc::kCollectTracing4;
   wanted.rundown_keyword = *keyword;
   return wanted;

@@ -1,8 +1,8 @@
 #include "router/wanted/recordings.hpp"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/letters.hpp"
 #include "events/logs.hpp"
 #include "events/providers.hpp"
 #include "router/wanted/runtime_version.hpp"
@@ -32,15 +32,10 @@ ipc::CollectTracing wanted_of(const char* provider, std::uint64_t keywords, std:
   return wanted;
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 /// A level as the runtime writes it.
 Result<std::string> level_named(std::string_view text) {
   for (const std::string_view level : events::kLogLevels) {
-    if (same_word(level, text)) return std::string(level);
+    if (equal_without_case(level, text)) return std::string(level);
   }
   return fail("read logs at the level", text, "there is none of this name",
               "there are Trace, Debug, Information, Warning, Error and Critical");

@@ -75,6 +75,33 @@ class AppMetrics(Scraping, Case):
         wait.until(lambda: self.value("dotnet_process_cpu_count", own) is None, self.agent.log, 30)
 
 
+class GivesWay(Scraping, Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+        cls.agent = cls.share(cls.lab.agent("--app-metrics", "--app-metrics-counters", "Watched.Meter"))
+        cls.agent.wait_for(cls.application)
+
+    def test_it_gives_way_to_a_tool_that_reads_them_in_another_way(self):
+        own = 'meter="Watched.Meter"'
+        total = int(self.application.get("/count", by=1))
+        wait.until(lambda: self.value("watched_total", own) == total, self.scrape, 30)
+        # dotnet-counters collect has a session of its own, beside which the runtime serves no other.
+        recording = os.path.join(self.lab.new_directory(self.lab.near, "meters"), "meters.nettrace")
+        tool = self.lab.near.start(
+            needs.farport(), "trace", self.agent.remote, *self.lab.tools_pair.flags(), "-o", recording, "--rundown", "false", "--providers",
+            "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=100;MaxHistograms=10",
+            "--stopping-event-provider-name", "System.Diagnostics.Metrics", "--stopping-event-event-name", "GaugeValuePublished")
+        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assertIn("are left to a caller", self.agent.log())
+        other = self.assert_ok(self.lab.near.run(needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(), "--counters",
+                                                 "Watched.Meter", "--refresh-interval", "2s", "--format", "json", "--duration", "7s"))
+        self.assertIn("watched.total", other.stdout)
+        # And comes back.
+        total = int(self.application.get("/count", by=1))
+        wait.until(lambda: self.value("watched_total", own) == total, self.scrape, 30)
+
+
 class Off(Scraping, Case):
     @classmethod
     def prepare(cls):

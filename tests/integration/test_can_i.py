@@ -74,7 +74,7 @@ class CanI(Case):
 
     def test_all_commands_are_listed_with_what_allows_them_or_why_not(self):
         rows = self.rows(self.assert_ok(self.can_i(self.apis["alice"].pair, "--all")))
-        self.assertEqual(len(rows), 24)
+        self.assertEqual(len(rows), 25)
         self.assertRegex(rows["ProcessInfo"][0], r"every one +yes +observer \(grant 1\)$")
         self.assertEqual(len(rows["GenerateCoreDump3"]), 2)
         by_runtime = {line.split()[1]: line for line in rows["GenerateCoreDump3"]}
@@ -90,14 +90,16 @@ class CanI(Case):
         for word in ("trace (dotnet-trace)", "count (dotnet-counters)", "see stacks (dotnet-stack)",
                      "see the heap (dotnet-gcdump)"):
             self.assertRegex(found[word][0], r"every one +yes +observer \(grant 1\)$")
-        self.assertRegex(found["profile the processor (farport profile)"][0], r" no +profile takes the role admin; CN=alice")
-        by_runtime = {re.split(r" {2,}", line)[1].split()[0]: line for line in found["dump (dotnet-dump, farport dump)"]}
-        self.assertRegex(by_runtime["billing"], r" yes +operator \(grant 2\)$")
-        self.assertRegex(by_runtime["orders"], r" no +GenerateCoreDump3 ")
+        self.assertRegex(found["see the kernel in that"][0], r" no +profile-kernel takes the role admin; CN=alice")
+        for word, permission in (("profile the processor (farport profile)", "profile"),
+                                 ("dump (dotnet-dump, farport dump)", "GenerateCoreDump3")):
+            by_runtime = {re.split(r" {2,}", line)[1].split()[0]: line for line in found[word]}
+            self.assertRegex(by_runtime["billing"], r" yes +operator \(grant 2\)$")
+            self.assertRegex(by_runtime["orders"], rf" no +{permission} takes the role operator or admin")
 
     def test_scripts_get_json(self):
         rows = json.loads(self.assert_ok(self.can_i(self.apis["alice"].pair, "--json")).stdout)
-        self.assertEqual(len(rows), 2 * 24)
+        self.assertEqual(len(rows), 2 * 25)
         row, = [row for row in rows if row["command"] == "GenerateCoreDump3" and row["runtime"]["name"] == "billing"]
         self.assertEqual((row["allowed"], row["role"], row["agent"]), (True, "operator", self.agent.remote))
 

@@ -117,6 +117,30 @@ class FarportTrace(Recordings, Case):
         self.assertEqual(process.wait(60), 0, process.output())
         self.assertGreater(int(self.assert_ok(self.tools.driver("read", file)).values()["events"]), 0)
 
+    def test_a_runtime_that_is_killed_is_said_and_what_came_is_kept(self):
+        application = self.lab.orders("--rate", "2000")
+        self.agent.wait_for(self.application, application)
+        file = self.file()
+        process = self.start("-o", file, "--providers", ALL_OF_ORDERS, target=f"{self.agent.remote}/{application.pid_inside}")
+        self.wait_until_begun(process, file)
+        application.process.kill()
+        self.assertEqual(process.wait(60), 1, process.output())
+        self.assertEqual(process.stdout().strip(), file)
+        self.assertIn("it was killed, or it crashed", process.stderr())
+        self.assertGreater(os.stat(file).st_size, 1000)
+
+    def test_older_runtimes_are_asked_in_their_words(self):
+        for framework in ("net8.0", "net9.0"):
+            process = self.lab.far.start(needs.talkative(framework), "600")
+            wait.until(lambda own=process: str(own.pid_on_host) in [str(runtime["pid"]) for runtime in self.agent.runtimes()],
+                       process.output)
+            for profile in ("gc-collect", "gc-verbose", "dotnet-sampled-thread-time"):
+                file = self.file()
+                done = self.record("-o", file, "--profile", profile, "--duration", "1s", target=f"{self.agent.remote}/{process.pid_on_host}")
+                self.assertEqual(done.wait(), 0, done.output())
+                self.assert_ok(self.tools.driver("read", file))
+            process.kill()
+
     def test_a_terminal_shows_how_far_it_is_in_one_line(self):
         file = self.file()
         terminal = Terminal(self.lab.near, needs.farport(), "trace", self.agent.remote, *self.lab.tools_pair.flags(), "-o",

@@ -66,8 +66,7 @@ class Hung(Case):
         self.freeze()
         for command in ("trace", "stacks", "dump"):
             with self.subTest(command):
-                process = self.start(command)
-                time.sleep(1)
+                process = self.agent.wait_for_session_of(lambda command=command: self.start(command))
                 process.send(signal.SIGINT)
                 self.assertEqual(process.wait(10), 130, process.output())
 

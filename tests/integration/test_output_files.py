@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 from harness import needs, wait
 from harness.audit import Audit
@@ -78,8 +77,7 @@ class OutputFiles(Case):
                 file = os.path.join(directory, name)
                 with open(file, "wb") as old:
                     old.write(OLD)
-                process = self.start(command, file, "--force")
-                time.sleep(1)
+                process = self.agent.wait_for_session_of(lambda command=command, file=file: self.start(command, file, "--force"))
                 process.send(signal.SIGINT)
                 self.assertEqual(process.wait(20), 130, process.output())
                 self.assertEqual(os.listdir(directory), [name])

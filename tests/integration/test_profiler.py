@@ -133,7 +133,8 @@ class Profiles(Profiling):
         self.assertGreater(hot, 0.8 * sum(counts), folded.body)
         # Its managed caller has a name, too.
         self.assertTrue([stack for stack, _, _ in stacks if "Program." in stack.split(f";{hotspot.EXPORTED}")[0]], folded.body)
-        entry = self.audit.wait_for(audit="profile", outcome="completed", arguments={"frequency": 99, "duration": 2, "format": "folded"})
+        entry = self.audit.wait_for(audit="profile", outcome="completed", 
+                                    arguments={"frequency": 99, "duration": 2, "kernel": True, "format": "folded"})
         self.assertEqual(entry["to_tool"], len(folded.body))
         page = self.ask(application, format="html", duration=1)
         self.assertEqual((page.status, page.content_type), (OK, "text/html; charset=utf-8"))
@@ -160,6 +161,17 @@ class Profiles(Profiling):
         for name, start in told.items():
             self.assertNotEqual(start, real.get(name), name)
 
+    def test_the_kernels_own_functions_take_a_permission_of_their_own(self):
+        application = self.hotspot("kernel")
+        for name, pair in (("operator", self.lab.authority.client("operator")), ("profiler", self.profiler)):
+            samples = self.profile(application, pair)
+            self.assertFalse(samples.kernel)
+            self.assertEqual([note for note in samples.notes if "profile-kernel" in note], samples.notes)
+            self.assertEqual(len(samples.notes), 1)
+            self.assertEqual([start for start, _, _, _ in samples.symbols if start >> 63], [])
+            entry = self.audit.wait_for(audit="profile", identity=f"CN={name}", outcome="completed")
+            self.assertEqual((entry["role"], entry["arguments"]["kernel"]), (name, False))
+
     def test_threads_that_come_meanwhile_are_sampled_among_sixty_that_sleep(self):
         samples = self.profile(self.hotspot("newcomers", "--sleepers", 60), duration=5)
         names = collections.Counter(samples.threads[thread] for _, thread, _ in samples.samples)
@@ -169,15 +181,14 @@ class Profiles(Profiling):
 
     def test_only_a_role_that_has_it_by_name_may_profile_and_the_audit_says_who_did(self):
         application = self.hotspot()
-        for name in ("watcher", "operator"):
-            answer = self.ask(application, self.lab.authority.client(name))
-            self.assertEqual(answer.status, FORBIDDEN)
-            self.assertIn("profile takes the role admin or profiler", answer.error)
-            entry = self.audit.wait_for(audit="profile", identity=f"CN={name}")
-            self.assertEqual(entry["decision"], "refused")
+        answer = self.ask(application, self.lab.authority.client("watcher"))
+        self.assertEqual(answer.status, FORBIDDEN)
+        self.assertIn("profile takes the role operator or admin or profiler", answer.error)
+        entry = self.audit.wait_for(audit="profile", identity="CN=watcher")
+        self.assertEqual(entry["decision"], "refused")
         # It sees the runtime, and nothing of it but this.
         self.profile(application, self.profiler, frequency=49)
-        entry = self.audit.wait_for(audit="profile", identity="CN=profiler", arguments={"frequency": 49, "duration": 2})
+        entry = self.audit.wait_for(audit="profile", identity="CN=profiler", arguments={"frequency": 49, "duration": 2, "kernel": False})
         self.assertEqual((entry["decision"], entry["role"], entry["outcome"]), ("allowed", "profiler", "completed"))
         self.assertEqual(entry["command"], "profile")
         self.assertGreater(entry["to_tool"], 100)

@@ -4,7 +4,7 @@ import csv
 import itertools
 import json
 import os
-import signal
+import re
 import threading
 import time
 
@@ -125,10 +125,18 @@ class Sight(Looking, Case):
         terminal = Terminal(self.lab.near, needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(),
                             columns=60, rows=24)
         self.addCleanup(terminal.close)
-        terminal.wait_for_text("more: name the counters")
+        terminal.wait_for_text("lines 1 to 21 of")
         self.assertTrue(all(len(line) <= 60 for line in terminal.lines()), terminal.shown())
         self.assertIn("System.Runtime", terminal.shown())
-        os.kill(terminal.pid, signal.SIGINT)
+        # Names are whole, series below their instrument.
+        self.assertRegex(terminal.shown(), r"\n  dotnet\.gc\.last_collection\.heap\.fragmentation\.size\n    gen0 +[\d.]+ \w*B")
+        terminal.type("\x1b[6~")
+        terminal.wait_for(lambda lines: "lines 1 to" not in "\n".join(lines), "it scrolls")
+        terminal.wait_for(lambda lines: re.search(r"dotnet\.process\.memory\.working_set\n? +[\d.]+ MiB", "\n".join(lines)),
+                          "the working set has its unit")
+        terminal.type("bbb")
+        terminal.wait_for_text("lines 1 to 21 of")
+        terminal.type("q")
         self.assertEqual(terminal.wait(60), 0, terminal.shown())
 
     def test_two_share_the_meters_and_another_interval_is_told(self):
@@ -140,6 +148,15 @@ class Sight(Looking, Case):
         self.end(second)
         total = self.count(5)
         self.wait_for_value(first, "watched.total", total)
+        self.end(first)
+
+    def test_who_comes_second_to_a_session_that_shares_nothing_is_told(self):
+        file = os.path.join(self.lab.new_directory(self.lab.near, "meters"), "meters.nettrace")
+        first = self.look("trace", "-o", file, "--rundown", "false", "--providers",
+                          "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=9;MaxHistograms=9")
+        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 0, first.output, 30)
+        second = self.look_whole("counters", "--counters", "Watched.Meter", "--format", "csv", "--duration", "4s", code=1)
+        self.assertIn("another tool is reading the application's meters", second.stderr())
         self.end(first)
 
     def test_what_is_wrong_is_said(self):
@@ -196,7 +213,7 @@ class Sight(Looking, Case):
         wait.until(begun, process.output, 20)
         self.end(process)
         self.assertNotIn("\x1b", process.stdout())
-        self.assertRegex(process.stdout().splitlines()[0], r"^\d\d:\d\d:\d\d\.\d{3} Warning +Orders\.Pricing\[7\] \\x1b\[31mred\\nline it is$")
+        self.assertRegex(process.stdout(), r"^\d\d:\d\d:\d\d\.\d{3} Warning +Orders\.Pricing\[7\] \\x1b\[31mred\n    line it is\n")
 
     def test_no_line_of_a_log_is_missing_though_the_link_breaks(self):
         process = self.logging("--category", "Orders.*", *QUICK_PINGS)

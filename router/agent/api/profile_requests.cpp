@@ -43,7 +43,8 @@ void begin_answer(Response& response, const std::optional<ProfileFile>& file) {
 
 std::string arguments_of(const SamplingRequest& wanted, const std::string& format) {
   const std::string form = format.empty() ? "" : fmt::format(R"(,"format":"{}")", format);
-  return fmt::format(R"({{"frequency":{},"duration":{}{}}})", wanted.frequency, wanted.seconds, form);
+  return fmt::format(R"({{"frequency":{},"duration":{},"kernel":{}{}}})", wanted.frequency, wanted.seconds,
+                     wanted.kernel, form);
 }
 
 /// A number from 1 to `most`, or `usual` where none is given.
@@ -157,8 +158,9 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
 }
 
 Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry) {
-  const auto wanted = sampling_of(route);
+  auto wanted = sampling_of(route);
   if (!wanted) co_return wanted.error();
+  wanted->kernel = may_profile_kernel(entry.caller, *runtime);
   const std::string format = route.parameter("format");
   const auto file = profile_file(format);
   if (!file) co_return no_profile(http_status::kBadRequest, file.error().message());

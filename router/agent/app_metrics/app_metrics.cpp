@@ -14,8 +14,13 @@ constexpr std::size_t kMostRuntimes = 100;
 
 }  // namespace
 
-AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, Log log, AppMetricsSettings settings)
-    : loop_(loop), registry_(registry), log_(std::move(log)), settings_(std::move(settings)) {}
+AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Log log,
+                       AppMetricsSettings settings)
+    : loop_(loop),
+      registry_(registry),
+      meters_(meters),
+      log_(std::move(log)),
+      settings_(std::move(settings)) {}
 
 Task<void> AppMetrics::run() {
   const auto watch = registry_.watch();
@@ -40,7 +45,8 @@ void AppMetrics::begin(const Runtime& runtime) {
                runtime.pid, kMostRuntimes);
     return;
   }
-  kept_.emplace(runtime.id, std::make_unique<MetricSession>(loop_, registry_, log_, settings_, runtime));
+  kept_.emplace(runtime.id,
+                std::make_unique<MetricSession>(loop_, registry_, meters_, log_, settings_, runtime));
 }
 
 Task<void> AppMetrics::end() {

@@ -11,7 +11,8 @@ namespace farport::router {
 
 class AppMetrics {
  public:
-  AppMetrics(transport::Loop& loop, Registry& registry, Log log, AppMetricsSettings settings);
+  AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Log log,
+             AppMetricsSettings settings);
   AppMetrics(const AppMetrics&) = delete;
   AppMetrics& operator=(const AppMetrics&) = delete;
 
@@ -28,6 +29,7 @@ class AppMetrics {
 
   transport::Loop& loop_;
   Registry& registry_;
+  MeterClaims& meters_;
   Log log_;
   AppMetricsSettings settings_;
   std::map<std::string, std::unique_ptr<MetricSession>> kept_;  ///< By the runtime's id.

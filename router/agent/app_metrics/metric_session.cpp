@@ -1,9 +1,12 @@
 #include "router/agent/app_metrics/metric_session.hpp"
 
+#include <utility>
+
 #include "events/measurement_lines.hpp"
 #include "ipc/error.hpp"
 #include "nettrace/reader.hpp"
 #include "router/agent/runtimes/probe.hpp"
+#include "transport/race.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -14,17 +17,13 @@ using transport::Task;
 constexpr transport::Milliseconds kUntilAgain{30'000};
 constexpr std::size_t kMetricsPieceBytes = 16 * 1024;
 
-tl::unexpected<Error> refused(const Runtime& runtime, const ipc::Message& answer) {
-  const auto why = ipc::decode_error(answer);
-  return fail("read the counters of", runtime.name, why ? why->message() : why.error().message());
-}
-
 }  // namespace
 
-MetricSession::MetricSession(transport::Loop& loop, Registry& registry, const Log& log,
+MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, const Log& log,
                              const AppMetricsSettings& settings, Runtime runtime)
     : loop_(loop),
       registry_(registry),
+      meters_(meters),
       log_(log),
       settings_(settings),
       runtime_(std::move(runtime)),
@@ -35,20 +34,43 @@ MetricSession::MetricSession(transport::Loop& loop, Registry& registry, const Lo
 
 Task<void> MetricSession::end() {
   tasks_.clear();
-  if (!session_) co_return;
+  co_await stop();
+}
+
+Task<void> MetricSession::stop() {
+  const auto session = std::exchange(session_, std::nullopt);
+  if (!session) co_return;
   auto connection = co_await open_port();
   if (!connection) co_return;
-  std::ignore = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, session_->encode()));
+  std::ignore = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, session->encode()));
 }
 
 Task<void> MetricSession::run() {
   for (;;) {
-    const Result<void> recorded = co_await record();
-    session_.reset();
+    MeterClaims::Place place = co_await meters_.hold(runtime_.id);
+    transport::Event over(loop_);
+    Result<void> recorded;
+    transport::TaskSet recording(loop_);
+    recording.spawn(record_to_end(recorded, over));
+    const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
+    recording.clear();
     table_.clear();
+    if (claimed) {
+      log_->info("the counters of {} (pid {}) are left to a caller who reads them", runtime_.name,
+                 runtime_.pid);
+      co_await stop();
+      continue;
+    }
+    session_.reset();
+    place.reset();
     if (!recorded) log_->warn("{}; it is tried again", recorded.error().message());
     co_await transport::sleep(loop_, kUntilAgain);
   }
+}
+
+Task<void> MetricSession::record_to_end(Result<void>& how, transport::Event& over) {
+  how = co_await record();
+  over.set();
 }
 
 Task<Result<void>> MetricSession::record() {
@@ -58,7 +80,8 @@ Task<Result<void>> MetricSession::record() {
   const auto wanted = selection.wanted(runtime_.version, settings_.limits);
   const auto answer = co_await ask(**connection, ipc::make_message(wanted.version, wanted.encode()));
   if (!answer) co_return tl::unexpected(answer.error());
-  if (!ipc::is_ok(*answer)) co_return refused(runtime_, *answer);
+  const Result<void> outcome = ipc::outcome_of(*answer, wanted.version);
+  if (!outcome) co_return fail("read the counters of", runtime_.name, outcome.error().why);
   const auto session = ipc::SessionId::decode(answer->payload);
   if (!session) co_return tl::unexpected(session.error());
   session_ = *session;

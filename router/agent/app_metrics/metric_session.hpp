@@ -5,6 +5,7 @@
 
 #include "base/log.hpp"
 #include "router/agent/app_metrics/metric_series.hpp"
+#include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wanted/counters.hpp"
 #include "transport/task_set.hpp"
@@ -18,9 +19,10 @@ struct AppMetricsSettings {
 
 class MetricSession {
  public:
-  /// Begins at once, and again after a while where that fails or ends. All must outlive it.
-  MetricSession(transport::Loop& loop, Registry& registry, const Log& log, const AppMetricsSettings& settings,
-                Runtime runtime);
+  /// Begins at once, and again after a while where that fails or ends. Gives way to callers who read meters
+  /// in another way. All must outlive it.
+  MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, const Log& log,
+                const AppMetricsSettings& settings, Runtime runtime);
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
 
@@ -34,12 +36,15 @@ class MetricSession {
 
  private:
   transport::Task<void> run();
+  transport::Task<void> stop();
+  transport::Task<void> record_to_end(Result<void>& how, transport::Event& over);
   transport::Task<Result<void>> record();
   transport::Task<Result<void>> read_values(transport::FdStream& from, CounterSelection& selection);
   transport::Task<DiagnosticPort::Connection> open_port();
 
   transport::Loop& loop_;
   Registry& registry_;
+  MeterClaims& meters_;
   const Log& log_;
   const AppMetricsSettings& settings_;
   Runtime runtime_;

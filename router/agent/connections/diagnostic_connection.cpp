@@ -110,6 +110,16 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
               entry.caller, entry.outcome);
 }
 
+/// A session that reads meters has them to itself.
+Task<MeterClaims::Place> DiagnosticConnections::claim_meters(const Runtime& runtime,
+                                                             const FirstMessage& first) {
+  if (!ipc::is_collect_tracing(first.command())) co_return nullptr;
+  auto session = ipc::CollectTracing::decode(first.command(), first.payload());
+  if (!session) co_return nullptr;
+  auto place = co_await meters_.claim(runtime.id, std::move(*session));
+  co_return place;
+}
+
 Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
                                         ToolEndpoint& tool) {
   AuditEntry entry{"command", caller};
@@ -127,6 +137,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, metrics_};
+  const MeterClaims::Place meters = co_await claim_meters(*entry.runtime, *first);
   const std::size_t size = first->bytes.size();
   auto opened = co_await open(entry, tool, std::move(first->bytes));
   if (opened == nullptr) co_return;

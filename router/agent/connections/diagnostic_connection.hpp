@@ -5,6 +5,7 @@
 #include "router/agent/connections/tracing_session.hpp"
 #include "router/agent/gate/admission.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
+#include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
 #include "router/stream/compressor_limit.hpp"
 #include "transport/buffer_budget.hpp"
@@ -17,7 +18,7 @@ class DiagnosticConnections {
  public:
   DiagnosticConnections(Log log, Admission& admission, Audit& audit, Metrics& metrics, Registry& registry,
                         SuspendedRuntimes& suspended, HaltWatch& halts, TracingSessions& tracing,
-                        transport::BufferBudget& budget, Compression compression,
+                        MeterClaims& meters, transport::BufferBudget& budget, Compression compression,
                         std::size_t most_compressors)
       : log_(std::move(log)),
         admission_(admission),
@@ -27,6 +28,7 @@ class DiagnosticConnections {
         suspended_(suspended),
         halts_(halts),
         tracing_(tracing),
+        meters_(meters),
         budget_(budget),
         compression_(compression),
         compressors_(most_compressors) {}
@@ -39,6 +41,7 @@ class DiagnosticConnections {
                               ToolEndpoint& tool);
 
  private:
+  transport::Task<MeterClaims::Place> claim_meters(const Runtime& runtime, const FirstMessage& first);
   transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
@@ -59,6 +62,7 @@ class DiagnosticConnections {
   SuspendedRuntimes& suspended_;
   HaltWatch& halts_;
   TracingSessions& tracing_;
+  MeterClaims& meters_;
   transport::BufferBudget& budget_;
   Compression compression_;
   CompressorLimit compressors_;

@@ -1,21 +1,19 @@
 #include "router/agent/dumps/createdump_process.hpp"
 
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
 #include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
 #include "router/agent/runtimes/process_exit.hpp"
 
 namespace farport::router {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = 1024 * 1024;
 /// What a dump holds beside memory that counts as resident: headers, tables, the runtime's own images.
@@ -46,9 +44,9 @@ bool writes_to(pid_t pid, const std::string& path) {
 /// The children that any of the process's threads has started.
 template <typename Each>
 void each_child(pid_t pid, Each each) {
-  std::error_code error;
-  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-    std::ifstream children(task.path() / "children");
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (const int task : numbered_entries(tasks)) {
+    std::ifstream children(tasks + "/" + std::to_string(task) + "/children");
     for (pid_t child = 0; children >> child;) each(child);
   }
 }

@@ -75,4 +75,8 @@ Decision authorize_profile(const Caller& caller, const Runtime& runtime) {
   return decision_of(caller.access->may(auth::kProfile, traits_of(runtime)));
 }
 
+bool may_profile_kernel(const Caller& caller, const Runtime& runtime) {
+  return caller.access->may(auth::kProfileKernel, traits_of(runtime)).allowed;
+}
+
 }  // namespace farport::router

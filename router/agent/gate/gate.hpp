@@ -32,5 +32,7 @@ struct Decision {
 
 /// The same for samples that the agent has the kernel take of the runtime's threads.
 [[nodiscard]] Decision authorize_profile(const Caller& caller, const Runtime& runtime);
+/// Whether its profile may have the kernel's own functions.
+[[nodiscard]] bool may_profile_kernel(const Caller& caller, const Runtime& runtime);
 
 }  // namespace farport::router

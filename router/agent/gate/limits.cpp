@@ -13,6 +13,8 @@ using auth::LimitSettings;
 
 /// When to ask again for a place that becomes free only when another connection ends.
 constexpr int kRetryAfterS = 10;
+/// So many are remembered without a look at whether they are still there.
+constexpr std::size_t kFewIdentities = 64;
 /// Of one identity's requests, in one turn of the loop: what the others have to wait behind it.
 constexpr std::chrono::milliseconds kTurnShare{2};
 /// An identity that has been refused as often as it may be in a second is not listened to for so long.
@@ -72,11 +74,14 @@ tl::expected<std::unique_ptr<Limits::Session>, LimitExceeded> Limits::begin_sess
 }
 
 void Limits::forget_idle_parties() {
+  // All are looked at, so not before there are twice as many as the last time.
+  if (identities_.size() < look_at_) return;
   const Clock::time_point now = now_();
   std::erase_if(identities_, [&](const auto& entry) {
     const IdentityUsage& usage = *entry.second;
     return *usage.sessions == 0 && *usage.connections == 0 && usage.requests.full(now);
   });
+  look_at_ = std::max(kFewIdentities, 2 * identities_.size());
 }
 
 Limits::Session::Session(Limits& limits, std::shared_ptr<IdentityUsage> usage)

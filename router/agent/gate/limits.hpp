@@ -107,6 +107,7 @@ class Limits {
   std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
   std::map<std::string, std::shared_ptr<IdentityUsage>> identities_;
+  std::size_t look_at_ = 0;  ///< Idle ones are looked for once there are so many.
 };
 
 /// One session's share. Must not outlive the Limits; the Connections that it has given may.

@@ -24,16 +24,25 @@ Result<std::unique_ptr<InnerConnection>> InnerRecording::connect() const {
 }
 
 Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
-  auto connection = connect();
-  if (!connection) co_return not_recorded(http_status::kUnavailable, connection.error());
-  connection_ = std::move(*connection);
-  const auto answer = co_await connection_->ask(ipc::make_message(wanted.version, wanted.encode()));
-  if (!answer) co_return answer.error();
-  const auto session = ipc::is_ok(*answer) ? ipc::SessionId::decode(answer->payload)
-                                           : fail("record", runtime_->name, "the runtime refuses it");
-  if (!session) co_return not_recorded(http_status::kBadGateway, session.error());
-  session_ = *session;
-  co_return std::nullopt;
+  for (;;) {
+    auto connection = connect();
+    if (!connection) co_return not_recorded(http_status::kUnavailable, connection.error());
+    connection_ = std::move(*connection);
+    const auto answer = co_await connection_->ask(ipc::make_message(wanted.version, wanted.encode()));
+    if (!answer) co_return answer.error();
+    const Result<void> outcome = ipc::outcome_of(*answer, wanted.version);
+    if (outcome) {
+      const auto session = ipc::SessionId::decode(answer->payload);
+      if (!session) co_return not_recorded(http_status::kBadGateway, session.error());
+      session_ = *session;
+      co_return std::nullopt;
+    }
+    const bool unknown = outcome.error().cause == Cause::runtime(ipc::hresult::kUnknownCommand);
+    auto older = unknown ? wanted.older() : std::nullopt;
+    if (!older) co_return not_recorded(http_status::kBadGateway, outcome.error());
+    wanted = std::move(*older);
+    co_await connection_->end();
+  }
 }
 
 void InnerRecording::abandon() {

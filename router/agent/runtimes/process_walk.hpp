@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include <sys/types.h>
 
@@ -25,8 +23,5 @@ class ProcessWalk {
  private:
   pid_t next_ = 0;
 };
-
-/// The numbers among the names in a directory, ascending; `most` of them at the most.
-[[nodiscard]] std::vector<int> numbered_entries(const std::string& directory, std::size_t most);
 
 }  // namespace farport::router

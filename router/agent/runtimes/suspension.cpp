@@ -1,10 +1,10 @@
 #include "router/agent/runtimes/suspension.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 
+#include "base/letters.hpp"
 #include "ipc/error.hpp"
 #include "ipc/process.hpp"
 #include "transport/timer.hpp"
@@ -38,11 +38,6 @@ std::optional<std::string_view> setting(const std::vector<std::string>& environm
   return std::nullopt;
 }
 
-bool is_word(std::string_view text, std::string_view lower_case) {
-  return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
-                    [](unsigned char a, char b) { return std::tolower(a) == b; });
-}
-
 /// The parts of a text between separators, without the empty ones.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -60,8 +55,8 @@ bool suspends(std::string_view port) {
   const std::vector<std::string_view> parts = split(port, ',');
   if (parts.empty()) return false;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (is_word(parts[i], "suspend")) return true;
-    if (is_word(parts[i], "nosuspend")) return false;
+    if (equal_without_case(parts[i], "suspend")) return true;
+    if (equal_without_case(parts[i], "nosuspend")) return false;
   }
   return true;
 }

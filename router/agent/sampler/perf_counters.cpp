@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
-#include <filesystem>
 
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/descriptors.hpp"
+#include "base/directory.hpp"
 
 namespace farport::router {
 namespace {
@@ -19,17 +18,7 @@ namespace {
 constexpr int kMostLooks = 10;
 
 std::vector<pid_t> threads_of(pid_t process) {
-  std::vector<pid_t> threads;
-  std::error_code error;
-  std::filesystem::directory_iterator entry("/proc/" + std::to_string(process) + "/task", error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    pid_t thread = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc()) {
-      threads.push_back(thread);
-    }
-  }
-  return threads;
+  return numbered_entries("/proc/" + std::to_string(process) + "/task");
 }
 
 /// Passes everything on, and remembers which threads are sampled since those that began them are.
@@ -84,24 +73,26 @@ int PerfCounters::open_counter(const Kind& kind, pid_t thread, int processor) {
       ::syscall(SYS_perf_event_open, &attributes, thread, processor, kNoGroup, PERF_FLAG_FD_CLOEXEC));
 }
 
-Result<PerfCounters> PerfCounters::open(pid_t process, std::uint32_t frequency, PerfSink& sink) {
+Result<PerfCounters> PerfCounters::open(pid_t process, std::uint32_t frequency, bool kernel, PerfSink& sink) {
   // One for each thread on each processor.
   raise_descriptor_limit();
   PerfCounters counters;
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
   for (int number = 0; number < processors; ++number) counters.numbers_.push_back(number);
-  if (auto chosen = counters.choose_kind(process, frequency); !chosen) return tl::unexpected(chosen.error());
+  if (auto chosen = counters.choose_kind(process, frequency, kernel); !chosen)
+    return tl::unexpected(chosen.error());
   if (auto added = counters.add_threads(process, sink); !added) return tl::unexpected(added.error());
   return counters;
 }
 
 /// Finds out by trying, from what says most to what needs least.
-Result<void> PerfCounters::choose_kind(pid_t process, std::uint32_t frequency) {
+Result<void> PerfCounters::choose_kind(pid_t process, std::uint32_t frequency, bool with_kernel) {
   constexpr int kAnyProcessor = -1;
   int error = 0;
   kind_.frequency = frequency;
   for (const SampleClock clock : {SampleClock::cycles, SampleClock::cpu_clock}) {
     for (const bool kernel : {true, false}) {
+      if (kernel && !with_kernel) continue;
       for (const bool threads_only : {true, false}) {
         kind_ = {frequency, clock, kernel, threads_only};
         // On all processors at once nothing can be mapped, but it says whether it may be.

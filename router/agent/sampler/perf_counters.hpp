@@ -13,9 +13,10 @@ namespace farport::router {
 class PerfCounters {
  public:
   /// Samples the process's threads, and those that they begin, from now on: by the processor's cycles where
-  /// they can be counted, with the kernel's part of stacks where that is allowed. Errors: the system's
-  /// (`cause`); explain_perf_refusal() knows what those mean.
-  [[nodiscard]] static Result<PerfCounters> open(pid_t process, std::uint32_t frequency, PerfSink& sink);
+  /// they can be counted; with `kernel` also the kernel's part of stacks, where that is allowed. Errors: the
+  /// system's (`cause`); explain_perf_refusal() knows what those mean.
+  [[nodiscard]] static Result<PerfCounters> open(pid_t process, std::uint32_t frequency, bool kernel,
+                                                 PerfSink& sink);
 
   /// Hands on what has been sampled since.
   void read(PerfSink& sink);
@@ -40,7 +41,7 @@ class PerfCounters {
 
   PerfCounters() = default;
   [[nodiscard]] static int open_counter(const Kind& kind, pid_t thread, int processor);
-  [[nodiscard]] Result<void> choose_kind(pid_t process, std::uint32_t frequency);
+  [[nodiscard]] Result<void> choose_kind(pid_t process, std::uint32_t frequency, bool with_kernel);
   [[nodiscard]] Result<void> add_threads(pid_t process, PerfSink& sink);
   [[nodiscard]] Result<void> add_thread(pid_t thread);
 

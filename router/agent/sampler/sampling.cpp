@@ -99,7 +99,7 @@ class Sampling final : private PerfSink {
 };
 
 Result<void> Sampling::begin(const UniqueFd& process) {
-  auto counters = PerfCounters::open(request_.process, request_.frequency, *this);
+  auto counters = PerfCounters::open(request_.process, request_.frequency, request_.kernel, *this);
   const PerfFacts facts = look_at_perf(request_.user);
   if (!counters) return tl::unexpected(explained(facts, counters.error()));
   counters_.emplace(std::move(*counters));
@@ -113,7 +113,12 @@ Result<void> Sampling::begin(const UniqueFd& process) {
   opening_ = false;
   began_ = Clock::now();
   writer_.on_start({request_.frequency, counters_->clock(), counters_->kernel()});
-  if (!counters_->kernel()) writer_.on_note(explain_missing_kernel(facts));
+  if (!request_.kernel) {
+    writer_.on_note(
+        "stacks end where they enter the kernel: its functions take the permission profile-kernel");
+  } else if (!counters_->kernel()) {
+    writer_.on_note(explain_missing_kernel(facts));
+  }
   if (!root) {
     const Error why = explain_refusal("it", standing_of(::getpid()), standing_of(request_.process));
     writer_.on_note("native functions have no names: " + why.why + "; " + why.hint);

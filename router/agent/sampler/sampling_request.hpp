@@ -12,6 +12,7 @@ struct SamplingRequest {
   uid_t user = 0;               ///< Whose process it is.
   std::uint32_t frequency = 0;  ///< A second.
   std::uint32_t seconds = 0;    ///< After which it ends.
+  bool kernel = false;          ///< The kernel's part of stacks too, where the kernel lets us have it.
 };
 
 /// The first byte of what comes back.

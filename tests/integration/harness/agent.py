@@ -1,6 +1,7 @@
 """`farport serve`."""
 
 import json
+import re
 
 from harness import needs, proc, unprivileged, wait
 
@@ -69,6 +70,15 @@ class Agent:
     def log(self):
         """What it has logged so far."""
         return self.process.stderr()
+
+    def wait_for_session_of(self, start):
+        """Calls `start`, and returns what it returns once that has a session: by then it watches for signals."""
+        def sessions():
+            return len(re.findall(r" session of \S+ from \S+$", self.log(), re.MULTILINE))
+        before = sessions()
+        started = start()
+        wait.until(lambda: sessions() > before, started.output, 30)
+        return started
 
     def stop(self):
         """Ends it, as a service manager does, and checks that it went well."""

@@ -39,12 +39,13 @@ TEST_CASE("the built-in roles hold each other", "[auth]") {
   for (const auto* has : {"ProcessInfo", "ProcessInfo3", "CollectTracing6", "StopTracing", "ResumeRuntime"}) {
     CHECK(observer.has(has));
   }
-  for (const auto* has : {"GenerateCoreDump3", "ProcessEnvironment", "EnablePerfMap", "DisablePerfMap"}) {
+  for (const auto* has :
+       {"GenerateCoreDump3", "ProcessEnvironment", "EnablePerfMap", "DisablePerfMap", "profile"}) {
     CHECK_FALSE(observer.has(has));
     CHECK(operators.has(has));
   }
   for (const auto* has : {"AttachProfiler", "StartupProfiler", "ApplyStartupHook", "SetEnvironmentVariable",
-                          "UnknownCommand", "profile"}) {
+                          "UnknownCommand", "profile-kernel"}) {
     CHECK_FALSE(operators.has(has));
     CHECK(admin.has(has));
   }
@@ -74,7 +75,10 @@ TEST_CASE("a wildcard never gives what is given by name only", "[auth]") {
   CHECK_FALSE(roles->back().has("BlockingSession"));
   CHECK_FALSE(roles->back().has("UnknownCommand"));
   CHECK_FALSE(roles->back().has("profile"));
-  CHECK(make_roles({{"profiler", {}, {"profile"}}})->back().has("profile"));
+  CHECK_FALSE(roles->back().has("profile-kernel"));
+  const auto profiler = make_roles({{"profiler", {}, {"profile"}}});
+  CHECK(profiler->back().has("profile"));
+  CHECK_FALSE(profiler->back().has("profile-kernel"));
 }
 
 TEST_CASE("roles that can't be meant are errors that name the role", "[auth]") {

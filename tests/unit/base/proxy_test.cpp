@@ -44,6 +44,9 @@ TEST_CASE("some hosts are reached without a proxy", "[base]") {
   CHECK(direct("example", "orders.example"));
   CHECK(direct("a.test, .example ,b.test", "orders.example"));
   CHECK(direct("orders.example", "orders.example"));
+  CHECK(direct("ORDERS.Example", "orders.example"));
+  CHECK(direct(".example", "Orders.EXAMPLE"));
+  CHECK(direct("", "LOCALHOST"));
   CHECK_FALSE(direct("ders.example", "orders.example"));
   CHECK_FALSE(direct(",,", "orders.example"));
   CHECK(direct("10.0.0.0/8", "10.200.0.1"));

@@ -81,3 +81,20 @@ TEST_CASE("what the runtime says in place of values", "[events]") {
   CHECK(std::get<MeterNotice>(got).fatal);
   CHECK_THAT(std::get<MeterNotice>(got).text, Catch::Contains("every 5 s") && Catch::Contains("100 series"));
 }
+
+TEST_CASE("an EventCounter's interval is the one that was asked for", "[events]") {
+  const auto interval = [](std::string_view series) {
+    SampleEvent made("Orders", 4, "EventCounters");
+    made.text("Name", "priced").text("IntervalSec", "0.99937").text("Series", series).number("Increment", 5);
+    // They are in a structure in a structure without a name.
+    nettrace::Field payload{"Payload", nettrace::FieldType::structure, 0, std::move(made.definition.fields)};
+    made.definition.fields = {{"", nettrace::FieldType::structure, 0, {std::move(payload)}}};
+    const auto got = read(std::move(made));
+    REQUIRE(std::holds_alternative<Measurement>(got));
+    return std::get<Measurement>(got).interval;
+  };
+  CHECK(interval("Interval=1000") == 1);
+  CHECK(interval("Interval=250") == 0.25);
+  CHECK(interval("Interval=0") == 0.99937);
+  CHECK(interval("") == 0.99937);
+}

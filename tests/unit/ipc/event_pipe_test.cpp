@@ -156,3 +156,27 @@ TEST_CASE("a session's id has 8 bytes", "[ipc]") {
   CHECK(SessionId::decode(payload).value().value == 0x123456789ABCDEF0);
   CHECK(SessionId{0x123456789ABCDEF0}.encode() == payload);
 }
+
+TEST_CASE("what an older runtime is asked instead", "[ipc]") {
+  CollectTracing session;
+  session.version = kCollectTracing4;
+  session.rundown = false;
+  session.rundown_keyword = 1;
+  session.providers.resize(1);
+  session.providers[0].name = "P";
+  const auto second = session.older();
+  REQUIRE(second);
+  CHECK(second->version == kCollectTracing2);
+  CHECK_FALSE(second->rundown);
+  CHECK(second->providers[0].name == "P");
+  CHECK_FALSE(second->older());
+  session.stackwalk = false;
+  const auto third = session.older();
+  REQUIRE(third);
+  CHECK(third->version == kCollectTracing3);
+  REQUIRE(third->older());
+  CHECK(third->older()->version == kCollectTracing2);
+  session.version = kCollectTracing5;
+  session.session_type = SessionType::user_events;
+  CHECK_FALSE(session.older());
+}

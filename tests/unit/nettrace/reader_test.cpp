@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "nettrace/end_watch.hpp"
 #include "nettrace/limits.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 #include "tests/unit/nettrace/transcript.hpp"
@@ -189,6 +190,25 @@ TEST_CASE("a stream that breaks off has not ended in good order", "[nettrace]") 
       CHECK(last == "cannot read the trace at byte " + std::to_string(size) + ": it breaks off");
     }
   }
+}
+
+TEST_CASE("whether a stream breaks off is known without reading it", "[nettrace]") {
+  for (const std::uint32_t format : {4, 5, 6}) {
+    const Bytes whole = everything(format).bytes();
+    for (std::size_t piece = 1; piece <= whole.size(); ++piece) {
+      INFO("format " << format << " in pieces of " << piece);
+      EndWatch watch;
+      for (std::size_t at = 0; at < whole.size(); at += piece) {
+        CHECK(watch.breaks_off());
+        watch.take(BytesView(whole).subspan(at, std::min(piece, whole.size() - at)));
+      }
+      CHECK_FALSE(watch.breaks_off());
+    }
+  }
+  EndWatch other;
+  const Bytes text(100, std::byte{'x'});
+  other.take(text);
+  CHECK_FALSE(other.breaks_off());
 }
 
 TEST_CASE("nothing follows the end of a stream", "[nettrace]") {

@@ -70,6 +70,16 @@ bool process_exists(pid_t pid) {
   return ::kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+/// Lets the loop go on until it has reaped the process, or says that it did not within some seconds.
+bool is_reaped(Loop& loop, pid_t pid) {
+  return loop.run([](Loop& on, pid_t process) -> Task<bool> {
+    for (int i = 0; i < 5000 && process_exists(process); ++i) {
+      co_await farport::transport::sleep(on, farport::transport::Milliseconds(1));
+    }
+    co_return !process_exists(process);
+  }(loop, pid));
+}
+
 struct Fixture {
   Loop loop;
   PlaceholderImage image = PlaceholderImage::make().value();
@@ -225,9 +235,17 @@ TEST_CASE_METHOD(Fixture, "destroying a placeholder leaves no process and no zom
   const pid_t pid = placeholder->pid();
   REQUIRE(process_exists(pid));
   placeholder.reset();
-  CHECK_FALSE(process_exists(pid));
-  CHECK(::waitpid(pid, nullptr, WNOHANG) == -1);
+  CHECK(is_reaped(loop, pid));
   CHECK_FALSE(told);
+}
+
+TEST_CASE("a loop that ends has reaped the placeholders that were left to it", "[placeholder]") {
+  pid_t pid = 0;
+  {
+    Fixture fixture;
+    pid = fixture.start()->pid();
+  }
+  CHECK_FALSE(process_exists(pid));
 }
 
 TEST_CASE_METHOD(Fixture, "a placeholder that is killed says so, once, and may be destroyed then",
@@ -248,7 +266,7 @@ TEST_CASE_METHOD(Fixture, "a placeholder that is killed says so, once, and may b
   for (const pid_t pid : pids) ::kill(pid, SIGKILL);
   loop.run([](farport::transport::Event& event) -> Task<void> { co_await event.wait(); }(ended));
   CHECK(told == 1);
-  for (const pid_t pid : pids) CHECK_FALSE(process_exists(pid));
+  for (const pid_t pid : pids) CHECK(is_reaped(loop, pid));
 }
 
 TEST_CASE_METHOD(Fixture, "cancelling the start of a placeholder ends it", "[placeholder]") {
@@ -259,8 +277,16 @@ TEST_CASE_METHOD(Fixture, "cancelling the start of a placeholder ends it", "[pla
     if (!started) FAIL("it was not cancelled");
   }(*this));
   tasks.clear();
-  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
-  CHECK(errno == ECHILD);
+  // No child is left, not even one that waits to be reaped.
+  const bool none = loop.run([](Loop& on) -> Task<bool> {
+    siginfo_t child{};
+    for (int i = 0; i < 5000; ++i) {
+      if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) co_return errno == ECHILD;
+      co_await farport::transport::sleep(on, farport::transport::Milliseconds(1));
+    }
+    co_return false;
+  }(loop));
+  CHECK(none);
 }
 
 TEST_CASE_METHOD(Fixture, "a placeholder dies with the mirror", "[placeholder]") {

@@ -50,3 +50,23 @@ TEST_CASE("other tools' counters are not shown, nor the same ones twice", "[coll
   CHECK_FALSE(selection->takes(measured("Shop", "open", true)));
   CHECK_FALSE(selection->takes(measured("Else", "priced", true)));
 }
+
+TEST_CASE("a runtime serves sessions with its meters together that ask for the same", "[collect]") {
+  const CounterLimits limits;
+  const auto with_filter = [](std::string filter) {
+    ipc::CollectTracing session;
+    session.providers.emplace_back();
+    session.providers.back().name = "System.Diagnostics.Metrics";
+    session.providers.back().filter = std::move(filter);
+    return session;
+  };
+  CHECK_FALSE(clashes(CounterSelection::parse({"Orders"})->wanted("10.0.0", limits), limits));
+  CHECK_FALSE(clashes(CounterSelection::parse({"EventCounters\\Orders"})->wanted("10.0.0", limits), limits));
+  CHECK(clashes(CounterSelection::parse({"Orders"})->wanted("10.0.0", {std::chrono::seconds(5)}), limits));
+  const std::string rest = ";Metrics=Orders;RefreshInterval=1;MaxTimeSeries=1000;MaxHistograms=20;ClientId=7";
+  CHECK_FALSE(clashes(with_filter("SessionId=SHARED" + rest), limits));
+  // dotnet-counters collect has a session of its own.
+  CHECK(clashes(with_filter("SessionId=8a2c" + rest), limits));
+  CHECK(clashes(with_filter("Metrics=X;OtherSessionId=SHARED" + rest), limits));
+  CHECK(clashes(with_filter(""), limits));
+}

@@ -1,0 +1,50 @@
+#include "base/directory.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <optional>
+
+namespace farport {
+namespace {
+
+/// Calls `each` with each name until it returns false.
+void for_each_entry(const std::string& directory, const std::function<bool(const char*)>& each) {
+  const OpenDirectory open(::opendir(directory.c_str()));
+  while (const dirent* entry = open == nullptr ? nullptr : ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && !each(entry->d_name)) return;
+  }
+}
+
+std::optional<int> number_in(std::string_view name) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::string> entries_of(const std::string& directory, std::size_t most) {
+  std::vector<std::string> names;
+  for_each_entry(directory, [&](const char* name) {
+    if (names.size() == most) return false;
+    names.emplace_back(name);
+    return true;
+  });
+  return names;
+}
+
+std::vector<int> numbered_entries(const std::string& directory, std::size_t most) {
+  std::vector<int> numbers;
+  for_each_entry(directory, [&](const char* name) {
+    if (numbers.size() == most) return false;
+    if (const auto number = number_in(name)) numbers.push_back(*number);
+    return true;
+  });
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace farport
