@@ -35,6 +35,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   auto prepared = agent_settings(settings);
   if (!prepared) return program.fatal(prepared.error(), kFailure);
   prepared->linger = program.linger;
+  prepared->discovery.tell_of_others = program.tell_of_others;
   prepared->sampler = sampler;
   prepared->local_for_all = program.linger == std::nullopt;
   if (settings.socket_activation) {
@@ -63,11 +64,11 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   // Once it says that it listens, a signal does what it is meant to do.
   const Result<void> listening = agent.listen();
   if (!listening) return program.fatal(listening.error(), kFailure);
-  if (program.on_listening) program.on_listening();
   const auto confined = confine_agent(settings, log);
   if (!confined) return program.fatal(confined.error(), kFailure);
   agent.confined_by({confined->files, confined->system_calls});
   manager.ready();
+  if (program.on_listening) program.on_listening();
   transport::Task<void> alive = manager.stay_alive(loop);
   alive.start();
   loop.run(agent.run());

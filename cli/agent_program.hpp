@@ -13,11 +13,13 @@ namespace farport::cli {
 struct AgentProgram {
   /// Says why it can't start, and returns the exit code that it is given.
   std::function<int(const Error&, int)> fatal;
-  /// Called once it listens; may be empty.
+  /// Called once it listens, and has told of its start; may be empty.
   std::function<void()> on_listening{};
   /// How long after its last session it ends by itself; nothing: it doesn't. One that does is for its own
   /// user alone.
   std::optional<config::Milliseconds> linger{};
+  /// Whether its log tells of processes that it can't reach, which mostly are other users'.
+  bool tell_of_others = true;
 };
 
 /// Runs an agent until it is stopped or ends by itself; returns the exit code.

@@ -30,8 +30,11 @@ class HeapSink final : public RecordingSink {
   /// What has come, once nothing more does. Errors: the runtime has not told it to its end.
   [[nodiscard]] Result<heap::Heap> take_heap() {
     if (walk_.ended()) return walk_.take();
-    return fail("look into the heap of", origin_.process, "the runtime has not come to the end of it",
-                "give it more time with --timeout");
+    return fail(
+        "look into the heap of", origin_.process,
+        walk_.begun() ? "the runtime has not come to the end of it" : "the runtime tells nothing of it",
+        walk_.begun() ? "give it more time with --timeout"
+                      : "give it more time with --timeout; NativeAOT of .NET 8 never does");
   }
 
  private:

@@ -79,6 +79,8 @@ int quickstart(const QuickstartSettings& settings) {
   if (!log) return report(log.error());
   AgentProgram program;
   program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
+  // What is to be pasted stays in sight.
+  program.tell_of_others = false;
   program.on_listening = [&] { print_invitation(auth::text_in(invitation->get()), *reached); };
   return run_agent(agent_for(*listen, settings.role, bundle), *log, program);
 }

@@ -33,6 +33,9 @@ class VitalsHandler final : public nettrace::Handler {
     if (const auto* const notice = std::get_if<events::MeterNotice>(&read)) notice_ = notice->text;
     const auto* const measurement = std::get_if<events::Measurement>(&read);
     if (measurement == nullptr || !selection_.takes(*measurement)) return;
+    if (!measurement->is_meter && measurement->name == "cpu-usage" && !reader_->knows_processors()) {
+      notice_ = "its share of the processors is not known: it does not say how many there are";
+    }
     reader_->take(*measurement);
     ++taken_;
   }

@@ -10,6 +10,30 @@ _farport_paths() { # -f or -d
   mapfile -t COMPREPLY < <(compgen "$1" -- "$word")
 }
 
+_farport_targets() {
+  local config=${FARPORT_CONFIG:-${XDG_CONFIG_HOME:-$HOME/.config}/farport/config.toml} engine
+  if [[ -r $HOME/.ssh/config ]]; then
+    awk 'tolower($1) == "host" { for (i = 2; i <= NF; i++) if ($i !~ /[*?!]/) print "ssh://" $i }' "$HOME/.ssh/config"
+  fi
+  for engine in podman docker; do
+    command -v "$engine" >/dev/null && timeout 1 "$engine" ps --format '{{.Names}}' 2>/dev/null | sed "s|^|$engine://|"
+  done
+  if [[ -r $config ]]; then sed -n 's/^\[remotes\.\([^].]*\)\].*/\1/p' "$config"; fi
+}
+
+_farport_complete_targets() {
+  local typed=${COMP_LINE:0:COMP_POINT} each
+  typed=${typed##*[[:space:]]}
+  # By no word list, which bash would expand.
+  while IFS= read -r each; do
+    if [[ $each == "$typed"* ]]; then COMPREPLY+=("$each"); fi
+  done < <(_farport_targets)
+  # Where bash parts words at colons, only what stands behind the last one is put in.
+  if [[ $typed == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*:}"}"}")
+  fi
+}
+
 _farport() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words="" i
   COMPREPLY=()
@@ -104,6 +128,14 @@ _farport() {
     'stdio '*) words="-h --help --join --foreground --directory --linger --user" ;;
     'help-all '*) words="-h --help --format --json" ;;
   esac
+  if [[ $word != -* ]]; then
+    case ${COMP_WORDS[1]} in
+      join | connect | disconnect | run | ps | dump | trace | counters | top | logs | exceptions | profile | stacks | gcdump | can-i | check | doctor)
+        _farport_complete_targets
+        return
+        ;;
+    esac
+  fi
   _farport_words "$words"
 }
 

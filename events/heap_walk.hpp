@@ -26,6 +26,8 @@ class HeapWalk final : public nettrace::Handler {
 
   /// Whether the walk has come to its end. Names of modules come after that.
   [[nodiscard]] bool ended() const { return over_ && heap_.objects > 0 && referred_ == heap_.references; }
+  /// Whether an object has been told of.
+  [[nodiscard]] bool begun() const { return heap_.objects > 0; }
   /// The heap, once nothing more comes.
   [[nodiscard]] heap::Heap take();
 

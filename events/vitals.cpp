@@ -77,7 +77,7 @@ void VitalsReader::add_meters(Vitals& vitals) const {
 }
 
 void VitalsReader::add_counters(Vitals& vitals) const {
-  vitals.cpu = either(vitals.cpu, scaled(sum("cpu-usage"), processors_));
+  if (knows_processors()) vitals.cpu = either(vitals.cpu, scaled(sum("cpu-usage"), processors_));
   vitals.working_set = either(vitals.working_set, scaled(sum("working-set"), kMegabyte));
   vitals.heap = either(vitals.heap, scaled(sum("gc-heap-size"), kMegabyte));
   vitals.allocated = either(vitals.allocated, rate("alloc-rate"));

@@ -28,20 +28,27 @@ struct Vitals {
 /// Takes them from the runtime's meters (.NET 9 and later), or from its EventCounters.
 class VitalsReader {
  public:
-  /// `interval`: how often measurements come, in seconds. `processors`: that the runtime has; 0: not known.
-  VitalsReader(double interval, unsigned processors) : interval_(interval), processors_(processors) {}
+  /// `interval`: how often measurements come, in seconds. `processors`: that the runtime says it has.
+  VitalsReader(double interval, unsigned processors)
+      : interval_(interval), processors_(processors > kMostProcessors ? 0 : processors) {}
 
   void take(const Measurement& measurement);
   [[nodiscard]] Vitals vitals() const;
+  /// Whether it says so: .NET 8's NativeAOT has 65,535 there. What its EventCounters say of the processor
+  /// can't be told then, since that is a share of all.
+  [[nodiscard]] bool knows_processors() const { return processors_ > 0; }
 
  private:
+  /// No machine has more.
+  static constexpr unsigned kMostProcessors = 16'384;
+
   [[nodiscard]] std::optional<double> sum(const char* name, const char* tag = "") const;
   [[nodiscard]] std::optional<double> rate(const char* name) const;
   void add_meters(Vitals& vitals) const;
   void add_counters(Vitals& vitals) const;
 
   double interval_;
-  unsigned processors_;
+  unsigned processors_;  ///< 0: not known.
   /// The last of each, by name and tags.
   std::map<std::pair<std::string, std::string>, Measurement> last_;
 };

@@ -9,17 +9,21 @@ namespace {
 constexpr const char* kUsage =
     "usage: fake_runtime SOCKET [--pid N] [--cookie GUID] [--name ENTRY] [--command-line TEXT] "
     "[--stream-bytes N] [--stream-file FILE]\n"
-    "                    [--fault hang|garbage|half-answer|close|early-answer|flood|silent] "
+    "                    [--fault hang|garbage|half-answer|close|early-answer|flood|silent|old] "
     "[--leave-socket]\n"
     "                    [--dump bytes:N|link:TARGET|hard:TARGET|user:N|directory|nothing|error:TEXT]\n"
     "       fake_runtime --many N DIR\n"
     "       fake_runtime --write-dump PATH N";
 
 Fault fault_named(const std::string& name) {
-  static const std::map<std::string, Fault> faults{
-      {"hang", Fault::hang},    {"garbage", Fault::garbage},           {"half-answer", Fault::half_answer},
-      {"close", Fault::close},  {"early-answer", Fault::early_answer}, {"flood", Fault::flood},
-      {"silent", Fault::silent}};
+  static const std::map<std::string, Fault> faults{{"hang", Fault::hang},
+                                                   {"garbage", Fault::garbage},
+                                                   {"half-answer", Fault::half_answer},
+                                                   {"close", Fault::close},
+                                                   {"early-answer", Fault::early_answer},
+                                                   {"flood", Fault::flood},
+                                                   {"silent", Fault::silent},
+                                                   {"old", Fault::old}};
   const auto found = faults.find(name);
   if (found == faults.end()) throw std::invalid_argument(kUsage);
   return found->second;

@@ -15,6 +15,7 @@ enum class Fault {
   early_answer,  ///< Answers before it is asked.
   flood,         ///< Answers anything with bytes without end.
   silent,        ///< Sessions begin, and then nothing comes.
+  old,           ///< Knows what .NET Core 3.1 does: no ProcessInfo, and sessions by the first two commands.
 };
 
 struct Options {

@@ -33,6 +33,12 @@ Guid cookie_for(const Options& options, std::uint64_t pid) {
   return cookie;
 }
 
+/// Whether .NET Core 3.1 does not know the command.
+bool is_new(ipc::Command command) {
+  return command.set == ipc::kProcessInfo.set ||
+         (ipc::is_collect_tracing(command) && command > ipc::kCollectTracing2);
+}
+
 }  // namespace
 
 Server::Server(const Options& options)
@@ -157,6 +163,8 @@ void Server::handle(Connection& connection, const ipc::Message& message) {
     connection.out.assign(ok.begin(), ok.begin() + ipc::kHeaderSize / 2);
   } else if (options_.fault == Fault::flood) {
     connection.streaming = connection.endless = true;
+  } else if (options_.fault == Fault::old && is_new(command)) {
+    append(connection.out, ipc::encode_error(ipc::hresult::kUnknownCommand));
   } else if (command == ipc::kProcessInfo || command == ipc::kProcessInfo2 || command == ipc::kProcessInfo3) {
     const ipc::Bytes payload = ipc::encode_process_info(command, connection.port->info);
     append(connection.out, *ipc::encode_message(ipc::make_message(ipc::kOk, payload)));

@@ -258,7 +258,7 @@ class OnACluster(Recordings, Case):
         forward.wait_for_output("Forwarding from", 60)
         return lambda *words: self.lab.far.run(needs.farport(), *words, seconds=PATIENCE, **options)
 
-    def assert_served(self, manifest, workload="deployment/orders"):
+    def assert_served(self, manifest, workload="deployment/orders", samples=False):
         """That the agent in it serves the application to an operator."""
         ask = self.forwarded(manifest, workload)
 
@@ -275,12 +275,25 @@ class OnACluster(Recordings, Case):
         # The kubelet lets directories in a volume of a pod with an fsGroup inherit that.
         self.assert_ok(ask("dump", "localhost:19000/orders", "-o", dump))
         self.assertGreater(os.path.getsize(dump), 1_000_000)
+        graph = os.path.join(directory, "x.folded")
+        self.assert_ok(ask("profile", "localhost:19000/orders", "--wall", "--duration", "2s", "-o", graph))
+        self.assertIn("Orders", pathlib.Path(graph).read_text(encoding="utf-8"))
+        sampled = ask("profile", "localhost:19000/orders", "--duration", "2s", "--top")
+        if samples:
+            self.assertIn("Orders", self.assert_ok(sampled).stdout)
+        else:
+            # Where pids are the container's own, or rights are restricted, the kernel samples nothing, and why is said.
+            self.assertEqual(sampled.code, 1, sampled.described)
+            self.assertRegex(sampled.stderr, "shareProcessNamespace|seccomp")
 
     def test_the_sidecar_as_it_stands(self):
         self.assert_served("sidecar")
+        # The same pod by an ephemeral container, beside the sidecar.
+        self.assert_all_works(f"k8s://{NS}/deploy/orders", "--image", FULL, profile=False)
 
     def test_the_agent_that_listens_as_it_stands(self):
         self.assert_served("listen")
+        self.assert_all_works(f"k8s://{NS}/deploy/orders", "--image", FULL, profile=False)
 
     def test_the_agent_of_a_node_as_it_stands(self):
         self.pod("seen")

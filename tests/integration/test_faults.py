@@ -3,6 +3,7 @@ gets an end or an error, everybody else notices nothing, and nothing is left ope
 
 import contextlib
 import errno
+import os
 import socket
 import time
 
@@ -263,6 +264,25 @@ class Unlisted(Case):
         for runtime in [*fakes, good]:
             runtime.stop()
         agent.wait_for(application)
+
+
+class Old(Case):
+    """.NET Core 3.1, which does not say who it is, and knows the first two commands for sessions alone."""
+
+    def test_it_is_listed_by_its_process_and_can_be_recorded(self):
+        agent = self.use(self.lab.agent())
+        runtime = self.use(FakeRuntime(self.lab, "--fault", "old", "--stream-bytes", "200000"))
+        pid = runtime.process.pid_on_host
+        rows = wait.until(lambda: [row for row in agent.runtimes() if row["pid"] == pid], agent.log, 30)
+        self.assertEqual(rows[0]["name"], "fake_runtime")
+        target = f"{agent.remote}/{pid}"
+        self.assertIn("fake_runtime", self.assert_ok(self.lab.near.run(needs.farport(), "ps", target, *self.lab.tools_pair.flags())).stdout)
+        file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "x.nettrace")
+        # A profile that newer runtimes are asked for by the fourth command.
+        self.assert_ok(self.lab.near.run(needs.farport(), "trace", target, *self.lab.tools_pair.flags(), "--profile", "gc-collect", "-o", file))
+        self.assertEqual(os.stat(file).st_size, 200_000)
+        mirror = self.use(self.lab.mirror(agent.remote))
+        wait.until(lambda: [row for row in mirror.rows() if row["pid"] == pid], mirror.process.output, 30)
 
 
 class ToolsThatMisbehave(Faults):

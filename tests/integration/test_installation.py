@@ -12,6 +12,7 @@ from harness import needs
 COMPLETE = """
 source "$1"
 shift
+COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
 COMP_WORDS=("$@")
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 _farport
@@ -23,6 +24,12 @@ class Installation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         directory = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.home = cls.enterClassContext(tempfile.TemporaryDirectory())
+        for name, text in ((".ssh/config", "Host web-3 web-4\nHost *.example !x\nHost $(touch${IFS}~/made)\n"),
+                           (".config/farport/config.toml", '[remotes.prod-orders]\naddress = "orders.example:9000"\n')):
+            file = pathlib.Path(cls.home, name)
+            file.parent.mkdir(parents=True)
+            file.write_text(text, encoding="utf-8")
         cls.stage = pathlib.Path(directory)
         # The binary is at the top of its build directory.
         build = os.path.dirname(needs.farport())
@@ -34,9 +41,18 @@ class Installation(unittest.TestCase):
         """What bash offers for the last word."""
         completion = self.installed / "share/bash-completion/completions/farport"
         finished = subprocess.run([needs.program("bash"), "--norc", "-c", COMPLETE, "bash", completion, *words],
-                                  check=True, capture_output=True, text=True, cwd=self.stage)
+                                  check=True, capture_output=True, text=True, cwd=self.stage, env=os.environ | {"HOME": self.home})
         self.assertEqual(finished.stderr, "")
         return set(finished.stdout.split())
+
+    def test_targets_are_completed(self):
+        self.assertLessEqual({"ssh://web-3", "ssh://web-4", "prod-orders"}, self.words("farport", "ps", ""))
+        self.assertEqual(self.words("farport", "ps", "prod"), {"prod-orders"})
+        self.assertEqual(self.words("farport", "trace", "--duration", "3s", "prod"), {"prod-orders"})
+        self.assertEqual(self.words("farport", "certs", "init", "prod"), set())
+        # As bash parts the word that is being typed.
+        self.assertEqual(self.words("farport", "ps", "ssh://we"), {"//web-3", "//web-4"})
+        self.assertFalse(os.path.exists(os.path.join(self.home, "made")))
 
     def test_everything_is_where_it_belongs(self):
         pages = {f"man{page.suffix[1:]}/{page.name}" for page in (needs.ROOT / "docs/man").iterdir()}

@@ -108,7 +108,8 @@ Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, Discove
       slots_(loop, shares_),
       warnings_(loop, log_),
       changed_(loop),
-      processes_(loop, registry, log_, {settings_.search, settings_.search_processes, settings_.rescan},
+      processes_(loop, registry, log_,
+                 {settings_.search, settings_.search_processes, settings_.rescan, settings_.tell_of_others},
                  shares_),
       findings_(searched_by(settings_)) {}
 

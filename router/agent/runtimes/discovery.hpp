@@ -20,6 +20,7 @@ struct DiscoverySettings {
   bool search_processes = false;    ///< Look into every process that is visible, too.
   std::vector<NamedPort> named;     ///< Listen ports at paths of their own.
   transport::Milliseconds rescan{5000};  ///< For file systems without notifications.
+  bool tell_of_others = true;            ///< Log what can't be reached, mostly of other users.
 };
 
 class Discovery {

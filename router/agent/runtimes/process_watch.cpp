@@ -204,7 +204,10 @@ void ProcessWatch::tell(const std::vector<DiscoveryProblem>& problems, std::set<
     // Those of others are no problem of a host's agent.
     const bool expected =
         problem.issue == DiscoveryIssue::socket_elsewhere || problem.issue == DiscoveryIssue::out_of_reach;
-    if (!told.contains(message)) log_->say(expected ? LogLevel::info : LogLevel::warn, message);
+    const LogLevel level = !expected                  ? LogLevel::warn
+                           : settings_.tell_of_others ? LogLevel::info
+                                                      : LogLevel::debug;
+    if (!told.contains(message)) log_->say(level, message);
     present.insert(message);
   }
   told = std::move(present);

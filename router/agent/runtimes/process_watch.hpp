@@ -22,6 +22,7 @@ class ProcessWatch {
     std::vector<std::string> search;  ///< Directories that others look through.
     bool find_sockets = false;        ///< Look into every process.
     transport::Milliseconds rescan{5000};
+    bool tell_of_others = true;  ///< Log what can't be reached, mostly of other users.
   };
   /// `shares`: of sockets that are found.
   ProcessWatch(transport::Loop& loop, Registry& registry, Log log, Settings settings, UserShares shares);

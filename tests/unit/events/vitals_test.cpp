@@ -53,6 +53,15 @@ TEST_CASE("vitals of EventCounters", "[events]") {
   CHECK(vitals.generations.at("gen0") == 7);
 }
 
+TEST_CASE("who does not say how many processors there are has no share of them", "[events]") {
+  VitalsReader reader(1, 65'535);
+  reader.take(measured("cpu-usage", "", 25));
+  reader.take(measured("working-set", "", 80));
+  CHECK_FALSE(reader.knows_processors());
+  CHECK_FALSE(reader.vitals().cpu);
+  CHECK(reader.vitals().working_set == 80e6);
+}
+
 TEST_CASE("an application with many tags is not held whole", "[events]") {
   VitalsReader reader(1, 1);
   for (std::size_t i = 0; i < 2 * kMostVitalMeasurements; ++i)
