@@ -2,7 +2,6 @@
 
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -10,17 +9,22 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
+#include "base/limited_read.hpp"
 
 namespace farport {
 namespace {
+
+/// A name of 15 bytes and some fifty numbers.
+constexpr std::size_t kMaxStat = 4096;
+constexpr std::size_t kMaxName = 256;
 
 std::string directory_of_process(pid_t pid) {
   return "/proc/" + std::to_string(pid);
 }
 
 std::optional<ProcessStat> read_stat(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  // By no stream: a buffer of one throws where the process ends meanwhile.
+  const std::string text = read_limited(path, kMaxStat).value_or("");
   // The second field is the name in parentheses, which may hold anything, more parentheses included.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
@@ -56,8 +60,7 @@ std::vector<ProcessStat> thread_stats(pid_t pid, std::size_t most) {
 }
 
 std::string waiting_in(pid_t pid) {
-  std::ifstream file(directory_of_process(pid) + "/wchan");
-  const std::string name(std::istreambuf_iterator<char>(file), {});
+  const std::string name = read_limited(directory_of_process(pid) + "/wchan", kMaxName).value_or("");
   return name == "0" ? std::string() : name;
 }
 

@@ -148,9 +148,10 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
   SamplingRequest request = wanted;
   request.process = port->process().pid;
   request.user = port->process().uid;
-  if (request.process <= 0) return failed(
-      "its process is not visible to the agent; share its pid namespace with it (in a pod: "
-      "shareProcessNamespace)");
+  if (request.process <= 0)
+    return failed(
+        "its process is not visible to the agent; share its pid namespace with it (in a pod: "
+        "shareProcessNamespace)");
   const UniqueFd process = open_pidfd(request.process);
   // Another process may have its pid by now.
   if (!process || start_of(request.process) != port->process_start()) return failed("it has ended");
