@@ -21,9 +21,11 @@ namespace {
 using transport::Task;
 using Arguments = std::vector<std::string>;
 
-/// How often to ask whether an ephemeral container runs, and how long: its image may have to be pulled.
+/// How often to ask whether an ephemeral container runs, and how long: its image may have to be pulled. A
+/// node that takes longer than kPrompt is told of.
 constexpr transport::Milliseconds kLookAgain{500};
-constexpr int kLooks = 240;
+constexpr transport::Milliseconds kPrompt{10'000};
+constexpr transport::Milliseconds kStartLimit{120'000};
 constexpr std::string_view kHelperPrefix = "farport-";
 /// How many helpers are tried until one answers.
 constexpr int kMostTries = 4;
@@ -273,15 +275,28 @@ class PodReach final : public Reach {
 
   /// The container once it runs, or has ended, or can't come. Errors: nobody says so in time.
   Task<Result<EphemeralContainer>> await_start(transport::Loop& loop, std::string helper) const {
-    for (int looks = 0; looks < kLooks; ++looks) {
+    const std::uint64_t begun = loop.now_ms();
+    const auto takes_longer_than = [&](transport::Milliseconds limit) {
+      return loop.now_ms() - begun >= static_cast<std::uint64_t>(limit.count());
+    };
+    for (bool told = false; !takes_longer_than(kStartLimit);) {
       const auto now = co_await look(loop);
       if (!now) co_return tl::unexpected(now.error());
       for (const EphemeralContainer& each : now->ephemeral) {
         if (each.name == helper && (each.running || !each.ended.empty())) co_return each;
       }
+      if (!told && takes_longer_than(kPrompt)) {
+        told = true;
+        deploy_.announce(
+            fmt::format("{}: its node has not started the container for {} s, and is waited for until {} s",
+                        text(), kPrompt.count() / 1000, kStartLimit.count() / 1000));
+      }
       co_await transport::sleep(loop, kLookAgain);
     }
-    co_return fail("start a container in", text(), "it does not come");
+    co_return fail(
+        "start a container in", text(),
+        fmt::format("its node has not started it within {} s", kStartLimit.count() / 1000),
+        "kubectl describe pod " + pod_ + " has its events, kubectl get nodes says whether the node is well");
   }
 
   Task<Result<Pod>> look(transport::Loop& loop) const {
