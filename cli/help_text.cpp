@@ -172,21 +172,23 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const char* summar
 
 void add_format(CLI::App* command, std::string& format, const char* help, std::vector<std::string> words) {
   const bool has_json = std::find(words.begin(), words.end(), kJson) != words.end();
-  CLI::Option* given = command->add_option("--format", format, help)
-                           ->type_name("FORMAT")
-                           ->check(CLI::IsMember(std::move(words)));
+  command->add_option("--format", format, help)->type_name("FORMAT")->check(CLI::IsMember(std::move(words)));
   if (!has_json) return;
-  const auto choose = [&format] { format = kJson; };
-  command->add_flag_callback("--json", choose, "The same as --format json")->excludes(given)->group(kHidden);
+  const auto choose = [&format] {
+    if (!format.empty() && format != kJson) {
+      throw CLI::ValidationError("--json", "--format says " + format + ", which is something else");
+    }
+    format = kJson;
+  };
+  command->add_flag_callback("--json", choose, "The same as --format json")->group(kHidden);
 }
 
 void add_json_option(CLI::App* command, bool& json, const char* help) {
-  CLI::Option* flag = command->add_flag("--json", json, help);
-  const auto choose = [&json](const std::string& word) { json = word == kJson; };
+  command->add_flag("--json", json, help);
+  const auto choose = [&json](const std::string& word) { json = json || word == kJson; };
   command->add_option_function<std::string>("--format", choose, "text, or json: the same as --json [text]")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", kJson}))
-      ->excludes(flag)
       ->group(kHidden);
 }
 

@@ -61,3 +61,18 @@ TEST_CASE("everybody gets the role that is given, and the flag goes before the v
   CHECK(grants_of({"--allow-all"}, {{"FARPORT_ALLOW_ALL", "admin"}}) == Texts{"allow-all"});
   CHECK(grants_of({}, {{"FARPORT_ALLOW_ALL", "admin"}}) == Texts{"allow-all=admin"});
 }
+
+TEST_CASE("--json and --format json are the same for each command") {
+  for (const char* command : {"ps", "can-i", "doctor", "check", "connect"}) {
+    INFO(command);
+    CHECK(flags_of({command, "a:1", "--json"}).json);
+    CHECK(flags_of({command, "a:1", "--format", "json"}).json);
+    CHECK_FALSE(flags_of({command, "a:1", "--format", "text"}).json);
+    CHECK_FALSE(flags_of({command, "a:1"}).json);
+  }
+  for (const char* command : {"counters", "logs", "exceptions", "stacks", "gcdump", "top"}) {
+    INFO(command);
+    CHECK(flags_of({command, "a:1", "--json"}).format == "json");
+    CHECK(flags_of({command, "a:1", "--json", "--format", "json"}).format == "json");
+  }
+}
