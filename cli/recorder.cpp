@@ -89,8 +89,11 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   auto taken = co_await take_all(recording, sink);
   if (!taken) co_return taken;
   auto finished = co_await sink.finish();
-  if (finished && !stopping_ && end_.breaks_off()) {
-    co_return fail("record", runtime.name, "it ended in the middle of it: it was killed, or it crashed");
+  // A runtime that has said nothing before it was told to stop has nothing to end.
+  if (finished && end_.breaks_off() && (!stopping_ || end_.begun())) {
+    co_return fail("record", runtime.name,
+                   stopping_ ? "it ended before it had said all: it was killed, or it crashed"
+                             : "it ended in the middle of it: it was killed, or it crashed");
   }
   co_return finished;
 }

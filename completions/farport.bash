@@ -27,7 +27,7 @@ _farport_complete_targets() {
   # By no word list, which bash would expand.
   while IFS= read -r each; do
     if [[ $each == "$typed"* ]]; then COMPREPLY+=("$each"); fi
-  done < <(_farport_targets)
+  done < <(_farport_targets | grep -E '^[A-Za-z0-9_.:/@-]+$')
   # Where bash parts words at colons, only what stands behind the last one is put in.
   if [[ $typed == *:* && $COMP_WORDBREAKS == *:* ]]; then
     COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*:}"}"}")

@@ -97,6 +97,9 @@ std::vector<RemoteSettings> Resolver::remotes() {
       problem("farport " + std::string(command_) + " is about agents, and " + text +
               " names a runtime: leave out " + target.runtime);
     }
+    if (!target.runtime.empty() && flags_.given.contains("select")) {
+      problem("both --select and a runtime, in " + text + ": give one of them");
+    }
     if (!target.runtime.empty()) one->select = {target.runtime};
     all.push_back(std::move(*one));
   }

@@ -14,6 +14,8 @@ namespace farport::nettrace {
 class EndWatch {
  public:
   void take(BytesView bytes);
+  /// Whether the stream has begun.
+  [[nodiscard]] bool begun() const { return offset_ > 0; }
   /// To be asked when no more bytes come: whether the end is missing. Not of what is no stream.
   [[nodiscard]] bool breaks_off() const { return !ended_ && !unreadable_; }
 

@@ -80,6 +80,8 @@ void let_end(Loop& loop, OwnedHandle<uv_process_t> process, int signal) {
   leftover->timer.reset(new uv_timer_t{});
   leftover->timer->data = leftover.get();
   uv_timer_init(loop.uv(), leftover->timer.get());
+  // libuv's clock stands still within a turn; the moment begins now.
+  uv_update_time(loop.uv());
   uv_timer_start(
       leftover->timer.get(),
       [](uv_timer_t* timer) {

@@ -93,8 +93,12 @@ void FdStream::when_readable(Wake* wake) {
 
 bool FdStream::begin_write(WriteOperation& operation) {
   if (push(operation)) return true;
-  write_ = &operation;
   watch_output();
+  if (failed_) {
+    operation.status = IoStatus::failed;
+    return true;
+  }
+  write_ = &operation;
   return false;
 }
 

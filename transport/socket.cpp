@@ -58,9 +58,9 @@ int give_back_umask(const std::string& path, mode_t mode) {
   const UniqueFd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat made {};
   if (!file || ::fstat(file.get(), &made) != 0) return errno;
+  if ((mode & ~made.st_mode) == 0) return 0;
   // Another one by now, where others may rename files in its directory.
   if (!S_ISSOCK(made.st_mode) || made.st_uid != ::geteuid() || made.st_nlink != 1) return EPERM;
-  if ((mode & ~made.st_mode) == 0) return 0;
   const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
   return ::fchmodat(AT_FDCWD, opened.c_str(), mode, 0) == 0 ? 0 : errno;
 }

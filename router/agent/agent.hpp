@@ -139,11 +139,11 @@ class Agent {
   Doctor doctor_;
   SuspendedRuntimes suspended_;
   HaltWatch halts_;
+  MeterClaims meters_;  ///< Outlives the sessions that have places of it.
   std::optional<AppMetrics> app_metrics_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   transport::BufferBudget budget_;
   TracingSessions tracing_;
-  MeterClaims meters_;
   LiveConnections live_;
   Limits limits_;
   Metrics metrics_;

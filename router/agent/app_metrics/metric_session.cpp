@@ -48,32 +48,17 @@ Task<void> MetricSession::stop() {
 Task<void> MetricSession::run() {
   for (;;) {
     MeterClaims::Place place = co_await meters_.hold(runtime_.id);
-    transport::Event over(loop_);
-    Result<void> recorded;
-    transport::TaskSet recording(loop_);
-    recording.spawn(record_to_end(recorded, over));
-    const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
-    recording.clear();
-    table_.clear();
-    if (claimed) {
-      log_->info("the counters of {} (pid {}) are left to a caller who reads them", runtime_.name,
-                 runtime_.pid);
-      co_await stop();
-      continue;
-    }
+    const Result<HowEnded> recorded = co_await record();
     session_.reset();
+    table_.clear();
     place.reset();
+    if (recorded && *recorded == HowEnded::gave_way) continue;
     if (!recorded) log_->warn("{}; it is tried again", recorded.error().message());
     co_await transport::sleep(loop_, kUntilAgain);
   }
 }
 
-Task<void> MetricSession::record_to_end(Result<void>& how, transport::Event& over) {
-  how = co_await record();
-  over.set();
-}
-
-Task<Result<void>> MetricSession::record() {
+Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   auto connection = co_await open_port();
   if (!connection) co_return tl::unexpected(connection.error());
   CounterSelection selection = settings_.counters;
@@ -85,8 +70,23 @@ Task<Result<void>> MetricSession::record() {
   const auto session = ipc::SessionId::decode(answer->payload);
   if (!session) co_return tl::unexpected(session.error());
   session_ = *session;
-  const Result<void> read = co_await read_values(**connection, selection);
-  co_return read;
+  transport::Event over(loop_);
+  Result<void> read;
+  transport::TaskSet reading(loop_);
+  reading.spawn(read_to_end(**connection, selection, read, over));
+  const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
+  if (!claimed && !read) co_return tl::unexpected(read.error());
+  if (!claimed) co_return HowEnded::by_itself;
+  log_->info("the counters of {} (pid {}) are left to a caller who reads them", runtime_.name, runtime_.pid);
+  // It is read on meanwhile: the session must be there for as long as its number is asked to be stopped.
+  co_await stop();
+  co_return HowEnded::gave_way;
+}
+
+Task<void> MetricSession::read_to_end(transport::FdStream& from, CounterSelection& selection,
+                                      Result<void>& how, transport::Event& over) {
+  how = co_await read_values(from, selection);
+  over.set();
 }
 
 Task<Result<void>> MetricSession::read_values(transport::FdStream& from, CounterSelection& selection) {

@@ -37,8 +37,10 @@ class MetricSession {
  private:
   transport::Task<void> run();
   transport::Task<void> stop();
-  transport::Task<void> record_to_end(Result<void>& how, transport::Event& over);
-  transport::Task<Result<void>> record();
+  enum class HowEnded : std::uint8_t { by_itself, gave_way };
+  transport::Task<Result<HowEnded>> record();
+  transport::Task<void> read_to_end(transport::FdStream& from, CounterSelection& selection, Result<void>& how,
+                                    transport::Event& over);
   transport::Task<Result<void>> read_values(transport::FdStream& from, CounterSelection& selection);
   transport::Task<DiagnosticPort::Connection> open_port();
 

@@ -25,6 +25,10 @@ Result<std::unique_ptr<InnerConnection>> InnerRecording::connect() const {
 
 Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
   for (;;) {
+    if (abandoned_) {
+      co_return not_recorded(http_status::kUnavailable,
+                             Error{"record for", "a caller", "it is gone", {}, {}});
+    }
     auto connection = connect();
     if (!connection) co_return not_recorded(http_status::kUnavailable, connection.error());
     connection_ = std::move(*connection);
@@ -41,11 +45,14 @@ Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
     auto older = unknown ? wanted.older() : std::nullopt;
     if (!older) co_return not_recorded(http_status::kBadGateway, outcome.error());
     wanted = std::move(*older);
-    co_await connection_->end();
+    // There is none to be broken off while this one ends.
+    const std::unique_ptr<InnerConnection> refused = std::move(connection_);
+    co_await refused->end();
   }
 }
 
 void InnerRecording::abandon() {
+  abandoned_ = true;
   if (connection_ != nullptr)
     connection_->stream().abort(Error{"record for", "a caller", "it is gone", {}, ECANCELED});
 }

@@ -35,6 +35,7 @@ class InnerRecording {
   RuntimePtr runtime_;
   std::unique_ptr<InnerConnection> connection_;
   ipc::SessionId session_{};
+  bool abandoned_ = false;
 };
 
 }  // namespace farport::router

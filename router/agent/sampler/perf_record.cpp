@@ -42,10 +42,14 @@ void read_sample(Fields fields, PerfSink& sink) {
   sample.time = fields.number<std::uint64_t>();
   std::vector<std::uint64_t>* part = &sample.user;
   std::vector<std::uint64_t> others;
+  bool of_process = false;
   for (auto left = fields.number<std::uint64_t>(); left > 0 && !fields.failed(); --left) {
     const auto address = fields.number<std::uint64_t>();
-    // Marks between the parts stand where no address can be.
+    // Marks between the parts stand where no address can be. The process's own part comes last, and is what
+    // its memory holds: no mark counts in it, or it could pass off addresses as the kernel's.
     if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      if (of_process) continue;
+      of_process = address == static_cast<std::uint64_t>(PERF_CONTEXT_USER);
       part = address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) ? &sample.kernel
              : address == static_cast<std::uint64_t>(PERF_CONTEXT_USER) ? &sample.user
                                                                         : &others;

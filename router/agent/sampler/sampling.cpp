@@ -133,8 +133,10 @@ void Sampling::read_maps() {
   for (MappedFile& file : parse_maps(*text)) space_.add(std::move(file));
 }
 
-void Sampling::on_sample(const PerfSample& sample) {
-  if (opening_ || sample.process != request_.process) return;
+void Sampling::on_sample(const PerfSample& taken) {
+  if (opening_ || taken.process != request_.process) return;
+  PerfSample sample = taken;
+  if (!counters_->kernel()) sample.kernel.clear();
   if (output_.full()) {
     ++lost_;
     return;

@@ -90,6 +90,16 @@ TEST_CASE("a stack is taken apart into the kernel's part and the process's", "[s
   CHECK(sample.user == std::vector<std::uint64_t>{5, 6});
 }
 
+TEST_CASE("a process passes nothing on its stack off as the kernel's", "[sampler]") {
+  Heard heard;
+  read_perf_record(
+      sample_of({kKernelMark, kHigh, kUserMark, 5, kKernelMark, kHigh + 8, kUserMark, 6}).bytes(), heard);
+  read_perf_record(sample_of({kUserMark, 5, kKernelMark, kHigh}).bytes(), heard);
+  REQUIRE(heard.samples.size() == 2);
+  CHECK(heard.samples[0].kernel == std::vector<std::uint64_t>{kHigh});
+  CHECK(heard.samples[1].kernel.empty());
+}
+
 TEST_CASE("threads, names, files and losses are heard of", "[sampler]") {
   Heard heard;
   Record fork(PERF_RECORD_FORK);
