@@ -70,7 +70,7 @@ class Sampling final : private PerfSink {
   void end(SamplingEnd how);
 
  private:
-  void on_sample(const PerfSample& sample) override;
+  void on_sample(const PerfSample& taken) override;
   void on_begin(pid_t, pid_t) override {}
   void on_name(pid_t thread, std::string_view name) override;
   void on_mapped(pid_t process, MappedFile file) override;
