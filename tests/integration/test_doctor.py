@@ -241,8 +241,9 @@ class Runtimes(Doctor):
         agent.wait_for(application)
         application.process.freeze()
         self.addCleanup(application.process.thaw)
-        found = self.steps(agent.remote, code=1)
-        self.assert_first_problem(found, "answer", "does not answer", "holding its diagnostics")
+        # It looks at what its processes are doing every few seconds.
+        found = self.until_told(agent, "answer", "is stopped, by a signal")
+        self.assert_first_problem(found, "answer", "does not answer", "kill -CONT")
         self.assertIn("dump", self.skipped(found))
 
     def test_one_that_never_answered(self):

@@ -122,7 +122,7 @@ class FarportTrace(Recordings, Case):
         self.agent.wait_for(self.application, application)
         file = self.file()
         process = self.start("-o", file, "--providers", ALL_OF_ORDERS, target=f"{self.agent.remote}/{application.pid_inside}")
-        self.wait_until_begun(process, file)
+        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 1000, process.output, 60)
         application.process.kill()
         self.assertEqual(process.wait(60), 1, process.output())
         self.assertEqual(process.stdout().strip(), file)
