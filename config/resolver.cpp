@@ -100,7 +100,12 @@ std::vector<RemoteSettings> Resolver::remotes() {
     if (!target.runtime.empty() && flags_.given.contains("select")) {
       problem("both --select and a runtime, in " + text + ": give one of them");
     }
-    if (!target.runtime.empty()) one->select = {target.runtime};
+    if (!target.runtime.empty()) {
+      one->select = {target.runtime};
+    } else if (command_ == "ps") {
+      // A profile's says what is mirrored; all are listed.
+      one->select.clear();
+    }
     all.push_back(std::move(*one));
   }
   auto one = flagged();
