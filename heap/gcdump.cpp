@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -27,9 +28,11 @@ using Children = std::vector<std::uint32_t>;
 /// What names of static fields may take: each has its type's in it, which may be as long as a runtime likes.
 constexpr std::size_t kMostFieldNameBytes = std::size_t{16} << 20;
 
+/// A type of the file: one that nothing has, one of the heap's, or that of a root node.
 struct FileType {
-  std::string name;
-  std::string module;
+  std::string name;        ///< Where it is none of the heap's.
+  const Type* of = nullptr;
+  const char* suffix = "";  ///< Says how large its objects are.
   std::uint32_t bytes = 0;  ///< What an object takes, unless it says otherwise: those of the first one.
 };
 
@@ -56,6 +59,9 @@ class Nodes {
  private:
   void resolve_references();
   void make_types();
+  void add_large_type(const Object& object);
+  /// The place of its type among those of the file.
+  [[nodiscard]] std::uint32_t type_of(const Object& object) const;
   void add_roots();
   [[nodiscard]] std::uint64_t place_of(std::uint64_t address) const;
   std::uint32_t add_root_node(std::string name, Children children);
@@ -63,7 +69,10 @@ class Nodes {
 
   Heap heap_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_address_;
-  std::vector<FileType> types_;  ///< One that nothing has, those of the heap, one for each root node.
+  /// One that nothing has, those of the heap, those of its large objects, one for each root node.
+  std::vector<FileType> types_;
+  std::map<std::pair<TypeId, std::size_t>, std::uint32_t> large_types_;  ///< By type and size class.
+  std::uint32_t first_root_type_ = 0;
   std::vector<Children> roots_;
   std::size_t field_names_ = 0;
 };
@@ -89,14 +98,38 @@ std::uint32_t size_of(const Object& object) {
   return static_cast<std::uint32_t>(std::min(object.bytes, kMostInt));
 }
 
+struct SizeClass {
+  std::uint32_t below;  ///< In bytes.
+  const char* suffix;
+};
+
+/// dotnet-gcdump gives large objects types of their own, by their size (DotNetHeapDumpGraphReader.cs in
+/// dotnet/diagnostics, GetTypeIndex and GetObjectSizeSuffix): one array of a megabyte is not hidden among
+/// thousands of small ones.
+constexpr std::uint32_t kMostSmall = 1000;
+constexpr std::array<SizeClass, 6> kSizeClasses{{{10'000, " (Bytes > 1K)"},
+                                                 {100'000, " (Bytes > 10K)"},
+                                                 {1'000'000, " (Bytes > 100K)"},
+                                                 {10'000'000, " (Bytes > 1M)"},
+                                                 {100'000'000, " (Bytes > 10M)"},
+                                                 {UINT32_MAX, " (Bytes > 100M)"}}};
+
+/// Of an object that is not small.
+std::size_t size_class_of(std::uint32_t bytes) {
+  std::size_t at = 0;
+  while (bytes >= kSizeClasses[at].below) ++at;
+  return at;
+}
+
 template <typename Bytes, typename Begin>
 void Nodes::put(Bytes& to, Begin begin) const {
   std::int64_t at = 0;
   auto reference = graph().references.begin();
   for (const Object& object : graph().objects) {
     begin();
-    const bool usual = size_of(object) == types_[object.type + 1].bytes;
-    put_compressed(to, std::int64_t{object.type + 1} << 1 | (usual ? 0 : 1));
+    const std::uint32_t type = type_of(object);
+    const bool usual = size_of(object) == types_[type].bytes;
+    put_compressed(to, std::int64_t{type} << 1 | (usual ? 0 : 1));
     if (!usual) put_compressed(to, size_of(object));
     const auto end = reference + object.references;
     put_compressed(to, object.references - std::count(reference, end, kNowhere));
@@ -105,7 +138,7 @@ void Nodes::put(Bytes& to, Begin begin) const {
     }
     ++at;
   }
-  auto type = static_cast<std::int64_t>(1 + heap_.types.size());
+  std::int64_t type = first_root_type_;
   for (const Children& children : roots_) {
     begin();
     put_compressed(to, type++ << 1);
@@ -130,16 +163,30 @@ void Nodes::resolve_references() {
 
 void Nodes::make_types() {
   types_.reserve(heap_.types.size() + 1);
-  types_.push_back({"UNDEFINED", {}, 0});
-  for (const Type& type : heap_.types) types_.push_back({label_of(type), type.module, 0});
+  types_.push_back({"UNDEFINED"});
+  for (const Type& type : heap_.types) types_.push_back({{}, &type});
   for (const Object& object : graph().objects) {
-    std::uint32_t& bytes = types_[object.type + 1].bytes;
+    if (size_of(object) > kMostSmall) add_large_type(object);
+    std::uint32_t& bytes = types_[type_of(object)].bytes;
     if (bytes == 0) bytes = size_of(object);
   }
+  first_root_type_ = static_cast<std::uint32_t>(types_.size());
+}
+
+void Nodes::add_large_type(const Object& object) {
+  const std::size_t size_class = size_class_of(size_of(object));
+  const auto place = static_cast<std::uint32_t>(types_.size());
+  const bool is_new = large_types_.try_emplace({object.type, size_class}, place).second;
+  if (is_new) types_.push_back({{}, &heap_.types[object.type], kSizeClasses[size_class].suffix});
+}
+
+std::uint32_t Nodes::type_of(const Object& object) const {
+  if (size_of(object) <= kMostSmall) return object.type + 1;
+  return large_types_.at({object.type, size_class_of(size_of(object))});
 }
 
 std::uint32_t Nodes::add_root_node(std::string name, Children children) {
-  types_.push_back({std::move(name), {}, 0});
+  types_.push_back({std::move(name)});
   roots_.push_back(std::move(children));
   return root();
 }
@@ -186,9 +233,9 @@ Result<void> put_graph(Serializer& file, const Nodes& nodes) {
   file.put_u32(nodes.root());
   file.put_u32(static_cast<std::uint32_t>(nodes.types().size()));
   for (const FileType& type : nodes.types()) {
-    file.put_text(type.name);
+    file.put_text(type.of == nullptr ? type.name : label_of(*type.of) + type.suffix);
     file.put_u32(type.bytes);
-    file.put_text(type.module);
+    file.put_text(type.of == nullptr ? std::string_view() : std::string_view(type.of->module));
   }
   // Where each node begins, and then the nodes. The first one is of no object: readers take whatever begins
   // there for one that is missing.

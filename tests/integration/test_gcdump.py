@@ -113,6 +113,12 @@ class Heap(HeapCase):
         self.assertTrue(told["collected"].startswith(time.strftime("%Y-", time.gmtime())), told)
         self.assertEqual(types["watched.dll!Watched.Held"], (HELD, HELD * HELD_BYTES))
         self.assertEqual(sum(size for _, size in types.values()), int(told["bytes"]))
+        # Large objects have types of their own, as dotnet-gcdump gives them.
+        strings = {name: size / count for name, (count, size) in types.items() if "!System.String" in name and count}
+        for name, average in strings.items():
+            least = {"1K": 1000, "10K": 10_000, "100K": 100_000}.get(name.partition("(Bytes > ")[2].rstrip(")"), 0)
+            self.assertTrue(least <= average <= (10 * least or 1000), strings)
+        self.assertTrue(any(name.endswith(" (Bytes > 1K)") for name in types), sorted(types))
         # Roots lead to nearly everything.
         self.assertGreater(int(told["reached"]), 0.95 * int(told["nodes"]))
 

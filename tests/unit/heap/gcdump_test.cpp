@@ -29,6 +29,7 @@ Heap small_heap() {
   graph.objects.push_back({0x300, 24, 0, 3});
   graph.objects.push_back({0x100, std::uint64_t{1} << 40, 0, 0});
   graph.objects.push_back({0x200, 0, 1, 1});
+  graph.objects.push_back({0x400, 40, 0, 0});
   graph.references = {0x300, 0xDEAD, 0x100, 0x300};
   graph.roots.push_back({0x300, RootKind::local});
   graph.roots.push_back({0xDEAD, RootKind::handle});
@@ -58,13 +59,32 @@ TEST_CASE("a file names its types, its roots and where it is from", "[heap]") {
 
 TEST_CASE("nodes refer to each other by how far they are apart", "[heap]") {
   const std::string bytes = bytes_of(small_heap());
-  // The node of none; the first object: type 1 of its usual size, itself and the next one; the second: with a
-  // size of its own, the greatest that there is; the third: two back.
+  // The node of none; the first object: type 1 of its usual size, itself and the next one; the second: type 3,
+  // which is that of the greatest ones; the third, whose size is unlike its type's first one: two back.
   CHECK(has(bytes, std::string("\0\0"
                                "\x02\x02\0\x01"
-                               "\x03\x87\xFF\xFF\xFF\x7F\0"
-                               "\x04\x01\x7E",
-                               15)));
+                               "\x06\0"
+                               "\x04\x01\x7E"
+                               "\x03\x28\0",
+                               14)));
+}
+
+TEST_CASE("large objects have types of their own, by their size", "[heap]") {
+  Heap heap;
+  heap.types.push_back({"Byte[]", "orders.dll", 1, 0, 0});
+  Graph& graph = heap.graph.emplace();
+  for (const std::uint64_t size : {1000, 1001, 9999, 10'000, 99'999, 1'000'000})
+    graph.objects.push_back({size, size, 0, 0});
+  const std::string bytes = bytes_of(std::move(heap));
+  for (const std::string_view name : {"Byte[]", "Byte[] (Bytes > 1K)", "Byte[] (Bytes > 10K)", "Byte[] (Bytes > 1M)"})
+    CHECK(has(bytes, static_cast<char>(name.size()) + std::string("\0\0\0", 3).append(name)));
+  CHECK_FALSE(has(bytes, "(Bytes > 100K)"));
+  // The type of 1,000 bytes and less; that of 1,001, then 9,999, which are of one type; the next ones'.
+  CHECK(has(bytes, std::string("\x02\0"
+                               "\x04\0"
+                               "\x05\x80\xCE\x0F\0"
+                               "\x06\0",
+                               11)));
 }
 
 TEST_CASE("a time that is none of .NET's is none", "[heap]") {
