@@ -20,6 +20,8 @@ constexpr Milliseconds kFirstWord{5000};
 constexpr Milliseconds kLookLimit{1000};
 /// How often a busy one is looked at that has used up its time.
 constexpr Milliseconds kBetweenLooks{5000};
+/// How many times as long as others it is waited for: what answers nobody any more may be busy, too.
+constexpr int kBusyTimes = 10;
 
 auto seconds_of(Milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -52,7 +54,7 @@ Task<void> Patience::watch(router::Runtime runtime) {
     co_await transport::sleep(loop_, until - waited());
     if (answered_) co_return;
     waited_ = until;
-    if (settings_.given || !is_busy()) break;
+    if (settings_.given || !is_busy() || until >= settings_.limit * kBusyTimes) break;
   }
   given_up_.set();
 }
@@ -80,7 +82,10 @@ void Patience::say_what_is(const router::Runtime& runtime) {
     if (!words.hint.empty()) line += "; " + words.hint;
   }
   say_(line);
-  if (is_busy() && !settings_.given) return say_("it is waited for; Ctrl-C ends that");
+  if (is_busy() && !settings_.given) {
+    return say_(fmt::format("it is waited for until {} s have passed; Ctrl-C ends that",
+                            seconds_of(settings_.limit * kBusyTimes)));
+  }
   // What stands still has nothing to sample.
   const bool runs = !condition_ || (condition_->halt == router::Halt::none && !condition_->ending);
   say_(fmt::format("it is waited for until {} s have passed (--timeout){}", seconds_of(settings_.limit),
@@ -99,6 +104,11 @@ Error Patience::silence(const router::Runtime& runtime) const {
   router::ConditionWords words = router::describe(*condition_, runtime);
   error.why += ", and " + words.text;
   error.hint = std::move(words.hint);
+  if (condition_->is_busy()) {
+    error.hint =
+        "farport profile shows what it does without its help; where that is no garbage collection, its "
+        "diagnostics have died, and only starting it again helps";
+  }
   return error;
 }
 

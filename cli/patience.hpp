@@ -28,9 +28,9 @@ class Patience {
   Patience& operator=(const Patience&) = delete;
 
   /// Runs `work`, which waits for an answer of the runtime's. After five seconds it is said that there is
-  /// none, and why. A runtime that is busy is waited for; one that gets on with nothing only as long as the
-  /// settings have it. Errors: the work's, or it has not answered (Cause::silence()): the work is cancelled
-  /// then.
+  /// none, and why. A runtime that is busy is waited for ten times as long as the settings have it, unless
+  /// a person has set that; one that gets on with nothing is not. Errors: the work's, or it has not answered
+  /// (Cause::silence()): the work is cancelled then.
   template <typename T>
   transport::Task<Result<T>> wait(const router::Runtime& runtime, transport::Task<Result<T>> work) {
     answered_ = false;
