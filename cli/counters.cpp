@@ -29,6 +29,8 @@ class CounterSink : public EventLines {
     return selection_.wanted(runtime.version,
                              {settings_.interval, settings_.most_series, settings_.most_histograms});
   }
+  /// Values come when they are due.
+  bool wants_rest() const override { return false; }
 
  private:
   const config::CountersSettings& settings_;

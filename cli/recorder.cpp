@@ -19,6 +19,8 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kPieceSize = 256 * 1024;
+/// How long the end of a session is waited for whose last words nobody needs.
+constexpr transport::Milliseconds kStopLimit{300};
 
 Error interrupted(std::string what) {
   return Error{"record", std::move(what), "it is interrupted", {}, EINTR};
@@ -70,9 +72,9 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
-  stopping.spawn(stop_in_time(runtime, recording, stop));
+  stopping.spawn(stop_in_time(runtime, recording, sink, stop));
   const auto taken = co_await first_of(take_to_end(runtime, recording, sink), cut_off_.wait());
-  if (!taken) co_return RecordingEnd::cut_off;
+  if (!taken) co_return sink.wants_rest() ? RecordingEnd::cut_off : RecordingEnd::whole;
   if (!*taken) co_return tl::unexpected(taken->error());
   co_return RecordingEnd::whole;
 }
@@ -124,13 +126,18 @@ Task<void> Recorder::wait_for_end(transport::StopSource& stop) {
 }
 
 Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Recording& recording,
-                                  transport::StopSource& stop) {
+                                  const RecordingSink& sink, transport::StopSource& stop) {
   if (settings_.duration) {
     co_await with_deadline(loop_, wait_for_end(stop), *settings_.duration);
   } else {
     co_await wait_for_end(stop);
   }
   stopping_ = true;
+  if (!sink.wants_rest()) {
+    // The agent has the runtime stop a session that nobody reads any more.
+    co_await with_deadline(loop_, recording.stop(), kStopLimit);
+    co_return cut_off_.set();
+  }
   if (shows_ == Progress::shown) progress_.note("stopping");
   const auto stopped = co_await first_of(patience_.wait(runtime, recording.stop()), stop.again());
   if (stopped && !*stopped) {

@@ -45,7 +45,7 @@ class Recorder {
   transport::Task<void> wait_for_enough();
   transport::Task<void> wait_for_end(transport::StopSource& stop);
   transport::Task<void> stop_in_time(const router::Runtime& runtime, router::Recording& recording,
-                                     transport::StopSource& stop);
+                                     const RecordingSink& sink, transport::StopSource& stop);
 
   transport::Loop& loop_;
   const config::RecordingSettings& settings_;

@@ -22,6 +22,9 @@ class RecordingSink {
   virtual transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) = 0;
   /// Whether it has all that it is for: the recording is stopped then.
   [[nodiscard]] virtual bool has_enough() const { return false; }
+  /// Whether what a runtime has still to say when it is told to stop is of any use: else nobody waits for it
+  /// long.
+  [[nodiscard]] virtual bool wants_rest() const { return true; }
   /// No more come: the runtime has said all. Errors fail the command.
   virtual transport::Task<Result<void>> finish();
   /// Nothing has come, and nothing will.

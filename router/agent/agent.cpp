@@ -13,10 +13,16 @@ namespace {
 
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
-/// How long a runtime may take to stop a session, and a peer to hear that it is over.
-constexpr transport::Milliseconds kStopLimit{4000};
+/// How long a runtime may take to stop a session, which may have to wait (MeterClaims), and a peer to hear
+/// that it is over.
+constexpr transport::Milliseconds kStopLimit{8000};
 /// Of the loop, in one of its turns: for the handshakes of all peers, and for those who are refused.
 constexpr std::chrono::milliseconds kStrangersShare{1};
+
+std::optional<CounterLimits> how_app_metrics_reads(const AgentSettings& settings) {
+  if (!settings.app_metrics) return std::nullopt;
+  return settings.app_metrics->limits;
+}
 
 }  // namespace
 
@@ -37,16 +43,16 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       doctor_(loop, registry_, discovery_, settings_.dump),
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
-      meters_(loop, clash_with_app_metrics()),
+      meters_(loop, registry_, how_app_metrics_reads(settings_)),
       budget_(settings_.limits.buffered_bytes),
-      tracing_(loop, log_, registry_),
+      tracing_(loop, log_, registry_, meters_),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
       warnings_(loop, log_),
       refusals_(log_, warnings_, *audit_, metrics_),
       admission_(settings_.limits, refusals_, *audit_, metrics_),
-      connections_(log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, tracing_, meters_,
-                   budget_, settings_.session.compression,
+      connections_(loop, log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, tracing_,
+                   meters_, budget_, settings_.session.compression,
                    CompressorLimit::most_beside(settings_.limits.buffered_bytes)),
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, halts_, resumption_.instance(), settings_.limits.requests_per_second),
@@ -73,14 +79,6 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
 std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() const {
   if (!settings_.app_metrics) return {};
   return [this](const Registry::Filter& counted) { return app_metrics_->text(counted); };
-}
-
-/// Of what the agent itself reads.
-MeterClaims::Clashes Agent::clash_with_app_metrics() const {
-  if (!settings_.app_metrics) return {};
-  return [limits = settings_.app_metrics->limits](const ipc::CollectTracing& session) {
-    return clashes(session, limits);
-  };
 }
 
 Result<void> Agent::listen() {

@@ -121,7 +121,6 @@ class Agent {
   [[nodiscard]] std::vector<std::string> why_not_ready() const;
   /// Null where they are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
-  [[nodiscard]] MeterClaims::Clashes clash_with_app_metrics() const;
   void write_process(MetricsText& text) const;
   void write_sessions(MetricsText& text) const;
   void write_diagnostics(MetricsText& text) const;

@@ -1,6 +1,8 @@
 #include "router/wanted/counters.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -49,25 +51,53 @@ std::string meter_filter(std::string_view meters, const CounterLimits& limits) {
       limits.most_histograms, random_token());
 }
 
+constexpr std::string_view kRefreshInterval = "RefreshInterval=";
+
+/// "RefreshInterval=5" of such a filter; empty where it does not have the key.
+std::string_view entry_of(std::string_view filter, std::string_view key) {
+  std::size_t at = filter.find(key);
+  while (at != std::string_view::npos && at > 0 && filter[at - 1] != ';') at = filter.find(key, at + 1);
+  return at == std::string_view::npos ? std::string_view() : filter.substr(at, filter.find(';', at) - at);
+}
+
 /// What sessions must agree on, of such a filter.
 std::string agreement_in(std::string_view filter) {
   std::string all;
-  for (const std::string_view key : {"SessionId=", "RefreshInterval=", "MaxTimeSeries=", "MaxHistograms="}) {
-    std::size_t at = filter.find(key);
-    while (at != std::string_view::npos && at > 0 && filter[at - 1] != ';') at = filter.find(key, at + 1);
-    if (at == std::string_view::npos) continue;
-    all += (all.empty() ? "" : ";") + std::string(filter.substr(at, filter.find(';', at) - at));
+  for (const std::string_view key :
+       {std::string_view("SessionId="), kRefreshInterval, std::string_view("MaxTimeSeries="),
+        std::string_view("MaxHistograms=")}) {
+    const std::string_view entry = entry_of(filter, key);
+    if (!entry.empty()) all += (all.empty() ? "" : ";") + std::string(entry);
   }
   return all;
 }
 
+/// As MetricsEventSource reads it: a second where it is not said, and a tenth at least.
+std::chrono::duration<double> interval_in(std::string_view filter) {
+  constexpr double kUsual = 1;
+  constexpr double kLeast = 0.1;
+  constexpr double kMost = 1e6;  // More than a week.
+  const std::string_view entry = entry_of(filter, kRefreshInterval);
+  const std::string_view text = entry.substr(std::min(entry.size(), kRefreshInterval.size()));
+  double seconds = kUsual;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || std::isnan(seconds)) seconds = kUsual;
+  return std::chrono::duration<double>(std::clamp(seconds, kLeast, kMost));
+}
+
 }  // namespace
 
-bool clashes(const ipc::CollectTracing& session, const CounterLimits& limits) {
-  const std::string own = agreement_in(meter_filter({}, limits));
-  return std::any_of(session.providers.begin(), session.providers.end(), [&](const ipc::Provider& each) {
-    return each.name == events::kMetricsProvider && agreement_in(each.filter.value_or("")) != own;
-  });
+std::optional<MeterReading> meter_reading(const ipc::CollectTracing& session) {
+  const auto meters =
+      std::find_if(session.providers.begin(), session.providers.end(),
+                   [](const ipc::Provider& each) { return each.name == events::kMetricsProvider; });
+  if (meters == session.providers.end()) return std::nullopt;
+  const std::string filter = meters->filter.value_or("");
+  return MeterReading{agreement_in(filter), interval_in(filter)};
+}
+
+std::string meter_agreement(const CounterLimits& limits) {
+  return agreement_in(meter_filter({}, limits));
 }
 
 Result<CounterSelection::Source> CounterSelection::parse_source(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,9 +25,17 @@ struct CounterLimits {
 /// it (MetricsEventSource, from .NET 8 on).
 inline constexpr std::string_view kMeterSession = "SHARED";
 
-/// Whether a runtime can't serve this session beside one with these limits: it reads meters too, and not in
-/// the same way.
-[[nodiscard]] bool clashes(const ipc::CollectTracing& session, const CounterLimits& limits);
+/// How a session reads a runtime's meters.
+struct MeterReading {
+  std::string agreement;  ///< A runtime serves only sessions at once in which this is the same.
+  std::chrono::duration<double> interval{};  ///< From one collection to the next.
+};
+
+/// Nothing where the session reads none.
+[[nodiscard]] std::optional<MeterReading> meter_reading(const ipc::CollectTracing& session);
+
+/// What sessions with these limits agree on.
+[[nodiscard]] std::string meter_agreement(const CounterLimits& limits);
 
 class CounterSelection {
  public:

@@ -131,8 +131,9 @@ class LeftRunning(Case):
         agent.wait_for(self.runtime)
         agent.stop()
         self.runtime.rest()
-        for end in ("stop", "kill"):
-            agent = self.lab.agent("--app-metrics", "--app-metrics-counters", PROVIDER)
+        # A runtime whose reader is killed as it collects its meters for the first time may block itself: then none are read.
+        for end, counters in (("stop", PROVIDER), ("kill", f"EventCounters\\{PROVIDER},EventCounters\\System.Runtime")):
+            agent = self.lab.agent("--app-metrics", "--app-metrics-counters", counters)
             self.runtime.wait_until_enabled()
             getattr(agent, end)() if end == "stop" else agent.process.kill()
             self.runtime.wait_until_free(10)

@@ -150,15 +150,6 @@ class Sight(Looking, Case):
         self.wait_for_value(first, "watched.total", total)
         self.end(first)
 
-    def test_who_comes_second_to_a_session_that_shares_nothing_is_told(self):
-        file = os.path.join(self.lab.new_directory(self.lab.near, "meters"), "meters.nettrace")
-        first = self.look("trace", "-o", file, "--rundown", "false", "--providers",
-                          "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=9;MaxHistograms=9")
-        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 0, first.output, 30)
-        second = self.look_whole("counters", "--counters", "Watched.Meter", "--format", "csv", "--duration", "4s", code=1)
-        self.assertIn("another tool is reading the application's meters", second.stderr())
-        self.end(first)
-
     def test_what_is_wrong_is_said(self):
         for arguments, words in ((("counters", "--counters", "a;b"), "a;b"), (("counters", "--counters", "a[b"), "a[b"),
                                  (("counters", "--refresh-interval", "soon"), "whole number"), (("logs", "--level", "loud"), "Trace"),
@@ -284,6 +275,44 @@ class Sight(Looking, Case):
         for flags in (("-n", "watched"), ("--process-id", self.application.pid_inside)):
             self.assertIn("Program.<Main>", self.look_whole("stacks", *flags).stdout())
         self.assertIn("two runtimes are named", self.look_whole("stacks", "-n", "watched", target=f"{self.agent.remote}/orders", code=2).stderr())
+
+
+class Fresh(Looking):
+    """An application whose meters nobody has read."""
+
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+        cls.application.get("/count", by=0)
+        cls.agent = cls.share(cls.lab.agent())
+        cls.agent.wait_for(cls.application)
+
+
+class FirstCollection(Fresh, Case):
+    """A runtime that ends a session while it collects its meters for the first time may never answer again: MeterClaims."""
+
+    def test_a_session_that_is_to_end_as_it_begins_ends_behind_it(self):
+        file = os.path.join(self.lab.new_directory(self.lab.near, "first"), "first.nettrace")
+        self.look_whole("trace", "-o", file, "--rundown", "false", "--duration", "1s", "--providers",
+                        "System.Diagnostics.Metrics:0x2:4:SessionId=SHARED;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=9;MaxHistograms=9")
+        events = self.assert_ok(self.lab.near.run(needs.nettrace_dump(), file)).stdout
+        self.assertIn(" CollectionStop ", events)
+        for _ in range(3):
+            shown = self.look_whole("counters", "--counters", "Watched.Meter", "--format", "json", "--duration", "1500ms").stdout()
+            self.assertIn("watched.total", shown)
+
+
+class SharesNothing(Fresh, Case):
+    """On an application of its own: a runtime counts those that it has refused among those that share, and may go on for good."""
+
+    def test_who_comes_second_to_a_session_that_shares_nothing_is_told(self):
+        file = os.path.join(self.lab.new_directory(self.lab.near, "meters"), "meters.nettrace")
+        first = self.look("trace", "-o", file, "--rundown", "false", "--providers",
+                          "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=9;MaxHistograms=9")
+        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 0, first.output, 30)
+        second = self.look_whole("counters", "--counters", "Watched.Meter", "--format", "csv", "--duration", "4s", code=1)
+        self.assertIn("another tool is reading the application's meters", second.stderr())
+        self.end(first)
 
 
 class Top(Looking, Case):

@@ -33,13 +33,15 @@ MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterCla
 }
 
 Task<void> MetricSession::end() {
-  tasks_.clear();
+  // It is read on meanwhile, for the session must end before its connection does.
   co_await stop();
+  tasks_.clear();
 }
 
 Task<void> MetricSession::stop() {
   const auto session = std::exchange(session_, std::nullopt);
   if (!session) co_return;
+  co_await meters_.until_stoppable(runtime_.id, *session);
   auto connection = co_await open_port();
   if (!connection) co_return;
   std::ignore = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, session->encode()));
@@ -63,6 +65,7 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   if (!connection) co_return tl::unexpected(connection.error());
   CounterSelection selection = settings_.counters;
   const auto wanted = selection.wanted(runtime_.version, settings_.limits);
+  const auto asked = MeterClaims::Clock::now();
   const auto answer = co_await ask(**connection, ipc::make_message(wanted.version, wanted.encode()));
   if (!answer) co_return tl::unexpected(answer.error());
   const Result<void> outcome = ipc::outcome_of(*answer, wanted.version);
@@ -70,6 +73,7 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   const auto session = ipc::SessionId::decode(answer->payload);
   if (!session) co_return tl::unexpected(session.error());
   session_ = *session;
+  if (const auto reading = meter_reading(wanted)) meters_.began(runtime_.id, *session, *reading, asked);
   transport::Event over(loop_);
   Result<void> read;
   transport::TaskSet reading(loop_);

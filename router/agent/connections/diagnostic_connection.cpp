@@ -3,6 +3,7 @@
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -39,6 +40,13 @@ struct Carried {
     if (relay.bytes.to_tool > 0) metrics.first_bytes.record(answered - asked);
   }
 };
+
+/// How the session that a message asks for is to read meters.
+std::optional<MeterReading> meters_read_by(const FirstMessage& first) {
+  if (!ipc::is_collect_tracing(first.command())) return std::nullopt;
+  const auto session = ipc::CollectTracing::decode(first.command(), first.payload());
+  return session ? meter_reading(*session) : std::nullopt;
+}
 
 }  // namespace
 
@@ -110,14 +118,17 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
               entry.caller, entry.outcome);
 }
 
-/// A session that reads meters has them to itself.
-Task<MeterClaims::Place> DiagnosticConnections::claim_meters(const Runtime& runtime,
-                                                             const FirstMessage& first) {
-  if (!ipc::is_collect_tracing(first.command())) co_return nullptr;
-  auto session = ipc::CollectTracing::decode(first.command(), first.payload());
-  if (!session) co_return nullptr;
-  auto place = co_await meters_.claim(runtime.id, std::move(*session));
-  co_return place;
+/// A session must not be stopped at every time: passes when this one may be. False: the tool has gone
+/// meanwhile. Its session has, too, then, and is stopped for that reason.
+Task<bool> DiagnosticConnections::may_stop(const Runtime& runtime, ToolEndpoint& tool,
+                                           const FirstMessage& first) {
+  if (first.command() != ipc::kStopTracing) co_return true;
+  const auto session = ipc::SessionId::decode(first.payload());
+  if (!session) co_return true;
+  transport::Event gone(loop_);
+  const transport::WhenGone watch(tool.stream(), [&gone] { gone.set(); });
+  const bool stoppable = co_await first_of(meters_.until_stoppable(runtime.id, *session), gone.wait());
+  co_return stoppable;
 }
 
 Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
@@ -137,7 +148,14 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, metrics_};
-  const MeterClaims::Place meters = co_await claim_meters(*entry.runtime, *first);
+  const std::optional<MeterReading> reading = meters_read_by(*first);
+  MeterClaims::Place meters;
+  if (reading) meters = co_await meters_.claim(entry.runtime->id, *reading);
+  const bool goes_on = co_await may_stop(*entry.runtime, tool, *first);
+  if (!goes_on) {
+    entry.outcome = {Outcome::Kind::broken_off, "the tool has gone"};
+    co_return;
+  }
   const std::size_t size = first->bytes.size();
   auto opened = co_await open(entry, tool, std::move(first->bytes));
   if (opened == nullptr) co_return;
@@ -145,6 +163,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   carried.relay.bytes.to_runtime = size;
   const auto session = co_await until_answered(*entry.runtime, first->command(), tool.stream(), *opened);
   carried.answered = transport::DurationHistogram::Clock::now();
+  if (session && reading) meters_.began(entry.runtime->id, *session, *reading, carried.asked);
   co_await carry_answer(entry, tool, std::move(opened), session, carried.relay.bytes, held);
 }
 

@@ -16,11 +16,12 @@ namespace farport::router {
 /// What carries all of an agent's diagnostic connections.
 class DiagnosticConnections {
  public:
-  DiagnosticConnections(Log log, Admission& admission, Audit& audit, Metrics& metrics, Registry& registry,
-                        SuspendedRuntimes& suspended, HaltWatch& halts, TracingSessions& tracing,
-                        MeterClaims& meters, transport::BufferBudget& budget, Compression compression,
-                        std::size_t most_compressors)
-      : log_(std::move(log)),
+  DiagnosticConnections(transport::Loop& loop, Log log, Admission& admission, Audit& audit, Metrics& metrics,
+                        Registry& registry, SuspendedRuntimes& suspended, HaltWatch& halts,
+                        TracingSessions& tracing, MeterClaims& meters, transport::BufferBudget& budget,
+                        Compression compression, std::size_t most_compressors)
+      : loop_(loop),
+        log_(std::move(log)),
         admission_(admission),
         audit_(audit),
         metrics_(metrics),
@@ -41,7 +42,7 @@ class DiagnosticConnections {
                               ToolEndpoint& tool);
 
  private:
-  transport::Task<MeterClaims::Place> claim_meters(const Runtime& runtime, const FirstMessage& first);
+  transport::Task<bool> may_stop(const Runtime& runtime, ToolEndpoint& tool, const FirstMessage& first);
   transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
@@ -54,6 +55,7 @@ class DiagnosticConnections {
                                      std::optional<ipc::SessionId> session, RelayCounts& counts,
                                      transport::BufferBudget::LateHolding& held);
 
+  transport::Loop& loop_;
   Log log_;
   Admission& admission_;
   Audit& audit_;

@@ -76,6 +76,7 @@ Task<void> TracingSession::abandon(FdStream& stream) {
 }
 
 Task<void> TracingSession::stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id) {
+  co_await sessions.meters_.until_stoppable(runtime->id, id);
   DiagnosticPort* port = sessions.registry_.port(runtime->id);
   if (port == nullptr) co_return;
   const Log log = sessions.log_;

@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "ipc/event_pipe.hpp"
+#include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/node_list.hpp"
@@ -23,8 +24,8 @@ class TracingSession;
 
 class TracingSessions {
  public:
-  TracingSessions(transport::Loop& loop, Log log, Registry& registry)
-      : log_(std::move(log)), registry_(registry), stopping_(loop) {}
+  TracingSessions(transport::Loop& loop, Log log, Registry& registry, MeterClaims& meters)
+      : log_(std::move(log)), registry_(registry), meters_(meters), stopping_(loop) {}
   TracingSessions(const TracingSessions&) = delete;
   TracingSessions& operator=(const TracingSessions&) = delete;
 
@@ -37,6 +38,7 @@ class TracingSessions {
   friend class TracingSession;
   Log log_;
   Registry& registry_;
+  MeterClaims& meters_;
   transport::NodeList running_;
   std::uint64_t abandoned_ = 0;  ///< Stopped because nobody read them any more.
   transport::TaskSet stopping_;

@@ -59,8 +59,8 @@ TEST_CASE("a file names its types, its roots and where it is from", "[heap]") {
 
 TEST_CASE("nodes refer to each other by how far they are apart", "[heap]") {
   const std::string bytes = bytes_of(small_heap());
-  // The node of none; the first object: type 1 of its usual size, itself and the next one; the second: type 3,
-  // which is that of the greatest ones; the third, whose size is unlike its type's first one: two back.
+  // The node of none; the first object: type 1 of its usual size, itself and the next one; the second: type
+  // 3, which is that of the greatest ones; the third, whose size is unlike its type's first one: two back.
   CHECK(has(bytes, std::string("\0\0"
                                "\x02\x02\0\x01"
                                "\x06\0"
@@ -76,7 +76,8 @@ TEST_CASE("large objects have types of their own, by their size", "[heap]") {
   for (const std::uint64_t size : {1000, 1001, 9999, 10'000, 99'999, 1'000'000})
     graph.objects.push_back({size, size, 0, 0});
   const std::string bytes = bytes_of(std::move(heap));
-  for (const std::string_view name : {"Byte[]", "Byte[] (Bytes > 1K)", "Byte[] (Bytes > 10K)", "Byte[] (Bytes > 1M)"})
+  for (const std::string_view name :
+       {"Byte[]", "Byte[] (Bytes > 1K)", "Byte[] (Bytes > 10K)", "Byte[] (Bytes > 1M)"})
     CHECK(has(bytes, static_cast<char>(name.size()) + std::string("\0\0\0", 3).append(name)));
   CHECK_FALSE(has(bytes, "(Bytes > 100K)"));
   // The type of 1,000 bytes and less; that of 1,001, then 9,999, which are of one type; the next ones'.

@@ -60,13 +60,33 @@ TEST_CASE("a runtime serves sessions with its meters together that ask for the s
     session.providers.back().filter = std::move(filter);
     return session;
   };
-  CHECK_FALSE(clashes(CounterSelection::parse({"Orders"})->wanted("10.0.0", limits), limits));
-  CHECK_FALSE(clashes(CounterSelection::parse({"EventCounters\\Orders"})->wanted("10.0.0", limits), limits));
-  CHECK(clashes(CounterSelection::parse({"Orders"})->wanted("10.0.0", {std::chrono::seconds(5)}), limits));
+  const auto agrees = [own = meter_agreement(limits)](const ipc::CollectTracing& session) {
+    const auto reading = meter_reading(session);
+    return reading && reading->agreement == own;
+  };
+  CHECK(agrees(CounterSelection::parse({"Orders"})->wanted("10.0.0", limits)));
+  CHECK_FALSE(meter_reading(CounterSelection::parse({"EventCounters\\Orders"})->wanted("10.0.0", limits)));
+  CHECK_FALSE(agrees(CounterSelection::parse({"Orders"})->wanted("10.0.0", {std::chrono::seconds(5)})));
   const std::string rest = ";Metrics=Orders;RefreshInterval=1;MaxTimeSeries=1000;MaxHistograms=20;ClientId=7";
-  CHECK_FALSE(clashes(with_filter("SessionId=SHARED" + rest), limits));
+  CHECK(agrees(with_filter("SessionId=SHARED" + rest)));
   // dotnet-counters collect has a session of its own.
-  CHECK(clashes(with_filter("SessionId=8a2c" + rest), limits));
-  CHECK(clashes(with_filter("Metrics=X;OtherSessionId=SHARED" + rest), limits));
-  CHECK(clashes(with_filter(""), limits));
+  CHECK_FALSE(agrees(with_filter("SessionId=8a2c" + rest)));
+  CHECK_FALSE(agrees(with_filter("Metrics=X;OtherSessionId=SHARED" + rest)));
+  CHECK_FALSE(agrees(with_filter("")));
+}
+
+TEST_CASE("how often meters are collected is read as a runtime reads it", "[collect]") {
+  const auto interval_of = [](std::string filter) {
+    ipc::CollectTracing session;
+    session.providers.emplace_back();
+    session.providers.back().name = "System.Diagnostics.Metrics";
+    session.providers.back().filter = std::move(filter);
+    return meter_reading(session)->interval.count();
+  };
+  CHECK(interval_of("SessionId=1;RefreshInterval=2.5;Metrics=Orders") == 2.5);
+  CHECK(interval_of("RefreshInterval=0.001") == 0.1);
+  CHECK(interval_of("RefreshInterval=1e300") == 1e6);
+  for (const char* const filter : {"", "Metrics=Orders", "RefreshInterval=", "RefreshInterval=nan",
+                                   "RefreshInterval=5x", "OtherRefreshInterval=5"})
+    CHECK(interval_of(filter) == 1);
 }

@@ -1,23 +1,13 @@
 #include "router/agent/runtimes/registry.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
+
+#include "tests/unit/router/agent/runtimes/closed_port.hpp"
 
 using namespace farport;
 using namespace farport::router;
 
 namespace {
-
-class Port final : public DiagnosticPort {
- public:
-  transport::Task<Connection> open() override { co_return fail("open", "it", "this is a test"); }
-  [[nodiscard]] transport::PeerCredentials process() const override { return {::getpid(), 0, 0}; }
-  [[nodiscard]] const std::string& path() const override { return path_; }
-
- private:
-  std::string path_ = "/tmp/port";
-};
 
 Runtime runtime(const std::string& id, const std::string& name) {
   Runtime runtime;
@@ -36,7 +26,7 @@ std::string told(transport::Loop& loop, Registry::Watch& watch) {
 TEST_CASE("a process that says another pid of itself has no host's pid for that", "[router]") {
   transport::Loop loop;
   Registry registry(loop);
-  Port port;
+  ClosedPort port;
   Runtime lying = runtime("1", "one");
   lying.pid = 4711;
   const auto entry = registry.add(lying, port, true);
@@ -46,7 +36,7 @@ TEST_CASE("a process that says another pid of itself has no host's pid for that"
 TEST_CASE("a watch tells of what is there, then of changes", "[router]") {
   transport::Loop loop;
   Registry registry(loop);
-  Port port;
+  ClosedPort port;
   auto first = registry.add(runtime("1", "one"), port, true);
   const auto watch = registry.watch();
   CHECK(told(loop, *watch) == "added one");
@@ -61,7 +51,7 @@ TEST_CASE("a watch that nobody reads keeps no events, and tells of the present s
           "[router]") {
   transport::Loop loop;
   Registry registry(loop);
-  Port port;
+  ClosedPort port;
   const auto watch = registry.watch();
   CHECK(told(loop, *watch) == "listed ");
   for (int i = 0; i < 1000; ++i) {
@@ -77,7 +67,7 @@ TEST_CASE("a watch that nobody reads keeps no events, and tells of the present s
 TEST_CASE("a watch tells only of what its filter lets count", "[router]") {
   transport::Loop loop;
   Registry registry(loop);
-  Port port;
+  ClosedPort port;
   auto hidden = registry.add(runtime("1", "one"), port, true);
   auto seen = registry.add(runtime("2", "two"), port, true);
   const auto watch = registry.watch([](const Runtime& each) { return each.name == "two"; });
