@@ -330,5 +330,25 @@ class Files(AuditCase):
         self.assertEqual([line for line in agent.log().splitlines() if line.startswith("{")], [])
 
 
+class Flood(AuditCase):
+    """Whoever may do little and is refused a lot."""
+
+    def test_refusals_fill_no_disk_and_hide_nobody(self):
+        agent = self.start(allow=("--allow-cn", "tools=admin", "--allow-cn", "observer"))
+        observer = Api(self.lab, self.lab.authority.client("observer"))
+        long_name = "Ü" * 30_000  # Six bytes each, in JSON.
+        for _ in range(120):
+            self.ask(ipc.set_variable(long_name, SECRET), observer)
+        self.ask(ipc.process_info())
+        self.line(identity="CN=tools", command="ProcessInfo")
+        agent.stop()
+        with open(self.path, encoding="utf-8") as file:
+            self.assertLessEqual(max(map(len, file)), 8192)
+        refused = self.lines(identity="CN=observer", command="SetEnvironmentVariable")
+        self.assertEqual(len(refused), 100)
+        self.assertTrue(refused[0]["arguments"]["cut"].startswith('{"removed":false,"variable":"\\u00dc\\u00dc'), refused[0])
+        self.assertRegex(self.line(audit="refusals", identity="CN=observer")["outcome"], "^20 more were refused within a minute")
+
+
 if __name__ == "__main__":
     main()

@@ -1,16 +1,15 @@
 #include "router/agent/gate/audit.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <syslog.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
+#include "router/agent/gate/limits.hpp"
 
 namespace farport::router {
 namespace {
@@ -19,122 +18,11 @@ constexpr std::string_view kStderr = "stderr";
 constexpr std::string_view kSyslog = "syslog";
 constexpr std::string_view kOff = "off";
 
-/// Whether a character stands in JSON as it is.
-constexpr std::array<bool, 256> kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (unsigned char c = ' '; c <= '~'; ++c) plain[c] = c != '"' && c != '\\';
-  return plain;
-}();
-
-bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return kPlain[static_cast<unsigned char>(c)]; });
-}
-
-/// Appends a number with at least so many digits.
-void add_number(std::string& to, std::uint64_t value, std::size_t digits = 1) {
-  const fmt::format_int text(value);
-  if (text.size() < digits) to.append(digits - text.size(), '0');
-  to.append(text.data(), text.size());
-}
-
-/// Appends a time in UTC with milliseconds, as RFC 3339 has it.
-void add_time(std::string& to, std::chrono::system_clock::time_point when) {
-  using namespace std::chrono;
-  const auto now = floor<milliseconds>(when);
-  const auto midnight = floor<days>(now);
-  const year_month_day date(midnight);
-  const hh_mm_ss time(now - midnight);
-  const auto add = [&](auto value, std::size_t digits, char behind) {
-    add_number(to, static_cast<std::uint64_t>(value), digits);
-    to += behind;
-  };
-  add(int{date.year()}, 4, '-');
-  add(unsigned{date.month()}, 2, '-');
-  add(unsigned{date.day()}, 2, 'T');
-  add(time.hours().count(), 2, ':');
-  add(time.minutes().count(), 2, ':');
-  add(time.seconds().count(), 2, '.');
-  add(time.subseconds().count(), 3, 'Z');
-}
-
-/// Appends a JSON object field by field, which is cheaper than a tree of values for each command.
-class JsonLine {
- public:
-  explicit JsonLine(std::string& to) : to_(to) {}
-  JsonLine(const JsonLine&) = delete;
-  JsonLine& operator=(const JsonLine&) = delete;
-  ~JsonLine() { to_ += "}\n"; }
-
-  void text(std::string_view name, std::string_view value) {
-    begin(name);
-    if (is_plain(value)) {
-      to_.append("\"").append(value).append("\"");
-    } else {
-      to_ += nlohmann::json(value).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    }
-  }
-  /// Left out where it is empty.
-  void text_if(std::string_view name, std::string_view value) {
-    if (!value.empty()) text(name, value);
-  }
-  void number(std::string_view name, std::uint64_t value) {
-    begin(name);
-    add_number(to_, value);
-  }
-  void raw(std::string_view name, std::string_view json) {
-    begin(name);
-    to_ += json;
-  }
-  void now(std::string_view name) {
-    begin(name);
-    to_ += '"';
-    add_time(to_, std::chrono::system_clock::now());
-    to_ += '"';
-  }
-  void seconds(std::string_view name, std::chrono::milliseconds value) {
-    const auto count = static_cast<std::uint64_t>(value.count());
-    number(name, count / 1000);
-    to_ += '.';
-    add_number(to_, count % 1000, 3);
-  }
-
- private:
-  void begin(std::string_view name) {
-    to_.append(first_ ? "{\"" : ",\"").append(name).append("\":");
-    first_ = false;
-  }
-
-  std::string& to_;
-  bool first_ = true;
-};
-
-void add_line(std::string& to, const AuditEntry& entry) {
-  JsonLine line(to);
-  line.now("time");
-  line.text("audit", entry.event);
-  const Caller& caller = entry.caller;
-  if (caller.identity) {
-    line.text("identity", auth::describe(*caller.identity));
-    line.text("serial", caller.identity->serial);
-  }
-  line.text("address", caller.address);
-  if (entry.runtime != nullptr) {
-    line.text("runtime", entry.runtime->name);
-    line.number("pid", entry.runtime->pid);
-    line.text("id", entry.runtime->id);
-  }
-  line.text_if("command", entry.command);
-  if (!entry.arguments.empty()) line.raw("arguments", entry.arguments);
-  line.text("decision", entry.allowed ? "allowed" : "refused");
-  line.text_if("rule", entry.rule);
-  line.text_if("role", entry.role);
-  line.text("outcome", to_string(entry.outcome));
-  if (entry.allowed) {
-    line.number("to_runtime", entry.to_runtime);
-    line.number("to_tool", entry.to_tool);
-    line.seconds("seconds", entry.took);
-  }
-}
+constexpr transport::Milliseconds kMinute{60'000};
+/// Of one identity.
+constexpr std::size_t kRefusedAMinute = 100;
+/// How many identities are told apart: whoever comes later shares what is left of one.
+constexpr std::size_t kMostRefused = 256;
 
 Result<UniqueFd> open_file(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
@@ -144,25 +32,11 @@ Result<UniqueFd> open_file(const std::string& path) {
 
 }  // namespace
 
-std::string to_string(const Outcome& outcome) {
-  switch (outcome.kind) {
-    case Outcome::Kind::completed:
-      return "completed";
-    case Outcome::Kind::broken_off:
-      return "broken off: " + outcome.why;
-    case Outcome::Kind::stopped:
-      return "the agent was stopped";
-    case Outcome::Kind::refused:
-    case Outcome::Kind::failed:
-      break;
-  }
-  return outcome.why;
-}
-
 Audit::Audit(transport::Loop& loop, Log log, std::string to, UnblockedWriter::When full)
     : loop_(loop), log_(std::move(log)), to_(std::move(to)), writer_(full) {}
 
 Audit::~Audit() {
+  end_minute();
   flush();
 }
 
@@ -192,14 +66,43 @@ Result<void> Audit::reopen() {
 
 void Audit::write(const AuditEntry& entry) {
   if (to_ == kOff) return;
-  if (to_ == kSyslog) {
-    std::string line;
-    add_line(line, entry);
-    ::syslog(LOG_AUTHPRIV | (entry.allowed ? LOG_INFO : LOG_WARNING), "%.*s",
-             static_cast<int>(line.size() - 1), line.c_str());
-    return;
+  if (entry.allowed || has_line(entry.caller)) put(entry);
+}
+
+bool Audit::has_line(const Caller& caller) {
+  if (refused_.empty()) minute_.emplace(loop_, kMinute, [this] { end_minute(); });
+  std::string key = identity_key(caller);
+  if (refused_.size() >= kMostRefused && !refused_.contains(key)) key.clear();
+  Refused& refused = refused_[key];
+  if (refused.lines < kRefusedAMinute) {
+    ++refused.lines;
+    return true;
   }
-  add_line(pending_, entry);
+  ++refused.left_out;
+  refused.last.address = caller.address;
+  refused.last.identity = caller.identity;
+  return false;
+}
+
+void Audit::end_minute() {
+  for (const auto& [key, refused] : std::exchange(refused_, {})) {
+    if (refused.left_out == 0) continue;
+    AuditEntry entry{"refusals", refused.last};
+    entry.outcome = {Outcome::Kind::refused,
+                     fmt::format("{} more were refused within a minute{}, and have no lines of their own",
+                                 refused.left_out, key.empty() ? ", to several callers" : "")};
+    put(entry);
+  }
+}
+
+void Audit::put(const AuditEntry& entry) {
+  std::string line = line_of(entry);
+  if (to_ == kSyslog) {
+    line.pop_back();
+    const int error = syslog_.write(LOG_AUTHPRIV | (entry.allowed ? LOG_INFO : LOG_WARNING), line);
+    return note(error != 0, error);
+  }
+  pending_ += line;
   loop_.defer(*this);
 }
 
@@ -212,10 +115,13 @@ void Audit::flush() {
   const std::uint64_t lost = writer_.lost();
   const int error = writer_.write(file_.get(), pending_);
   pending_.clear();
-  const bool fails = writer_.lost() > lost;
+  note(writer_.lost() > lost, error);
+}
+
+void Audit::note(bool fails, int error) {
   if (fails && !failing_) {
     log_->error("the audit can't be written to {}: {}; lines are lost", to_,
-                error == 0 ? "nothing reads it" : std::strerror(error));
+                error == 0 || error == EAGAIN ? "nothing reads it" : std::strerror(error));
   }
   if (failing_ && !fails) log_->warn("the audit is written to {} again", to_);
   failing_ = fails;
