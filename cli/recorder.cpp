@@ -74,7 +74,7 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(runtime, recording, sink, stop));
   const auto taken = co_await first_of(take_to_end(runtime, recording, sink), cut_off_.wait());
-  if (!taken) co_return sink.wants_rest() ? RecordingEnd::cut_off : RecordingEnd::whole;
+  if (!taken) co_return RecordingEnd::cut_off;
   if (!*taken) co_return tl::unexpected(taken->error());
   co_return RecordingEnd::whole;
 }
@@ -92,7 +92,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   if (!taken) co_return taken;
   auto finished = co_await sink.finish();
   // A runtime that has said nothing before it was told to stop has nothing to end.
-  if (finished && end_.breaks_off() && (!stopping_ || end_.begun())) {
+  if (finished && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
     co_return fail("record", runtime.name,
                    stopping_ ? "it ended before it had said all: it was killed, or it crashed"
                              : "it ended in the middle of it: it was killed, or it crashed");
@@ -107,6 +107,7 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
   for (;;) {
     const transport::Io got = co_await from.read(piece->bytes);
     if (got.status == IoStatus::end) co_return Result<void>();
+    if (got.status == IoStatus::failed && has_left_) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
     piece->size = got.bytes;
     end_.take(std::span(piece->bytes).first(got.bytes));
@@ -125,6 +126,10 @@ Task<void> Recorder::wait_for_end(transport::StopSource& stop) {
   co_await first_of(wait_for_enough(), stop.wait());
 }
 
+Task<void> Recorder::stop_soon(router::Recording& recording) {
+  co_await with_deadline(loop_, recording.stop(), kStopLimit);
+}
+
 Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Recording& recording,
                                   const RecordingSink& sink, transport::StopSource& stop) {
   if (settings_.duration) {
@@ -134,8 +139,11 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
   }
   stopping_ = true;
   if (!sink.wants_rest()) {
-    // The agent has the runtime stop a session that nobody reads any more.
-    co_await with_deadline(loop_, recording.stop(), kStopLimit);
+    // The agent has the runtime stop a session that nobody reads any more. What has come is still shown.
+    co_await first_of(stop_soon(recording), stop.again());
+    has_left_ = true;
+    recording.stream().abort(interrupted(runtime.name));
+    co_await stop.again();
     co_return cut_off_.set();
   }
   if (shows_ == Progress::shown) progress_.note("stopping");

@@ -44,6 +44,7 @@ class Recorder {
                                             RecordingSink& sink);
   transport::Task<void> wait_for_enough();
   transport::Task<void> wait_for_end(transport::StopSource& stop);
+  transport::Task<void> stop_soon(router::Recording& recording);
   transport::Task<void> stop_in_time(const router::Runtime& runtime, router::Recording& recording,
                                      const RecordingSink& sink, transport::StopSource& stop);
 
@@ -57,6 +58,7 @@ class Recorder {
   transport::Event cut_off_;
   nettrace::EndWatch end_;
   bool stopping_ = false;  ///< The runtime has been asked to.
+  bool has_left_ = false;  ///< Nobody reads what the runtime says from now on.
   std::optional<Error> stop_failed_;
 };
 

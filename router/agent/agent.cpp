@@ -13,9 +13,10 @@ namespace {
 
 /// How long after the last connection memory is given back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
-/// How long a runtime may take to stop a session, which may have to wait (MeterClaims), and a peer to hear
-/// that it is over.
-constexpr transport::Milliseconds kStopLimit{8000};
+/// How long a runtime may take to stop a session, which may have to wait first.
+constexpr transport::Milliseconds kStopLimit = MeterClaims::kMostHold + transport::Milliseconds(3000);
+/// How long a peer may take to hear that it is over.
+constexpr transport::Milliseconds kEndLimit{4000};
 /// Of the loop, in one of its turns: for the handshakes of all peers, and for those who are refused.
 constexpr std::chrono::milliseconds kStrangersShare{1};
 
@@ -195,7 +196,7 @@ Task<void> Agent::drain() {
     if (ended) co_return;
   }
   live_.end();
-  std::ignore = co_await ended_within(kStopLimit);
+  std::ignore = co_await ended_within(kEndLimit);
 }
 
 Task<bool> Agent::ended_within(transport::Milliseconds limit) {

@@ -8,7 +8,7 @@ namespace {
 
 using transport::Task;
 
-constexpr transport::Milliseconds kStopLimit{1000};
+constexpr transport::Milliseconds kStopLimit = MeterClaims::kMostHold + transport::Milliseconds(1000);
 /// Runtimes beyond that are left out: what is kept of each is bounded, and so is all.
 constexpr std::size_t kMostRuntimes = 100;
 
@@ -30,7 +30,8 @@ Task<void> AppMetrics::run() {
     const Runtime& runtime = event->runtime;
     if (event->kind == RuntimeEvent::Kind::listed) continue;
     if (event->kind == RuntimeEvent::Kind::removed) {
-      kept_.erase(runtime.id);
+      // They may be about to end.
+      if (!ended_) kept_.erase(runtime.id);
     } else if (runtime.state == RuntimeState::running && !ended_) {
       begin(runtime);
     }

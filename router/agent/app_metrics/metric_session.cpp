@@ -28,6 +28,7 @@ MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterCla
       settings_(settings),
       runtime_(std::move(runtime)),
       table_(settings.limits.most_series),
+      stopped_(loop),
       tasks_(loop) {
   tasks_.spawn(run());
 }
@@ -39,12 +40,19 @@ Task<void> MetricSession::end() {
 }
 
 Task<void> MetricSession::stop() {
-  const auto session = std::exchange(session_, std::nullopt);
-  if (!session) co_return;
-  co_await meters_.until_stoppable(runtime_.id, *session);
+  while (stopping_) co_await stopped_.wait();
+  if (!session_) co_return;
+  stopping_ = true;
+  co_await tell_to_stop(*std::exchange(session_, std::nullopt));
+  stopping_ = false;
+  stopped_.changed();
+}
+
+Task<void> MetricSession::tell_to_stop(ipc::SessionId session) {
+  co_await meters_.until_stoppable(runtime_.id, session);
   auto connection = co_await open_port();
   if (!connection) co_return;
-  std::ignore = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, session->encode()));
+  std::ignore = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, session.encode()));
 }
 
 Task<void> MetricSession::run() {

@@ -37,6 +37,7 @@ class MetricSession {
  private:
   transport::Task<void> run();
   transport::Task<void> stop();
+  transport::Task<void> tell_to_stop(ipc::SessionId session);
   enum class HowEnded : std::uint8_t { by_itself, gave_way };
   transport::Task<Result<HowEnded>> record();
   transport::Task<void> read_to_end(transport::FdStream& from, CounterSelection& selection, Result<void>& how,
@@ -52,6 +53,8 @@ class MetricSession {
   Runtime runtime_;
   MetricTable table_;
   std::optional<ipc::SessionId> session_;
+  bool stopping_ = false;
+  transport::Condition stopped_;
   transport::TaskSet tasks_;
 };
 

@@ -1,5 +1,7 @@
 #include "router/agent/connections/diagnostic_connection.hpp"
 
+#include <cerrno>
+
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
@@ -17,6 +19,9 @@ Refusal unreachable(const Error& error) {
 
 /// A runtime that has not answered by then is asked who it is.
 constexpr transport::Milliseconds kUnansweredAfter{3000};
+
+/// How long a session with meters may take to begin that its tool does not wait for any more.
+constexpr transport::Milliseconds kBegins{10'000};
 
 /// Whether the answer to it doesn't take long, however much there is to do.
 bool is_answered_soon(ipc::Command command) {
@@ -46,6 +51,13 @@ std::optional<MeterReading> meters_read_by(const FirstMessage& first) {
   if (!ipc::is_collect_tracing(first.command())) return std::nullopt;
   const auto session = ipc::CollectTracing::decode(first.command(), first.payload());
   return session ? meter_reading(*session) : std::nullopt;
+}
+
+/// The session that a message is to stop.
+std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
+  if (first.command() != ipc::kStopTracing) return std::nullopt;
+  const auto session = ipc::SessionId::decode(first.payload());
+  return session ? std::optional(*session) : std::nullopt;
 }
 
 }  // namespace
@@ -81,9 +93,18 @@ Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string
 /// session that they announce, if they do.
 Task<std::optional<ipc::SessionId>> DiagnosticConnections::until_answered(const Runtime& runtime,
                                                                           ipc::Command command,
+                                                                          bool reads_meters,
                                                                           transport::Stream& tool,
                                                                           transport::FdStream& opened) {
-  const auto guard = abort_when_gone(tool, opened);
+  // A session with meters that the runtime is just about to begin must be stopped, not broken off.
+  std::optional<transport::Deadline> limit;
+  const auto break_off = [&opened] {
+    opened.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
+  };
+  const transport::WhenGone guard(tool, [this, &limit, break_off, reads_meters] {
+    if (!reads_meters) return break_off();
+    limit.emplace(loop_, kBegins, break_off);
+  });
   std::optional<transport::Deadline> late;
   if (is_answered_soon(command)) {
     late.emplace(opened.loop(), kUnansweredAfter, [this, &runtime] { halts_.unanswered(runtime.id); });
@@ -121,9 +142,7 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
 /// A session must not be stopped at every time: passes when this one may be. False: the tool has gone
 /// meanwhile. Its session has, too, then, and is stopped for that reason.
 Task<bool> DiagnosticConnections::may_stop(const Runtime& runtime, ToolEndpoint& tool,
-                                           const FirstMessage& first) {
-  if (first.command() != ipc::kStopTracing) co_return true;
-  const auto session = ipc::SessionId::decode(first.payload());
+                                           std::optional<ipc::SessionId> session) {
   if (!session) co_return true;
   transport::Event gone(loop_);
   const transport::WhenGone watch(tool.stream(), [&gone] { gone.set(); });
@@ -151,17 +170,23 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   const std::optional<MeterReading> reading = meters_read_by(*first);
   MeterClaims::Place meters;
   if (reading) meters = co_await meters_.claim(entry.runtime->id, *reading);
-  const bool goes_on = co_await may_stop(*entry.runtime, tool, *first);
+  const std::optional<ipc::SessionId> stopped = session_stopped_by(*first);
+  TracingSessions::Stopping stopping(stopped ? tracing_.stop_of(entry.runtime->id, *stopped) : nullptr);
+  const bool goes_on = co_await may_stop(*entry.runtime, tool, stopped);
   if (!goes_on) {
     entry.outcome = {Outcome::Kind::broken_off, "the tool has gone"};
     co_return;
   }
   const std::size_t size = first->bytes.size();
+  // What the agent itself has waited for is none of the runtime's time.
+  carried.asked = transport::DurationHistogram::Clock::now();
   auto opened = co_await open(entry, tool, std::move(first->bytes));
   if (opened == nullptr) co_return;
+  stopping.sent();
   held.update(0);
   carried.relay.bytes.to_runtime = size;
-  const auto session = co_await until_answered(*entry.runtime, first->command(), tool.stream(), *opened);
+  const auto session =
+      co_await until_answered(*entry.runtime, first->command(), reading.has_value(), tool.stream(), *opened);
   carried.answered = transport::DurationHistogram::Clock::now();
   if (session && reading) meters_.began(entry.runtime->id, *session, *reading, carried.asked);
   co_await carry_answer(entry, tool, std::move(opened), session, carried.relay.bytes, held);

@@ -42,13 +42,14 @@ class DiagnosticConnections {
                               ToolEndpoint& tool);
 
  private:
-  transport::Task<bool> may_stop(const Runtime& runtime, ToolEndpoint& tool, const FirstMessage& first);
+  transport::Task<bool> may_stop(const Runtime& runtime, ToolEndpoint& tool,
+                                 std::optional<ipc::SessionId> session);
   transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
                                                            std::vector<std::byte> message);
   transport::Task<std::optional<ipc::SessionId>> until_answered(const Runtime& runtime, ipc::Command command,
-                                                                transport::Stream& tool,
+                                                                bool reads_meters, transport::Stream& tool,
                                                                 transport::FdStream& opened);
   transport::Task<void> carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                      std::unique_ptr<transport::FdStream> opened,

@@ -57,25 +57,56 @@ Task<std::optional<ipc::SessionId>> answered_session(FdStream& runtime) {
 void TracingSessions::stop_all() {
   running_.for_each([this](transport::ListNode& node) {
     auto& session = static_cast<TracingSession&>(node);
-    session.told_ = true;
-    stopping_.spawn(TracingSession::stop(*this, session.runtime_, session.id_));
+    stopping_.spawn(TracingSession::stop(*this, session.runtime_, session.id_, session.stop_));
   });
 }
 
+std::shared_ptr<SessionStop> TracingSessions::stop_of(const std::string& runtime_id, ipc::SessionId id) {
+  std::shared_ptr<SessionStop> found;
+  running_.for_each([&](transport::ListNode& node) {
+    auto& session = static_cast<TracingSession&>(node);
+    if (session.id_.value == id.value && session.runtime_->id == runtime_id) found = session.stop_;
+  });
+  return found;
+}
+
+TracingSessions::Stopping::Stopping(std::shared_ptr<SessionStop> stop) : stop_(std::move(stop)) {
+  if (stop_ != nullptr && stop_->begun) stop_.reset();
+  if (stop_ != nullptr) stop_->begun = true;
+}
+
+TracingSessions::Stopping::~Stopping() {
+  if (stop_ == nullptr) return;
+  (sent_ ? stop_->done : stop_->begun) = sent_;
+  stop_->changed.changed();
+}
+
 TracingSession::TracingSession(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id)
-    : sessions_(sessions), runtime_(std::move(runtime)), id_(id) {
+    : sessions_(sessions),
+      runtime_(std::move(runtime)),
+      id_(id),
+      stop_(std::make_shared<SessionStop>(sessions.loop_)) {
   sessions_.running_.push(*this);
 }
 
 Task<void> TracingSession::abandon(FdStream& stream) {
-  if (told_) co_return;
-  ++sessions_.abandoned_;
+  if (!stop_->begun) ++sessions_.abandoned_;
   Task<void> discarding = stream.discard();
   discarding.start();
-  co_await stop(sessions_, runtime_, id_);
+  co_await stop(sessions_, runtime_, id_, stop_);
 }
 
-Task<void> TracingSession::stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id) {
+Task<void> TracingSession::stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id,
+                                std::shared_ptr<SessionStop> stop) {
+  // A caller who wanted to may have gone before it had the runtime told.
+  while (stop->begun && !stop->done) co_await stop->changed.wait();
+  if (stop->done) co_return;
+  TracingSessions::Stopping ours(stop);
+  ours.sent();
+  co_await tell(sessions, std::move(runtime), id);
+}
+
+Task<void> TracingSession::tell(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id) {
   co_await sessions.meters_.until_stoppable(runtime->id, id);
   DiagnosticPort* port = sessions.registry_.port(runtime->id);
   if (port == nullptr) co_return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "ipc/event_pipe.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
+#include "transport/event.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/node_list.hpp"
 #include "transport/task_set.hpp"
@@ -22,20 +24,48 @@ transport::Task<std::optional<ipc::SessionId>> answered_session(transport::FdStr
 
 class TracingSession;
 
+/// A session's end in its runtime, which is asked for once, whoever wants it: the runtime knows sessions by
+/// their addresses, and a second wish might end another one that has the same.
+struct SessionStop {
+  explicit SessionStop(transport::Loop& loop) : changed(loop) {}
+  bool begun = false;
+  bool done = false;
+  transport::Condition changed;
+};
+
 class TracingSessions {
  public:
   TracingSessions(transport::Loop& loop, Log log, Registry& registry, MeterClaims& meters)
-      : log_(std::move(log)), registry_(registry), meters_(meters), stopping_(loop) {}
+      : loop_(loop), log_(std::move(log)), registry_(registry), meters_(meters), stopping_(loop) {}
   TracingSessions(const TracingSessions&) = delete;
   TracingSessions& operator=(const TracingSessions&) = delete;
 
   /// Has all of them stopped by their runtimes, which then send the rest and end the stream.
   void stop_all();
+
+  /// A StopTracing, the agent's own or a caller's, for as long as it is under way: nobody else sends one.
+  class Stopping {
+   public:
+    explicit Stopping(std::shared_ptr<SessionStop> stop);
+    Stopping(const Stopping&) = delete;
+    Stopping& operator=(const Stopping&) = delete;
+    ~Stopping();
+    /// The runtime has been told.
+    void sent() { sent_ = true; }
+
+   private:
+    std::shared_ptr<SessionStop> stop_;  ///< Null: it is none of ours, or is being stopped already.
+    bool sent_ = false;
+  };
+  /// Of the session that has this number in this runtime; nullptr where there is none.
+  [[nodiscard]] std::shared_ptr<SessionStop> stop_of(const std::string& runtime_id, ipc::SessionId id);
+
   [[nodiscard]] bool running() const { return !running_.empty(); }
   [[nodiscard]] std::uint64_t abandoned() const { return abandoned_; }
 
  private:
   friend class TracingSession;
+  transport::Loop& loop_;
   Log log_;
   Registry& registry_;
   MeterClaims& meters_;
@@ -56,12 +86,14 @@ class TracingSession final : private transport::ListNode {
 
  private:
   friend class TracingSessions;
-  static transport::Task<void> stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
+  static transport::Task<void> stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id,
+                                    std::shared_ptr<SessionStop> stop);
+  static transport::Task<void> tell(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
 
   TracingSessions& sessions_;
   RuntimePtr runtime_;
   ipc::SessionId id_;
-  bool told_ = false;  ///< The runtime has been told to stop it.
+  std::shared_ptr<SessionStop> stop_;
 };
 
 }  // namespace farport::router

@@ -11,13 +11,13 @@ namespace {
 
 using transport::Task;
 
-/// A collection begins no sooner than this before it is due, as two clocks may differ.
-constexpr std::chrono::milliseconds kSooner{100};
+/// An end that is asked for so long before a collection may come while it goes on, where processors are rare.
+constexpr std::chrono::milliseconds kSooner{1000};
 /// How long a runtime may take from when its first collection is due to when it has begun in earnest: that
 /// takes some 50 ms of a processor, and there may be a tenth of one.
 constexpr std::chrono::milliseconds kFirstCollection{3000};
 /// The runtime has a session end within milliseconds, unless it has first to collect, or does not answer.
-constexpr transport::Milliseconds kGiveWayLimit = kFirstCollection + std::chrono::milliseconds(2000);
+constexpr transport::Milliseconds kGiveWayLimit = MeterClaims::kMostHold + std::chrono::milliseconds(1000);
 
 }  // namespace
 
@@ -26,6 +26,7 @@ MeterClaims::MeterClaims(transport::Loop& loop, const Registry& registry,
     : loop_(loop), registry_(registry), own_(own ? meter_agreement(*own) : std::string()), changed_(loop) {}
 
 Task<MeterClaims::Place> MeterClaims::claim(std::string runtime_id, MeterReading reading) {
+  forget_the_ended();
   Place place;
   if (!own_.empty() && reading.agreement != own_) {
     ++uses_[runtime_id].claims;
@@ -41,6 +42,7 @@ Task<MeterClaims::Place> MeterClaims::claim(std::string runtime_id, MeterReading
 }
 
 Task<MeterClaims::Place> MeterClaims::hold(std::string runtime_id) {
+  forget_the_ended();
   while (is_claimed(runtime_id)) co_await changed_.wait();
   uses_[runtime_id].held = true;
   std::function<void(void*)> give_back = [this, runtime_id](void*) {
@@ -60,44 +62,69 @@ void MeterClaims::began(const std::string& runtime_id, ipc::SessionId session, c
   forget_the_ended();
   Use& use = uses_[runtime_id];
   const auto now = Clock::now();
-  if (earliest(use, &FirstCollection::over) <= now) has_collected(use);
+  if (use.first && use.first->over <= now) has_collected(use);
   if (use.has_collected) return;
   const auto interval = std::chrono::duration_cast<Clock::duration>(reading.interval);
-  use.sessions[session.value] = {asked + interval - kSooner, now + interval + kFirstCollection,
-                                 reading.agreement};
+  if (!use.first) {
+    use.first.emplace();
+    use.first->agreement = reading.agreement;
+    use.first->due = asked + interval - kSooner;
+    use.first->over = now + interval + kFirstCollection;
+  }
+  (reading.agreement == use.first->agreement ? use.first->sessions : use.first->refused)
+      .insert(session.value);
 }
+
+/// An end that waits for the first collection.
+class MeterClaims::Ending {
+ public:
+  Ending(MeterClaims& claims, std::string runtime_id) : claims_(claims), runtime_id_(std::move(runtime_id)) {
+    change(1);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  ~Ending() { change(-1); }
+
+ private:
+  void change(int by) {
+    if (FirstCollection* const first = claims_.first_of_runtime(runtime_id_))
+      first->ending += static_cast<std::size_t>(by);
+    claims_.changed_.changed();
+  }
+
+  MeterClaims& claims_;
+  std::string runtime_id_;
+};
 
 Task<void> MeterClaims::until_stoppable(std::string runtime_id, ipc::SessionId session) {
-  const auto found = uses_.find(runtime_id);
-  if (found == uses_.end()) co_return;
-  Use& use = found->second;
-  const auto known = use.sessions.find(session.value);
-  if (known == use.sessions.end()) co_return;
+  FirstCollection* const first = first_of_runtime(runtime_id);
+  if (first == nullptr) co_return;
+  if (!first->sessions.contains(session.value) && !first->refused.contains(session.value)) co_return;
   const auto now = Clock::now();
-  // What collects may have begun with another session.
-  if (now < earliest(use, &FirstCollection::due)) {
-    use.sessions.erase(known);
+  if (now < first->due) {
+    first->sessions.erase(session.value);
+    first->refused.erase(session.value);
+    // With the last of them the runtime gives up collecting.
+    if (first->sessions.empty()) uses_[runtime_id].first.reset();
     co_return;
   }
-  use.ending = known->second.agreement;
-  const auto left = earliest(use, &FirstCollection::over) - now;
+  const Ending ending(*this, runtime_id);
+  const auto left = std::min<Clock::duration>(first->over - now, kMostHold);
   if (left.count() > 0) co_await transport::sleep(loop_, std::chrono::ceil<transport::Milliseconds>(left));
-  const auto collected = uses_.find(runtime_id);
-  if (collected != uses_.end()) has_collected(collected->second);
+  const auto use = uses_.find(runtime_id);
+  if (use != uses_.end() && use->second.first && use->second.first->over <= Clock::now())
+    has_collected(use->second);
 }
 
-/// The end of time where there are no sessions.
-MeterClaims::Clock::time_point MeterClaims::earliest(const Use& use,
-                                                     Clock::time_point FirstCollection::*when) {
-  Clock::time_point least = Clock::time_point::max();
-  for (const auto& [id, each] : use.sessions) least = std::min(least, each.*when);
-  return least;
+/// nullptr where it has collected, or nothing has it do so.
+MeterClaims::FirstCollection* MeterClaims::first_of_runtime(const std::string& runtime_id) {
+  const auto use = uses_.find(runtime_id);
+  return use == uses_.end() || !use->second.first ? nullptr : &*use->second.first;
 }
 
 void MeterClaims::has_collected(Use& use) {
   use.has_collected = true;
-  use.sessions.clear();
-  use.ending.reset();
+  use.first.reset();
   changed_.changed();
 }
 
@@ -106,10 +133,11 @@ Task<void> MeterClaims::until_given_way(const std::string& runtime_id, const Met
 }
 
 bool MeterClaims::is_in_use_otherwise(const std::string& runtime_id, const MeterReading& reading) const {
-  const auto use = uses_.find(runtime_id);
-  if (use == uses_.end()) return false;
-  const auto& ending = use->second.ending;
-  return (use->second.held && reading.agreement != own_) || (ending && reading.agreement != *ending);
+  const auto found = uses_.find(runtime_id);
+  if (found == uses_.end()) return false;
+  const Use& use = found->second;
+  return (use.held && reading.agreement != own_) ||
+         (use.first && use.first->ending > 0 && reading.agreement != use.first->agreement);
 }
 
 bool MeterClaims::is_claimed(const std::string& runtime_id) const {

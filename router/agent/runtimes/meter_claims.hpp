@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ipc/event_pipe.hpp"
@@ -24,6 +25,9 @@ namespace farport::router {
 class MeterClaims {
  public:
   using Clock = std::chrono::steady_clock;
+
+  /// How long until_stoppable() takes at most.
+  static constexpr transport::Milliseconds kMostHold{5000};
 
   /// `own`: how the agent itself reads meters, if it does.
   MeterClaims(transport::Loop& loop, const Registry& registry, const std::optional<CounterLimits>& own);
@@ -54,24 +58,28 @@ class MeterClaims {
   [[nodiscard]] std::size_t size() const { return uses_.size(); }
 
  private:
-  /// When a runtime collects for the first time, as far as this session has it do so.
+  /// What has a runtime collect for the first time: the sessions that agree with the first one of them. The
+  /// runtime refuses others, but ends them as it ends these.
   struct FirstCollection {
+    std::string agreement;
     Clock::time_point due;   ///< It does not begin before.
     Clock::time_point over;  ///< What is dangerous of it has happened by then.
-    std::string agreement;
+    std::set<std::uint64_t> sessions;
+    std::set<std::uint64_t> refused;
+    std::size_t ending;  ///< How many ends wait for it.
   };
   struct Use {
     std::size_t claims = 0;
     bool held = false;
     bool has_collected = false;
-    std::map<std::uint64_t, FirstCollection> sessions;  ///< Until it has collected.
-    std::optional<std::string> ending;                  ///< What those agree on that are to end once it has.
+    std::optional<FirstCollection> first;
   };
+  class Ending;
 
   transport::Task<void> until_given_way(const std::string& runtime_id, const MeterReading& reading);
   [[nodiscard]] bool is_in_use_otherwise(const std::string& runtime_id, const MeterReading& reading) const;
   [[nodiscard]] bool is_claimed(const std::string& runtime_id) const;
-  [[nodiscard]] static Clock::time_point earliest(const Use& use, Clock::time_point FirstCollection::*when);
+  [[nodiscard]] FirstCollection* first_of_runtime(const std::string& runtime_id);
   void has_collected(Use& use);
   void forget_the_ended();
 

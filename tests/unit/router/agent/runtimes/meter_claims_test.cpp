@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/router/agent/runtimes/closed_port.hpp"
+#include "transport/race.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 
@@ -40,6 +41,10 @@ struct Agent {
   }
   transport::Task<void> turn() { co_await transport::next_turn(loop); }
 
+  transport::Task<void> give_up(std::uint64_t session) {
+    co_await transport::with_deadline(loop, claims.until_stoppable("1", {session}),
+                                      transport::Milliseconds(10));
+  }
   bool claims_at_once(MeterReading reading) {
     bool passed = false;
     work.spawn(claim(std::move(reading), passed));
@@ -73,11 +78,31 @@ TEST_CASE("a session is stopped at once before the first collection is due, and 
   CHECK(agent.stops_at_once(9));  // It reads no meters.
 }
 
-TEST_CASE("what began first collects first", "[router]") {
+TEST_CASE("what began first collects first, whatever the runtime refuses beside it", "[router]") {
   Agent agent;
-  agent.claims.began("1", {7}, {"SHARED", 0.1s}, Clock::now() - 1s);
+  agent.claims.began("1", {7}, {"mine", 0.1s}, Clock::now() - 1s);
   agent.claims.began("1", {8}, {"SHARED", 3600s}, Clock::now());
   CHECK_FALSE(agent.stops_at_once(8));
+  agent.claims.began("1", {9}, {"mine", 0.1s}, Clock::now());
+  CHECK_FALSE(agent.stops_at_once(9));
+}
+
+TEST_CASE("a session that is refused does not stand for the first collection of another", "[router]") {
+  Agent agent;
+  agent.claims.began("1", {7}, {"mine", 3600s}, Clock::now());
+  agent.claims.began("1", {8}, {"SHARED", 0.1s}, Clock::now() - 10s);
+  CHECK(agent.stops_at_once(8));
+  CHECK(agent.stops_at_once(7));
+  agent.claims.began("1", {9}, {"SHARED", 0.1s}, Clock::now() - 10s);
+  CHECK_FALSE(agent.stops_at_once(9));
+}
+
+TEST_CASE("an end that is given up is waited for no more", "[router]") {
+  Agent agent;
+  agent.claims.began("1", {7}, {"SHARED", 0.1s}, Clock::now() - 1s);
+  agent.loop.run(agent.give_up(7));
+  CHECK(agent.claims_at_once({"other", 1s}));
+  CHECK_FALSE(agent.stops_at_once(7));
 }
 
 TEST_CASE("a runtime that has collected has its sessions stopped at once", "[router]") {
@@ -113,4 +138,6 @@ TEST_CASE("nothing is kept of runtimes that have gone", "[router]") {
   CHECK(agent.claims.size() == 1);
   agent.claims.began("1", {7}, {"SHARED", 1s}, Clock::now());
   CHECK(agent.claims.size() == 1);
+  for (int n = 2; n < 10; ++n) agent.loop.run(agent.claims.hold(std::to_string(n)));
+  CHECK(agent.claims.size() <= 2);
 }
