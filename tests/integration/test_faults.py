@@ -174,6 +174,25 @@ class Runtimes(Faults):
         self.assert_stopped(15)
         self.assert_closed(end)
 
+    def test_one_that_its_tool_tells_to_stop_is_told_once(self):
+        self.runtime.answers_stops = False
+        self.addCleanup(setattr, self.runtime, "answers_stops", True)
+        tool, end = self.begin(16)
+        stopping = ask(self.bad, ipc.stop_session(16))
+        self.assert_stopped(16)
+        tool.close()
+        stopping.close()
+        self.assert_closed(end)
+        self.assertEqual(self.runtime.stopped, [16])
+
+    def test_one_that_begins_to_tell_its_meters_when_its_tool_has_gone_is_told_to_stop(self):
+        tool, asked = self.ask(ipc.session(ipc.COLLECT_TRACING, provider="System.Diagnostics.Metrics"))
+        tool.close()
+        self.assertTrue(self.runtime.nobody_asks(0.5))
+        asked.begin_session(17)
+        self.assert_stopped(17)
+        self.assert_closed(asked.connection)
+
     def test_one_that_floods_a_tool_that_does_not_read(self):
         before = proc.memory_kib(self.agent.process.pid), proc.memory_kib(self.mirror.process.pid)
         flood = Exchange(self.runtime, self.bad, rate=None)
