@@ -1,5 +1,6 @@
 """Pods of a real Kubernetes, reached without farport in them, by somebody who has the role that the examples give."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -144,11 +145,13 @@ class OnACluster(Recordings, Case):
     def test_what_was_killed_is_in_no_commands_way(self):
         target = self.pod("killed")
         self.assert_lists(target, "--image", FULL)
-        agents = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if proc.command_line(pid)[:3] == [b"farport", b"stdio", b"--foreground"]]
         if self.cluster.script:  # its processes are this machine's
+            pod = self.cluster.get("pod", "killed")["metadata"]["uid"]
+            agents = [pid for pid in proc.in_cgroup(pod) if proc.command_line(pid)[:3] == [b"farport", b"stdio", b"--foreground"]]
             self.assertNotEqual(agents, [])
             for pid in agents:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # One may have gone with the other.
+                    os.kill(pid, signal.SIGKILL)
             self.assert_lists(target, "--image", FULL)
             self.assertEqual(len(self.helpers("killed")), 2)
 

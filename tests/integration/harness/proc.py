@@ -92,6 +92,19 @@ def own_memory_kib(pid):
     return int(re.search(r"^Anonymous:\s+(\d+)", text, re.MULTILINE).group(1))
 
 
+def in_cgroup(name):
+    """The pids of all living processes in a control group with this in its path: a pod's uid, with dashes."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            groups = pathlib.Path(f"/proc/{pid}/cgroup").read_text()
+        except OSError:
+            continue
+        if name in groups.replace("_", "-") and is_alive(int(pid)):
+            found.append(int(pid))
+    return found
+
+
 def processes_of_namespace(kind, identity):
     """The living processes in the namespace that `identity` (the link's text) names."""
     found = []
