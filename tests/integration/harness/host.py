@@ -51,7 +51,8 @@ class Host:
         self.lab = lab
         self.name = name
         self.address, self.address6 = address, address6
-        self.network = f"fpt-{os.getpid()}-{name}"
+        # As unique as the directory: a run that was killed may have left one, and pids come again.
+        self.network = f"{os.path.basename(lab.directory)}-{name}"
         self.directory = os.path.join(lab.directory, name)
         self.tmp = os.path.join(self.directory, "tmp")
         self.user = unprivileged.user_of(name)

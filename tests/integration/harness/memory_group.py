@@ -12,7 +12,7 @@ class MemoryGroup:
 
     def __init__(self, host, limit):
         self._version, own = self._find()
-        self._name = f"fpt-{os.getpid()}-{host.name}"
+        self._name = host.network
         self._group = os.path.join(own, self._name)
         root = MOUNT if self._version == 2 else f"{MOUNT}/memory"
         self._directory = root + self._group
