@@ -30,10 +30,10 @@ constexpr std::size_t kMostFieldNameBytes = std::size_t{16} << 20;
 
 /// A type of the file: one that nothing has, one of the heap's, or that of a root node.
 struct FileType {
-  std::string name;  ///< Where it is none of the heap's.
-  const Type* of = nullptr;
-  const char* suffix = "";  ///< Says how large its objects are.
-  std::uint32_t bytes = 0;  ///< What an object takes, unless it says otherwise: those of the first one.
+  std::string name;          ///< Used only where `of` is null.
+  const Type* of = nullptr;  ///< The heap's type that it stands for, if it does.
+  const char* suffix = "";   ///< Says how large its objects are.
+  std::uint32_t bytes = 0;   ///< What an object takes, unless it says otherwise: those of the first one.
 };
 
 /// Objects are known by their places from here on.

@@ -24,8 +24,8 @@ transport::Task<std::optional<ipc::SessionId>> answered_session(transport::FdStr
 
 class TracingSession;
 
-/// A session's end in its runtime, which is asked for once, whoever wants it: the runtime knows sessions by
-/// their addresses, and a second wish might end another one that has the same.
+/// The StopTracing of one session. It is sent at most once, whoever wants the session to end: a runtime knows
+/// its sessions by their addresses, so a second one might stop a newer session at the same address.
 struct SessionStop {
   explicit SessionStop(transport::Loop& loop) : changed(loop) {}
   bool begun = false;
@@ -54,7 +54,7 @@ class TracingSessions {
     void sent() { sent_ = true; }
 
    private:
-    std::shared_ptr<SessionStop> stop_;  ///< Null: it is none of ours, or is being stopped already.
+    std::shared_ptr<SessionStop> stop_;  ///< Null: no such session is known, or another stops it.
     bool sent_ = false;
   };
   /// Of the session that has this number in this runtime; nullptr where there is none.

@@ -21,7 +21,7 @@ constexpr std::string_view kOff = "off";
 constexpr transport::Milliseconds kMinute{60'000};
 /// Of one identity.
 constexpr std::size_t kRefusedAMinute = 100;
-/// How many identities are told apart: whoever comes later shares what is left of one.
+/// How many identities are counted apart. All beyond that share one count.
 constexpr std::size_t kMostRefused = 256;
 
 Result<UniqueFd> open_file(const std::string& path) {
