@@ -33,13 +33,16 @@ transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& 
                                     transport::BufferPool& buffers, RelayCounts* counts = nullptr,
                                     transport::BufferBudget::LateHolding* waiting = nullptr);
 
+/// Breaks off what went on for a tool that is gone, with the error code ECANCELED.
+inline void abort_for_gone_tool(transport::Stream& stream) {
+  stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
+}
+
 /// While what it returns lives: breaks `stream` off as soon as the other side of `watched` is gone, with the
 /// error code ECANCELED, once what came in the same turn has been seen to. For the time before both are
 /// relayed.
 [[nodiscard]] inline auto abort_when_gone(transport::Stream& watched, transport::Stream& stream) {
-  return transport::WhenGone(watched, [&stream] {
-    stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
-  });
+  return transport::WhenGone(watched, [&stream] { abort_for_gone_tool(stream); });
 }
 
 }  // namespace farport::router

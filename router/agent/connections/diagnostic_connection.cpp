@@ -1,7 +1,5 @@
 #include "router/agent/connections/diagnostic_connection.hpp"
 
-#include <cerrno>
-
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
@@ -98,12 +96,9 @@ Task<std::optional<ipc::SessionId>> DiagnosticConnections::until_answered(const 
                                                                           transport::FdStream& opened) {
   // A session with meters that the runtime is just about to begin must be stopped, not broken off.
   std::optional<transport::Deadline> limit;
-  const auto break_off = [&opened] {
-    opened.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
-  };
-  const transport::WhenGone guard(tool, [this, &limit, break_off, reads_meters] {
-    if (!reads_meters) return break_off();
-    limit.emplace(loop_, kBegins, break_off);
+  const transport::WhenGone guard(tool, [this, &limit, &opened, reads_meters] {
+    if (!reads_meters) return abort_for_gone_tool(opened);
+    limit.emplace(loop_, kBegins, [&opened] { abort_for_gone_tool(opened); });
   });
   std::optional<transport::Deadline> late;
   if (is_answered_soon(command)) {
