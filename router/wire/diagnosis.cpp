@@ -39,6 +39,7 @@ std::string_view step_of(DiscoveryIssue issue) {
     case DiscoveryIssue::diagnostics_off:
     case DiscoveryIssue::socket_elsewhere:
     case DiscoveryIssue::out_of_reach:
+    case DiscoveryIssue::starting:
     case DiscoveryIssue::stale_socket:
     case DiscoveryIssue::not_a_socket:
       return step::kSocket;
@@ -55,7 +56,7 @@ std::string_view step_of(DiscoveryIssue issue) {
 bool is_of_process(DiscoveryIssue issue) {
   return issue == DiscoveryIssue::diagnostics_off || issue == DiscoveryIssue::socket_elsewhere ||
          issue == DiscoveryIssue::out_of_reach || issue == DiscoveryIssue::foreign_socket ||
-         issue == DiscoveryIssue::silent_runtime;
+         issue == DiscoveryIssue::silent_runtime || issue == DiscoveryIssue::starting;
 }
 
 /// What may keep a runtime from being listed is a problem as long as there is none.

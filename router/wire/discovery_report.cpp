@@ -47,6 +47,8 @@ constexpr std::array kIssues{
               ".NET processes have their sockets where the agent does not look"},
     IssueText{DiscoveryIssue::out_of_reach, "out_of_reach", "1 .NET process is out of the agent's reach",
               ".NET processes are out of the agent's reach"},
+    IssueText{DiscoveryIssue::starting, "starting", "1 .NET process has just started, and is not listed yet",
+              ".NET processes have just started, and are not listed yet"},
     IssueText{DiscoveryIssue::other, "other", "1 socket cannot be used", "sockets cannot be used"},
 };
 

@@ -25,6 +25,7 @@ enum class DiscoveryIssue : std::uint8_t {
   diagnostics_off,   ///< A .NET process that has its diagnostics switched off.
   socket_elsewhere,  ///< A .NET process whose socket is in no search directory.
   out_of_reach,      ///< A .NET process that may not be looked into.
+  starting,          ///< A .NET process that has just started, and may get its socket yet.
   other,
 };
 

@@ -134,6 +134,18 @@ class ToldWhy(Case):
         wait.until(lambda: f"the .NET process {hidden.pid_inside}" in agent.log(), "the log says it, too")
         self.told(agent, "1 .NET process has its diagnostics switched off", pair=self.watcher)
 
+    def test_an_application_that_has_just_started_is_told_of_at_once(self):
+        agent = self.use(self.lab.agent(allow=GRANTS, search=[self.directory()]))
+        hidden = self.use(self.lab.orders(diagnostics=False, environment={"DOTNET_EnableDiagnostics": "0"}))
+        hidden.process.wait_for_output("pricing")
+        told = self.assert_ok(self.ps(agent)).stderr
+        self.assertIn(f"the .NET process {hidden.pid_inside}: it can't be diagnosed: DOTNET_EnableDiagnostics=0", told)
+        hidden.kill()
+        elsewhere = self.use(self.lab.orders(directory=self.directory()))
+        told = self.assert_ok(self.ps(agent)).stderr
+        self.assertRegex(told, f"the .NET process {elsewhere.pid_inside}: it(s socket is in| has just started)")
+        self.assertNotIn("knows of nothing that is wrong", told)
+
     def test_a_stale_socket_and_a_file_that_is_no_socket(self):
         directory = self.directory()
         application = self.lab.orders(directory=directory)

@@ -131,17 +131,20 @@ Task<void> Discovery::run() {
 }
 
 Task<void> Discovery::first_look() {
+  co_await with_deadline(loop_, settle(), kFirstLook);
+}
+
+Task<void> Discovery::settle() {
   const auto is_over = [this] {
     return scanned_ && std::all_of(followed_.begin(), followed_.end(), [](const auto& each) {
              return each.second->port->listed() || each.second->port->problem();
            });
   };
-  const transport::Deadline limit(loop_, kFirstLook, [] {});
-  while (!limit.expired() && !is_over()) co_await transport::sleep(loop_, kFirstLookStep);
+  while (!is_over()) co_await transport::sleep(loop_, kFirstLookStep);
   // An empty list has a reason.
   if (!registry_.processes().empty()) co_return;
-  processes_.explain();
-  while (!limit.expired() && !processes_.explained()) co_await transport::sleep(loop_, kFirstLookStep);
+  co_await processes_.look_for_unserved();
+  while (!processes_.looked_twice()) co_await transport::sleep(loop_, kFirstLookStep);
 }
 
 void Discovery::watch_directories() {
@@ -244,6 +247,10 @@ void Discovery::report_once(const std::string& about, uid_t user, const std::str
   if (last != reported_.end() && last->second == message) return;
   const bool told = warnings_.add("sockets of user " + std::to_string(user), message, kWarningsPerMinute);
   if (told) reported_[about] = message;
+}
+
+Task<void> Discovery::look_for_unserved() {
+  co_await with_deadline(loop_, processes_.look_for_unserved(), kFirstLook);
 }
 
 DiscoveryReport Discovery::findings() const {

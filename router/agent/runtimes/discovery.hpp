@@ -38,6 +38,9 @@ class Discovery {
   /// yet. Beside run().
   transport::Task<void> first_look();
 
+  /// Finds out what is not listed now, and why, for findings(); for two seconds at most. Beside run().
+  transport::Task<void> look_for_unserved();
+
   /// What has been searched, and what was found there and is not listed.
   [[nodiscard]] DiscoveryReport findings() const;
 
@@ -48,6 +51,7 @@ class Discovery {
   class DirectoryWatch;
   struct Followed;
 
+  transport::Task<void> settle();
   transport::Task<ScanResult> scan();
   transport::Task<void> apply(ScanResult result);
   void watch_directories();

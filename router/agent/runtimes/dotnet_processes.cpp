@@ -15,7 +15,7 @@
 namespace farport::router {
 namespace {
 
-/// A runtime has its threads and its socket soon after its start; until then nothing is said.
+/// A runtime has its threads and its socket soon after its start: so long the socket may be yet to come.
 constexpr double kYoungSeconds = 3;
 /// After that a process that is no .NET one stays none, unless it runs another program.
 constexpr double kSettledSeconds = 30;
@@ -95,8 +95,13 @@ std::string as_its_user(uid_t user) {
   return ", and run farport as user " + std::to_string(user) + " (in a pod: the same runAsUser)";
 }
 
-DiscoveryProblem diagnostics_off(pid_t pid, uid_t user) {
-  const std::string_view setting = switched_off_by(pid);
+DiscoveryProblem starting(pid_t pid, uid_t user) {
+  return {DiscoveryIssue::starting, "the .NET process " + std::to_string(pid), user,
+          "it has just started, and is not listed yet", "ask again in some seconds"};
+}
+
+/// `setting`: what switches them off, if that is known.
+DiscoveryProblem diagnostics_off(pid_t pid, uid_t user, std::string_view setting) {
   const std::string about = "the .NET process " + std::to_string(pid);
   if (!setting.empty()) {
     return {DiscoveryIssue::diagnostics_off, about, user,
@@ -159,7 +164,6 @@ void DotnetProcesses::look_at(pid_t pid, const Served& served) {
   const std::optional<ProcessStat> stat = process_stat(pid);
   if (!stat) return;
   const double age = seconds_since_start(*stat);
-  if (age < kYoungSeconds) return;
   const auto place = seen_.find({pid, stat->start_time});
   const bool known = place != seen_.end() && place->second.name == stat->name;
   if (known) place->second.round = round_;
@@ -178,8 +182,16 @@ void DotnetProcesses::look_at(pid_t pid, const Served& served) {
   seen.round = round_;
   seen.user = directory.st_uid;
   seen.unserved = !served.processes.contains(pid) && !is_in(served.search, to_string(name));
-  if (!seen.unserved || seen.problem) return;
-  seen.problem = threads.port ? socket_elsewhere(pid, seen.user, name) : diagnostics_off(pid, seen.user);
+  const bool known_why = seen.problem && seen.problem->issue != DiscoveryIssue::starting;
+  if (!seen.unserved || known_why) return;
+  const std::string_view setting = threads.port ? std::string_view() : switched_off_by(pid);
+  if (age < kYoungSeconds && setting.empty()) {
+    seen.problem = starting(pid, seen.user);
+  } else if (threads.port) {
+    seen.problem = socket_elsewhere(pid, seen.user, name);
+  } else {
+    seen.problem = diagnostics_off(pid, seen.user, setting);
+  }
 }
 
 std::vector<DiscoveryProblem> DotnetProcesses::unserved() const {

@@ -28,8 +28,7 @@ class DotnetProcesses {
     std::set<pid_t> processes;        ///< Those whose runtimes are listed, or that are known of otherwise.
   };
   /// Why processes that are not served are not. A look takes a limited time; the next one goes on where it
-  /// ended, and until then what was found before stays. Processes that have just started are left out, and
-  /// of one user's only some are told.
+  /// ended, and until then what was found before stays. Of one user's only some are told.
   [[nodiscard]] std::vector<DiscoveryProblem> look(const Served& served);
 
  private:

@@ -21,6 +21,8 @@ constexpr Milliseconds kPause{1000};
 /// A problem is told once two looks have found it. Whoever comes first may wait for the second one.
 constexpr Milliseconds kUntilSecondLook{100};
 constexpr int kRest = 10;
+/// Between two looks at what is not served, however often that is asked for.
+constexpr Milliseconds kLeastPause{200};
 /// How long one user's processes may hold up the others'.
 constexpr Milliseconds kSocketLookLimit{1000};
 /// Threads that users other than root and our own can have hang in their processes.
@@ -42,6 +44,7 @@ ProcessWatch::ProcessWatch(transport::Loop& loop, Registry& registry, Log log, S
       settings_(std::move(settings)),
       shares_(shares),
       unserved_now_(loop),
+      unserved_looked_(loop),
       port_processes_(std::make_shared<PortProcesses>()) {}
 
 ProcessWatch::~ProcessWatch() = default;
@@ -185,21 +188,34 @@ Task<void> ProcessWatch::find_unserved() {
   look->served.search = settings_.search;
   for (;;) {
     co_await with_deadline(loop_, unserved_now_.wait(), settings_.rescan);
+    const auto start = std::chrono::steady_clock::now();
+    ++unserved_begun_;
     look->served.processes = registry_.processes();
     look->served.processes.insert(looked_into_.begin(), looked_into_.end());
     const std::function<void()> work = [look] { look->found = look->processes.look(look->served); };
     const Result<void> looked = co_await transport::run_detached(loop_, work);
-    if (!looked) continue;
-    tell(look->found, told_unserved_);
-    unserved_ = look->found;
-    looked_for_unserved_ = true;
+    if (looked) {
+      tell(look->found, told_unserved_);
+      unserved_ = look->found;
+    }
+    unserved_ended_ = unserved_begun_;
+    unserved_looked_.changed();
+    const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
+    co_await transport::sleep(loop_, std::max(took * kRest, kLeastPause));
   }
+}
+
+Task<void> ProcessWatch::look_for_unserved() {
+  const std::uint64_t wanted = unserved_begun_ + 1;
+  unserved_now_.set();
+  while (unserved_ended_ < wanted) co_await unserved_looked_.wait();
 }
 
 /// Says in the log what has not been said.
 void ProcessWatch::tell(const std::vector<DiscoveryProblem>& problems, std::set<std::string>& told) {
   std::set<std::string> present;
   for (const DiscoveryProblem& problem : problems) {
+    if (problem.issue == DiscoveryIssue::starting) continue;
     const std::string message = problem.message();
     // Those of others are no problem of a host's agent.
     const bool expected =

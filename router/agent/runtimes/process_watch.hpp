@@ -2,6 +2,7 @@
 // and .NET processes that are not served, with why.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,12 +37,11 @@ class ProcessWatch {
   /// Whether sockets have been looked for once, or aren't to be looked for.
   [[nodiscard]] bool looked() const { return looks_ > 0 || !settings_.find_sockets; }
 
-  /// Finds out at once what is not served and why, where that is not known yet.
-  void explain() { unserved_now_.set(); }
-  /// Whether it is known.
-  [[nodiscard]] bool explained() const {
-    return looked_for_unserved_ && (looks_ > 1 || !settings_.find_sockets);
-  }
+  /// Passes once it is known what is not served now, and why: when a look that began after this call has
+  /// ended. Beside run().
+  transport::Task<void> look_for_unserved();
+  /// Whether what was found through sockets has been found twice, and so is told.
+  [[nodiscard]] bool looked_twice() const { return looks_ > 1 || !settings_.find_sockets; }
 
   /// Whether the socket at a path is followed already.
   using IsFollowed = std::function<bool(const std::string& path)>;
@@ -72,8 +72,11 @@ class ProcessWatch {
   Settings settings_;
   UserShares shares_;
   int looks_ = 0;  ///< For sockets, up to two.
-  bool looked_for_unserved_ = false;
   transport::Event unserved_now_;
+  /// Looks for what is not served: those that have begun, and those that have ended.
+  std::uint64_t unserved_begun_ = 0;
+  std::uint64_t unserved_ended_ = 0;
+  transport::Condition unserved_looked_;
   std::shared_ptr<PortProcesses> port_processes_;
   std::map<uid_t, std::unique_ptr<OfUser>> users_;
   std::set<pid_t> looked_into_;
