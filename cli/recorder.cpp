@@ -21,6 +21,8 @@ using transport::Task;
 constexpr std::size_t kPieceSize = 256 * 1024;
 /// How long the end of a session is waited for whose last words nobody needs.
 constexpr transport::Milliseconds kStopLimit{300};
+/// How long one that is resumed at the end may take for it.
+constexpr transport::Milliseconds kResumeLimit{1000};
 
 Error interrupted(std::string what) {
   return Error{"record", std::move(what), "it is interrupted", {}, EINTR};
@@ -58,7 +60,8 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (!*opened) co_return tl::unexpected(opened->error());
   const router::Runtime& runtime = **opened;
   const bool suspended = runtime.state == router::RuntimeState::suspended;
-  if (suspended && !settings_.resume) co_return tl::unexpected(router::is_suspended(runtime));
+  if (suspended && settings_.at_start == config::AtStart::refused)
+    co_return tl::unexpected(router::is_suspended(runtime));
   const auto wanted = sink.prepare(runtime);
   if (!wanted) co_return tl::unexpected(wanted.error());
   router::Recording recording(session_.sessions(), runtime.id);
@@ -68,7 +71,15 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
     if (!begun) co_return tl::unexpected(interrupted(runtime.name));
     co_return tl::unexpected(begun->error());
   }
-  if (suspended) co_await first_of(resume(runtime, recording), stop.wait());
+  if (suspended && settings_.at_start == config::AtStart::resumed) {
+    co_await first_of(resume(runtime, recording), stop.wait());
+  } else if (suspended) {
+    left_suspended_ = true;
+    progress_.say(fmt::format(
+        "{} (pid {}) is suspended at its start, and is left so: it records once it is resumed. The end of "
+        "this recording resumes it, too: .NET crashes otherwise",
+        runtime.name, runtime.pid));
+  }
   if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
@@ -138,6 +149,8 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     co_await wait_for_end(stop);
   }
   stopping_ = true;
+  // Whether it still is, or somebody has resumed it by now: asking again does nothing.
+  if (left_suspended_) co_await with_deadline(loop_, recording.resume(), kResumeLimit);
   if (!sink.wants_rest()) {
     // The agent has the runtime stop a session that nobody reads any more. What has come is still shown.
     co_await first_of(stop_soon(recording), stop.again());

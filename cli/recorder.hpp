@@ -57,8 +57,9 @@ class Recorder {
   transport::Event enough_;  ///< Set once the sink has it.
   transport::Event cut_off_;
   nettrace::EndWatch end_;
-  bool stopping_ = false;  ///< The runtime has been asked to.
-  bool has_left_ = false;  ///< Nobody reads what the runtime says from now on.
+  bool stopping_ = false;        ///< The runtime has been asked to.
+  bool has_left_ = false;        ///< Nobody reads what the runtime says from now on.
+  bool left_suspended_ = false;  ///< At its start, where it was when this began.
   std::optional<Error> stop_failed_;
 };
 

@@ -38,6 +38,7 @@ struct Flags {
   std::string duration;
   std::string timeout;  ///< Of the commands that are about one runtime.
   std::optional<bool> rundown;
+  bool no_resume = false;
   std::uint32_t buffer_mb = 256;
   std::string stopping_provider;
   std::string stopping_event;

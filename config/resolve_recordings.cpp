@@ -93,7 +93,7 @@ Resolved<TraceSettings> resolve_trace(const Flags& flags) {
   settings.profiles = flags.profiles;
   settings.providers = flags.providers;
   settings.rundown = flags.rundown;
-  settings.resume = true;
+  settings.at_start = flags.no_resume ? AtStart::left : AtStart::resumed;
   settings.buffer_mb = flags.buffer_mb;
   settings.stopping_event = {flags.stopping_provider, flags.stopping_event, flags.stopping_payload};
   return resolver.finished(std::move(settings));

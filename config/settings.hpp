@@ -243,6 +243,13 @@ struct DumpCommandSettings {
   SessionSettings session;
 };
 
+/// What becomes of a runtime that is suspended at its start when it is to record.
+enum class AtStart : std::uint8_t {
+  refused,  ///< It is left alone, and not asked to record.
+  resumed,  ///< It records, and goes on.
+  left,     ///< It records once somebody else has it go on.
+};
+
 /// Of the commands that have a runtime record.
 struct RecordingSettings {
   RemoteSettings remote;
@@ -252,7 +259,7 @@ struct RecordingSettings {
   bool force = false;                    ///< Replace a file that is there.
   std::string format;                    ///< text, json or csv; empty: text.
   PatienceSettings patience;
-  bool resume = false;  ///< Have a runtime go on that is suspended at its start, once it records.
+  AtStart at_start = AtStart::refused;
   SessionSettings session;
 };
 

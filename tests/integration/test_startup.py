@@ -1,8 +1,9 @@
 """Tools that listen: remote applications recorded from their first instruction."""
 
 import os
+import signal
 
-from harness import events, needs, proc, wait
+from harness import events, ipc, needs, proc, wait
 from harness.api import Api
 from harness.case import Case, main
 
@@ -58,6 +59,31 @@ class Startup(Case):
         self.assertEqual(self.farport("trace", "--duration", "2", *events.JITTING, "-o", path).code, 0)
         self.assert_recorded_from_its_start(application, path)
         self.assertTrue(application.process.running(), application.process.output())
+
+    def test_farport_trace_leaves_it_suspended_where_that_is_wanted(self):
+        application = self.suspended()
+        path = self.trace_path()
+        trace = self.lab.near.start(needs.farport(), "trace", self.agent.remote, *self.lab.tools_pair.flags(),
+                                    "--no-resume", *events.JITTING, "-o", path)
+        trace.wait_for_output("is suspended at its start, and is left so")
+        runtime, = self.agent.runtimes()
+        self.assertEqual(runtime["state"], "suspended")
+        answer = Api(self.lab).post(runtime["id"], ipc.message(ipc.PROCESS, ipc.RESUME_RUNTIME)).body
+        self.assertEqual(ipc.parse(answer)[:2], (ipc.SERVER, ipc.OK))
+        application.process.wait_for_output("pricing")
+        self.assertEqual(trace.stop(signal.SIGINT), 0, trace.output())
+        self.assert_recorded_from_its_start(application, path)
+
+    def test_one_that_nobody_has_resumed_survives_the_end_of_its_recording(self):
+        for duration in ("1ms", "1"):
+            for flags in (("--no-resume",), ()):
+                with self.subTest(duration=duration, flags=flags):
+                    application = self.suspended()
+                    done = self.farport("trace", "--duration", duration, *flags, *events.JITTING, "-o", self.trace_path())
+                    self.assertEqual(done.code, 0, done.described)
+                    application.process.wait_for_output("pricing")
+                    application.kill()
+                    self.agent.wait_for()
 
     def farport(self, command, *arguments):
         return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)
