@@ -2,7 +2,7 @@
 
 import concurrent.futures
 
-from harness import proc
+from harness import ipc, proc, sockets
 from harness.case import Case, main
 
 MANY = 24
@@ -53,6 +53,12 @@ class ClientLibrary(Case):
         self.assertEqual(walk["complete"], "True")
         self.assertGreater(int(walk["nodes"]), 1000)
         self.assertGreater(int(walk["edges"]), 1000)
+
+    def test_a_command_that_the_tool_replaces_by_an_older_one_worries_nobody(self):
+        # As dotnet-gcdump begins; the agent has no role for it, and says that the command is unknown.
+        answer = sockets.exchange(self.row["socket"], ipc.session(ipc.COLLECT_TRACING_6, mode=ipc.BLOCK))
+        self.assertEqual(ipc.parse_error(answer), ipc.UNKNOWN_COMMAND)
+        self.assertNotIn("BlockingSession", self.mirror.process.stderr())
 
     def test_a_session_loses_and_repeats_no_event(self):
         self.assert_whole(self.ask("session", self.pid, 2), 100)

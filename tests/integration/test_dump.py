@@ -51,6 +51,12 @@ class Dumps(Case):
         self.assertLess(sizes["WithHeap"], sizes["Full"])
         self.assert_nothing_left()
 
+    def test_a_relative_path_is_an_invalid_argument_to_the_tool(self):
+        done = self.tools.driver("dump", self.local_pid, "Normal", "x.dmp")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("Invalid command argument", done.stdout)
+        self.assertIn("the path must be absolute", self.mirror.process.stderr())
+
     def test_an_existing_file_is_replaced_as_the_runtime_itself_would(self):
         path = self.path("again.dmp")
         pathlib.Path(path).write_text("an older dump")
