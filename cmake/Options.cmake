@@ -3,12 +3,6 @@ add_library(farport_options INTERFACE)
 target_compile_options(farport_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
   -Wformat=2 -Wimplicit-fallthrough -fstack-protector-strong -fstack-clash-protection)
-# Jumps lead to where jumps may lead.
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-  target_compile_options(farport_options INTERFACE -mbranch-protection=standard)
-else()
-  target_compile_options(farport_options INTERFACE -fcf-protection)
-endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 at -O3 is wrong about `"text" + std::string`.
   target_compile_options(farport_options INTERFACE -Wno-restrict)

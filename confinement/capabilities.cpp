@@ -35,7 +35,7 @@ Capabilities agent_capabilities() {
 }
 
 Capabilities sampler_capabilities() {
-  Capabilities all = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH) | capability(CAP_SYSLOG);
+  Capabilities all = capability(CAP_SYS_PTRACE) | capability(CAP_SYSLOG);
 #ifdef CAP_PERFMON
   all |= capability(CAP_PERFMON);
 #endif

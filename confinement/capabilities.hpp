@@ -19,7 +19,7 @@ using Capabilities = std::uint64_t;
 [[nodiscard]] Capabilities agent_capabilities();
 
 /// What sampling other processes takes: the kernel's samples of them and of itself, its functions' names, and
-/// reading the files that they have in their memory.
+/// looking into them.
 [[nodiscard]] Capabilities sampler_capabilities();
 
 /// Those that the calling thread may use.

@@ -13,7 +13,8 @@ enum class Purpose : std::uint8_t {
              ///< new memory.
   dialling,  ///< The same, with sockets of the Internet's.
   sampling,  ///< Has the kernel sample others, and starts copies of itself: no sockets, nothing is changed.
-  parsing,   ///< Reads what is open already, and writes what it has found out there.
+  sampling_as_root,  ///< The same; its copies become other users, and have their files alone.
+  parsing,           ///< Reads what is open already, and writes what it has found out there.
 };
 
 /// Lets the calling thread, and what it starts, make the system calls that its purpose takes, and no others.

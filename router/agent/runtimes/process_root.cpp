@@ -47,12 +47,19 @@ bool ProcessRoot::is_ours() const {
          own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
 }
 
+Result<void> ProcessRoot::enter() {
+  if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0) return fail_errno("enter", "its root", errno);
+  entered_ = true;
+  return {};
+}
+
 UniqueFd ProcessRoot::open_beneath(const std::string& path, int flags, std::uint64_t resolve) const {
+  const std::size_t start = path.find_first_not_of('/');
+  const std::string inside = start == std::string::npos ? "." : path.substr(start);
+  if (entered_) return UniqueFd(::openat(root_.get(), inside.c_str(), flags));
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags);
   how.resolve = resolve;
-  const std::size_t start = path.find_first_not_of('/');
-  const std::string inside = start == std::string::npos ? "." : path.substr(start);
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root_.get(), inside.c_str(), &how, sizeof how)));
 }
 

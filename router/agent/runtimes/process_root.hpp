@@ -29,6 +29,10 @@ class ProcessRoot {
   /// which should keep it beneath. None: errno says why.
   [[nodiscard]] UniqueFd open_beneath(const std::string& path, int flags, std::uint64_t resolve) const;
 
+  /// Makes it the root of this process, for good: open_beneath() opens all there is from then on. Errors: the
+  /// system's.
+  [[nodiscard]] Result<void> enter();
+
   /// /proc/PID, open.
   [[nodiscard]] int process() const { return process_.get(); }
 
@@ -37,6 +41,7 @@ class ProcessRoot {
 
   UniqueFd process_;
   UniqueFd root_;
+  bool entered_ = false;
 };
 
 }  // namespace farport::router

@@ -1,10 +1,16 @@
 #include "router/agent/sampler/native_symbols.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 
 #include <fmt/core.h>
 #include <linux/openat2.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "confinement/user.hpp"
 
 namespace farport::router {
 namespace {
@@ -13,6 +19,14 @@ using std::chrono::milliseconds;
 
 /// For all files: a profile's end should not be waited for much longer.
 constexpr milliseconds kReadingLimit{20'000};
+
+/// A group that owns nothing.
+constexpr gid_t kNogroup = 65534;
+
+Result<void> without_value(const Result<confinement::Capabilities>& kept) {
+  if (!kept) return tl::unexpected(kept.error());
+  return {};
+}
 
 /// Whether symbols may be read from what is called so: a file that has its name still, and no assembly,
 /// whose methods the runtime names.
@@ -25,10 +39,31 @@ UniqueFd open_file(const ProcessRoot& root, const std::string& path, std::string
   return regular_only(root.open_beneath(path, kOpenAnything, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), why);
 }
 
-/// Opens those of the files that are there, beneath the root.
-OpenFiles opener(const ProcessRoot& root, const std::vector<std::string>& paths) {
-  return [&root, paths](std::string& why) {
+/// Leaves this process no rights but the user's, and, as root, no files but those of the process's root: what
+/// a path leads to is the process's choice, and is to be nothing that it could not open itself. Errors: we
+/// may not become that user.
+Result<void> become_reader(ProcessRoot& root, uid_t user) {
+  if (::geteuid() != 0) return without_value(confinement::keep_capabilities(0));
+  // Who may not do this is held beneath by openat2(2).
+  std::ignore = root.enter();
+  if (user == 0) return without_value(confinement::keep_capabilities(0));
+  struct stat process {};
+  const bool known = ::fstat(root.process(), &process) == 0 && process.st_uid == user;
+  const Result<void> became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
+  // It is forgotten with the user (prctl(2)).
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return became;
+}
+
+/// Opens those of the files that are there, beneath the root, as the user. For a process of its own.
+OpenFiles opener(ProcessRoot& root, uid_t user, const std::vector<std::string>& paths) {
+  return [&root, user, paths](std::string& why) {
     std::vector<UniqueFd> files;
+    const Result<void> became = become_reader(root, user);
+    if (!became) {
+      why = became.error().message();
+      return files;
+    }
     for (const std::string& path : paths) {
       UniqueFd file = open_file(root, path, why);
       if (file) files.push_back(std::move(file));
@@ -90,8 +125,8 @@ void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint6
 void NativeSymbols::tell_file(const SymbolQuestion& question, SampleSink& to) {
   const std::string& path = question.parts.front().path;
   auto answer = read_file_symbols(
-      opener(*root_, {path}), [&](int fd, SampleSink& told) { return read_symbols(fd, question, told); },
-      time_left());
+      opener(*root_, user_, {path}),
+      [&](int fd, SampleSink& told) { return read_symbols(fd, question, told); }, time_left());
   const std::string why = answer ? answer->why : answer.error().why;
   if (!why.empty()) to.on_note(fmt::format("{} has no names: {}", path, why));
   if (!answer || answer->parts.empty()) return tell_places(question.parts, to);
@@ -108,7 +143,7 @@ void NativeSymbols::tell_file(const SymbolQuestion& question, SampleSink& to) {
 
 void NativeSymbols::tell_debug(const UnnamedFile& of, SampleSink& to) {
   const auto answer = read_file_symbols(
-      opener(*root_, debug_paths(of.parts.front())),
+      opener(*root_, user_, debug_paths(of.parts.front())),
       [&](int fd, SampleSink& told) { return read_debug_symbols(fd, of, told); }, time_left());
   // That there is none is usual.
   if (!answer) return;

@@ -13,8 +13,9 @@ namespace farport::router {
 
 class NativeSymbols {
  public:
-  /// `root`: the process's; none: its files can't be read, and only their places are told.
-  explicit NativeSymbols(std::optional<ProcessRoot> root) : root_(std::move(root)) {}
+  /// `root`: the process's; none: its files can't be read, and only their places are told. `user`: whose
+  /// process it is. Files are read as this user, who may have put anything in their places.
+  NativeSymbols(std::optional<ProcessRoot> root, uid_t user) : root_(std::move(root)), user_(user) {}
 
   /// Tells `to` what is known of these addresses, in their order: where each file is, and its functions. What
   /// can't be read becomes a note.
@@ -26,6 +27,7 @@ class NativeSymbols {
   [[nodiscard]] std::chrono::milliseconds time_left() const;
 
   std::optional<ProcessRoot> root_;
+  uid_t user_;
   std::chrono::steady_clock::time_point until_;
 };
 

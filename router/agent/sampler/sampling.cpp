@@ -202,7 +202,7 @@ void Sampling::name_addresses() {
                                            [](std::uint64_t each) { return !is_kernel_address(each); });
   const std::vector<std::uint64_t> of_kernel(kernel, addresses.end());
   addresses.erase(kernel, addresses.end());
-  NativeSymbols(std::move(root_)).tell(space_, addresses, writer_);
+  NativeSymbols(std::move(root_), request_.user).tell(space_, addresses, writer_);
   if (of_kernel.empty()) return;
   std::ifstream kallsyms("/proc/kallsyms");
   if (tell_kernel_symbols(kallsyms, of_kernel, base_, writer_)) return;

@@ -1,9 +1,14 @@
 // What a process gives up, as far as a test that lives on can tell: integration tests do the rest.
 #include "confinement/confinement.hpp"
 
+#include <cerrno>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -135,4 +140,21 @@ TEST_CASE("dumps through the roots of processes are root's alone, and end with a
   CHECK(cli::needs_of(settings).against_landlock.empty() == (::geteuid() != 0));
   settings.dump.directory = "/dumps";
   CHECK(cli::needs_of(settings).against_landlock.empty());
+}
+
+TEST_CASE("what samples as root can't open files in a way that no filter sees, and may become others") {
+  REQUIRE(::geteuid() == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    confine_sampler();
+    open_how how{};
+    const bool hidden = ::syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how) >= 0 || errno != ENOSYS;
+    const bool entered = ::chroot("/") == 0;
+    const bool became = become({{}, 65534, 65534}, 0).has_value();
+    ::_exit((hidden ? 1 : 0) | (entered ? 0 : 2) | (became ? 0 : 4));
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
