@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -60,12 +61,12 @@ std::vector<std::string> manifests_in(const std::string& directory) {
 
 /// A new manifest of this process's, locked.
 Result<SocketManifest::Manifest> make_manifest(const std::string& directory) {
-  // A mirror may run several times in one process, as it does in tests, and begins a new one now and then:
-  // the first free number is taken.
+  // Others may write to the directory, too: a name that can't be told is one that they can't take.
+  std::random_device random;
   for (int attempt = 0;; ++attempt) {
     SocketManifest::Manifest manifest;
     manifest.path = directory + "/" + std::string(kManifestPrefix) + std::to_string(::getpid()) + "-" +
-                    std::to_string(attempt);
+                    std::to_string(random());
     manifest.lock =
         UniqueFd(::open(manifest.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!manifest.lock && errno == EEXIST && attempt < 100) continue;
