@@ -79,10 +79,10 @@ class Profiling(Case):
         self.assertGreater(len(samples.samples), 5)
         return samples
 
-    def start(self, application, *arguments, **parameters):
+    def start(self, application, *arguments, pair=None, **parameters):
         """One that goes on: curl, which is at it."""
         query = "&".join(f"{name}={value}" for name, value in parameters.items())
-        api = Api(self.lab)
+        api = Api(self.lab, pair)
         path = f"/v1/runtimes/{self.listed(application)}/profile?{query}"
         return api.start("--max-time", "60", "--request", "POST", *arguments, api.base + path)
 
@@ -97,11 +97,12 @@ class Profiles(Profiling):
         cls.audit = Audit(os.path.join(cls.lab.directory, "audit.jsonl"))
         cls.agent = cls.share(cls.lab.agent("--config", configuration, "--audit", cls.audit.path, allow=(), search=["proc"]))
         cls.profiler = cls.lab.authority.client("profiler")
+        cls.operator = cls.lab.authority.client("operator")
         cls.library = hotspot.compile_library(cls.lab.new_directory(cls.lab.far, "library"))
 
-    def native(self):
+    def native(self, **options):
         """An application that is busy in a library which is in its own /tmp alone."""
-        return self.hotspot("native", library=self.library)
+        return self.hotspot("native", library=self.library, **options)
 
     def test_a_native_hot_spot_appears_by_name_whose_symbols_are_in_its_own_files_alone(self):
         samples = self.profile(self.native())
@@ -164,7 +165,7 @@ class Profiles(Profiling):
     def test_the_kernels_own_functions_take_a_permission_of_their_own(self):
         # Busy by itself: what the kernel does for it is not sampled.
         application = self.hotspot()
-        for name, pair in (("operator", self.lab.authority.client("operator")), ("profiler", self.profiler)):
+        for name, pair in (("operator", self.operator), ("profiler", self.profiler)):
             samples = self.profile(application, pair)
             self.assertFalse(samples.kernel)
             self.assertEqual([note for note in samples.notes if "profile-kernel" in note], samples.notes)
@@ -203,10 +204,17 @@ class Profiles(Profiling):
 
     def test_there_are_never_many_at_once(self):
         application = self.hotspot()
-        running = [self.start(application, duration=30) for _ in range(4)]
-        wait.until(lambda: len(proc.children(sampler_of(self.agent))) == 4, "four are under way")
+        running = [self.start(application, duration=30) for _ in range(2)]
+        wait.until(lambda: len(proc.children(sampler_of(self.agent))) == 2, "two are under way")
         answer = self.ask(application)
         self.assertEqual(answer.status, TOO_MANY, answer)
+        self.assertIn("the agent takes 2 profiles for you already", answer.error)
+        # Others have theirs all the same.
+        running += [self.start(application, pair=self.profiler, duration=30) for _ in range(2)]
+        wait.until(lambda: len(proc.children(sampler_of(self.agent))) == 4, "four are under way")
+        answer = self.ask(application, self.operator)
+        self.assertEqual(answer.status, TOO_MANY, answer)
+        self.assertIn("the agent takes 4 profiles already", answer.error)
         for each in running:
             each.kill()
         wait.until(lambda: not proc.children(sampler_of(self.agent)), "they have ended")
@@ -309,6 +317,15 @@ class Profiles(Profiling):
                 self.assertGreater(len(hot), 0.8 * len(samples.samples))
             application.stop()
 
+    def test_what_its_user_may_not_read_has_no_names(self):
+        application = self.native(user=NOBODY)
+        self.assertIn(hotspot.LOCAL, self.profile(application).names())
+        application.in_its_files(f"cp {Hotspot.INSIDE} /tmp/roots; chmod 600 /tmp/roots; mount --bind /tmp/roots {Hotspot.INSIDE}")
+        samples = self.profile(application)
+        self.assertNotIn(hotspot.LOCAL, samples.names())
+        self.assertIn(f"{Hotspot.INSIDE} has no names: Permission denied", samples.notes)
+        self.assertIn("coreclr_execute_assembly", samples.names())
+
     def test_an_agent_that_profiles_stays_small(self):
         if needs.is_sanitized():
             return
@@ -346,6 +363,18 @@ class Rights(Profiling):
         wait.until(lambda: not any(proc.is_alive(pid) for pid in (sampler, *workers)), "nothing is left")
         self.assertNotEqual(running.wait(30), 0)
 
+    def test_a_sampler_that_is_killed_is_told_of(self):
+        agent = self.use(self.lab.agent("--admin", "127.0.0.1:9464"))
+        application = self.hotspot()
+        self.listed(application)
+        os.kill(sampler_of(agent), signal.SIGKILL)
+        wait.until(lambda: "the process that takes profiles has ended" in agent.log(), agent.log)
+        self.assertIn("start the agent again", self.ask(application).error)
+        told = self.lab.near.run(needs.farport(), "doctor", agent.remote, *self.lab.tools_pair.flags()).text
+        self.assertIn("can't be profiled by the kernel: the agent's process that takes profiles has ended", told)
+        metrics = self.lab.far.run("curl", "--silent", "http://127.0.0.1:9464/metrics").stdout
+        self.assertIn("farport_sampler_running 0", metrics)
+
     def test_the_sampler_has_nothing_of_the_agents_and_no_more_rights_than_it_takes(self):
         agent = self.use(self.lab.agent())
         sampler = sampler_of(agent)
@@ -353,8 +382,8 @@ class Rights(Profiling):
         opened = {os.readlink(f"/proc/{sampler}/fd/{number}").split(":")[0] for number in os.listdir(f"/proc/{sampler}/fd")}
         self.assertEqual(opened, {"/dev/null", "socket"})
         self.assertEqual(proc.open_sockets(sampler), 1)
-        # DAC_READ_SEARCH, SYS_PTRACE, SYSLOG, PERFMON.
-        allowed = 1 << 2 | 1 << 19 | 1 << 34 | 1 << 38
+        # SETGID, SETUID, SYS_CHROOT, SYS_PTRACE, SYSLOG, PERFMON.
+        allowed = 1 << 6 | 1 << 7 | 1 << 18 | 1 << 19 | 1 << 34 | 1 << 38
         self.assertEqual(int(proc.status(sampler, "CapEff"), 16) & ~allowed, 0)
         self.assertEqual(proc.status(sampler, "NoNewPrivs"), "1")
 

@@ -22,6 +22,8 @@ using transport::Task;
 
 /// That are under way at once: each takes memory that the kernel gives a user little of.
 constexpr std::size_t kMostProfiles = 4;
+/// Of one identity, so that it leaves room for others.
+constexpr std::size_t kMostOfOne = 2;
 constexpr std::uint32_t kFrequency = 99;
 constexpr std::uint32_t kMostFrequency = 1000;
 constexpr std::uint32_t kSeconds = 10;
@@ -160,6 +162,20 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
   return std::move(*ends);
 }
 
+tl::expected<ProfileRequests::Place, Refusal> ProfileRequests::take_place(const Caller& caller,
+                                                                          std::uint32_t seconds) {
+  std::erase_if(under_way_of_, [](const auto& each) { return *each.second == 0; });
+  auto& theirs = under_way_of_[identity_key(caller)];
+  if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
+  const bool all = *under_way_ >= kMostProfiles;
+  if (!all && *theirs < kMostOfOne) return Place{CountedSlot(under_way_), CountedSlot(theirs)};
+  Refusal many = no_profile(http_status::kTooManyRequests,
+                            all ? fmt::format("the agent takes {} profiles already", kMostProfiles)
+                                : fmt::format("the agent takes {} profiles for you already", kMostOfOne));
+  many.retry_after = static_cast<int>(seconds);
+  return tl::unexpected(std::move(many));
+}
+
 Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry) {
   auto wanted = sampling_of(route);
   if (!wanted) co_return wanted.error();
@@ -168,13 +184,8 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
   const auto file = profile_file(format);
   if (!file) co_return no_profile(http_status::kBadRequest, file.error().message());
   entry.arguments = arguments_of(*wanted, format);
-  if (*under_way_ >= kMostProfiles) {
-    Refusal many = no_profile(http_status::kTooManyRequests,
-                              fmt::format("the agent takes {} profiles already", kMostProfiles));
-    many.retry_after = static_cast<int>(wanted->seconds);
-    co_return many;
-  }
-  const CountedSlot place(under_way_);
+  const auto place = take_place(entry.caller, wanted->seconds);
+  if (!place) co_return place.error();
   auto ends = begin(*runtime, *wanted);
   if (!ends) co_return ends.error();
   FdStream samples(loop_, std::move(ends->samples), "the samples");

@@ -1,7 +1,9 @@
 // The API's requests for profiles: what a runtime's threads do on the processor.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "router/agent/api/caller_session.hpp"
 #include "router/agent/api/profile_file.hpp"
@@ -32,6 +34,12 @@ class ProfileRequests {
   /// Makes the file that is wanted of the samples, and sends it.
   transport::Task<Result<void>> answer_with(ProfileFile file, transport::FdStream& samples,
                                             transport::Stream& caller, RuntimePtr runtime, AuditEntry& entry);
+  /// Counts one more, of all and of this caller's.
+  struct Place {
+    CountedSlot of_all;
+    CountedSlot of_identity;
+  };
+  [[nodiscard]] tl::expected<Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
   [[nodiscard]] tl::expected<SamplingEnds, Refusal> begin(const Runtime& runtime,
                                                           const SamplingRequest& wanted) const;
 
@@ -42,6 +50,7 @@ class ProfileRequests {
   Audit& audit_;
   Metrics& metrics_;
   std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
+  std::map<std::string, std::shared_ptr<std::size_t>> under_way_of_;  ///< By identity_key().
 };
 
 }  // namespace farport::router

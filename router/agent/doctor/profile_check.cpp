@@ -57,6 +57,10 @@ ProfileFacts look_at_profile(pid_t pid, uid_t user, const OwnConfinement& own) {
   return facts;
 }
 
+Verdict no_sampler(const std::string& name) {
+  return impossible(name, "the agent's process that takes profiles has ended", "start the agent again");
+}
+
 Verdict judge_profile(const ProfileFacts& facts, const std::string& name) {
   if (facts.paranoid && !facts.tried) return foretold(facts, name);
   if (facts.tried == 0) return possible(name, "");

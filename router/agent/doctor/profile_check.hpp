@@ -18,6 +18,9 @@ struct ProfileFacts : PerfFacts {
 /// Opens a counter on the process and closes it at once, unless our confinement has no such system call.
 [[nodiscard]] ProfileFacts look_at_profile(pid_t pid, uid_t user, const OwnConfinement& own);
 
+/// What holds where the process that takes profiles does not run.
+[[nodiscard]] Verdict no_sampler(const std::string& name);
+
 /// What follows from that. `name`: the runtime's.
 [[nodiscard]] Verdict judge_profile(const ProfileFacts& facts, const std::string& name);
 

@@ -151,6 +151,14 @@ SamplerProcess::~SamplerProcess() {
   }
 }
 
+bool SamplerProcess::running() const {
+  return process_ && !has_ended(process_);
+}
+
+transport::Task<void> SamplerProcess::ended(transport::Loop& loop) const {
+  return process_exit(loop, UniqueFd(::fcntl(process_.get(), F_DUPFD_CLOEXEC, 0)));
+}
+
 Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const UniqueFd& process) const {
   std::array<int, 2> samples{};
   if (::pipe2(samples.data(), O_CLOEXEC | O_NONBLOCK) != 0) return fail_errno("make", "a pipe", errno);

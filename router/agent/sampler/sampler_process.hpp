@@ -7,6 +7,11 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/sampler/sampling_request.hpp"
+#include "transport/task.hpp"
+
+namespace farport::transport {
+class Loop;
+}
 
 namespace farport::router {
 
@@ -26,6 +31,11 @@ class SamplerProcess {
   SamplerProcess& operator=(SamplerProcess&&) = delete;
   /// Ends it, and waits for it if it is a child of this process.
   ~SamplerProcess();
+
+  /// Whether it has not ended.
+  [[nodiscard]] bool running() const;
+  /// Passes when it has ended, whatever has ended it.
+  transport::Task<void> ended(transport::Loop& loop) const;
 
   /// Has a process sampled; `process`: a pidfd of it. Errors: the sampler is gone.
   [[nodiscard]] Result<SamplingEnds> begin(const SamplingRequest& request, const UniqueFd& process) const;
