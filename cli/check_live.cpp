@@ -55,10 +55,11 @@ Findings try_searching(const config::ServeSettings& settings) {
   Findings findings;
   LocalSearch search(settings);
   search.loop().run(search.run());
-  for (const router::Runtime& runtime : search.registry().all([](const router::Runtime&) { return true; })) {
-    findings.push_back({Level::ok, "finds " + runtime.name + " (pid " + std::to_string(runtime.pid) +
-                                       ", .NET " + runtime.version + ", user " +
-                                       std::to_string(runtime.user) + ")"});
+  for (const router::RuntimePtr& runtime :
+       search.registry().all([](const router::Runtime&) { return true; })) {
+    findings.push_back({Level::ok, "finds " + runtime->name + " (pid " + std::to_string(runtime->pid) +
+                                       ", .NET " + runtime->version + ", user " +
+                                       std::to_string(runtime->user) + ")"});
   }
   if (findings.empty()) {
     findings.push_back({Level::warning, "finds no runtime as user " + std::to_string(::geteuid())});

@@ -28,13 +28,13 @@ void BufferBudget::Holding::update(std::uint64_t bytes) {
   count(bytes);
   if (!grows) return;
   // Nothing of this object is used any more: it may be one that goes.
-  while (budget.bytes_ > budget.limit_ && budget.make_room()) {
+  while (budget.bytes_ > budget.limit() && budget.make_room()) {
   }
 }
 
 std::uint64_t BufferBudget::Holding::even_part() const {
   const BufferBudget& budget = account_.budget_;
-  const std::uint64_t half = budget.limit_ / 2;
+  const std::uint64_t half = budget.limit() / 2;
   if (budget.bytes_ <= half) return half;
   return half / std::max<std::uint64_t>(budget.account_count_, 1) /
          std::max<std::uint64_t>(account_.holding_count_, 1);

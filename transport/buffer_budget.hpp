@@ -3,6 +3,7 @@
 // what each session and stream costs by itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,7 +21,7 @@ namespace farport::transport {
 /// there is room: a peer that takes what is sent to it keeps little.
 class BufferBudget {
  public:
-  explicit BufferBudget(std::uint64_t limit) : limit_(limit) {}
+  explicit BufferBudget(std::uint64_t limit) : limit_(limit), least_(limit / 4) {}
   BufferBudget(const BufferBudget&) = delete;
   BufferBudget& operator=(const BufferBudget&) = delete;
 
@@ -68,6 +69,9 @@ class BufferBudget {
 
   class LateHolding;
 
+  /// What this process keeps for itself now: peers have so much less, a quarter of the limit at the least.
+  void set_own(std::uint64_t bytes) { own_ = bytes; }
+
   /// The account of this owner, which exists for as long as it is used.
   [[nodiscard]] std::shared_ptr<Account> account_of(const std::string& owner);
 
@@ -79,7 +83,12 @@ class BufferBudget {
   bool make_room();
   [[nodiscard]] Account* worst_account();
 
+  /// For peers.
+  [[nodiscard]] std::uint64_t limit() const { return std::max(limit_ - std::min(own_, limit_), least_); }
+
   std::uint64_t limit_;
+  std::uint64_t least_;
+  std::uint64_t own_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t given_up_ = 0;
   std::uint64_t account_count_ = 0;

@@ -41,7 +41,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       registry_(loop, settings_.host_name),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
-      doctor_(loop, registry_, discovery_, settings_.dump),
+      doctor_(loop, registry_, discovery_, settings_.dump, [this] { return samples(); }),
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),
@@ -66,7 +66,9 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            metrics_,
            settings_.limits.head_size,
            [this](const Caller& caller) { return describe(caller); },
-           [this](const Caller& caller, Examine what) { return examine(caller, what); },
+           [this](const Caller& caller, Examine what, transport::Share& share) {
+             return examine(caller, what, share);
+           },
            [this] { return metrics_text(); },
            app_metrics_text()},
       strangers_(std::make_shared<transport::Share>(loop, kStrangersShare)),
@@ -75,7 +77,9 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       stopped_(loop),
       tasks_(loop),
       accepting_(loop),
-      serving_(loop) {}
+      serving_(loop) {
+  registry_.on_size([this](std::uint64_t bytes) { budget_.set_own(bytes); });
+}
 
 std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() const {
   if (!settings_.app_metrics) return {};
@@ -149,6 +153,7 @@ Task<void> Agent::run() {
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
   tasks_.spawn(halts_.run());
+  if (settings_.sampler != nullptr) tasks_.spawn(watch_sampler());
   if (settings_.app_metrics) {
     app_metrics_.emplace(loop_, registry_, meters_, log_, *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());
@@ -168,6 +173,14 @@ Task<void> Agent::run() {
   co_await dumps_.settled();
   if (app_metrics_) co_await app_metrics_->end();
   tasks_.clear();
+}
+
+/// Nothing can start it again: the agent has given that up.
+Task<void> Agent::watch_sampler() {
+  co_await settings_.sampler->ended(loop_);
+  log_->error(
+      "the process that takes profiles has ended, by a signal or for want of memory: nothing can be profiled "
+      "until the agent is started again");
 }
 
 void Agent::stop() {

@@ -85,6 +85,7 @@ class Agent {
   Result<void> listen_for_admin();
   Result<void> listen_by_tcp();
   void listen_by_inheritance();
+  transport::Task<void> watch_sampler();
   transport::Task<void> drain();
   /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
@@ -116,9 +117,12 @@ class Agent {
                                                              const std::string& wanted) const;
   /// What the API says of the agent (agent_report.cpp).
   [[nodiscard]] std::string describe(const Caller& caller) const;
-  transport::Task<std::string> examine(const Caller& caller, Examine what);
+  /// `share`: the caller's.
+  transport::Task<std::string> examine(const Caller& caller, Examine what, transport::Share& share);
   [[nodiscard]] std::string metrics_text() const;
   [[nodiscard]] std::vector<std::string> why_not_ready() const;
+  /// Whether the process runs that takes profiles.
+  [[nodiscard]] bool samples() const { return settings_.sampler != nullptr && settings_.sampler->running(); }
   /// Null where they are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
   void write_process(MetricsText& text) const;

@@ -107,15 +107,17 @@ std::string Agent::describe(const Caller& caller) const {
   return text_of(response);
 }
 
-Task<std::string> Agent::examine(const Caller& caller, Examine what) {
+Task<std::string> Agent::examine(const Caller& caller, Examine what, transport::Share& share) {
   const Disclosure disclosure = disclosure_for(*caller.access);
   const Registry::Filter seen = [&caller](const Runtime& runtime) { return caller.sees(runtime); };
   DoctorAnswer answer{std::string(kVersion), 0, {}};
+  co_await discovery_.look_for_unserved();
   if (what == Examine::search) {
     answer.diagnoses = doctor_.examine_search(seen, disclosure);
   } else {
-    answer.diagnoses = co_await doctor_.examine(seen, disclosure);
+    answer.diagnoses = co_await doctor_.examine(seen, disclosure, share);
   }
+  const transport::Work work(share);
   answer.time = std::time(nullptr);
   co_return to_json(answer);
 }
@@ -188,11 +190,13 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .family("farport_dumps_total", kCounter, "Dumps that callers asked for, by how they ended.")
       .samples("outcome", metrics_.dumps);
   text.family("farport_profiles_total", kCounter, "Profiles that callers asked for, by how they ended.")
-      .samples("outcome", metrics_.profiles);
+      .samples("outcome", metrics_.profiles)
+      .family("farport_sampler_running", kGauge, "1 while the process that takes profiles runs, else 0.")
+      .sample(std::uint64_t{samples() ? 1U : 0U});
   std::uint64_t suspended = 0;
   std::uint64_t running = 0;
-  for (const Runtime& runtime : registry_.all([](const Runtime&) { return true; })) {
-    ++(runtime.state == RuntimeState::suspended ? suspended : running);
+  for (const RuntimePtr& runtime : registry_.all([](const Runtime&) { return true; })) {
+    ++(runtime->state == RuntimeState::suspended ? suspended : running);
   }
   text.family("farport_runtimes", kGauge, "Runtimes that the agent offers.")
       .sample(running, MetricsText::label("state", "running"))

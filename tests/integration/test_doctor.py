@@ -127,7 +127,7 @@ class PlantedFaults(Doctor):
         directory = self.directory()
         application = self.use(self.lab.orders(directory=directory))
         agent = self.agent(search=[self.directory()])
-        found = self.until_told(agent, "socket", f"the .NET process {application.pid_inside}")
+        found = self.until_told(agent, "socket", f"the .NET process {application.pid_inside}", f"add --search {directory}")
         self.assert_first_problem(found, "socket", f"add --search {directory}")
 
     def test_diagnostics_switched_off(self):

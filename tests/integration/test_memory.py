@@ -8,15 +8,15 @@ import json
 import os
 import sys
 
-from harness import proc, wait
+from harness import needs, proc, wait
 from harness.case import Case, main
 from harness.fake import FakeRuntime
 from harness.memory_group import MemoryGroup
 
 LIMIT = 64 << 20
 SECONDS = float(os.environ.get("FARPORT_TEST_FLOOD_SECONDS", "4"))
-# What returns is not all: a heap has holes.
-RETURNED = 24 << 20
+MANY = 500
+LONGEST_LINE = 4000
 # Frozen, for one who waits for an answer.
 FROZEN_MS = 2000
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,6 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Flooded(Case):
     """An agent that is flooded."""
     FLAGS = ()
+    # What returns is not all: a heap has holes.
+    RETURNED = 24 << 20
 
     @classmethod
     def prepare(cls):
@@ -62,7 +64,7 @@ class Flooded(Case):
         peak, pid = self.group.peak(), self.agent.process.pid
         print(f"{self._testMethodName}: {answered}, peak {peak >> 20} MiB of 64", file=sys.stderr)
         self.assertLess(answered["p99_ms"], FROZEN_MS)
-        wait.until(lambda: proc.memory_kib(pid) << 10 < RETURNED,
+        wait.until(lambda: proc.memory_kib(pid) << 10 < self.RETURNED,
                    lambda: f"its memory returns: {proc.memory_kib(pid)} KiB", 15)
 
 
@@ -99,6 +101,27 @@ class Memory(Flooded):
 
     def test_nine_hundred_commands_that_say_that_they_are_large(self):
         self.assert_lives(self.flood("large_first_messages", self.observer, self.flooding))
+
+
+class ManyRuntimes(Flooded):
+    """As a crowded node has them, with command lines as long as the agent takes them."""
+    RETURNED = 32 << 20
+
+    @classmethod
+    def prepare(cls):
+        super().prepare()
+        cls.lab.far.start(needs.fake_runtime(), "--many", MANY, cls.lab.far.tmp, "--pid", 10_000, "--command-line",
+                          "dotnet " + LONGEST_LINE * "x")
+        wait.until(lambda: len(cls.agent.runtimes()) == MANY + 2, "it lists all of them", 60)
+
+    def test_lists_that_are_read_and_lists_that_are_not(self):
+        self.assert_lives(*(self.flood(kind, self.observer) for kind in ("lists", "lists_read", "requests_read")))
+
+    def test_what_everybody_may_do_unread(self):
+        self.assert_lives(self.flood("accesses", self.observer))
+
+    def test_examinations_unread(self):
+        self.assert_lives(self.flood("doctors", self.observer))
 
 
 class Compressing(Flooded):

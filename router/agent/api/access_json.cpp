@@ -1,5 +1,7 @@
 #include "router/agent/api/access_json.hpp"
 
+#include <utility>
+
 #include "router/wire/json_members.hpp"
 
 namespace farport::router {
@@ -22,15 +24,22 @@ json row_of(const auth::Access& access, std::string_view command, const Runtime*
 
 }  // namespace
 
-std::string access_rows(const Caller& caller, const std::vector<Runtime>& runtimes,
-                        std::string_view command) {
-  if (runtimes.empty()) return text_of(row_of(*caller.access, command, nullptr));
-  std::string rows;
-  for (const Runtime& runtime : runtimes) {
-    if (!rows.empty()) rows += ',';
-    rows += text_of(row_of(*caller.access, command, &runtime));
+bool AccessRows::append_next(std::string& to) {
+  const Registry::Filter seen = [this](const Runtime& runtime) { return caller_->sees(runtime); };
+  while (command_ < commands_.size()) {
+    const std::string_view command = commands_[command_];
+    const auto next = registry_->next_after(last_id_, seen);
+    if (next) {
+      last_id_ = next->runtime->id;
+      to += text_of(row_of(*caller_->access, command, next->runtime.get()));
+      return true;
+    }
+    ++command_;
+    if (!std::exchange(last_id_, std::string()).empty()) continue;
+    to += text_of(row_of(*caller_->access, command, nullptr));
+    return true;
   }
-  return rows;
+  return false;
 }
 
 }  // namespace farport::router

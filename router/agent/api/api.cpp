@@ -5,6 +5,7 @@
 #include "router/agent/metrics/metrics_text.hpp"
 #include "router/wire/content_encoding.hpp"
 #include "router/wire/http_status.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
@@ -35,6 +36,9 @@ class RequestEndpoint final : public ToolEndpoint {
 Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
+
+/// What an examination keeps while it goes on, and what it finds, at the most: counted before it begins.
+constexpr std::size_t kMostDoctorBytes = std::size_t{128} * 1024;
 
 Refusal head_too_large(std::uint64_t limit) {
   return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
@@ -174,10 +178,18 @@ Handled Api::about_agent(Response& response, Route) {
 }
 
 Handled Api::doctor(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::examine);
+}
+
+Handled Api::examine(Response& response, Route route) {
   const Examine what = route.parameter("runtimes") == "false" ? Examine::search : Examine::all;
   co_await session_.share->share()->turn();
-  std::string body = co_await parts_.examine(session_.caller, what);
-  co_await response.send(http_status::kOk, kJson, std::move(body), parts_.runtimes.instance_field());
+  response.count_kept(kMostDoctorBytes);
+  // What is given up, or has nobody who waits for it, keeps nothing.
+  auto examined = co_await first_of(parts_.examine(session_.caller, what, *session_.share->share()),
+                                    response.stream().gone());
+  if (!examined) co_return std::nullopt;
+  co_await response.send(http_status::kOk, kJson, std::move(*examined), parts_.runtimes.instance_field());
   co_return std::nullopt;
 }
 

@@ -31,6 +31,7 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled access(Response& response, Route route);
   Handled about_agent(Response& response, Route route);
   Handled doctor(Response& response, Route route);
+  Handled examine(Response& response, Route route);
   Handled metrics(Response& response, Route route);
   Handled app_metrics(Response& response, Route route);
   Handled connection(Response& response, Route route);

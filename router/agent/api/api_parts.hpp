@@ -32,8 +32,8 @@ struct ApiParts {
   Metrics& metrics;
   std::uint64_t head_bytes;                                  ///< The most that a request's head may have.
   std::function<std::string(const Caller&)> describe_agent;  ///< GET /v1/agent
-  /// GET /v1/doctor. The caller outlives the task.
-  std::function<transport::Task<std::string>(const Caller&, Examine)> examine;
+  /// GET /v1/doctor. The caller, and its share, outlive the task.
+  std::function<transport::Task<std::string>(const Caller&, Examine, transport::Share&)> examine;
   std::function<std::string()> metrics_text;  ///< GET /v1/metrics
   /// GET /v1/metrics/runtimes, of those that count. Null where they are not kept.
   std::function<std::string(const Registry::Filter&)> app_metrics_text;

@@ -11,10 +11,14 @@ namespace farport::router {
 
 inline constexpr const char* kJson = "application/json";
 
-/// Answers with a JSON array that is made in so many parts, each when it is the caller's turn: part(i) gives
-/// items with commas between them, or none. `fields`: more of the answer's head.
+/// Appends the next item of a JSON array. Returns whether there was one.
+using AppendItem = std::function<bool(std::string& to)>;
+
+/// Answers with a JSON array. Its items are made in the caller's turns, and only as fast as the answer is
+/// read: one that nobody reads keeps a few of them, however long the array is. `fields`: more of the answer's
+/// head.
 transport::Task<void> send_array(Response& response, transport::Share& share, transport::HeaderFields fields,
-                                 std::size_t parts, std::function<std::string(std::size_t)> part);
+                                 AppendItem append_item);
 
 /// Answers with what `make` makes, when it is the caller's turn.
 transport::Task<void> send_text(Response& response, transport::Share& share, transport::HeaderFields fields,

@@ -1,6 +1,7 @@
 #include "router/agent/api/runtime_requests.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "router/agent/api/access_json.hpp"
 #include "router/agent/api/bodies.hpp"
@@ -45,12 +46,14 @@ Handled RuntimeRequests::list(Response& response, const Route& route, CallerSess
 }
 
 Handled RuntimeRequests::list_once(Response& response, CallerSession& session) {
-  std::vector<Runtime> runtimes = registry_.all(session.visible());
-  const std::size_t count = runtimes.size();
-  std::function<std::string(std::size_t)> part = [all = std::move(runtimes)](std::size_t i) {
-    return to_json(all[i]);
+  AppendItem append = [this, seen = session.visible(), last = std::string()](std::string& to) mutable {
+    const auto next = registry_.next_after(last, seen);
+    if (!next) return false;
+    to += *next->text;
+    last = next->runtime->id;
+    return true;
   };
-  co_await send_array(response, *session.share->share(), instance_field(), count, std::move(part));
+  co_await send_array(response, *session.share->share(), instance_field(), std::move(append));
   co_return std::nullopt;
 }
 
@@ -97,13 +100,12 @@ Handled RuntimeRequests::access(Response& response, Route route, CallerSession& 
     Refusal unknown{http_status::kBadRequest, ipc::hresult::kFail, "there is no command " + command};
     co_return unknown;
   }
-  const std::size_t count = known.size();
-  std::function<std::string(std::size_t)> part =
-      [command, known, &session, runtimes = registry_.all(session.visible())](std::size_t i) {
-        const bool wanted = command.empty() || command == known[i];
-        return wanted ? access_rows(session.caller, runtimes, known[i]) : std::string();
-      };
-  co_await send_array(response, *session.share->share(), instance_field(), count, std::move(part));
+  std::vector<std::string_view> wanted;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(wanted),
+               [&](std::string_view each) { return command.empty() || each == command; });
+  AccessRows rows(registry_, session.caller, std::move(wanted));
+  AppendItem append = [rows = std::move(rows)](std::string& to) mutable { return rows.append_next(to); };
+  co_await send_array(response, *session.share->share(), instance_field(), std::move(append));
   co_return std::nullopt;
 }
 

@@ -66,11 +66,13 @@ struct Doctor::Look {
   transport::Condition changed;
 };
 
-Doctor::Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump)
+Doctor::Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump,
+               std::function<bool()> samples)
     : loop_(loop),
       registry_(registry),
       discovery_(discovery),
       dump_(std::move(dump)),
+      samples_(std::move(samples)),
       slots_(loop, user_shares()),
       process_looks_(loop),
       tasks_(loop) {}
@@ -81,24 +83,30 @@ std::vector<Diagnosis> Doctor::examine_search(const Registry::Filter& seen, Disc
   return diagnoses_of(discovery_.findings(), registry_.all(seen).size(), disclosure);
 }
 
-Task<std::vector<Diagnosis>> Doctor::examine(Registry::Filter seen, Disclosure disclosure) {
-  std::vector<Diagnosis> all = examine_search(seen, disclosure);
-  std::vector<Runtime> runtimes = registry_.all(seen);
+Task<std::vector<Diagnosis>> Doctor::examine(Registry::Filter seen, Disclosure disclosure,
+                                             transport::Share& share) {
+  std::vector<RuntimePtr> runtimes = registry_.all(seen);
   const std::size_t left_out = runtimes.size() > kMostExamined ? runtimes.size() - kMostExamined : 0;
   runtimes.resize(runtimes.size() - left_out);
   std::vector<LookPtr> looks;
-  for (const Runtime& runtime : runtimes) looks.push_back(look_of(runtime));
+  for (const RuntimePtr& runtime : runtimes) looks.push_back(look_of(*runtime));
   const auto until = Clock::now() + kExaminationLimit;
+  for (const LookPtr& look : looks) {
+    while (!look->over && Clock::now() < until) {
+      const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now());
+      co_await with_deadline(loop_, look->changed.wait(), left);
+    }
+  }
+  // Many may wait at once: what each is told is made only now, one after the other.
+  co_await share.turn();
+  const transport::Work work(share);
+  std::vector<Diagnosis> all = examine_search(seen, disclosure);
   std::vector<Diagnosis> found;
   for (std::size_t i = 0; i < looks.size(); ++i) {
-    while (!looks[i]->over && Clock::now() < until) {
-      const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now());
-      co_await with_deadline(loop_, looks[i]->changed.wait(), left);
-    }
     found.insert(found.end(), looks[i]->found.begin(), looks[i]->found.end());
     if (!looks[i]->over && looks[i]->found.empty()) {
       found.push_back(
-          of_runtime(runtimes[i], step::kAnswer, silent(runtimes[i], "it has not had its turn in time")));
+          of_runtime(*runtimes[i], step::kAnswer, silent(*runtimes[i], "it has not had its turn in time")));
     }
   }
   found = as_told(std::move(found), disclosure);
@@ -177,7 +185,9 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
   }
   Verdict dump = answers ? judge_dump(facts->dump, name, own_) : unanswered(runtime);
   look->found.push_back(of_runtime(runtime, step::kDump, std::move(dump)));
-  look->found.push_back(of_runtime(runtime, step::kProfile, judge_profile(facts->profile, name)));
+  const bool samples = !samples_ || samples_();
+  Verdict profile = samples ? judge_profile(facts->profile, name) : no_sampler(name);
+  look->found.push_back(of_runtime(runtime, step::kProfile, std::move(profile)));
 }
 
 }  // namespace farport::router

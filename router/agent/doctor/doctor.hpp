@@ -1,6 +1,7 @@
 // Doctor: tries out whether an agent's runtimes can be used, and says what is wrong and what to do.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,13 +12,16 @@
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/agent/runtimes/process_looks.hpp"
 #include "router/wire/diagnosis.hpp"
+#include "transport/share.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
 
 class Doctor {
  public:
-  Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump);
+  /// `samples`: whether the process runs that takes profiles; null: none is needed.
+  Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump,
+         std::function<bool()> samples);
   Doctor(const Doctor&) = delete;
   Doctor& operator=(const Doctor&) = delete;
   ~Doctor();
@@ -31,8 +35,9 @@ class Doctor {
 
   /// The same, and each runtime is tried out: it is asked something, a directory for a dump is made, and so
   /// on. One look at a runtime serves all who ask within a few seconds, and takes its turn among its user's.
-  /// Passes after ten seconds at the latest.
-  transport::Task<std::vector<Diagnosis>> examine(Registry::Filter seen, Disclosure disclosure);
+  /// Passes after ten seconds at the latest, and when it is `share`'s turn: that of whoever asks.
+  transport::Task<std::vector<Diagnosis>> examine(Registry::Filter seen, Disclosure disclosure,
+                                                  transport::Share& share);
 
  private:
   /// At one runtime.
@@ -47,6 +52,7 @@ class Doctor {
   Registry& registry_;
   const Discovery& discovery_;
   DumpSettings dump_;
+  std::function<bool()> samples_;
   OwnConfinement own_;
   ProbeSlots slots_;
   ProcessLooks process_looks_;

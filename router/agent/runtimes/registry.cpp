@@ -5,6 +5,7 @@
 
 #include "base/process_stat.hpp"
 #include "router/agent/runtimes/container.hpp"
+#include "router/wire/runtime_json.hpp"
 #include "router/wire/runtime_names.hpp"
 
 namespace farport::router {
@@ -13,6 +14,12 @@ namespace {
 
 bool may_be_same_process(const transport::PeerCredentials& a, const transport::PeerCredentials& b) {
   return a.uid == b.uid && (a.pid == b.pid || a.pid == 0 || b.pid == 0);
+}
+
+/// What a runtime takes, more or less: what is said of it, twice (once as JSON), and its port.
+std::uint64_t bytes_of(const Runtime& runtime) {
+  constexpr std::uint64_t kPort = 8192;
+  return kPort + 2 * (sizeof runtime + runtime.command_line.size());
 }
 
 }  // namespace
@@ -41,6 +48,7 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
     listed.entries.push_back(entry.get());
     listed.first_halt = runtime.halt;
     listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
+    count(nullptr, listed.runtime.get());
     tell(listed.runtime->id);
     return entry;
   }
@@ -66,7 +74,20 @@ void Registry::change(Listed& listed, Runtime runtime) {
   runtime.since = listed.runtime->since;
   runtime.halt = listed.runtime->halt;
   if (runtime == *listed.runtime) return;
-  listed.runtime = std::make_shared<const Runtime>(std::move(runtime));
+  replace(listed, std::move(runtime));
+}
+
+void Registry::count(const Runtime* before, const Runtime* now) {
+  if (before != nullptr) bytes_ -= bytes_of(*before);
+  if (now != nullptr) bytes_ += bytes_of(*now);
+  if (on_size_) on_size_(bytes_);
+}
+
+void Registry::replace(Listed& listed, Runtime runtime) {
+  const RuntimePtr before =
+      std::exchange(listed.runtime, std::make_shared<const Runtime>(std::move(runtime)));
+  count(before.get(), listed.runtime.get());
+  listed.text.reset();
   tell(listed.runtime->id);
 }
 
@@ -78,8 +99,7 @@ RuntimePtr Registry::set_halt(const std::string& id, Halt halt) {
   if (halt == listed.runtime->halt) return nullptr;
   Runtime changed = *listed.runtime;
   changed.halt = halt;
-  listed.runtime = std::make_shared<const Runtime>(std::move(changed));
-  tell(id);
+  replace(listed, std::move(changed));
   return listed.runtime;
 }
 
@@ -95,6 +115,7 @@ void Registry::remove(Entry& entry) {
   std::erase(place->second.entries, &entry);
   if (!place->second.entries.empty()) return;
   const std::string id = place->first;
+  count(place->second.runtime.get(), nullptr);
   listed_.erase(place);
   tell(id);
 }
@@ -103,12 +124,22 @@ void Registry::tell(const std::string& id) {
   for (Watch* watch : watches_) watch->note(id);
 }
 
-std::vector<Runtime> Registry::all(const Filter& filter) const {
-  std::vector<Runtime> runtimes;
+std::vector<RuntimePtr> Registry::all(const Filter& filter) const {
+  std::vector<RuntimePtr> runtimes;
   for (const auto& [id, listed] : listed_) {
-    if (filter(*listed.runtime)) runtimes.push_back(*listed.runtime);
+    if (filter(*listed.runtime)) runtimes.push_back(listed.runtime);
   }
   return runtimes;
+}
+
+std::optional<Registry::Told> Registry::next_after(std::string_view id, const Filter& filter) {
+  for (auto place = listed_.upper_bound(id); place != listed_.end(); ++place) {
+    Listed& listed = place->second;
+    if (!filter(*listed.runtime)) continue;
+    if (listed.text == nullptr) listed.text = std::make_shared<const std::string>(to_json(*listed.runtime));
+    return Told{listed.runtime, listed.text};
+  }
+  return std::nullopt;
 }
 
 const Registry::Listed* Registry::listed(std::string_view id) const {
@@ -124,12 +155,12 @@ RuntimePtr Registry::find(std::string_view id) const {
 }
 
 Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) const {
-  const std::vector<Runtime> runtimes = all(filter);
+  const std::vector<RuntimePtr> runtimes = all(filter);
   std::vector<const Runtime*> among;
-  for (const Runtime& runtime : runtimes) among.push_back(&runtime);
+  for (const RuntimePtr& runtime : runtimes) among.push_back(runtime.get());
   const auto chosen = choose_runtime(wanted, among);
   if (!chosen) return tl::unexpected(chosen.error());
-  return runtimes[*chosen];
+  return *runtimes[*chosen];
 }
 
 std::set<pid_t> Registry::processes() const {
@@ -178,6 +209,11 @@ Registry::Watch::~Watch() {
 
 void Registry::Watch::note(const std::string& id) {
   if (first_.contains(id)) return;
+  // One that has come and gone since is nothing to a reader: it keeps no more than there is, or it was told.
+  if (registry_.find(id) == nullptr && !told_.contains(id)) {
+    changed_.erase(id);
+    return;
+  }
   changed_.insert(id);
   arrived_.set();
 }

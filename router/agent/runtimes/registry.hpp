@@ -32,9 +32,20 @@ class Registry {
 
   [[nodiscard]] const std::string& host() const { return host_; }
 
+  /// Told how many bytes all runtimes take, more or less, whenever that changes.
+  void on_size(std::function<void(std::uint64_t bytes)> told) { on_size_ = std::move(told); }
+
   /// Which runtimes count.
   using Filter = std::function<bool(const Runtime&)>;
-  [[nodiscard]] std::vector<Runtime> all(const Filter& filter) const;
+  [[nodiscard]] std::vector<RuntimePtr> all(const Filter& filter) const;
+  /// One runtime, and how it is told of.
+  struct Told {
+    RuntimePtr runtime;
+    std::shared_ptr<const std::string> text;  ///< Its object in JSON, made once for each change.
+  };
+  /// The first one that counts and has an id above `id`; nothing where there is none. Whoever lists all with
+  /// this keeps no list meanwhile: what comes and goes may be missing in it, everything else is there once.
+  [[nodiscard]] std::optional<Told> next_after(std::string_view id, const Filter& filter);
   /// nullptr where there is none.
   [[nodiscard]] RuntimePtr find(std::string_view id) const;
   /// The runtime that a person means (see choose_runtime()), of those that count.
@@ -68,12 +79,15 @@ class Registry {
  private:
   struct Listed {
     RuntimePtr runtime;
+    std::shared_ptr<const std::string> text;  ///< Of this runtime, once somebody has wanted it.
     Halt first_halt = Halt::none;  ///< What it was listed with, which stands where nothing else is known.
     std::vector<Entry*> entries;
   };
   [[nodiscard]] const Listed* listed(std::string_view id) const;
   void remove(Entry& entry);
   void change(Listed& listed, Runtime runtime);
+  void replace(Listed& listed, Runtime runtime);
+  void count(const Runtime* before, const Runtime* now);
   void tell(const std::string& id);
 
   transport::Loop& loop_;
@@ -81,6 +95,8 @@ class Registry {
   std::map<std::string, Listed, std::less<>> listed_;
   std::map<std::string, std::string, std::less<>> former_ids_;  ///< What those are called now.
   std::vector<Watch*> watches_;
+  std::uint64_t bytes_ = 0;
+  std::function<void(std::uint64_t bytes)> on_size_;
 };
 
 class Registry::Entry {

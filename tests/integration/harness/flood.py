@@ -98,7 +98,15 @@ class Flood:
 
     def requests_read(self):
         """Requests without end, whose answers are read and thrown away."""
-        head = request_head("GET", "/v1/access")
+        self.read_all("/v1/access")
+
+    def lists_read(self):
+        """The same of lists."""
+        self.read_all("/v1/runtimes")
+
+    def read_all(self, path):
+        """Requests of this path without end, whose answers are read and thrown away."""
+        head = request_head("GET", path)
 
         def once():
             connection = self.connect()
@@ -155,6 +163,14 @@ class Flood:
     def lists(self):
         """Lists that nobody reads."""
         self.sessions_with("/v1/runtimes", 1000)
+
+    def accesses(self):
+        """What the caller may do, which nobody reads."""
+        self.sessions_with("/v1/access", 1000)
+
+    def doctors(self):
+        """Examinations that nobody reads the result of."""
+        self.sessions_with("/v1/doctor", 1000)
 
     def watches(self):
         """Watches that nobody reads."""

@@ -31,12 +31,13 @@ struct Ward {
   Ward()
       : registry(loop),
         discovery(loop, registry, make_silent_log(), {}),
-        doctor(loop, registry, discovery, {}) {}
+        doctor(loop, registry, discovery, {}, nullptr) {}
 
   transport::Loop loop;
   Registry registry;
   Discovery discovery;
   Doctor doctor;
+  transport::Share share{loop, std::chrono::seconds(1)};
 };
 
 Runtime runtime_named(const std::string& name) {
@@ -54,7 +55,7 @@ Task<std::vector<std::vector<Diagnosis>>> ask_often(Ward& ward, int times) {
   for (int i = 0; i < times; ++i) {
     asking.spawn(
         [](Ward& in, Registry::Filter filter, std::vector<std::vector<Diagnosis>>& to) -> Task<void> {
-          auto found = co_await in.doctor.examine(std::move(filter), Disclosure::all);
+          auto found = co_await in.doctor.examine(std::move(filter), Disclosure::all, in.share);
           to.push_back(std::move(found));
         }(ward, all, answers));
   }

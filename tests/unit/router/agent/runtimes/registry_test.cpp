@@ -55,13 +55,35 @@ TEST_CASE("a watch that nobody reads keeps no events, and tells of the present s
   const auto watch = registry.watch();
   CHECK(told(loop, *watch) == "listed ");
   for (int i = 0; i < 1000; ++i) {
-    const auto gone = registry.add(runtime("1", "one"), port, true);
+    const auto gone = registry.add(runtime(std::to_string(i), "one"), port, true);
   }
   CHECK(watch->kept_bytes() < 1000);
   const auto stays = registry.add(runtime("2", "two"), port, true);
   CHECK(told(loop, *watch) == "added two");
   watch->close();
   CHECK(told(loop, *watch) == "closed");
+}
+
+TEST_CASE("a list goes from one runtime to the next, and shares what is said of each", "[router]") {
+  transport::Loop loop;
+  Registry registry(loop);
+  ClosedPort port;
+  const auto first = registry.add(runtime("1", "one"), port, true);
+  const auto hidden = registry.add(runtime("2", "two"), port, true);
+  auto third = registry.add(runtime("3", "three"), port, true);
+  const Registry::Filter seen = [](const Runtime& each) { return each.name != "two"; };
+  const auto one = registry.next_after("", seen);
+  REQUIRE(one);
+  CHECK(one->runtime->name == "one");
+  CHECK(registry.next_after("", seen)->text == one->text);
+  CHECK(registry.next_after("1", seen)->runtime->name == "three");
+  CHECK_FALSE(registry.next_after("3", seen));
+  third->reset();
+  CHECK_FALSE(registry.next_after("1", seen));
+  registry.set_halt("1", Halt::stopped);
+  const auto changed = registry.next_after("", seen);
+  CHECK(changed->text != one->text);
+  CHECK(changed->text->find("stopped") != std::string::npos);
 }
 
 TEST_CASE("a watch tells only of what its filter lets count", "[router]") {
