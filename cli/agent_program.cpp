@@ -8,7 +8,7 @@
 #include "cli/agent_settings.hpp"
 #include "cli/commands.hpp"
 #include "cli/confine.hpp"
-#include "cli/sampler.hpp"
+#include "cli/helpers.hpp"
 #include "cli/service_manager.hpp"
 #include "cli/terminal_watch.hpp"
 #include "transport/signals.hpp"
@@ -23,6 +23,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   if (!unprivileged) return program.fatal(unprivileged.error(), kUsage);
   confinement::forbid_core_dumps();
   const auto sampler = start_sampler(settings, log);
+  const auto readers = start_readers(settings, log);
   auto credentials = agent_credentials(settings);
   if (!credentials) return program.fatal(credentials.error(), kUsage);
   auto policy = auth::Policy::make(settings.policy);
@@ -37,6 +38,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   prepared->linger = program.linger;
   prepared->discovery.tell_of_others = program.tell_of_others;
   prepared->sampler = sampler;
+  prepared->readers = readers;
   prepared->local_for_all = program.linger == std::nullopt;
   if (settings.socket_activation) {
     auto inherited = inherited_sockets();

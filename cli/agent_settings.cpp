@@ -79,7 +79,9 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
     if (!counters) return tl::unexpected(counters.error());
     router::CounterLimits limits;
     limits.interval = settings.app_metrics.interval;
-    agent.app_metrics = router::AppMetricsSettings{std::move(*counters), limits};
+    std::string names;
+    for (const std::string& each : settings.app_metrics.counters) names += (names.empty() ? "" : ",") + each;
+    agent.app_metrics = router::AppMetricsSettings{std::move(*counters), std::move(names), limits};
   }
   agent.local = settings.local;
   agent.connect_ports = settings.diagnostic_ports;

@@ -127,6 +127,12 @@ void confine_sampler() {
   std::ignore = filter_system_calls(as_root ? Purpose::sampling_as_root : Purpose::sampling);
 }
 
+void confine_reader_starter() {
+  std::ignore = no_new_privileges();
+  std::ignore = keep_capabilities(0);
+  std::ignore = filter_system_calls(Purpose::starting_readers);
+}
+
 void confine_parser() {
   std::ignore = keep_capabilities(0);
   std::ignore = filter_system_calls(Purpose::parsing);

@@ -45,7 +45,10 @@ void forbid_core_dumps();
 /// can: nothing is said where it can't.
 void confine_sampler();
 
-/// The same for one that only reads open files, which may be anybody's.
+/// The same for one that does nothing but start those that only read, below.
+void confine_reader_starter();
+
+/// The same for one that only reads what is open, which may be anybody's.
 void confine_parser();
 
 /// What confine() would say, found out by a child process that does it.

@@ -79,6 +79,10 @@ constexpr std::array kParsing{"brk",          "clock_gettime", "close",      "ex
                               "mremap",       "munmap",        "newfstatat", "pread64", "restart_syscall",
                               "rt_sigreturn", "read",          "statx",      "tgkill",  "write"};
 
+/// The same for one that starts those.
+constexpr std::array kStarting{"capget",         "capset",          "getppid", "recvmsg", "rt_sigaction",
+                               "rt_sigprocmask", "set_robust_list", "seccomp", "rseq"};
+
 /// The requests of ioctl(2) that libuv and the log make, and who asks whether the terminal is still there.
 constexpr std::array<scmp_datum_t, 6> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGSID, TIOCGWINSZ};
 
@@ -122,13 +126,24 @@ void allow_data(Rules& rules) {
 constexpr scmp_datum_t kSpaces =
     CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
-/// What openat2(2) is to do stands in memory, which a filter does not see: who is root does without, and has
-/// its copies go where only one file system is. Others can change what is their user's.
-void allow_sampling(Rules& rules, bool as_root) {
+/// Processes that are copies, limits for them, and files to read.
+void allow_starting(Rules& rules) {
   allow_data(rules);
+  for (const char* name : kStarting) rules.allow(name);
+  rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, 0)});
+  rules.allow("prlimit64", {equals(0, 0)});
+  for (const scmp_datum_t option : {PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP}) {
+    rules.allow("prctl", {equals(0, option)});
+  }
   constexpr scmp_datum_t kChanging = O_ACCMODE | O_CREAT | O_TRUNC;
   rules.allow("open", {masked(1, kChanging, O_RDONLY)});
   rules.allow("openat", {masked(2, kChanging, O_RDONLY)});
+}
+
+/// What openat2(2) is to do stands in memory, which a filter does not see: who is root does without, and has
+/// its copies go where only one file system is. Others can change what is their user's.
+void allow_sampling(Rules& rules, bool as_root) {
+  allow_starting(rules);
   if (as_root) {
     for (const char* name :
          {"chroot", "fchdir", "getresgid", "getresuid", "setgroups", "setresgid", "setresuid"})
@@ -136,12 +151,6 @@ void allow_sampling(Rules& rules, bool as_root) {
     rules.allow("prctl", {equals(0, PR_SET_KEEPCAPS)});
   } else {
     rules.allow("openat2");
-  }
-  rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, 0)});
-  // It limits what it starts.
-  rules.allow("prlimit64", {equals(0, 0)});
-  for (const scmp_datum_t option : {PR_SET_NAME, PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP}) {
-    rules.allow("prctl", {equals(0, option)});
   }
   rules.allow("ioctl", {equals(1, PERF_EVENT_IOC_SET_OUTPUT)});
 }
@@ -179,6 +188,9 @@ void allow_for(Rules& rules, Purpose purpose) {
     case Purpose::sampling_as_root:
       allow_all(rules, kSampling);
       return allow_sampling(rules, purpose == Purpose::sampling_as_root);
+    case Purpose::starting_readers:
+      allow_all(rules, kParsing);
+      return allow_starting(rules);
     case Purpose::parsing:
       allow_all(rules, kParsing);
       return allow_data(rules);

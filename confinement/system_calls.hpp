@@ -14,6 +14,7 @@ enum class Purpose : std::uint8_t {
   dialling,  ///< The same, with sockets of the Internet's.
   sampling,  ///< Has the kernel sample others, and starts copies of itself: no sockets, nothing is changed.
   sampling_as_root,  ///< The same; its copies become other users, and have their files alone.
+  starting_readers,  ///< Starts copies of itself that only read.
   parsing,           ///< Reads what is open already, and writes what it has found out there.
 };
 

@@ -46,6 +46,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),
       budget_(settings_.limits.buffered_bytes),
+      reading_memory_(loop, memory_for_readers()),
       tracing_(loop, log_, registry_, meters_),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
@@ -58,7 +59,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, halts_, resumption_.instance(), settings_.limits.requests_per_second),
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
-           RecordingRequests(loop, connections_),
+           RecordingRequests(loop, connections_, {settings_.readers, &reading_memory_}),
            ProfileRequests(loop, registry_, settings_.sampler, connections_, *audit_, metrics_),
            connections_,
            resumption_,
@@ -153,9 +154,17 @@ Task<void> Agent::run() {
   tasks_.spawn(dumps_.keep_clean());
   tasks_.spawn(suspended_.run());
   tasks_.spawn(halts_.run());
-  if (settings_.sampler != nullptr) tasks_.spawn(watch_sampler());
+  if (settings_.sampler != nullptr)
+    tasks_.spawn(
+        watch_helper(settings_.sampler->process(),
+                     "takes profiles has ended, by a signal or for want of memory: nothing can be profiled"));
+  if (settings_.readers != nullptr)
+    tasks_.spawn(watch_helper(
+        settings_.readers->process(),
+        "starts readers has ended, by a signal or for want of memory: HTTP asks for no recordings"));
   if (settings_.app_metrics) {
-    app_metrics_.emplace(loop_, registry_, meters_, log_, *settings_.app_metrics);
+    app_metrics_.emplace(loop_, registry_, meters_, Readers{settings_.readers, &reading_memory_}, log_,
+                         *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
@@ -175,12 +184,10 @@ Task<void> Agent::run() {
   tasks_.clear();
 }
 
-/// Nothing can start it again: the agent has given that up.
-Task<void> Agent::watch_sampler() {
-  co_await settings_.sampler->ended(loop_);
-  log_->error(
-      "the process that takes profiles has ended, by a signal or for want of memory: nothing can be profiled "
-      "until the agent is started again");
+/// Nothing can start it again: the agent has given that up. `what`: it is, and what follows.
+Task<void> Agent::watch_helper(const HelperProcess& helper, const char* what) {
+  co_await helper.ended(loop_);
+  log_->error("the process that {} until the agent is started again", what);
 }
 
 void Agent::stop() {

@@ -46,6 +46,7 @@ struct AgentSettings {
   SessionOptions session;
   std::optional<AppMetricsSettings> app_metrics;  ///< Nothing: what applications count is not kept.
   std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: nothing is profiled then.
+  std::shared_ptr<const ReaderProcess> readers;   ///< May be null: HTTP asks for no recordings then.
   transport::Milliseconds drain_limit{10'000};    ///< How long what runs may go on once the agent is to stop.
 };
 
@@ -85,7 +86,7 @@ class Agent {
   Result<void> listen_for_admin();
   Result<void> listen_by_tcp();
   void listen_by_inheritance();
-  transport::Task<void> watch_sampler();
+  transport::Task<void> watch_helper(const HelperProcess& helper, const char* what);
   transport::Task<void> drain();
   /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
@@ -122,7 +123,9 @@ class Agent {
   [[nodiscard]] std::string metrics_text() const;
   [[nodiscard]] std::vector<std::string> why_not_ready() const;
   /// Whether the process runs that takes profiles.
-  [[nodiscard]] bool samples() const { return settings_.sampler != nullptr && settings_.sampler->running(); }
+  [[nodiscard]] bool samples() const {
+    return settings_.sampler != nullptr && settings_.sampler->process().running();
+  }
   /// Null where they are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
   void write_process(MetricsText& text) const;
@@ -146,6 +149,7 @@ class Agent {
   std::optional<AppMetrics> app_metrics_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   transport::BufferBudget budget_;
+  ReaderBudget reading_memory_;
   TracingSessions tracing_;
   LiveConnections live_;
   Limits limits_;

@@ -189,10 +189,13 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .sample(bytes.to_tool, MetricsText::label("direction", "to_tool"))
       .family("farport_dumps_total", kCounter, "Dumps that callers asked for, by how they ended.")
       .samples("outcome", metrics_.dumps);
+  const bool reads = settings_.readers != nullptr && settings_.readers->process().running();
   text.family("farport_profiles_total", kCounter, "Profiles that callers asked for, by how they ended.")
       .samples("outcome", metrics_.profiles)
       .family("farport_sampler_running", kGauge, "1 while the process that takes profiles runs, else 0.")
-      .sample(std::uint64_t{samples() ? 1U : 0U});
+      .sample(std::uint64_t{samples() ? 1U : 0U})
+      .family("farport_reader_running", kGauge, "1 while the process that starts readers runs, else 0.")
+      .sample(std::uint64_t{reads ? 1U : 0U});
   std::uint64_t suspended = 0;
   std::uint64_t running = 0;
   for (const RuntimePtr& runtime : registry_.all([](const Runtime&) { return true; })) {

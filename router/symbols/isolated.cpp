@@ -3,17 +3,15 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <sstream>
 #include <string_view>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/limited_read.hpp"
+#include "base/process_limits.hpp"
 #include "base/unique_fd.hpp"
 
 namespace farport::router {
@@ -21,31 +19,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr rlim_t kProcessorSeconds = 3;
+constexpr std::uint32_t kProcessorSeconds = 3;
 /// Beside the file, which is mapped, and what this process has already.
-[[maybe_unused]] constexpr rlim_t kMemory = 64U << 20U;
+constexpr std::uint64_t kMemory = 64U << 20U;
 /// Names of all functions of a stack that is sampled for an hour are less.
 constexpr std::size_t kMostResult = 8U << 20U;
 
-void limit(__rlimit_resource what, rlim_t most) {
-  const rlimit both{most, most};
-  std::ignore = ::setrlimit(what, &both);
-}
-
-/// What RLIMIT_DATA counts of this process: the sixth number of /proc/PID/statm (proc(5)), in pages.
-[[maybe_unused]] rlim_t data_now() {
-  std::istringstream numbers(read_limited("/proc/self/statm", 256).value_or(""));
-  rlim_t pages = 0;
-  for (int i = 0; i < 6; ++i) numbers >> pages;
-  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
-}
-
 [[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  limit(RLIMIT_CPU, kProcessorSeconds);
-#ifndef __SANITIZE_ADDRESS__
-  limit(RLIMIT_DATA, data_now() + kMemory);
-#endif
+  limit_processor_time(kProcessorSeconds);
+  limit_memory(kMemory);
   const std::string result = work();
   for (std::string_view rest = result; !rest.empty();) {
     const ssize_t written = ::write(to, rest.data(), rest.size());

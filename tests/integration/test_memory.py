@@ -6,9 +6,11 @@ memory than there is."""
 
 import json
 import os
+import pathlib
 import sys
 
-from harness import needs, proc, wait
+from harness import hostile_traces, needs, proc, wait
+from harness.api import Api
 from harness.case import Case, main
 from harness.fake import FakeRuntime
 from harness.memory_group import MemoryGroup
@@ -122,6 +124,20 @@ class ManyRuntimes(Flooded):
 
     def test_examinations_unread(self):
         self.assert_lives(self.flood("doctors", self.observer))
+
+
+class Recorded(Flooded):
+    """A runtime whose recordings would take more memory than there is."""
+
+    def test_stacks_of_twenty_thousand_threads_with_a_hundred_thousand_frames_each(self):
+        file = os.path.join(self.lab.far.directory, "hostile.nettrace")
+        pathlib.Path(file).write_bytes(hostile_traces.stacks())
+        hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4713))
+        listed = self.agent.wait_for(self.fake, self.quiet, hostile)[2]
+        self.assert_lives(self.flood("stacks_read", self.observer, listed))
+        told = Api(self.lab, self.observer).request(f"/v1/runtimes/{listed['id']}/stacks")
+        self.assertEqual(told.status, 502, told)
+        self.assertIn("16 MiB of memory", told.error)
 
 
 class Compressing(Flooded):

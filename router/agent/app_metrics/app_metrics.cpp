@@ -14,11 +14,12 @@ constexpr std::size_t kMostRuntimes = 100;
 
 }  // namespace
 
-AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Log log,
-                       AppMetricsSettings settings)
+AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
+                       Log log, AppMetricsSettings settings)
     : loop_(loop),
       registry_(registry),
       meters_(meters),
+      readers_(std::move(readers)),
       log_(std::move(log)),
       settings_(std::move(settings)) {}
 
@@ -46,8 +47,8 @@ void AppMetrics::begin(const Runtime& runtime) {
                runtime.pid, kMostRuntimes);
     return;
   }
-  kept_.emplace(runtime.id,
-                std::make_unique<MetricSession>(loop_, registry_, meters_, log_, settings_, runtime));
+  kept_.emplace(runtime.id, std::make_unique<MetricSession>(loop_, registry_, meters_, readers_, log_,
+                                                            settings_, runtime));
 }
 
 Task<void> AppMetrics::end() {

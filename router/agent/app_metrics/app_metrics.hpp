@@ -11,7 +11,7 @@ namespace farport::router {
 
 class AppMetrics {
  public:
-  AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Log log,
+  AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers, Log log,
              AppMetricsSettings settings);
   AppMetrics(const AppMetrics&) = delete;
   AppMetrics& operator=(const AppMetrics&) = delete;
@@ -30,6 +30,7 @@ class AppMetrics {
   transport::Loop& loop_;
   Registry& registry_;
   MeterClaims& meters_;
+  Readers readers_;
   Log log_;
   AppMetricsSettings settings_;
   std::map<std::string, std::unique_ptr<MetricSession>> kept_;  ///< By the runtime's id.

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "events/measurement_lines.hpp"
 #include "ipc/error.hpp"
-#include "nettrace/reader.hpp"
+#include "router/agent/readers/measurement_frame.hpp"
+#include "router/agent/readers/reading.hpp"
 #include "router/agent/runtimes/probe.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"
@@ -15,15 +15,19 @@ namespace {
 using transport::Task;
 
 constexpr transport::Milliseconds kUntilAgain{30'000};
-constexpr std::size_t kMetricsPieceBytes = 16 * 1024;
+/// After which it begins anew. Usual applications take some milliseconds a minute.
+constexpr std::uint32_t kMetricsProcessorSeconds = 3600;
+/// Whose memory readers of all these use.
+constexpr const char* kOwner = "--app-metrics";
 
 }  // namespace
 
-MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, const Log& log,
-                             const AppMetricsSettings& settings, Runtime runtime)
+MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
+                             const Log& log, const AppMetricsSettings& settings, Runtime runtime)
     : loop_(loop),
       registry_(registry),
       meters_(meters),
+      readers_(std::move(readers)),
       log_(log),
       settings_(settings),
       runtime_(std::move(runtime)),
@@ -69,10 +73,17 @@ Task<void> MetricSession::run() {
 }
 
 Task<Result<MetricSession::HowEnded>> MetricSession::record() {
+  if (!readers_.running())
+    co_return fail("read the counters of", runtime_.name, "the process that starts readers has ended",
+                   "start the agent again");
+  const auto memory = co_await readers_.memory->take(kOwner, memory_of_each());
+  if (memory == nullptr) {
+    co_return fail("read the counters of", runtime_.name, "readers have no more memory",
+                   "give the agent more, or less to read (--app-metrics-counters)");
+  }
   auto connection = co_await open_port();
   if (!connection) co_return tl::unexpected(connection.error());
-  CounterSelection selection = settings_.counters;
-  const auto wanted = selection.wanted(runtime_.version, settings_.limits);
+  const auto wanted = settings_.counters.wanted(runtime_.version, settings_.limits);
   const auto asked = MeterClaims::Clock::now();
   const auto answer = co_await ask(**connection, ipc::make_message(wanted.version, wanted.encode()));
   if (!answer) co_return tl::unexpected(answer.error());
@@ -85,7 +96,7 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   transport::Event over(loop_);
   Result<void> read;
   transport::TaskSet reading(loop_);
-  reading.spawn(read_to_end(**connection, selection, read, over));
+  reading.spawn(read_to_end(**connection, read, over));
   const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
   if (!claimed && !read) co_return tl::unexpected(read.error());
   if (!claimed) co_return HowEnded::by_itself;
@@ -95,27 +106,31 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   co_return HowEnded::gave_way;
 }
 
-Task<void> MetricSession::read_to_end(transport::FdStream& from, CounterSelection& selection,
-                                      Result<void>& how, transport::Event& over) {
-  how = co_await read_values(from, selection);
+std::uint64_t MetricSession::memory_of_each() const {
+  return readers_.memory->share_of(ReadingRequest::Kind::metrics);
+}
+
+Task<void> MetricSession::read_to_end(transport::FdStream& from, Result<void>& how, transport::Event& over) {
+  how = co_await read_values(from);
   over.set();
 }
 
-Task<Result<void>> MetricSession::read_values(transport::FdStream& from, CounterSelection& selection) {
-  events::MeasurementReader values(
-      kMeterSession, [&selection](const events::Measurement& each) { return selection.takes(each); });
-  nettrace::Reader reader(values);
-  std::vector<std::byte> piece(kMetricsPieceBytes);
+Task<Result<void>> MetricSession::read_values(transport::FdStream& from) {
+  Reading reading(
+      loop_, from,
+      {ReadingRequest::Kind::metrics, settings_.names, memory_of_each(), kMetricsProcessorSeconds});
+  const Result<void> begun = reading.begin(*readers_.process);
+  if (!begun) co_return begun;
   for (;;) {
-    const transport::Io got = co_await from.read(piece);
-    if (got.status == transport::IoStatus::failed) co_return tl::unexpected(from.error());
-    if (got.status == transport::IoStatus::end) co_return Result<void>();
-    const Result<void> fed = reader.feed(std::span(piece).first(got.bytes));
-    const auto now = MetricTable::Clock::now();
-    for (const events::Measurement& each : values.take()) table_.take(each, now);
-    for (const std::string& notice : values.take_notices())
-      log_->warn("counters of {}: {}", runtime_.name, notice);
-    if (!fed) co_return fed;
+    const auto frame = co_await reading.next();
+    if (!frame) co_return fail("read the counters of", runtime_.name, frame.error().why);
+    if (frame->kind == ReaderFrame::end) co_return Result<void>();
+    if (frame->kind == ReaderFrame::notice) log_->warn("counters of {}: {}", runtime_.name, frame->text);
+    if (frame->kind != ReaderFrame::measurement) continue;
+    const auto measurement = decode_measurement(frame->text);
+    if (!measurement)
+      co_return fail("read the counters of", runtime_.name, "its reader says what none would");
+    table_.take(*measurement, MetricTable::Clock::now());
   }
 }
 

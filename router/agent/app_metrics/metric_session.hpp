@@ -5,6 +5,7 @@
 
 #include "base/log.hpp"
 #include "router/agent/app_metrics/metric_series.hpp"
+#include "router/agent/readers/reader_budget.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wanted/counters.hpp"
@@ -14,6 +15,7 @@ namespace farport::router {
 
 struct AppMetricsSettings {
   CounterSelection counters;
+  std::string names;  ///< The same, as selection_named() takes them.
   CounterLimits limits;
 };
 
@@ -21,8 +23,8 @@ class MetricSession {
  public:
   /// Begins at once, and again after a while where that fails or ends. Gives way to callers who read meters
   /// in another way. All must outlive it.
-  MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, const Log& log,
-                const AppMetricsSettings& settings, Runtime runtime);
+  MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
+                const Log& log, const AppMetricsSettings& settings, Runtime runtime);
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
 
@@ -40,14 +42,15 @@ class MetricSession {
   transport::Task<void> tell_to_stop(ipc::SessionId session);
   enum class HowEnded : std::uint8_t { by_itself, gave_way };
   transport::Task<Result<HowEnded>> record();
-  transport::Task<void> read_to_end(transport::FdStream& from, CounterSelection& selection, Result<void>& how,
-                                    transport::Event& over);
-  transport::Task<Result<void>> read_values(transport::FdStream& from, CounterSelection& selection);
+  [[nodiscard]] std::uint64_t memory_of_each() const;
+  transport::Task<void> read_to_end(transport::FdStream& from, Result<void>& how, transport::Event& over);
+  transport::Task<Result<void>> read_values(transport::FdStream& from);
   transport::Task<DiagnosticPort::Connection> open_port();
 
   transport::Loop& loop_;
   Registry& registry_;
   MeterClaims& meters_;
+  Readers readers_;
   const Log& log_;
   const AppMetricsSettings& settings_;
   Runtime runtime_;

@@ -1,7 +1,8 @@
 #include "router/agent/recordings/recording_requests.hpp"
 
 #include "ipc/error.hpp"
-#include "nettrace/reader.hpp"
+#include "router/agent/gate/limits.hpp"
+#include "router/agent/readers/reading.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
@@ -29,33 +30,13 @@ Task<void> pass_on(Stream& from, Stream& to) {
   std::ignore = co_await to.finish();
 }
 
-Task<bool> write_text(const std::string& text, Stream& to) {
-  if (text.empty()) co_return true;
-  const IoStatus written = co_await to.write(std::as_bytes(std::span(text)));
-  co_return written == IoStatus::ok;
-}
+/// A recording that goes on for long needs the processor for a part of that.
+constexpr std::uint32_t kProcessorSeconds = 60;
 
-/// Passes on what is made of it, and sets `enough` when that has all it is for.
-Task<void> pass_on_made(Stream& from, Stream& to, std::unique_ptr<events::LineMaker> maker,
-                        transport::Event& enough) {
-  nettrace::Reader reader(*maker);
-  std::vector<std::byte> piece(kRecordingPieceBytes);
-  for (;;) {
-    const transport::Io got = co_await from.read(piece);
-    // What was broken off is not taken for whole.
-    if (got.status == IoStatus::failed) co_return to.abort(from.error());
-    if (got.status == IoStatus::end) break;
-    const Result<void> fed = reader.feed(std::span(piece).first(got.bytes));
-    const std::string lines = maker->take_lines();
-    const bool written = co_await write_text(lines, to);
-    if (!written) co_return;
-    if (!fed) co_return to.abort(fed.error());
-    if (maker->has_enough()) enough.set();
-  }
-  const Result<std::string> end = maker->take_end();
-  if (!end) co_return to.abort(end.error());
-  const bool written = co_await write_text(*end, to);
-  if (written) std::ignore = co_await to.finish();
+Refusal no_reader(std::string why) {
+  Refusal refusal{http_status::kUnavailable, ipc::hresult::kBusy, std::move(why)};
+  refusal.retry_after = 30;
+  return refusal;
 }
 
 }  // namespace
@@ -67,9 +48,27 @@ Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::
   if (!wanted) co_return Refusal{http_status::kBadRequest, ipc::hresult::kFail, wanted.error().message()};
   if (runtime->state == RuntimeState::suspended)
     co_return Refusal{http_status::kConflict, ipc::hresult::kFail, is_suspended(*runtime).message()};
+  if (!wanted->reading) {
+    auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
+    co_return refused;
+  }
+  if (!readers_.running())
+    co_return no_reader("the agent's process that reads recordings has ended; start the agent again");
+  ReadingRequest& reading = *wanted->reading;
+  reading.memory_bytes = readers_.memory->share_of(reading.kind);
+  reading.processor_seconds = kProcessorSeconds + static_cast<std::uint32_t>(wanted->duration.count() / 2000);
+  const auto place = co_await readers_.memory->take(identity_key(caller), reading.memory_bytes);
+  if (place == nullptr)
+    co_return no_reader("others that are read at the moment have all the memory that there is for it");
+  auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
+  co_return refused;
+}
+
+Task<std::optional<Refusal>> RecordingRequests::record_wanted(Response& response, WantedRecording wanted,
+                                                              const Caller& caller, RuntimePtr runtime) {
   InnerRecording recording(loop_, connections_, caller, std::move(runtime));
-  auto refused = co_await begin(response, recording, std::move(wanted->recording));
-  if (!refused) co_await answer(response, recording, std::move(*wanted));
+  auto refused = co_await begin(response, recording, std::move(wanted.recording));
+  if (!refused) refused = co_await answer(response, recording, std::move(wanted));
   co_await recording.end();
   co_return refused;
 }
@@ -82,20 +81,31 @@ Task<std::optional<Refusal>> RecordingRequests::begin(Response& response, InnerR
   co_return refused;
 }
 
-Task<void> RecordingRequests::answer(Response& response, InnerRecording& recording, WantedRecording wanted) {
-  transport::HeaderFields fields;
-  fields.emplace_back("content-type", wanted.content_type);
-  response.send_head(http_status::kOk, std::move(fields), true);
+Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, InnerRecording& recording,
+                                                       WantedRecording wanted) {
+  bool begun = false;
+  std::function<void()> begin = [&] {
+    transport::HeaderFields fields;
+    fields.emplace_back("content-type", wanted.content_type);
+    response.send_head(http_status::kOk, std::move(fields), true);
+    begun = true;
+  };
   // A caller that goes ends it, however silent the runtime is.
   const auto guard = abort_when_gone(response.stream(), recording.stream());
   transport::Event enough(loop_);
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(recording, wanted.duration, enough));
-  if (wanted.lines) {
-    co_await pass_on_made(recording.stream(), response.stream(), std::move(wanted.lines), enough);
-  } else {
+  if (!wanted.reading) {
+    begin();
     co_await pass_on(recording.stream(), response.stream());
+    co_return std::nullopt;
   }
+  AnswerTo to{response.stream(), std::move(begin), enough};
+  const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
+                                                       recording.stream(), std::move(to));
+  if (answered || begun) co_return std::nullopt;
+  Refusal none{http_status::kBadGateway, ipc::hresult::kFail, answered.error().message()};
+  co_return none;
 }
 
 Task<void> RecordingRequests::stop_in_time(InnerRecording& recording, transport::Milliseconds duration,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "router/agent/connections/response.hpp"
+#include "router/agent/readers/reader_budget.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/agent/recordings/wanted_recording.hpp"
 
@@ -11,8 +12,8 @@ namespace farport::router {
 
 class RecordingRequests {
  public:
-  RecordingRequests(transport::Loop& loop, DiagnosticConnections& connections)
-      : loop_(loop), connections_(connections) {}
+  RecordingRequests(transport::Loop& loop, DiagnosticConnections& connections, Readers readers)
+      : loop_(loop), connections_(connections), readers_(std::move(readers)) {}
 
   /// Has the runtime record `kind` and answers with what comes, until the time is over, the runtime ends, or
   /// the caller goes. Refused: a parameter is wrong, the caller may not, or the runtime does not. The caller
@@ -23,12 +24,16 @@ class RecordingRequests {
  private:
   transport::Task<std::optional<Refusal>> begin(Response& response, InnerRecording& recording,
                                                 ipc::CollectTracing wanted);
-  transport::Task<void> answer(Response& response, InnerRecording& recording, WantedRecording wanted);
+  transport::Task<std::optional<Refusal>> record_wanted(Response& response, WantedRecording wanted,
+                                                        const Caller& caller, RuntimePtr runtime);
+  transport::Task<std::optional<Refusal>> answer(Response& response, InnerRecording& recording,
+                                                 WantedRecording wanted);
   transport::Task<void> stop_in_time(InnerRecording& recording, transport::Milliseconds duration,
                                      transport::Event& enough);
 
   transport::Loop& loop_;
   DiagnosticConnections& connections_;
+  Readers readers_;
 };
 
 }  // namespace farport::router

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
-#include "events/exception_report.hpp"
 #include "events/fields.hpp"
-#include "router/agent/recordings/line_makers.hpp"
+#include "router/agent/readers/line_makers.hpp"
 #include "router/wanted/lists.hpp"
 #include "router/wanted/providers.hpp"
 #include "router/wanted/recordings.hpp"
 
 namespace farport::router {
 namespace {
+
+using ReadKind = ReadingRequest::Kind;
 
 /// dotnet-monitor's.
 constexpr transport::Milliseconds kUsualDuration{30'000};
@@ -51,43 +52,43 @@ Result<WantedRecording> trace_of(const Parameters& parameters, const Runtime& /*
   if (!rundown) return tl::unexpected(rundown.error());
   auto recording = recording_of({parameters("profile")}, {parameters("providers")}, *rundown, kTraceBufferMb);
   if (!recording) return tl::unexpected(recording.error());
-  return WantedRecording{std::move(*recording), kUsualDuration, nullptr, "application/octet-stream"};
+  return WantedRecording{std::move(*recording), kUsualDuration, std::nullopt, "application/octet-stream"};
 }
 
 Result<WantedRecording> counters_of(const Parameters& parameters, const Runtime& runtime) {
   const std::string names = parameters("counters");
-  auto selection = CounterSelection::parse(names.empty() ? std::vector<std::string>() : std::vector{names});
+  const auto selection = selection_named(names);
   if (!selection) return tl::unexpected(selection.error());
   CounterLimits limits;
   const auto interval = seconds_of("interval", parameters("interval"), limits.interval);
   if (!interval) return tl::unexpected(interval.error());
   limits.interval = *interval;
   auto recording = selection->wanted(runtime.version, limits);
-  return WantedRecording{std::move(recording), kUsualDuration,
-                         std::make_unique<SelectedCounters>(std::move(*selection)), kJsonLines};
+  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{ReadKind::counters, names},
+                         kJsonLines};
 }
 
 Result<WantedRecording> logs_of(const Parameters& parameters, const Runtime& /*runtime*/) {
   auto recording = wanted_logs(parameters("level"), list_of(parameters("category")));
   if (!recording) return tl::unexpected(recording.error());
-  return WantedRecording{std::move(*recording), kUsualDuration, json_log_lines(), kJsonLines};
+  return WantedRecording{std::move(*recording), kUsualDuration, ReadingRequest{ReadKind::logs}, kJsonLines};
 }
 
 Result<WantedRecording> exceptions_of(const Parameters& /*parameters*/, const Runtime& /*runtime*/) {
   auto recording = wanted_exceptions();
   // Which names the methods on the stacks.
   recording.rundown = true;
-  return WantedRecording{std::move(recording), kUsualDuration, std::make_unique<events::ExceptionReport>(),
+  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{ReadKind::exceptions},
                          kJsonLines};
 }
 
 Result<WantedRecording> stacks_of(const Parameters& /*parameters*/, const Runtime& /*runtime*/) {
-  return WantedRecording{wanted_samples(), kStacksTime, std::make_unique<CurrentStacks>(), kJson};
+  return WantedRecording{wanted_samples(), kStacksTime, ReadingRequest{ReadKind::stacks}, kJson};
 }
 
 Result<WantedRecording> gcdump_of(const Parameters& /*parameters*/, const Runtime& runtime) {
   return WantedRecording{wanted_heap(runtime.version), kUsualDuration,
-                         std::make_unique<HeapTypes>(runtime.name), kJson};
+                         ReadingRequest{ReadKind::heap, runtime.name}, kJson};
 }
 
 struct RecordingKind {

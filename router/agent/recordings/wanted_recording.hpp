@@ -1,11 +1,12 @@
 // What a request wants a runtime to record.
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 
-#include "events/line_maker.hpp"
-#include "router/wanted/counters.hpp"
+#include "ipc/event_pipe.hpp"
+#include "router/agent/readers/reader_process.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/loop.hpp"
 
@@ -17,8 +18,8 @@ using Parameters = std::function<std::string(std::string_view name)>;
 struct WantedRecording {
   ipc::CollectTracing recording;
   transport::Milliseconds duration{};  ///< At most.
-  /// Makes the answer; none: the answer is what the runtime writes.
-  std::unique_ptr<events::LineMaker> lines;
+  /// What a reader makes the answer of it by; none: the answer is what the runtime writes.
+  std::optional<ReadingRequest> reading;
   std::string content_type;
 };
 

@@ -109,7 +109,8 @@ void PortProcesses::note(pid_t pid) {
   const std::optional<ProcessStat> stat = process_stat(pid);
   if (!stat) return;
   // Ours, and so no other.
-  if (stat->parent == ::getpid() && stat->name == kSamplerName) return;
+  const bool helps = stat->name == kSamplerName || stat->name == kReaderName;
+  if (helps && stat->parent == ::getpid()) return;
   const auto [place, is_new] = known_.try_emplace(pid);
   Known& known = place->second;
   known.round = round_;

@@ -104,6 +104,10 @@ class Flood:
         """The same of lists."""
         self.read_all("/v1/runtimes")
 
+    def stacks_read(self):
+        """The same of what a runtime's threads do."""
+        self.read_all(f"/v1/runtimes/{self.runtime}/stacks")
+
     def read_all(self, path):
         """Requests of this path without end, whose answers are read and thrown away."""
         head = request_head("GET", path)

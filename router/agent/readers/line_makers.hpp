@@ -8,9 +8,13 @@
 #include "events/line_maker.hpp"
 #include "events/measurement_lines.hpp"
 #include "events/thread_stacks.hpp"
+#include "router/agent/readers/reading_request.hpp"
 #include "router/wanted/counters.hpp"
 
 namespace farport::router {
+
+/// Those that a request names; empty: the usual ones. Errors: a name that is none.
+[[nodiscard]] Result<CounterSelection> selection_named(const std::string& names);
 
 /// Entries of the log as lines.
 [[nodiscard]] std::unique_ptr<events::LineMaker> json_log_lines();
@@ -57,5 +61,8 @@ class HeapTypes final : public events::LineMaker {
   std::string process_;
   events::HeapWalk walk_{events::HeapWalk::Keep::types};
 };
+
+/// Makes the answer that is wanted, of events; nullptr: there is none.
+[[nodiscard]] std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted);
 
 }  // namespace farport::router

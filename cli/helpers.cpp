@@ -1,4 +1,4 @@
-#include "cli/sampler.hpp"
+#include "cli/helpers.hpp"
 
 #include <openssl/crypto.h>
 
@@ -7,7 +7,7 @@
 namespace farport::cli {
 namespace {
 
-/// A passphrase that was typed before: who takes profiles reads files of others, and has no use for it.
+/// A passphrase that was typed before: helpers read what others have made, and have no use for it.
 void forget(const config::TlsFiles& tls) {
   if (tls.passphrase == nullptr) return;
   const std::string_view text = tls.passphrase->text();
@@ -24,6 +24,22 @@ std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeS
   });
   if (started) return std::make_shared<const router::SamplerProcess>(std::move(*started));
   log->warn("{}: nothing can be profiled", started.error().message());
+  return nullptr;
+}
+
+std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSettings& settings,
+                                                           const Log& log) {
+  const bool confined = settings.confinement.mode != "off";
+  auto started = router::ReaderProcess::start(
+      [&settings, confined] {
+        forget(settings.tls);
+        if (confined) confinement::confine_reader_starter();
+      },
+      [confined] {
+        if (confined) confinement::confine_parser();
+      });
+  if (started) return std::make_shared<const router::ReaderProcess>(std::move(*started));
+  log->warn("{}: HTTP asks for no recordings", started.error().message());
   return nullptr;
 }
 

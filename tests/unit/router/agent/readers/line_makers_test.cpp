@@ -1,4 +1,4 @@
-#include "router/agent/recordings/line_makers.hpp"
+#include "router/agent/readers/line_makers.hpp"
 
 #include <catch2/catch.hpp>
 

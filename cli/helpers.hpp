@@ -1,10 +1,11 @@
-// The process that takes profiles for the agent.
+// The processes that take profiles and read recordings for the agent.
 #pragma once
 
 #include <memory>
 
 #include "base/log.hpp"
 #include "config/settings.hpp"
+#include "router/agent/readers/reader_process.hpp"
 #include "router/agent/sampler/sampler_process.hpp"
 
 namespace farport::cli {
@@ -12,6 +13,10 @@ namespace farport::cli {
 /// Starts it: as the user that this process has become, before it has keys or threads, and confines it as
 /// the settings say. Null where there can be none, which is logged: nothing is profiled then.
 [[nodiscard]] std::shared_ptr<const router::SamplerProcess> start_sampler(
+    const config::ServeSettings& settings, const Log& log);
+
+/// The same of the one that starts readers of recordings.
+[[nodiscard]] std::shared_ptr<const router::ReaderProcess> start_readers(
     const config::ServeSettings& settings, const Log& log);
 
 }  // namespace farport::cli

@@ -1,0 +1,59 @@
+// A process that is there before the agent has given anything up, and does for it what the agent, which faces
+// the network, can't or should not do itself.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "transport/task.hpp"
+
+namespace farport::transport {
+class Loop;
+}
+
+namespace farport::router {
+
+class HelperProcess {
+ public:
+  /// What a request may have at most.
+  static constexpr std::size_t kMostRequest = 16 * 1024;
+  static constexpr std::size_t kMostDescriptors = 3;
+
+  struct Work {
+    const char* name;               ///< Of the process, for ps(1): 15 characters at most.
+    std::function<void()> confine;  ///< Run first.
+    /// Run in a copy of the process for each request. Not for long after the agent: it is killed with it.
+    std::function<void(std::string_view request, std::vector<UniqueFd> descriptors)> run;
+  };
+
+  /// Starts it: a copy of this process, which must have no threads, without any of its files. It ends with
+  /// this object, and with this process. Errors: there can be none.
+  [[nodiscard]] static Result<HelperProcess> start(const Work& work);
+
+  HelperProcess(HelperProcess&&) = default;
+  HelperProcess& operator=(HelperProcess&&) = delete;
+  /// Ends it, and waits for it if it is a child of this process.
+  ~HelperProcess();
+
+  /// Whether it has not ended.
+  [[nodiscard]] bool running() const;
+  /// Passes when it has ended, whatever has ended it.
+  transport::Task<void> ended(transport::Loop& loop) const;
+
+  /// Has it see to a request; the copy gets duplicates of the descriptors. Errors: it is gone, or has not
+  /// taken the requests before.
+  [[nodiscard]] Result<void> begin(std::string_view request, const std::vector<int>& descriptors) const;
+
+ private:
+  HelperProcess(const char* name, UniqueFd requests, UniqueFd process)
+      : name_(name), requests_(std::move(requests)), process_(std::move(process)) {}
+
+  const char* name_;
+  UniqueFd requests_;
+  UniqueFd process_;  ///< A pidfd.
+};
+
+}  // namespace farport::router

@@ -1,0 +1,58 @@
+#include "router/agent/readers/reader_budget.hpp"
+
+#include <algorithm>
+
+#include "base/memory_limit.hpp"
+#include "transport/race.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr transport::Milliseconds kWait{30'000};
+
+}  // namespace
+
+std::uint64_t memory_for_readers() {
+  return std::clamp(memory_limit().value_or(2048 * kMiB) / 2, 16 * kMiB, 1024 * kMiB);
+}
+
+std::uint64_t ReaderBudget::share_of(ReadingRequest::Kind kind) const {
+  const bool document = kind == ReadingRequest::Kind::stacks || kind == ReadingRequest::Kind::heap;
+  if (document) return std::min(total_ / 2, 256 * kMiB);
+  // There is one of these for each runtime.
+  if (kind == ReadingRequest::Kind::metrics) return std::clamp(total_ / 64, kMiB, 16 * kMiB);
+  return std::clamp(total_ / 8, 4 * kMiB, 64 * kMiB);
+}
+
+ReaderBudget::Place::Place(ReaderBudget& budget, std::string owner, std::uint64_t bytes)
+    : budget_(budget), owner_(std::move(owner)), bytes_(bytes) {
+  budget_.taken_ += bytes_;
+  budget_.taken_by_[owner_] += bytes_;
+}
+
+ReaderBudget::Place::~Place() {
+  budget_.taken_ -= bytes_;
+  const auto theirs = budget_.taken_by_.find(owner_);
+  theirs->second -= bytes_;
+  if (theirs->second == 0) budget_.taken_by_.erase(theirs);
+  budget_.returned_.changed();
+}
+
+bool ReaderBudget::has_room(const std::string& owner, std::uint64_t bytes) const {
+  const auto theirs = taken_by_.find(owner);
+  const std::uint64_t has = theirs == taken_by_.end() ? 0 : theirs->second;
+  return taken_ + bytes <= total_ && has + bytes <= total_ / 2;
+}
+
+transport::Task<std::unique_ptr<ReaderBudget::Place>> ReaderBudget::take(std::string owner,
+                                                                         std::uint64_t bytes) {
+  const transport::Deadline limit(loop_, kWait, [this] { returned_.changed(); });
+  while (!has_room(owner, bytes)) {
+    if (limit.expired()) co_return nullptr;
+    co_await returned_.wait();
+  }
+  co_return std::make_unique<Place>(*this, std::move(owner), bytes);
+}
+
+}  // namespace farport::router

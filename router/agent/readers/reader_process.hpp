@@ -1,0 +1,42 @@
+// Readers: processes that make an answer of what a runtime writes. A runtime may write anything; whatever it
+// makes a reader do, it is one recording that ends.
+#pragma once
+
+#include "router/agent/helpers/helper_process.hpp"
+#include "router/agent/readers/reading_request.hpp"
+
+namespace farport::router {
+
+/// What a reader says: frames of a kind, four bytes of length (little-endian), and so many bytes.
+enum class ReaderFrame : char {
+  lines = 'l',        ///< Of the answer.
+  measurement = 'v',  ///< One, as encode_measurement() has it.
+  notice = 't',       ///< What the runtime has to say, for a person.
+  enough = 'n',       ///< The recording may be stopped.
+  failure = 'f',      ///< Why there is no answer, for a person. Nothing follows.
+  memory = 'm',       ///< It takes more memory than the reader may have. Nothing follows.
+  end = 'e',          ///< The answer is whole. Nothing follows.
+};
+inline constexpr std::size_t kFrameHead = 5;
+inline constexpr std::size_t kMostFrame = 64 * 1024;
+
+class ReaderProcess {
+ public:
+  /// Starts what starts them. `confine`: run there first; `confine_reader`: in each reader, before it reads.
+  /// Errors: there can be none.
+  [[nodiscard]] static Result<ReaderProcess> start(std::function<void()> confine,
+                                                   std::function<void()> confine_reader);
+
+  [[nodiscard]] const HelperProcess& process() const { return process_; }
+
+  /// Starts a reader. Returns a socket, which does not block: what a runtime writes goes there, and frames
+  /// come back. Errors: there can be none.
+  [[nodiscard]] Result<UniqueFd> begin(const ReadingRequest& wanted) const;
+
+ private:
+  explicit ReaderProcess(HelperProcess process) : process_(std::move(process)) {}
+
+  HelperProcess process_;
+};
+
+}  // namespace farport::router
