@@ -84,6 +84,7 @@ Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::S
 
 Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSource& stop) {
   co_await stop.wait();
+  stopped_early_ = true;
   progress_.note("stopping");
   const auto stopped = co_await first_of(taken.stop(), stop.again());
   if (stopped && *stopped) co_await stop.again();
@@ -113,6 +114,10 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
 Task<Result<void>> CpuProfiling::ask_names(const router::Runtime& runtime, events::MethodTable& names) {
   if (runtime.state == router::RuntimeState::suspended)
     co_return tl::unexpected(router::is_suspended(runtime));
+  // Who has pressed Ctrl-C wants what there is, and no wait for one that can't answer.
+  std::optional<Error> still;
+  if (stopped_early_) still = co_await patience_.standstill(runtime);
+  if (still) co_return tl::unexpected(std::move(*still));
   auto told = co_await patience_.wait(runtime, router::read_methods(session_.sessions(), runtime.id, names));
   co_return told;
 }

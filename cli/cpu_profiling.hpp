@@ -42,6 +42,7 @@ class CpuProfiling {
   ProgressLine progress_;
   RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
   Patience patience_;
+  bool stopped_early_ = false;  ///< By Ctrl-C.
   transport::Event broken_off_;
 };
 

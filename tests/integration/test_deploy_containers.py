@@ -64,6 +64,12 @@ class OfEngines(Containers):
         self.stop(mirror)
         self.assert_nothing_left()
 
+    def test_diagnostics_that_are_switched_off_are_said_by_the_first_command(self):
+        self.application("--env", "DOTNET_EnableDiagnostics=0")
+        told = self.assert_ok(self.farport("ps", "podman://orders")).stderr
+        self.assertIn("it can't be diagnosed: DOTNET_EnableDiagnostics=0 is set in its environment", told)
+        self.assertNotIn("nothing that is wrong", told)
+
     def test_docker_is_spoken_to_in_the_same_words(self):
         self.application()
         rows = json.loads(self.assert_ok(self.farport("ps", "docker://orders", "--json")).stdout)

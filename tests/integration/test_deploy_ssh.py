@@ -45,6 +45,18 @@ class OverSsh(Recordings, Case):
         self.assertEqual(self.pids(done), [self.application.pid_inside])
         self.assertIn(f"{self.target}: sends farport there", done.stderr)
 
+    def test_diagnostics_that_are_switched_off_are_said_by_the_first_command(self):
+        directory = self.lab.new_directory(self.lab.far, "own")
+        os.chown(directory, USER, USER)
+        hidden = self.lab.orders(diagnostics=False, enter=[*self.lab.far.enter, needs.program("setpriv"), f"--reuid={USER}",
+                                                           f"--regid={USER}", "--clear-groups"],
+                                 environment={"TMPDIR": directory, "DOTNET_EnableDiagnostics": "0"})
+        self.addCleanup(hidden.kill)
+        hidden.process.wait_for_output("pricing")
+        told = self.assert_ok(self.farport("ps", f"ssh://{NAME}@{self.lab.far.address}")).stderr
+        self.assertIn(f"the .NET process {hidden.pid_inside}: it can't be diagnosed: DOTNET_EnableDiagnostics=0", told)
+        self.assertNotIn("nothing that is wrong", told)
+
     def test_by_an_address_of_version_6_and_a_port(self):
         done = self.farport("ps", f"ssh://root@[{self.lab.far.address6}]:{PORT}", "--json")
         self.assertEqual(self.pids(done), [self.application.pid_inside])

@@ -88,6 +88,17 @@ class Hung(Case):
         self.assertIn("methods of .NET have no names: cannot get an answer from orders: there was none for 6 s", process.stderr())
         self.assertTrue(os.path.exists(file))
 
+    def test_ctrl_c_ends_the_profile_of_one_that_is_stopped_without_a_wait(self):
+        file = self.file("x.folded")
+        process = self.start("profile", "--duration", "60s", "-o", file)
+        time.sleep(2)
+        self.freeze()
+        process.send(signal.SIGINT)
+        # Else it would wait for 30 s.
+        self.assertEqual(process.wait(15), 0, process.output())
+        self.assertRegex(process.stderr(), "methods of .NET have no names: cannot get an answer from orders: .* stopped")
+        self.assertTrue(os.path.exists(file))
+
     def test_a_recording_that_has_begun_is_not_cut(self):
         file = self.file("x.nettrace")
         process = self.start("trace", "--timeout", "6s", "-o", file)
