@@ -123,7 +123,9 @@ void confine_sampler() {
   // Whoever reads a process's files becomes its user, and has no others.
   const Capabilities becoming = capability(CAP_SETUID) | capability(CAP_SETGID) | capability(CAP_SYS_CHROOT);
   const bool as_root = ::geteuid() == 0 && own && (*own & becoming) == becoming;
-  if (sees_all) std::ignore = keep_capabilities(sampler_capabilities() | becoming);
+  // And is ended where it takes too long, whoever it has become.
+  const Capabilities ending = capability(CAP_KILL);
+  if (sees_all) std::ignore = keep_capabilities(sampler_capabilities() | becoming | ending);
   std::ignore = filter_system_calls(as_root ? Purpose::sampling_as_root : Purpose::sampling);
 }
 
@@ -133,9 +135,9 @@ void confine_reader_starter() {
   std::ignore = filter_system_calls(Purpose::starting_readers);
 }
 
-void confine_parser() {
+bool confine_parser() {
   std::ignore = keep_capabilities(0);
-  std::ignore = filter_system_calls(Purpose::parsing);
+  return filter_system_calls(Purpose::parsing).has_value();
 }
 
 Confinement foresee(const Needs& needs) {

@@ -48,8 +48,9 @@ void confine_sampler();
 /// The same for one that does nothing but start those that only read, below.
 void confine_reader_starter();
 
-/// The same for one that only reads what is open, which may be anybody's.
-void confine_parser();
+/// The same for one that only reads what is open, which may be anybody's. Returns whether its system calls
+/// are filtered now.
+bool confine_parser();
 
 /// What confine() would say, found out by a child process that does it.
 [[nodiscard]] Confinement foresee(const Needs& needs);

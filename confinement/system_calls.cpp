@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #ifdef FARPORT_INSTRUMENTED
 #include "confinement/instrumented.hpp"
@@ -72,12 +73,11 @@ constexpr std::array kSampling{
     "getegid", "geteuid", "getgid", "getpid", "getppid", "getrandom", "getrlimit", "gettid", "getuid",
     "sysinfo", "uname"};
 
-/// The same for one that reads an open file.
-constexpr std::array kParsing{"brk",          "clock_gettime", "close",      "exit",    "exit_group",
-                              "fcntl",        "fcntl64",       "fstat",      "fstat64", "futex",
-                              "getpid",       "getrandom",     "gettid",     "lseek",   "madvise",
-                              "mremap",       "munmap",        "newfstatat", "pread64", "restart_syscall",
-                              "rt_sigreturn", "read",          "statx",      "tgkill",  "write"};
+/// The same for one that reads what is open.
+constexpr std::array kParsing{"brk",     "clock_gettime",   "close",        "exit",   "exit_group",
+                              "fstat",   "fstat64",         "futex",        "getpid", "getrandom",
+                              "gettid",  "lseek",           "madvise",      "mremap", "munmap",
+                              "pread64", "restart_syscall", "rt_sigreturn", "read",   "write"};
 
 /// The same for one that starts those.
 constexpr std::array kStarting{"capget",         "capset",          "getppid", "recvmsg", "rt_sigaction",
@@ -121,6 +121,20 @@ void allow_data(Rules& rules) {
   rules.allow("mmap", {masked(2, PROT_EXEC, 0)});
   rules.allow("mmap2", {masked(2, PROT_EXEC, 0)});
   rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
+}
+
+/// What may be asked of open files, and nothing that has signals sent to others; memory of its own, which is
+/// counted; and signals to itself.
+void allow_parsing(Rules& rules) {
+  rules.allow("mmap", {masked(2, PROT_EXEC, 0), masked(3, MAP_SHARED, 0)});
+  rules.allow("mmap2", {masked(2, PROT_EXEC, 0), masked(3, MAP_SHARED, 0)});
+  rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
+  for (const char* name : {"fcntl", "fcntl64"}) {
+    for (const scmp_datum_t asked : {F_GETFD, F_GETFL}) rules.allow(name, {equals(1, asked)});
+  }
+  rules.allow("newfstatat", {masked(3, AT_EMPTY_PATH, AT_EMPTY_PATH)});
+  rules.allow("statx", {masked(2, AT_EMPTY_PATH, AT_EMPTY_PATH)});
+  rules.allow("tgkill", {equals(0, static_cast<scmp_datum_t>(::getpid()))});
 }
 
 constexpr scmp_datum_t kSpaces =
@@ -190,10 +204,11 @@ void allow_for(Rules& rules, Purpose purpose) {
       return allow_sampling(rules, purpose == Purpose::sampling_as_root);
     case Purpose::starting_readers:
       allow_all(rules, kParsing);
+      for (const char* name : {"fcntl", "newfstatat", "statx", "tgkill"}) rules.allow(name);
       return allow_starting(rules);
     case Purpose::parsing:
       allow_all(rules, kParsing);
-      return allow_data(rules);
+      return allow_parsing(rules);
   }
 }
 

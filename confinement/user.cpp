@@ -101,7 +101,9 @@ Result<void> become(const User& user, Capabilities keep) {
   if (!changed) return fail_errno("run as the user", describe(user), errno);
   const auto kept = keep_capabilities(keep);
   if (!kept) return tl::unexpected(kept.error());
-  if (!is_now(user) || ::setresuid(0, 0, 0) == 0 || ::setresgid(0, 0, 0) == 0) {
+  // Root's group may be the user's own.
+  const bool root_group = user.gid != 0 && ::setresgid(0, 0, 0) == 0;
+  if (!is_now(user) || ::setresuid(0, 0, 0) == 0 || root_group) {
     return fail("run as the user", describe(user), "the process could become root again");
   }
   return {};

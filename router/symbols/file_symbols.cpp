@@ -31,7 +31,7 @@ class FileSymbolsSink final : public SampleSink {
 std::string open_and_read(const OpenFiles& open, const ReadFile& read) {
   std::string why;
   const std::vector<UniqueFd> files = open(why);
-  confinement::confine_parser();
+  std::ignore = confinement::confine_parser();
   SampleWriter told;
   told.on_start({1, SampleClock::cpu_clock, false});
   const bool usable =

@@ -60,7 +60,7 @@ Result<std::string> read_all(int from, Clock::time_point until) {
 Result<std::string> run_isolated(const std::function<std::string()>& work, std::chrono::milliseconds limit) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
-  const UniqueFd from(ends[0]);
+  UniqueFd from(ends[0]);
   UniqueFd to(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("start", "a process", errno);
@@ -68,6 +68,8 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
   to.reset();
   auto result = read_all(from.get(), Clock::now() + limit);
   if (!result) ::tgkill(child, child, SIGKILL);
+  // One that still writes does not wait for us.
+  from.reset();
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

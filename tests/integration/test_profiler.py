@@ -382,8 +382,8 @@ class Rights(Profiling):
         opened = {os.readlink(f"/proc/{sampler}/fd/{number}").split(":")[0] for number in os.listdir(f"/proc/{sampler}/fd")}
         self.assertEqual(opened, {"/dev/null", "socket"})
         self.assertEqual(proc.open_sockets(sampler), 1)
-        # SETGID, SETUID, SYS_CHROOT, SYS_PTRACE, SYSLOG, PERFMON.
-        allowed = 1 << 6 | 1 << 7 | 1 << 18 | 1 << 19 | 1 << 34 | 1 << 38
+        # KILL, SETGID, SETUID, SYS_CHROOT, SYS_PTRACE, SYSLOG, PERFMON.
+        allowed = 1 << 5 | 1 << 6 | 1 << 7 | 1 << 18 | 1 << 19 | 1 << 34 | 1 << 38
         self.assertEqual(int(proc.status(sampler, "CapEff"), 16) & ~allowed, 0)
         self.assertEqual(proc.status(sampler, "NoNewPrivs"), "1")
 
