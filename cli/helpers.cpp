@@ -1,6 +1,7 @@
 #include "cli/helpers.hpp"
 
 #include <openssl/crypto.h>
+#include <unistd.h>
 
 #include "confinement/confinement.hpp"
 
@@ -30,16 +31,18 @@ std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeS
 std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSettings& settings,
                                                            const Log& log) {
   const bool confined = settings.confinement.mode != "off";
-  auto started = router::ReaderProcess::start(
-      [&settings, confined] {
-        forget(settings.tls);
-        if (confined) confinement::confine_reader_starter();
-      },
-      [confined] {
-        if (confined) confinement::confine_parser();
-      });
+  router::ReaderProcess::GivenUp given_up;
+  given_up.secrets = [&settings] { forget(settings.tls); };
+  given_up.rights = [confined] {
+    if (confined) confinement::confine_reader_starter();
+  };
+  given_up.rights_of_reader = [confined] {
+    // What it is to read may be hostile.
+    if (confined && !confinement::confine_parser()) ::_exit(1);
+  };
+  auto started = router::ReaderProcess::start(std::move(given_up));
   if (started) return std::make_shared<const router::ReaderProcess>(std::move(*started));
-  log->warn("{}: HTTP asks for no recordings", started.error().message());
+  log->warn("{}: there are no recordings over HTTP, and no --app-metrics", started.error().message());
   return nullptr;
 }
 

@@ -38,6 +38,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
                                                            settings_.discovery.rescan)),
       policy_(std::move(policy)),
       audit_(std::move(audit)),
+      budget_(settings_.limits.buffered_bytes),
+      reading_memory_(loop, memory_for_readers()),
       registry_(loop, settings_.host_name),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
@@ -45,8 +47,6 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),
-      budget_(settings_.limits.buffered_bytes),
-      reading_memory_(loop, memory_for_readers()),
       tracing_(loop, log_, registry_, meters_),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
@@ -159,9 +159,9 @@ Task<void> Agent::run() {
         watch_helper(settings_.sampler->process(),
                      "takes profiles has ended, by a signal or for want of memory: nothing can be profiled"));
   if (settings_.readers != nullptr)
-    tasks_.spawn(watch_helper(
-        settings_.readers->process(),
-        "starts readers has ended, by a signal or for want of memory: HTTP asks for no recordings"));
+    tasks_.spawn(watch_helper(settings_.readers->process(),
+                              "starts readers has ended, by a signal or for want of memory: there are no "
+                              "recordings over HTTP, and no --app-metrics,"));
   if (settings_.app_metrics) {
     app_metrics_.emplace(loop_, registry_, meters_, Readers{settings_.readers, &reading_memory_}, log_,
                          *settings_.app_metrics);

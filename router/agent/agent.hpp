@@ -139,6 +139,8 @@ class Agent {
   std::unique_ptr<CredentialWatch> credentials_;
   auth::Policy policy_;
   std::unique_ptr<Audit> audit_;
+  transport::BufferBudget budget_;  ///< Outlives what is counted in it, and what tells how large it is.
+  ReaderBudget reading_memory_;     ///< The same.
   Registry registry_;
   Discovery discovery_;
   Dumps dumps_;
@@ -148,8 +150,6 @@ class Agent {
   MeterClaims meters_;  ///< Outlives the sessions that have places of it.
   std::optional<AppMetrics> app_metrics_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
-  transport::BufferBudget budget_;
-  ReaderBudget reading_memory_;
   TracingSessions tracing_;
   LiveConnections live_;
   Limits limits_;

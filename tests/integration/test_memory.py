@@ -137,7 +137,7 @@ class Recorded(Flooded):
         self.assert_lives(self.flood("stacks_read", self.observer, listed))
         told = Api(self.lab, self.observer).request(f"/v1/runtimes/{listed['id']}/stacks")
         self.assertEqual(told.status, 502, told)
-        self.assertIn("16 MiB of memory", told.error)
+        self.assertIn("8 MiB of memory", told.error)
 
 
 class Compressing(Flooded):

@@ -61,6 +61,13 @@ Task<void> MetricSession::tell_to_stop(ipc::SessionId session) {
 
 Task<void> MetricSession::run() {
   for (;;) {
+    // Before the meters are held: who wants those does not wait for what only waits.
+    const auto memory = co_await take_memory();
+    if (!memory) {
+      log_->warn("{}; it is tried again", memory.error().message());
+      co_await transport::sleep(loop_, kUntilAgain);
+      continue;
+    }
     MeterClaims::Place place = co_await meters_.hold(runtime_.id);
     const Result<HowEnded> recorded = co_await record();
     session_.reset();
@@ -72,15 +79,18 @@ Task<void> MetricSession::run() {
   }
 }
 
-Task<Result<MetricSession::HowEnded>> MetricSession::record() {
+Task<Result<std::unique_ptr<ReaderBudget::Place>>> MetricSession::take_memory() {
   if (!readers_.running())
     co_return fail("read the counters of", runtime_.name, "the process that starts readers has ended",
                    "start the agent again");
-  const auto memory = co_await readers_.memory->take(kOwner, memory_of_each());
-  if (memory == nullptr) {
+  auto memory = co_await readers_.memory->take(kOwner, memory_of_each());
+  if (memory == nullptr)
     co_return fail("read the counters of", runtime_.name, "readers have no more memory",
-                   "give the agent more, or less to read (--app-metrics-counters)");
-  }
+                   "raise the agent's memory limit");
+  co_return memory;
+}
+
+Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   auto connection = co_await open_port();
   if (!connection) co_return tl::unexpected(connection.error());
   const auto wanted = settings_.counters.wanted(runtime_.version, settings_.limits);
@@ -121,15 +131,16 @@ Task<Result<void>> MetricSession::read_values(transport::FdStream& from) {
       {ReadingRequest::Kind::metrics, settings_.names, memory_of_each(), kMetricsProcessorSeconds});
   const Result<void> begun = reading.begin(*readers_.process);
   if (!begun) co_return begun;
-  for (;;) {
+  for (std::size_t notices = 0;;) {
     const auto frame = co_await reading.next();
     if (!frame) co_return fail("read the counters of", runtime_.name, frame.error().why);
     if (frame->kind == ReaderFrame::end) co_return Result<void>();
-    if (frame->kind == ReaderFrame::notice) log_->warn("counters of {}: {}", runtime_.name, frame->text);
+    if (frame->kind == ReaderFrame::notice && ++notices <= kMostNotices)
+      log_->warn("counters of {}: {}", runtime_.name, frame->text.substr(0, kMostNoticeBytes));
     if (frame->kind != ReaderFrame::measurement) continue;
     const auto measurement = decode_measurement(frame->text);
     if (!measurement)
-      co_return fail("read the counters of", runtime_.name, "its reader says what none would");
+      co_return fail("read the counters of", runtime_.name, "its reader has sent something malformed");
     table_.take(*measurement, MetricTable::Clock::now());
   }
 }

@@ -15,6 +15,7 @@
 
 #include "base/resident_memory.hpp"
 #include "router/agent/runtimes/process_exit.hpp"
+#include "transport/event.hpp"
 
 namespace farport::router {
 namespace {
@@ -143,11 +144,16 @@ HelperProcess::~HelperProcess() {
 }
 
 bool HelperProcess::running() const {
-  return process_ && !has_ended(process_);
+  // Where the kernel has no pidfds it shows when it is asked for something.
+  return !process_ || !has_ended(process_);
 }
 
 transport::Task<void> HelperProcess::ended(transport::Loop& loop) const {
-  return process_exit(loop, UniqueFd(::fcntl(process_.get(), F_DUPFD_CLOEXEC, 0)));
+  if (!process_) {
+    transport::Event never(loop);
+    co_await never.wait();
+  }
+  co_await process_exit(loop, UniqueFd(::fcntl(process_.get(), F_DUPFD_CLOEXEC, 0)));
 }
 
 Result<void> HelperProcess::begin(std::string_view request, const std::vector<int>& descriptors) const {

@@ -1,5 +1,7 @@
 #include "router/agent/readers/measurement_frame.hpp"
 
+#include <cmath>
+
 #include "router/wire/json_members.hpp"
 
 namespace farport::router {
@@ -31,7 +33,7 @@ std::optional<double> number_of(const json& object, const char* name) {
 }  // namespace
 
 std::optional<std::string> encode_measurement(const events::Measurement& measurement) {
-  if (!fits(measurement)) return std::nullopt;
+  if (!fits(measurement) || !std::isfinite(measurement.value)) return std::nullopt;
   json quantiles = json::array();
   for (const auto& [quantile, value] : measurement.quantiles) {
     quantiles.push_back(quantile);
@@ -65,7 +67,9 @@ std::optional<events::Measurement> decode_measurement(std::string_view text) {
     const auto kind = number_at<std::uint8_t>(object, "kind");
     if (kind > static_cast<std::uint8_t>(events::Measurement::Kind::histogram)) return std::nullopt;
     measurement.kind = static_cast<events::Measurement::Kind>(kind);
-    measurement.value = number_of(object, "value").value_or(0);
+    const auto value = number_of(object, "value");
+    if (!value) return std::nullopt;
+    measurement.value = *value;
     measurement.total = number_of(object, "total");
     measurement.sum = number_of(object, "sum");
     measurement.interval = number_of(object, "interval").value_or(0);

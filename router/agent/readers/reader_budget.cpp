@@ -14,15 +14,15 @@ constexpr transport::Milliseconds kWait{30'000};
 }  // namespace
 
 std::uint64_t memory_for_readers() {
-  return std::clamp(memory_limit().value_or(2048 * kMiB) / 2, 16 * kMiB, 1024 * kMiB);
+  return std::clamp(memory_limit().value_or(2048 * kMiB) / 4, 8 * kMiB, 1024 * kMiB);
 }
 
 std::uint64_t ReaderBudget::share_of(ReadingRequest::Kind kind) const {
   const bool document = kind == ReadingRequest::Kind::stacks || kind == ReadingRequest::Kind::heap;
   if (document) return std::min(total_ / 2, 256 * kMiB);
   // There is one of these for each runtime.
-  if (kind == ReadingRequest::Kind::metrics) return std::clamp(total_ / 64, kMiB, 16 * kMiB);
-  return std::clamp(total_ / 8, 4 * kMiB, 64 * kMiB);
+  if (kind == ReadingRequest::Kind::metrics) return std::clamp(total_ / 256, kMiB / 2, 4 * kMiB);
+  return std::clamp(total_ / 8, 2 * kMiB, 64 * kMiB);
 }
 
 ReaderBudget::Place::Place(ReaderBudget& budget, std::string owner, std::uint64_t bytes)

@@ -60,7 +60,7 @@ struct Readers {
   [[nodiscard]] bool running() const { return process != nullptr && process->process().running(); }
 };
 
-/// For all readers of an agent: half of what its control group leaves to both.
+/// For all readers of an agent: a quarter of what its control group allows.
 [[nodiscard]] std::uint64_t memory_for_readers();
 
 }  // namespace farport::router

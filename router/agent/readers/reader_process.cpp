@@ -29,9 +29,6 @@ struct RequestHead {
 };
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-/// What a runtime may have said of its meters, as the agent logs it.
-constexpr std::size_t kMostNotices = 10;
-constexpr std::size_t kMostNoticeBytes = 256;
 
 /// Writes frames; ends the process where nobody takes them any more.
 class FrameWriter {
@@ -121,10 +118,16 @@ void be_reader(const ReadingRequest& wanted, int socket) {
     const bool metrics = wanted.kind == ReadingRequest::Kind::metrics;
     const Result<void> made =
         metrics ? tell_measurements(wanted, socket, frames) : make_answer(wanted, socket, frames);
-    if (made) return frames.write(ReaderFrame::end);
-    frames.write(ReaderFrame::failure, made.error().message());
+    if (made) {
+      frames.write(ReaderFrame::end);
+    } else {
+      frames.write(ReaderFrame::failure, made.error().message());
+    }
   } catch (const std::bad_alloc&) {
     frames.write(ReaderFrame::memory);
+  }
+  // Whoever still writes gets no error before this has been read.
+  for (std::array<char, 4096> rest{}; ::read(socket, rest.data(), rest.size()) > 0;) {
   }
 }
 
@@ -144,7 +147,7 @@ std::optional<ReadingRequest> decoded(std::string_view bytes) {
 
 /// The kernel ends a reader before the agent where the memory of both is used up, and gives it the processor
 /// after others. The file of a process that hides its memory is root's alone.
-void come_last() {
+void be_ended_first() {
   ::prctl(PR_SET_DUMPABLE, 1);
   const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   constexpr std::string_view kMost = "1000";
@@ -156,22 +159,23 @@ void come_last() {
 
 }  // namespace
 
-Result<ReaderProcess> ReaderProcess::start(std::function<void()> confine,
-                                           std::function<void()> confine_reader) {
-  std::function<void()> prepare = [confine = std::move(confine)] {
-    come_last();
-    confine();
+Result<ReaderProcess> ReaderProcess::start(GivenUp given_up) {
+  std::function<void()> confine = [secrets = std::move(given_up.secrets),
+                                   rights = std::move(given_up.rights)] {
+    secrets();
+    be_ended_first();
+    rights();
   };
-  auto run = [confine_reader = std::move(confine_reader)](std::string_view request,
-                                                          const std::vector<UniqueFd>& descriptors) {
+  auto run = [rights = std::move(given_up.rights_of_reader)](std::string_view request,
+                                                             const std::vector<UniqueFd>& descriptors) {
     const auto wanted = decoded(request);
     if (!wanted || descriptors.size() != 1) return;
     limit_processor_time(wanted->processor_seconds);
     limit_memory(wanted->memory_bytes);
-    confine_reader();
+    rights();
     be_reader(*wanted, descriptors.front().get());
   };
-  auto process = HelperProcess::start({kReaderName, std::move(prepare), std::move(run)});
+  auto process = HelperProcess::start({kReaderName, std::move(confine), std::move(run)});
   if (!process) return tl::unexpected(process.error());
   return ReaderProcess(std::move(*process));
 }

@@ -19,13 +19,20 @@ enum class ReaderFrame : char {
 };
 inline constexpr std::size_t kFrameHead = 5;
 inline constexpr std::size_t kMostFrame = 64 * 1024;
+/// What of a runtime's notices is said, and logged.
+inline constexpr std::size_t kMostNotices = 10;
+inline constexpr std::size_t kMostNoticeBytes = 256;
 
 class ReaderProcess {
  public:
-  /// Starts what starts them. `confine`: run there first; `confine_reader`: in each reader, before it reads.
-  /// Errors: there can be none.
-  [[nodiscard]] static Result<ReaderProcess> start(std::function<void()> confine,
-                                                   std::function<void()> confine_reader);
+  /// What whoever starts them gives up, in this order, and what each of them does.
+  struct GivenUp {
+    std::function<void()> secrets;
+    std::function<void()> rights;
+    std::function<void()> rights_of_reader;  ///< Ends the process where that can't be.
+  };
+  /// Starts what starts them. Errors: there can be none.
+  [[nodiscard]] static Result<ReaderProcess> start(GivenUp given_up);
 
   [[nodiscard]] const HelperProcess& process() const { return process_; }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "router/stream/relay.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -82,7 +84,7 @@ Task<Result<Reading::Frame>> Reading::next() {
   std::size_t size = 0;
   for (std::size_t i = head.size(); i-- > 1;) size = (size << 8U) | std::to_integer<std::size_t>(head[i]);
   if (!is_known(frame.kind) || size > (has_text(frame.kind) ? kMostFrame : 0))
-    co_return tl::unexpected(no_answer("its reader says what none would"));
+    co_return tl::unexpected(no_answer("its reader has sent something malformed"));
   frame.text.resize(size);
   const Io text = co_await reader_->read_exactly(std::as_writable_bytes(std::span(frame.text)));
   if (text.status != IoStatus::ok) co_return tl::unexpected(lost(text.status));
@@ -107,10 +109,16 @@ Task<Result<void>> answer_through_reader(transport::Loop& loop, const ReaderProc
                                          ReadingRequest wanted, Stream& from, AnswerTo to) {
   // Lines may be long in coming: the caller is not to wait for the first one. A document may come to nothing.
   bool begun = wanted.kind != ReadingRequest::Kind::stacks && wanted.kind != ReadingRequest::Kind::heap;
-  if (begun) to.begin();
   Reading reading(loop, from, std::move(wanted));
   Result<void> done = reading.begin(readers);
-  if (done) done = co_await pass_answer_on(reading, to, begun);
+  if (!done) co_return done;
+  if (begun) to.begin();
+  // A caller that goes ends it, however silent the runtime or the reader is.
+  const transport::WhenGone gone(to.stream, [&] {
+    abort_for_gone_tool(from);
+    reading.abort(from.error());
+  });
+  done = co_await pass_answer_on(reading, to, begun);
   if (!done && begun) to.stream.abort(done.error());
   co_return done;
 }

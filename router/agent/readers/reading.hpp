@@ -32,6 +32,8 @@ class Reading {
   /// What the reader says next, the end of its answer at last. Errors: there is no answer, for want of memory
   /// for one, and why; or the reader says what none would.
   transport::Task<Result<Frame>> next();
+  /// Breaks off whatever waits for the reader.
+  void abort(const Error& why) { reader_->abort(why); }
 
  private:
   transport::Task<void> feed();

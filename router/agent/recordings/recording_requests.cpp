@@ -57,8 +57,10 @@ Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::
   ReadingRequest& reading = *wanted->reading;
   reading.memory_bytes = readers_.memory->share_of(reading.kind);
   reading.processor_seconds = kProcessorSeconds + static_cast<std::uint32_t>(wanted->duration.count() / 2000);
-  const auto place = co_await readers_.memory->take(identity_key(caller), reading.memory_bytes);
-  if (place == nullptr)
+  const auto place = co_await first_of(readers_.memory->take(identity_key(caller), reading.memory_bytes),
+                                       response.stream().gone());
+  if (!place) co_return std::nullopt;
+  if (*place == nullptr)
     co_return no_reader("others that are read at the moment have all the memory that there is for it");
   auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
   co_return refused;
@@ -84,23 +86,23 @@ Task<std::optional<Refusal>> RecordingRequests::begin(Response& response, InnerR
 Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, InnerRecording& recording,
                                                        WantedRecording wanted) {
   bool begun = false;
-  std::function<void()> begin = [&] {
+  std::function<void()> begin_answer = [&] {
     transport::HeaderFields fields;
     fields.emplace_back("content-type", wanted.content_type);
     response.send_head(http_status::kOk, std::move(fields), true);
     begun = true;
   };
-  // A caller that goes ends it, however silent the runtime is.
-  const auto guard = abort_when_gone(response.stream(), recording.stream());
   transport::Event enough(loop_);
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(recording, wanted.duration, enough));
   if (!wanted.reading) {
-    begin();
+    // A caller that goes ends it, however silent the runtime is.
+    const auto guard = abort_when_gone(response.stream(), recording.stream());
+    begin_answer();
     co_await pass_on(recording.stream(), response.stream());
     co_return std::nullopt;
   }
-  AnswerTo to{response.stream(), std::move(begin), enough};
+  AnswerTo to{response.stream(), std::move(begin_answer), enough};
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
                                                        recording.stream(), std::move(to));
   if (answered || begun) co_return std::nullopt;

@@ -23,6 +23,7 @@ constexpr Milliseconds kUntilSecondLook{100};
 constexpr int kRest = 10;
 /// Between two looks at what is not served, however often that is asked for.
 constexpr Milliseconds kLeastPause{200};
+constexpr Milliseconds kMostPause{1000};
 /// How long one user's processes may hold up the others'.
 constexpr Milliseconds kSocketLookLimit{1000};
 /// Threads that users other than root and our own can have hang in their processes.
@@ -201,7 +202,7 @@ Task<void> ProcessWatch::find_unserved() {
     unserved_ended_ = unserved_begun_;
     unserved_looked_.changed();
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
-    co_await transport::sleep(loop_, std::max(took * kRest, kLeastPause));
+    co_await transport::sleep(loop_, std::clamp(took * kRest, kLeastPause, kMostPause));
   }
 }
 

@@ -14,9 +14,9 @@ using transport::FdStream;
 using transport::Task;
 
 /// A reader's work on a recording, on a loop of its own.
-struct Desk {
+struct ReaderFixture {
   // Before the loop, which has a thread pool.
-  ReaderProcess readers = ReaderProcess::start([] {}, [] {}).value();
+  ReaderProcess readers = ReaderProcess::start({[] {}, [] {}, [] {}}).value();
   transport::Loop loop;
   test::StreamPair streams = test::make_pair(loop);
 };
@@ -40,7 +40,7 @@ Task<std::string> all_of(Reading& reading) {
   }
 }
 
-Task<std::string> read_through(Desk& desk, ReadingRequest wanted, std::string recording) {
+Task<std::string> read_through(ReaderFixture& desk, ReadingRequest wanted, std::string recording) {
   transport::TaskSet writing(desk.loop);
   writing.spawn(write_recording(*desk.streams.first, std::move(recording)));
   Reading reading(desk.loop, *desk.streams.second, std::move(wanted));
@@ -57,14 +57,14 @@ ReadingRequest stacks() {
 }  // namespace
 
 TEST_CASE("a reader makes a document of a recording", "[readers]") {
-  Desk desk;
+  ReaderFixture desk;
   const std::string said =
       desk.loop.run(read_through(desk, stacks(), text_of_bytes(test::TraceWriter::begun(4).end().bytes())));
   CHECK(said == "[]\nend");
 }
 
 TEST_CASE("a reader says what is wrong with a recording", "[readers]") {
-  Desk desk;
+  ReaderFixture desk;
   const std::string said = desk.loop.run(read_through(desk, stacks(), "Nettrace of another kind"));
   CHECK_THAT(said, Catch::StartsWith("error: cannot read the trace"));
 }
