@@ -1,10 +1,14 @@
 #include "router/agent/sampler/native_symbols.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <map>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/capability.h>
 #include <linux/openat2.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,11 +27,6 @@ constexpr milliseconds kReadingLimit{20'000};
 /// A group that owns nothing.
 constexpr gid_t kNogroup = 65534;
 
-Result<void> without_value(const Result<confinement::Capabilities>& kept) {
-  if (!kept) return tl::unexpected(kept.error());
-  return {};
-}
-
 /// Whether symbols may be read from what is called so: a file that has its name still, and no assembly,
 /// whose methods the runtime names.
 bool has_symbols(const std::string& path) {
@@ -40,32 +39,56 @@ UniqueFd open_file(const ProcessRoot& root, const std::string& path, std::string
 }
 
 /// Leaves this process no rights but the user's, and, as root, no files but those of the process's root: what
-/// a path leads to is the process's choice, and is to be nothing that it could not open itself. Errors: we
-/// may not become that user.
-Result<void> become_reader(ProcessRoot& root, uid_t user) {
-  if (::geteuid() != 0) return without_value(confinement::keep_capabilities(0));
-  // Who may not do this is held beneath by openat2(2).
-  std::ignore = root.enter();
-  if (user == 0) return without_value(confinement::keep_capabilities(0));
+/// a path leads to is the process's choice, and is to be nothing that it could not open itself. Returns
+/// whether that is so: root may not become every user.
+bool become_reader(ProcessRoot& root, uid_t user) {
+  const confinement::Capabilities becoming = confinement::capability(CAP_SETUID) |
+                                             confinement::capability(CAP_SETGID) |
+                                             confinement::capability(CAP_SYS_CHROOT);
+  const bool may_become = (confinement::own_capabilities().value_or(0) & becoming) == becoming;
+  // Who does not do this is held beneath by openat2(2).
+  if (::geteuid() == 0 && (may_become || user == 0)) std::ignore = root.enter();
+  if (::geteuid() != 0 || user == 0) return confinement::keep_capabilities(0).has_value();
+  if (!may_become) {
+    std::ignore = confinement::keep_capabilities(0);
+    return false;
+  }
   struct stat process {};
   const bool known = ::fstat(root.process(), &process) == 0 && process.st_uid == user;
-  const Result<void> became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
+  const auto became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
+  // It is in the process's root by now, where nothing but the user is safe to be.
+  if (!became) ::_exit(1);
   // It is forgotten with the user (prctl(2)).
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return became;
+  return true;
+}
+
+/// Whether a file's own permissions let the user read it.
+bool lets_read(const struct stat& file, uid_t user) {
+  return (file.st_mode & S_IROTH) != 0 || (file.st_uid == user && (file.st_mode & S_IRUSR) != 0);
+}
+
+/// For root that could not become the user: the file is looked at before it is opened.
+UniqueFd open_for_user(const ProcessRoot& root, const std::string& path, uid_t user, std::string& why) {
+  const UniqueFd place = root.open_beneath(path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+  struct stat file {};
+  if (!place || ::fstat(place.get(), &file) != 0 || !lets_read(file, user)) {
+    why = std::strerror(place ? EACCES : errno);
+    return {};
+  }
+  if (S_ISREG(file.st_mode))
+    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), kOpenAnything));
+  why = "it is no regular file";
+  return {};
 }
 
 /// Opens those of the files that are there, beneath the root, as the user. For a process of its own.
 OpenFiles opener(ProcessRoot& root, uid_t user, const std::vector<std::string>& paths) {
   return [&root, user, paths](std::string& why) {
     std::vector<UniqueFd> files;
-    const Result<void> became = become_reader(root, user);
-    if (!became) {
-      why = became.error().message();
-      return files;
-    }
+    const bool became = become_reader(root, user);
     for (const std::string& path : paths) {
-      UniqueFd file = open_file(root, path, why);
+      UniqueFd file = became ? open_file(root, path, why) : open_for_user(root, path, user, why);
       if (file) files.push_back(std::move(file));
     }
     return files;
