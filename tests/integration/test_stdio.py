@@ -115,9 +115,9 @@ class Stdio(Recordings, Case):
             mirror.stop()
 
     def agents(self):
-        """Those of them that go on by themselves, whatever becomes of what started them; but for their samplers."""
+        """Those of them that go on by themselves, whatever becomes of what started them; but for their helpers."""
         return [pid for pid in self.running()
-                if pid not in self.carriers() and proc.status(pid, "Name") != "farport-sampler"]
+                if pid not in self.carriers() and proc.status(pid, "Name") not in ("farport-sampler", "farport-reader")]
 
     def carriers(self):
         """Those of them that a session goes through."""
