@@ -40,8 +40,8 @@ class Patience {
     if (!result) co_return tl::unexpected(silence(runtime));
     co_return std::move(*result);
   }
-  /// Why the runtime answers nobody now, as far as the kernel knows: it is stopped, or frozen. Nothing: it is
-  /// neither, or the agent does not say. For whoever does not want to wait.
+  /// Asks the agent whether the kernel has the runtime's process stopped or frozen, so that waiting is of no
+  /// use. Returns the error to report then; nothing where the process is neither, or the agent does not say.
   transport::Task<std::optional<Error>> standstill(const router::Runtime& runtime);
   /// The work in hand has had an answer: whatever comes now may take its time.
   void answered() { answered_ = true; }

@@ -247,7 +247,7 @@ struct DumpCommandSettings {
 enum class AtStart : std::uint8_t {
   refused,  ///< It is left alone, and not asked to record.
   resumed,  ///< It records, and goes on.
-  left,     ///< It records once somebody else has it go on.
+  left,     ///< It stays suspended, and records after somebody else has resumed it.
 };
 
 /// Of the commands that have a runtime record.

@@ -120,10 +120,10 @@ void confine_sampler() {
   // (ptrace(2), "Ptrace access mode checking"). So root of a container needs all that the container has.
   const auto own = own_capabilities();
   const bool sees_all = own && (*own & capability(CAP_SYS_PTRACE)) != 0;
-  // Whoever reads a process's files becomes its user, and has no others.
+  // The process that reads a file becomes the user of the application, which takes these.
   const Capabilities becoming = capability(CAP_SETUID) | capability(CAP_SETGID) | capability(CAP_SYS_CHROOT);
   const bool as_root = ::geteuid() == 0 && own && (*own & becoming) == becoming;
-  // And is ended where it takes too long, whoever it has become.
+  // A reader that takes too long is killed, and by then it is another user's process.
   const Capabilities ending = capability(CAP_KILL);
   if (sees_all) std::ignore = keep_capabilities(sampler_capabilities() | becoming | ending);
   std::ignore = filter_system_calls(as_root ? Purpose::sampling_as_root : Purpose::sampling);

@@ -30,7 +30,7 @@ class Reading {
     std::string text;
   };
   /// What the reader says next, the end of its answer at last. Errors: there is no answer, for want of memory
-  /// for one, and why; or the reader says what none would.
+  /// for one, or the reader has sent something malformed.
   transport::Task<Result<Frame>> next();
   /// Breaks off whatever waits for the reader.
   void abort(const Error& why) { reader_->abort(why); }
