@@ -54,9 +54,8 @@ CommandChoice add_trace(CLI::App& app, config::Flags& flags) {
           "--rundown", flags.rundown,
           "Whether the runtime names all methods at the end: true or false [as the profiles have it]")
       ->type_name("BOOL");
-  trace->add_flag(
-      "--no-resume", flags.no_resume,
-      "Leave a runtime suspended that waits at its start: it records once somebody else resumes it");
+  trace->add_flag("--no-resume", flags.no_resume,
+                  "Do not resume a runtime that is suspended at its start: something else has to");
   trace->add_option("--buffersize", flags.buffer_mb, "The runtime's buffer, in MB [256]")
       ->type_name("MB")
       ->check(CLI::Range(1, 65536));

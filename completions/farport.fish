@@ -210,7 +210,7 @@ complete -c farport -n '__fish_seen_subcommand_from trace' -l profile -x -d 'dot
 complete -c farport -n '__fish_seen_subcommand_from trace' -l providers -x -d 'Events by their provider; may be repeated'
 complete -c farport -n '__fish_seen_subcommand_from trace' -l duration -x -d 'How long, such as 30s or 00:00:30 [until Ctrl-C]'
 complete -c farport -n '__fish_seen_subcommand_from trace' -l rundown -x -d 'Whether the runtime names all methods at the end: true or false [as the profiles have it]'
-complete -c farport -n '__fish_seen_subcommand_from trace' -l no-resume -d 'Leave a runtime suspended that waits at its start: it records once somebody else resumes it'
+complete -c farport -n '__fish_seen_subcommand_from trace' -l no-resume -d 'Do not resume a runtime that is suspended at its start: something else has to'
 complete -c farport -n '__fish_seen_subcommand_from trace' -l buffersize -x -d 'The runtime\'s buffer, in MB [256]'
 complete -c farport -n '__fish_seen_subcommand_from trace' -l stopping-event-provider-name -x -d 'End the recording when an event of this provider comes'
 complete -c farport -n '__fish_seen_subcommand_from trace' -l stopping-event-event-name -x -d 'Only at this event of it: a name, or a number'
