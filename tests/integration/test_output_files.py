@@ -12,28 +12,25 @@ PAGE = 4096
 COMMANDS = {"trace": ("x.nettrace", "--duration", "2s"), "counters": ("x.csv", "--format", "csv", "--duration", "5s"),
             "logs": ("x.log", "--level", "Trace", "--duration", "3s"), "exceptions": ("x.log", "--duration", "5s"),
             "profile": ("x.html", "--duration", "2s"), "gcdump": ("x.gcdump",), "dump": ("x.dmp",)}
+# What the audit's entries of recordings, profiles and dumps have in them, and no others.
+ASKED_FOR = ("CollectTracing", "'profile'", "GenerateCoreDump")
 
 
 class OutputFiles(Case):
     @classmethod
     def prepare(cls):
         cls.application = cls.lab.orders(busy=True)
-        cls.audit = Audit(os.path.join(cls.lab.directory, "audit.jsonl"))
-        cls.agent = cls.share(cls.lab.agent("--audit", cls.audit.path))
+        cls.agent = cls.share(cls.lab.agent())
         cls.agent.wait_for(cls.application)
 
-    def start(self, command, file, *more):
+    def start(self, command, file, *more, agent=None):
         arguments = COMMANDS[command][1:]
-        return self.lab.near.start(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments, "-o",
-                                   file, *more, name=f"farport-{command}")
+        return self.lab.near.start(needs.farport(), command, (agent or self.agent).remote, *self.lab.tools_pair.flags(),
+                                   *arguments, "-o", file, *more, name=f"farport-{command}")
 
-    def run_to_end(self, command, file, *more):
-        process = self.start(command, file, *more)
+    def run_to_end(self, command, file, *more, agent=None):
+        process = self.start(command, file, *more, agent=agent)
         return process.wait(60), process
-
-    def lines_asked_for(self):
-        with open(self.audit.path, encoding="utf-8") as file:
-            return [line for line in file if "CollectTracing" in line or "GenerateCoreDump" in line or '"profile"' in line]
 
     def test_a_full_disk_leaves_the_old_file_and_nothing_cut(self):
         # What is logged and thrown goes the same way as counters, but this application does neither.
@@ -55,16 +52,27 @@ class OutputFiles(Case):
                 self.assertTrue("No space left on device" in said or "are free there" in said, said)
 
     def test_nothing_is_asked_for_where_it_could_not_be_written(self):
-        before = self.lines_asked_for()
+        # An agent of its own: lines of what other tests asked for come when that ends, which may be later than their commands.
+        audit = Audit(os.path.join(self.lab.directory, "audit.jsonl"))
+        agent = self.use(self.lab.agent("--audit", audit.path, port=9001))
+        agent.wait_for(self.application)
         for command, (name, *_) in COMMANDS.items():
             with self.subTest(command):
-                code, process = self.run_to_end(command, f"/nowhere/{name}")
+                code, process = self.run_to_end(command, f"/nowhere/{name}", agent=agent)
                 self.assertIn(code, (1, 2), process.output())
                 self.assertIn("make the directory /nowhere first", process.stderr())
                 directory = self.lab.new_directory(self.lab.near, name)
-                code, process = self.run_to_end(command, directory)
+                code, process = self.run_to_end(command, directory, agent=agent)
                 self.assertIn(code, (1, 2), process.output())
-        self.assertEqual(self.lines_asked_for(), before)
+        # Whatever had been asked for before would have ended by the time that this has.
+        code, process = self.run_to_end("trace", f"{self.lab.new_directory(self.lab.near, 'written')}/x.nettrace", agent=agent)
+        self.assertEqual(code, 0, process.output())
+
+        def asked_for():
+            return [entry for entry in audit.entries() if any(part in str(entry) for part in ASKED_FOR)]
+
+        wait.until(asked_for, lambda: f"the recording is in the audit: {audit.entries()}")
+        self.assertEqual(len(asked_for()), 1, asked_for())
 
     def test_the_old_file_stays_where_nothing_begins(self):
         self.application.process.freeze()
