@@ -42,7 +42,8 @@ std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSe
   };
   auto started = router::ReaderProcess::start(std::move(given_up));
   if (started) return std::make_shared<const router::ReaderProcess>(std::move(*started));
-  log->warn("{}: there are no recordings over HTTP, and no --app-metrics", started.error().message());
+  log->warn("{}: there are no recordings over HTTP, no profiles as files, and no --app-metrics",
+            started.error().message());
   return nullptr;
 }
 

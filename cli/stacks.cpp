@@ -23,22 +23,24 @@ class StackSink final : public RecordingSink {
     co_return reader_.feed(std::span(piece->bytes).first(piece->size));
   }
 
-  /// What has come, once nothing more does.
-  [[nodiscard]] std::vector<events::ThreadStack> stacks() const { return stacks_.take(); }
+  [[nodiscard]] const events::ThreadStacks& stacks() const { return stacks_; }
 
  private:
   events::ThreadStacks stacks_;
   nettrace::Reader reader_{stacks_};
 };
 
-void print_stacks(const std::vector<events::ThreadStack>& stacks) {
+void print_stack(const events::ThreadStack& stack, bool first) {
+  if (!first) fmt::print("\n");
+  print(stdout, "Thread {}{}{}\n", stack.thread, stack.name.empty() ? "" : " ", stack.name);
+  if (!stack.managed) print(stdout, "    [native code, or waiting]\n");
+  for (const std::string& frame : stack.frames) print(stdout, "    {}\n", frame);
+}
+
+void print_stacks(const events::ThreadStacks& stacks) {
   bool first = true;
-  for (const events::ThreadStack& stack : stacks) {
-    if (!std::exchange(first, false)) fmt::print("\n");
-    print(stdout, "Thread {}{}{}\n", stack.thread, stack.name.empty() ? "" : " ", stack.name);
-    if (!stack.managed) print(stdout, "    [native code, or waiting]\n");
-    for (const std::string& frame : stack.frames) print(stdout, "    {}\n", frame);
-  }
+  stacks.each(
+      [&first](const events::ThreadStack& stack) { print_stack(stack, std::exchange(first, false)); });
 }
 
 }  // namespace
@@ -51,10 +53,14 @@ int stacks(const config::RecordingSettings& settings) {
   const int code = record(brief, sink, loop, Recorder::Progress::hidden);
   if (code != kSuccess) return code;
   if (settings.format == "json") {
-    fmt::print("{}", events::to_json(sink.stacks()));
+    events::write_json(sink.stacks(), [](std::string_view piece) { fmt::print("{}", piece); });
   } else {
     print_stacks(sink.stacks());
   }
+  if (sink.stacks().left_out() > 0)
+    print_message(
+        fmt::format("{} samples are left out: there are more threads, or longer stacks, than are kept",
+                    sink.stacks().left_out()));
   return kSuccess;
 }
 

@@ -116,19 +116,17 @@ scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-/// No code but that which is there.
-void allow_data(Rules& rules) {
-  rules.allow("mmap", {masked(2, PROT_EXEC, 0)});
-  rules.allow("mmap2", {masked(2, PROT_EXEC, 0)});
+/// No code but that which is there; `refused`: flags of mmap(2) that may not be used.
+void allow_data(Rules& rules, scmp_datum_t refused = 0) {
+  for (const char* name : {"mmap", "mmap2"})
+    rules.allow(name, {masked(2, PROT_EXEC, 0), masked(3, refused, 0)});
   rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
 }
 
 /// What may be asked of open files, and nothing that has signals sent to others; memory of its own, which is
 /// counted; and signals to itself.
 void allow_parsing(Rules& rules) {
-  rules.allow("mmap", {masked(2, PROT_EXEC, 0), masked(3, MAP_SHARED, 0)});
-  rules.allow("mmap2", {masked(2, PROT_EXEC, 0), masked(3, MAP_SHARED, 0)});
-  rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
+  allow_data(rules, MAP_SHARED);
   for (const char* name : {"fcntl", "fcntl64"}) {
     for (const scmp_datum_t asked : {F_GETFD, F_GETFL}) rules.allow(name, {equals(1, asked)});
   }

@@ -1,5 +1,7 @@
 #include "events/json.hpp"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 namespace farport::events {
@@ -24,6 +26,23 @@ Json nested(const std::string& text) {
 std::string line_of(const Json& json) {
   // What is no UTF-8 is replaced: the line is JSON whatever the runtime says.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// As it stands in a list.
+std::string element_of(const ThreadStack& stack) {
+  Json thread;
+  thread["thread"] = stack.thread;
+  add_unless_empty(thread, "name", stack.name);
+  thread["managed"] = stack.managed;
+  thread["stack"] = stack.frames;
+  const std::string text = thread.dump(2, ' ', false, Json::error_handler_t::replace);
+  // What is within texts is escaped, so that each of these begins a line of the form.
+  std::string indented = "  ";
+  for (const char each : text) {
+    indented += each;
+    if (each == '\n') indented += "  ";
+  }
+  return indented;
 }
 
 }  // namespace
@@ -79,17 +98,13 @@ std::string to_json(const ThrownException& thrown, const std::vector<std::string
   return line_of(json);
 }
 
-std::string to_json(const std::vector<ThreadStack>& stacks) {
-  Json threads = Json::array();
-  for (const ThreadStack& stack : stacks) {
-    Json thread;
-    thread["thread"] = stack.thread;
-    add_unless_empty(thread, "name", stack.name);
-    thread["managed"] = stack.managed;
-    thread["stack"] = stack.frames;
-    threads.push_back(std::move(thread));
-  }
-  return threads.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+void write_json(const ThreadStacks& stacks, const std::function<void(std::string_view)>& to) {
+  bool first = true;
+  stacks.each([&](const ThreadStack& stack) {
+    to(std::exchange(first, false) ? "[\n" : ",\n");
+    to(element_of(stack));
+  });
+  to(first ? "[]\n" : "\n]\n");
 }
 
 }  // namespace farport::events

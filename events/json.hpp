@@ -1,7 +1,9 @@
 // What is made of events as JSON.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "events/exceptions.hpp"
@@ -17,7 +19,7 @@ namespace farport::events {
 /// `frames`: of its stack, the innermost first.
 [[nodiscard]] std::string to_json(const ThrownException& thrown, const std::vector<std::string>& frames);
 
-/// A list in many lines, for people as well.
-[[nodiscard]] std::string to_json(const std::vector<ThreadStack>& stacks);
+/// A list in many lines, for people as well: in pieces, since it may be long.
+void write_json(const ThreadStacks& stacks, const std::function<void(std::string_view)>& to);
 
 }  // namespace farport::events

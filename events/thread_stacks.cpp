@@ -7,6 +7,8 @@ namespace {
 
 /// More than a runtime can have.
 constexpr std::size_t kMostThreads = std::size_t{1} << 16;
+/// Of all stacks. A runtime writes a hundred of a stack at most.
+constexpr std::size_t kMostStackAddresses = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -20,7 +22,14 @@ void ThreadStacks::on_event(const nettrace::Event& event) {
 
 void ThreadStacks::add_sample(const nettrace::Event& event) {
   if (event.stack.empty()) return;
-  if (threads_.size() == kMostThreads && !threads_.contains(event.thread.id)) return;
+  const auto known = threads_.find(event.thread.id);
+  const std::size_t had = known == threads_.end() ? 0 : known->second.stack.size();
+  const bool room = kept_ - had + event.stack.size() <= kMostStackAddresses;
+  if (!room || (known == threads_.end() && threads_.size() == kMostThreads)) {
+    ++left_out_;
+    return;
+  }
+  kept_ += event.stack.size() - had;
   nettrace::Cursor in(event.payload, event.payload_offset);
   Last& last = threads_[event.thread.id];
   last.name = event.thread.name;
@@ -30,18 +39,15 @@ void ThreadStacks::add_sample(const nettrace::Event& event) {
   sampled_.add(last.stack);
 }
 
-std::vector<ThreadStack> ThreadStacks::take() const {
-  std::vector<ThreadStack> all;
-  all.reserve(threads_.size());
+void ThreadStacks::each(const std::function<void(const ThreadStack&)>& take) const {
   for (const auto& [thread, last] : threads_) {
     std::vector<std::string> frames;
     for (const std::uint64_t address : last.stack) {
       const profile::Frame frame = methods_.frame_of(address);
       frames.push_back((frame.module.empty() ? "" : frame.module + "!") + label_of(frame));
     }
-    all.push_back({thread, last.name, last.managed, std::move(frames)});
+    take({thread, last.name, last.managed, std::move(frames)});
   }
-  return all;
 }
 
 }  // namespace farport::events

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,8 +25,10 @@ class ThreadStacks final : public nettrace::Handler {
  public:
   void on_event(const nettrace::Event& event) override;
 
-  /// What has come, once nothing more does: by the threads' ids.
-  [[nodiscard]] std::vector<ThreadStack> take() const;
+  /// Each of them, by the threads' ids, once nothing more comes. One at a time: names may be long.
+  void each(const std::function<void(const ThreadStack&)>& take) const;
+  /// How many samples are left out, since there is more than is kept.
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
   struct Last {
@@ -37,6 +40,8 @@ class ThreadStacks final : public nettrace::Handler {
   void add_sample(const nettrace::Event& event);
 
   std::map<std::uint64_t, Last> threads_;
+  std::size_t kept_ = 0;  ///< Addresses.
+  std::uint64_t left_out_ = 0;
   CodeAddresses sampled_;
   MethodTable methods_{sampled_};
 };

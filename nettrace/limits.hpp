@@ -19,6 +19,8 @@ inline constexpr int kMostFieldDepth = 16;
 /// Of all stacks between two sequence points, as they are held. Runtimes write a sequence point for each 10
 /// MiB of events.
 inline constexpr std::size_t kMostStackBytes = std::size_t{32} << 20;
+/// Of one stack. Runtimes write a hundred, kernels some hundred.
+inline constexpr std::size_t kMostFrames = 4096;
 /// That are known at a time.
 inline constexpr std::size_t kMostThreads = 65'536;
 /// Of all names of threads that are known at a time.

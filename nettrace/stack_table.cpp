@@ -16,6 +16,7 @@ Result<void> StackTable::read_block(Cursor block, std::size_t pointer_size) {
   for (; left > 0 && !in.failed(); --left, ++id) {
     const std::uint32_t size = in.u32();
     if (size % pointer_size != 0) in.reject("a stack does not consist of whole addresses");
+    if (size / pointer_size > kMostFrames) in.reject("a stack is longer than any that there is");
     held_ += kEntryBytes;
     if (held_ > kMostStackBytes) in.reject("there are too many stacks without a sequence point");
     const BytesView addresses = in.take(size);

@@ -40,6 +40,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       audit_(std::move(audit)),
       budget_(settings_.limits.buffered_bytes),
       reading_memory_(loop, memory_for_readers()),
+      readers_{settings_.readers, &reading_memory_},
       registry_(loop, settings_.host_name),
       discovery_(loop, registry_, log_, settings_.discovery),
       dumps_(loop, log_, registry_, settings_.dump),
@@ -59,8 +60,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, halts_, resumption_.instance(), settings_.limits.requests_per_second),
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
-           RecordingRequests(loop, connections_, {settings_.readers, &reading_memory_}),
-           ProfileRequests(loop, registry_, settings_.sampler, connections_, *audit_, metrics_),
+           RecordingRequests(loop, connections_, readers_),
+           ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
            connections_,
            resumption_,
            refusals_,
@@ -161,10 +162,9 @@ Task<void> Agent::run() {
   if (settings_.readers != nullptr)
     tasks_.spawn(watch_helper(settings_.readers->process(),
                               "starts readers has ended, by a signal or for want of memory: there are no "
-                              "recordings over HTTP, and no --app-metrics,"));
+                              "recordings over HTTP, no profiles as files, and no --app-metrics,"));
   if (settings_.app_metrics) {
-    app_metrics_.emplace(loop_, registry_, meters_, Readers{settings_.readers, &reading_memory_}, log_,
-                         *settings_.app_metrics);
+    app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());

@@ -141,6 +141,7 @@ class Agent {
   std::unique_ptr<Audit> audit_;
   transport::BufferBudget budget_;  ///< Outlives what is counted in it, and what tells how large it is.
   ReaderBudget reading_memory_;     ///< The same.
+  Readers readers_;
   Registry registry_;
   Discovery discovery_;
   Dumps dumps_;

@@ -117,6 +117,13 @@ Task<std::string> Agent::examine(const Caller& caller, Examine what, transport::
   } else {
     answer.diagnoses = co_await doctor_.examine(seen, disclosure, share);
   }
+  if (readers_.process != nullptr && !readers_.running()) {
+    answer.diagnoses.push_back({std::string(step::kAnswer),
+                                {Finding::Level::warning,
+                                 "the agent's process that starts readers has ended: by HTTP there are no "
+                                 "counters, logs, exceptions, stacks, heaps and profiles as files",
+                                 "start the agent again"}});
+  }
   const transport::Work work(share);
   answer.time = std::time(nullptr);
   co_return to_json(answer);
@@ -189,13 +196,12 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .sample(bytes.to_tool, MetricsText::label("direction", "to_tool"))
       .family("farport_dumps_total", kCounter, "Dumps that callers asked for, by how they ended.")
       .samples("outcome", metrics_.dumps);
-  const bool reads = settings_.readers != nullptr && settings_.readers->process().running();
   text.family("farport_profiles_total", kCounter, "Profiles that callers asked for, by how they ended.")
       .samples("outcome", metrics_.profiles)
       .family("farport_sampler_running", kGauge, "1 while the process that takes profiles runs, else 0.")
       .sample(std::uint64_t{samples() ? 1U : 0U})
       .family("farport_reader_running", kGauge, "1 while the process that starts readers runs, else 0.")
-      .sample(std::uint64_t{reads ? 1U : 0U});
+      .sample(std::uint64_t{readers_.running() ? 1U : 0U});
   std::uint64_t suspended = 0;
   std::uint64_t running = 0;
   for (const RuntimePtr& runtime : registry_.all([](const Runtime&) { return true; })) {

@@ -46,6 +46,12 @@ std::vector<std::string_view> line_with(std::string_view file, std::size_t key, 
   return {};
 }
 
+/// "7" of "007".
+std::string_view without_zeros(std::string_view number) {
+  return number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
+}
+
+constexpr std::string_view kRoot = "root";
 constexpr std::size_t kNameField = 0;
 constexpr std::size_t kNumberField = 2;
 constexpr std::size_t kGroupField = 3;
@@ -90,7 +96,12 @@ Result<NumericUser> numeric_user(std::string_view user, std::string_view passwd,
   const bool known =
       entry.size() > kGroupField && is_number(entry[kNumberField]) && is_number(entry[kGroupField]);
   if (!known && !is_number(name)) return fail("find", name, "its /etc/passwd has no such user");
-  NumericUser found{std::string(known ? entry[kNumberField] : name),
+  // What runs in the container may have written that since: it gets no helper of root's by it.
+  if (!is_number(name) && name != kRoot && without_zeros(entry[kNumberField]) == "0") {
+    return fail("trust", name, "the container's own /etc/passwd says that this user is root",
+                "start the container with its user by number, or look at it from its host, by ssh://");
+  }
+  NumericUser found{std::string(without_zeros(known ? entry[kNumberField] : name)),
                     std::string(known ? entry[kGroupField] : "0")};
   if (group_name.empty()) return found;
   const auto group_entry = line_with(group, kNameField, group_name);

@@ -41,7 +41,7 @@ struct NumericUser {
 [[nodiscard]] bool needs_passwd(std::string_view user);
 
 /// The user by number. `passwd`, `group`: the container's files; empty where it has none. Errors: a name
-/// stands in neither.
+/// stands in neither; a name other than root has the number 0.
 [[nodiscard]] Result<NumericUser> numeric_user(std::string_view user, std::string_view passwd,
                                                std::string_view group);
 

@@ -33,9 +33,13 @@ transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& 
                                     transport::BufferPool& buffers, RelayCounts* counts = nullptr,
                                     transport::BufferBudget::LateHolding* waiting = nullptr);
 
+[[nodiscard]] inline Error tool_is_gone() {
+  return Error{"go on for", "the tool", "it is gone", {}, ECANCELED};
+}
+
 /// Breaks off what went on for a tool that is gone, with the error code ECANCELED.
 inline void abort_for_gone_tool(transport::Stream& stream) {
-  stream.abort(Error{"go on for", "the tool", "it is gone", {}, ECANCELED});
+  stream.abort(tool_is_gone());
 }
 
 /// While what it returns lives: breaks `stream` off as soon as the other side of `watched` is gone, with the

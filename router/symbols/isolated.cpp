@@ -25,8 +25,9 @@ constexpr std::uint64_t kMemory = 64U << 20U;
 /// Names of all functions of a stack that is sampled for an hour are less.
 constexpr std::size_t kMostResult = 8U << 20U;
 
-[[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to) {
+[[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
   limit_processor_time(kProcessorSeconds);
   limit_memory(kMemory);
   const std::string result = work();
@@ -62,9 +63,10 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
   UniqueFd from(ends[0]);
   UniqueFd to(ends[1]);
+  const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("start", "a process", errno);
-  if (child == 0) work_and_tell(work, to.get());
+  if (child == 0) work_and_tell(work, to.get(), self);
   to.reset();
   auto result = read_all(from.get(), Clock::now() + limit);
   if (!result) ::tgkill(child, child, SIGKILL);

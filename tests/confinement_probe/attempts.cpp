@@ -40,8 +40,10 @@ int open_and_close(const std::string& path, int flags) {
 int list(const std::string& path) {
   DIR* directory = ::opendir(path.c_str());
   if (directory == nullptr) return errno;
+  errno = 0;
+  const int error = ::readdir(directory) == nullptr ? errno : 0;
   ::closedir(directory);
-  return 0;
+  return error;
 }
 
 /// As a dump is taken in and kept: a private directory, a file in it, out into the shared one, and away.
@@ -123,6 +125,11 @@ int raise_limit() {
   return error_of(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
+int signal_other(pid_t other) {
+  constexpr int kNone = 0;
+  return error_of(::syscall(SYS_tgkill, other, other, kNone));
+}
+
 /// By number, with arguments that mean nothing: the filter looks at the number alone.
 Attempt bare_call(const char* name, long number) {
   return {name, [number] { return error_of(::syscall(number, 0, 0, 0, 0, 0)); }};
@@ -163,14 +170,11 @@ std::vector<Attempt> attempts(const Places& places) {
       {"fork", new_process},
       {"mmap-exec", code_in_new_memory},
       {"mprotect-exec", code_in_old_memory},
-      {"setrlimit", raise_limit},
       {"dumpable", [] { return error_of(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); }},
-      {"setuid", [] { return error_of(::setresuid(1, 1, 1)); }},
       {"mount", [] { return error_of(::mount("none", "/mnt", "tmpfs", 0, nullptr)); }},
       {"ptrace", [=] { return error_of(::ptrace(PTRACE_ATTACH, places.other, nullptr, nullptr)); }},
       {"unshare", [] { return error_of(::syscall(SYS_unshare, 0)); }},
       bare_call("setns", SYS_setns),
-      bare_call("chroot", SYS_chroot),
       bare_call("init_module", SYS_init_module),
       bare_call("kexec_load", SYS_kexec_load),
       bare_call("keyctl", SYS_keyctl),
@@ -181,6 +185,41 @@ std::vector<Attempt> attempts(const Places& places) {
       bare_call("process_vm_readv", SYS_process_vm_readv),
       bare_call("memfd_create", SYS_memfd_create),
       bare_call("kill", SYS_kill),
+      {"signal-other", [=] { return signal_other(places.other); }},
+      // These change what comes after them.
+      {"setrlimit", raise_limit},
+      bare_call("chroot", SYS_chroot),
+      {"setuid", [] { return error_of(::setresuid(1, 1, 1)); }},
+  };
+}
+
+std::vector<Promise> promises() {
+  return {
+      {"read files in the directories that its configuration names", {"read"}},
+      {"read other files", {"read-outside", "read-shadow"}},
+      {"write the audit, make and remove files where dumps are", {"write", "exchange"}},
+      {"write or remove other files",
+       {"write-readable", "write-exchanged", "write-outside", "remove-outside"}},
+      {"list directories", {"list-outside"}},
+      {"enter another process's root", {"root-of-other"}},
+      {"watch directories", {"inotify"}},
+      {"connect to Unix sockets", {"connect-unix"}},
+      {"connect by TCP, listen, make sockets of a network",
+       {"connect-tcp", "listen", "socket-inet", "socket-netlink", "socket-packet"}},
+      {"start a thread", {"thread"}},
+      {"start a copy of itself", {"fork"}},
+      {"start a program", {"execve"}},
+      {"run code in new memory", {"mmap-exec", "mprotect-exec"}},
+      {"let others read its memory", {"dumpable"}},
+      {"hold another process by a pidfd", {"pidfd"}},
+      {"send another process a signal", {"signal-other"}},
+      {"read another process's memory", {"ptrace", "process_vm_readv"}},
+      {"open the kernel's counters", {"perf_event_open"}},
+      {"change its limits", {"setrlimit"}},
+      {"become another user, change its root", {"setuid", "chroot"}},
+      {"mount, namespaces, modules, kexec, keys, BPF, userfaultfd, io_uring, files in memory, kill(2)",
+       {"mount", "unshare", "setns", "init_module", "kexec_load", "keyctl", "bpf", "userfaultfd",
+        "io_uring_setup", "memfd_create", "kill"}},
   };
 }
 

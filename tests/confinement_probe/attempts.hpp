@@ -29,4 +29,11 @@ void prepare(const Places& places);
 
 [[nodiscard]] std::vector<Attempt> attempts(const Places& places);
 
+/// What a process may do or not, as docs/security.md has it in its table, by what is tried for it.
+struct Promise {
+  const char* what;
+  std::vector<const char*> attempts;  ///< By their names. They come to the same.
+};
+[[nodiscard]] std::vector<Promise> promises();
+
 }  // namespace farport::probe

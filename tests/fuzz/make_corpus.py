@@ -475,6 +475,33 @@ HEAPS = {
     "bad_references": GC_START + heap_event(18, bulk(u64(1) + u64(1) + u64(7) + u64(2**64 - 1))) + REFERENCES + GC_END,
 }
 
+# What answers are made of: see answers_fuzz.cpp, which has a place for each event and each answer.
+def answer_event(number, payload, *stack, time=5, thread=7):
+    return u8(number) + u8(time) + u8(thread) + u8(len(stack)) + b"".join(map(u64, stack)) + sized(payload)
+
+
+def f64(value):
+    return struct.pack("<d", value)
+
+
+METER = b"".join(map(utf16, ("", "Orders", "placed", "{order}", "kind=new", "5", "17", "3.5", "0.5=1;0.95=2;x", "4", "9", "why")))
+COUNTER = utf16("cpu-usage") + utf16("CPU") + f64(1.5) + struct.pack("<f", 1) + utf16("Interval=1000") + utf16("a:b")
+LOGGED = (u32(3) + utf16("Orders") + u32(4) + utf16("Slow") + utf16("took \"long\"") + utf16('{"a":1}')
+          + utf16('{"VerboseMessage":"thrown"}'))
+THROWN = utf16("System.Exception") + utf16("no") + u64(0) + u32(1) + u16(2)
+NAMED = u64(9) + u64(1) + u64(0x1000) + u32(0x100) + u32(6) + u32(0) + utf16("Orders") + utf16("Price") + utf16("int32 ()")
+ANSWERS_OF = {
+    "counters": u8(0) + b"".join(answer_event(each, METER) for each in range(5)) + answer_event(5, COUNTER)
+    + answer_event(6, COUNTER),
+    "logs": u8(1) + answer_event(7, LOGGED) + answer_event(7, LOGGED[:9]),
+    "exceptions": u8(2) + answer_event(8, THROWN, 0x1001, 0x5000) + answer_event(10, NAMED) + answer_event(8, THROWN),
+    "stacks": u8(3) + answer_event(12, u32(2), 0x1001, 0x5000) + answer_event(12, u32(1), 0x1001, thread=8)
+    + answer_event(9, NAMED) + answer_event(11, u64(1)),
+    "measurements": u8(4) + b"".join(answer_event(each, METER) for each in range(5)) + answer_event(6, COUNTER),
+    "measurement": u8(5) + b'{"meter":true,"provider":"a","name":"b","display":"","unit":"","tags":"","kind":3,"value":1,'
+    b'"total":null,"sum":2,"interval":1,"quantiles":[0.5,1]}',
+}
+
 # What PEM holds: see tls_files_fuzz.cpp.
 DER = {"certificate": b"4", "crl": b"5", "key": b"6", "bundle_key": b"7"}
 
@@ -537,6 +564,7 @@ if __name__ == "__main__":
     write("nettrace", TRACES)
     write("samples", SAMPLES)
     write("heap_walk", HEAPS)
+    write("answers", ANSWERS_OF)
     write("tls_files", {
         "certificate": DER["certificate"] + der_of("certificates.pem"), "crl": DER["crl"] + der_of("crl.pem"),
         "key": DER["key"] + der_of("key.pem"),

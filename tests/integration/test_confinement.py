@@ -16,6 +16,10 @@ KEPT = sum(1 << number for number in (0, 1, 3, 5, 19))
 NO_LIMIT_NEEDED = ("read", "write", "exchange", "list-outside", "connect-unix", "thread", "pidfd", "inotify")
 BY_LANDLOCK = ("read-outside", "read-shadow", "write-readable", "write-exchanged", "write-outside", "remove-outside",
                "root-of-other", "connect-tcp")
+DOCUMENT = pathlib.Path(__file__).parents[2] / "docs/security.md"
+# The columns of its table, by the probe's words.
+TABLE = {"agent": "the agent", "sampler": "its sampler", "starter": "what starts readers", "reader": "a reader"}
+FORBIDDEN = ("ENOSYS", "EACCES", "EPERM")
 
 
 def core_limit(pid):
@@ -241,22 +245,48 @@ class Limits(Case):
         cls.lab.far.start(needs.program("socat"), f"UNIX-LISTEN:{cls.socket},fork,mode=666", "/dev/null")
         wait.until(lambda: os.path.exists(cls.socket), "somebody listens")
 
-    def try_all(self, *enter):
+    def setUp(self):
         # A user can't run what stands in a directory of root's.
-        program = shutil.copy(needs.confinement_probe(), os.path.join(self.lab.far.directory, "probe"))
-        done = self.assert_ok(self.lab.far.run(program, *self.places, self.socket, enter=[*self.lab.far.enter, *enter]))
+        self.program = shutil.copy(needs.confinement_probe(), os.path.join(self.lab.far.directory, "probe"))
+
+    def try_all(self, *enter, process="agent"):
+        done = self.assert_ok(self.lab.far.run(self.program, process, *self.places, self.socket,
+                                               enter=[*self.lab.far.enter, *enter]))
         values = done.values()
         self.assertNotIn("missing", values, done.described)
         return values
 
-    def assert_confined(self, values):
+    def assert_confined(self, values, signalled):
+        self.assertEqual(values.pop("signal-other"), signalled)
         for name, came_of_it in values.items():
             wanted = "ok" if name in NO_LIMIT_NEEDED else "EACCES" if name in BY_LANDLOCK else "ENOSYS"
             self.assertEqual(came_of_it, wanted, name)
         self.assertGreater(len(values), 30)
 
+    def test_the_table_in_the_documents_is_what_each_process_can_do(self):
+        came_of_it = {}
+        for process in TABLE:
+            for place in self.places:
+                shutil.rmtree(place)
+                os.mkdir(place)
+            came_of_it[process] = self.try_all(process=process)
+        rows = [" | ".join(("| as root, may it …", *TABLE.values())) + " |", "| --- " * (1 + len(TABLE)) + "|"]
+        tried = set()
+        for line in self.assert_ok(self.lab.far.run(self.program, "promises")).stdout.splitlines():
+            what, _, names = line.partition(":")
+            tried |= set(names.split())
+            cells = []
+            for process in TABLE:
+                lets = {came_of_it[process][name] not in FORBIDDEN for name in names.split()}
+                self.assertEqual(len(lets), 1, f"{process}: {what}: {[(name, came_of_it[process][name]) for name in names.split()]}")
+                cells.append("yes" if lets.pop() else "–")
+            rows.append(" | ".join((f"| {what}", *cells)) + " |")
+        self.assertEqual(tried, set(came_of_it["agent"]))
+        table = "\n".join(rows)
+        self.assertTrue(table in DOCUMENT.read_text(encoding="utf-8"), f"{DOCUMENT} is to have this table:\n{table}")
+
     def test_root_is_held_by_them(self):
-        self.assert_confined(self.try_all())
+        self.assert_confined(self.try_all(), "ok")
 
     def test_a_user_is_held_by_them(self):
         for place in self.places:
@@ -264,7 +294,7 @@ class Limits(Case):
             for name in os.listdir(place):
                 os.remove(os.path.join(place, name))
         self.assert_confined(self.try_all(needs.program("setpriv"), "--reuid", str(USER), "--regid", str(GROUP),
-                                          "--clear-groups"))
+                                          "--clear-groups"), "EPERM")
 
 
 if __name__ == "__main__":

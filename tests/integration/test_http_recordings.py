@@ -2,9 +2,10 @@
 
 import json
 import os
+import signal
 import urllib.parse
 
-from harness import needs, wait
+from harness import needs, proc, wait
 from harness.api import Api
 from harness.audit import Audit
 from harness.case import Case, main
@@ -185,6 +186,87 @@ class LeftRunning(Case):
         # Either it is whole, or curl says that it isn't.
         if process.wait(20) == 0:
             self.assertEqual(self.assert_ok(self.tools.driver("read", file)).values()["whole"], "True", process.output())
+
+
+class Readers(Case):
+    """The processes that make answers of what a runtime writes (docs/architecture.md, "Readers")."""
+
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.lab.orders(busy=True)
+
+    def begin(self, *flags):
+        """An agent with this application alone."""
+        self.agent = self.use(self.lab.agent(*flags))
+        self.path = f"/v1/runtimes/{self.agent.wait_for(self.application)[0]['id']}"
+        self.api = Api(self.lab)
+
+    def readers(self):
+        return proc.children(self.agent.helper("farport-reader"))
+
+    def start(self, kind="counters?counters=System.Runtime"):
+        """A request that goes on, and its reader."""
+        before = self.readers()
+        request = self.lab.near.start(*self.api.curl("--no-buffer", f"{self.api.base}{self.path}/{kind}"), name="curl")
+        wait.until(request.stdout, request.output)
+        return request, next(pid for pid in self.readers() if pid not in before)
+
+    def test_a_reader_ends_with_its_caller_also_where_it_is_stopped(self):
+        self.begin()
+        for signals in ((), (signal.SIGSTOP,)):
+            request, reader = self.start()
+            for each in signals:
+                os.kill(reader, each)
+            request.kill()
+            wait.until(lambda pid=reader: not proc.is_alive(pid), lambda: f"its reader is gone: {self.readers()}")
+
+    def test_a_reader_that_is_killed_ends_one_recording(self):
+        self.begin()
+        (first, reader), (second, _) = self.start(), self.start()
+        os.kill(reader, signal.SIGKILL)
+        self.assertNotEqual(first.wait(20), 0, first.output())
+        before = len(second.stdout())
+        wait.until(lambda: len(second.stdout()) > before, second.output)
+        second.kill()
+
+    def start_profile(self):
+        """A request for a profile as a file, and who samples for it."""
+        request = self.lab.near.start(*self.api.curl("--request", "POST", f"{self.api.base}{self.path}/profile?duration=60&format=html"),
+                                      name="curl")
+        wait.until(self.readers, request.output)
+        samplers = proc.children(self.agent.helper("farport-sampler"))
+        self.assertEqual(len(samplers), 1, samplers)
+        return request, samplers[0]
+
+    def test_profiles_as_files_go_through_one_and_end_with_their_caller(self):
+        self.begin()
+        request, sampler = self.start_profile()
+        os.kill(sampler, signal.SIGSTOP)
+        request.kill()
+        wait.until(lambda: not self.readers() and not proc.is_alive(sampler),
+                   lambda: f"nothing is left: {self.readers()}, {sampler}\n{self.agent.log()}")
+
+    def test_a_profile_whose_sampler_is_killed_says_so(self):
+        self.begin()
+        request, sampler = self.start_profile()
+        os.kill(sampler, signal.SIGKILL)
+        self.assertEqual(request.wait(20), 0, request.output())
+        self.assertIn("they have no end", request.stdout())
+        wait.until(lambda: not self.readers(), self.agent.log)
+
+    def test_what_starts_them_is_missed_when_it_is_killed(self):
+        self.begin("--admin", "127.0.0.1:9464")
+        os.kill(self.agent.helper("farport-reader"), signal.SIGKILL)
+        wait.until(lambda: "the process that starts readers has ended" in self.agent.log(), self.agent.log)
+        for path, *arguments in (("counters",), ("profile?duration=1&format=html", "--request", "POST")):
+            answer = self.api.request(f"{self.path}/{path}", *arguments)
+            self.assertEqual(answer.status, 503, answer)
+            self.assertIn("start the agent again", answer.error)
+        self.assertEqual(self.api.request(f"{self.path}/trace?seconds=1").status, 200)
+        told = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags()).text
+        self.assertIn("the agent's process that starts readers has ended", told)
+        metrics = self.lab.far.run("curl", "--silent", "http://127.0.0.1:9464/metrics").stdout
+        self.assertIn("farport_reader_running 0", metrics)
 
 
 if __name__ == "__main__":

@@ -47,12 +47,7 @@ def paranoid():
 
 def sampler_of(agent):
     """The process that samples others for an agent."""
-    # Engines, and hosts here, start the agent from outside its pid namespace; then both have the same parent.
-    parent = int(proc.status(agent.process.pid, "PPid"))
-    found = [pid for pid in (*proc.children(agent.process.pid), *proc.children(parent))
-             if proc.status(pid, "Name") == "farport-sampler"]
-    assert len(found) == 1, found
-    return found[0]
+    return agent.helper("farport-sampler")
 
 
 class Profiling(Case):

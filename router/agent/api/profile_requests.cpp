@@ -1,13 +1,14 @@
 #include "router/agent/api/profile_requests.hpp"
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 
 #include <fmt/core.h>
 
 #include "router/agent/gate/gate.hpp"
+#include "router/agent/recordings/method_reading.hpp"
 #include "router/agent/runtimes/process_exit.hpp"
+#include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
 #include "transport/task_set.hpp"
@@ -38,9 +39,13 @@ Refusal no_profile(int status, std::string why) {
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-void begin_answer(Response& response, const std::optional<ProfileFile>& file) {
-  const std::string type = file ? file->content_type : "application/octet-stream";
-  response.send_head(http_status::kOk, {{"content-type", type}}, true);
+void send_head(Response& response, const std::string& content_type) {
+  response.send_head(http_status::kOk, {{"content-type", content_type}}, true);
+}
+
+std::optional<Refusal> caller_gone(AuditEntry& entry) {
+  entry.outcome = {Outcome::Kind::broken_off, tool_is_gone().message()};
+  return std::nullopt;
 }
 
 std::string arguments_of(const SamplingRequest& wanted, const std::string& format) {
@@ -94,6 +99,16 @@ Task<void> stop_when_told(transport::Stream& caller, UniqueFd& control) {
   std::array<std::byte, 1> enough{};
   const Io said = co_await caller.read(enough);
   if (said.status == IoStatus::ok) control.reset();
+}
+
+/// Gives a reader the samples, then the methods that they were in; `methods`: null where there are none to be
+/// had.
+Task<void> feed_profile(transport::Loop& loop, Reading& reader, FdStream& samples, InnerRecording* methods) {
+  const Reading::Passed passed = co_await reader.pass_on(samples, Reading::As::part);
+  if (passed == Reading::Passed::failed) co_return reader.abort(samples.error());
+  if (passed == Reading::Passed::not_taken) co_return;
+  if (methods != nullptr) co_await pass_methods_on(loop, *methods, reader);
+  co_await reader.finish();
 }
 
 /// Carries samples to the caller until their end; `sent`: counts them.
@@ -177,35 +192,56 @@ tl::expected<ProfileRequests::Place, Refusal> ProfileRequests::take_place(const 
 }
 
 Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry) {
-  auto wanted = sampling_of(route);
-  if (!wanted) co_return wanted.error();
-  wanted->kernel = may_profile_kernel(entry.caller, *runtime);
+  auto sampling = sampling_of(route);
+  if (!sampling) co_return sampling.error();
+  sampling->kernel = may_profile_kernel(entry.caller, *runtime);
   const std::string format = route.parameter("format");
   const auto file = profile_file(format);
   if (!file) co_return no_profile(http_status::kBadRequest, file.error().message());
-  entry.arguments = arguments_of(*wanted, format);
-  const auto place = take_place(entry.caller, wanted->seconds);
-  if (!place) co_return place.error();
-  auto ends = begin(*runtime, *wanted);
-  if (!ends) co_return ends.error();
-  FdStream samples(loop_, std::move(ends->samples), "the samples");
-  const auto started = co_await with_deadline(loop_, await_start(samples, runtime->name), kBeginLimit);
-  if (!started) co_return no_profile(http_status::kBadGateway, "the sampler does not answer");
-  if (*started) co_return **started;
+  entry.arguments = arguments_of(*sampling, format);
+  if (!*file) {
+    auto refused = co_await send_samples(response, *sampling, std::move(runtime), entry);
+    co_return refused;
+  }
+  const auto memory = co_await first_of(
+      readers_.place_for(ReadingTask::Kind::profile, identity_key(entry.caller)), response.stream().gone());
+  if (!memory) co_return caller_gone(entry);
+  if (!*memory) co_return no_reader(memory->error());
+  FileWanted wanted;
+  wanted.reading = {
+      {ReadingTask::Kind::profile, (**memory)->bytes(),
+       processor_seconds_for(std::chrono::seconds(sampling->seconds)), (*file)->form, runtime->pid},
+      runtime->name};
+  wanted.content_type = (*file)->content_type;
+  auto refused = co_await send_file(response, *sampling, std::move(wanted), std::move(runtime), entry);
+  co_return refused;
+}
+
+Task<tl::expected<std::unique_ptr<ProfileRequests::Samples>, Refusal>> ProfileRequests::begin_samples(
+    const Runtime& runtime, const Caller& caller, SamplingRequest wanted) {
+  auto place = take_place(caller, wanted.seconds);
+  if (!place) co_return tl::unexpected(place.error());
+  auto ends = begin(runtime, wanted);
+  if (!ends) co_return tl::unexpected(ends.error());
+  auto samples = std::make_unique<Samples>(loop_, std::move(*place), std::move(*ends));
+  const auto started = co_await with_deadline(loop_, await_start(samples->stream, runtime.name), kBeginLimit);
+  if (!started) co_return tl::unexpected(no_profile(http_status::kBadGateway, "the sampler does not answer"));
+  if (*started) co_return tl::unexpected(**started);
+  co_return samples;
+}
+
+Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime,
+                                      AuditEntry& entry) {
+  const auto begun = co_await begin_samples(*runtime, entry.caller, wanted);
+  if (!begun) co_return begun.error();
+  Samples& samples = **begun;
   transport::Stream& caller = response.stream();
-  begin_answer(response, *file);
+  send_head(response, "application/octet-stream");
   entry.outcome = {};
   transport::TaskSet stopping(loop_);
-  stopping.spawn(stop_when_told(caller, ends->control));
-  const transport::WhenGone abandon(caller, [&samples] {
-    samples.abort(Error{"profile", "for a caller", "it is gone", {}, ECANCELED});
-  });
-  Result<void> carried;
-  if (*file) {
-    carried = co_await answer_with(**file, samples, caller, std::move(runtime), entry);
-  } else {
-    carried = co_await carry(samples, caller, entry.to_tool);
-  }
+  stopping.spawn(stop_when_told(caller, samples.control));
+  const auto guard = abort_when_gone(caller, samples.stream);
+  const Result<void> carried = co_await carry(samples.stream, caller, entry.to_tool);
   if (!carried) {
     entry.outcome = {Outcome::Kind::broken_off, carried.error().message()};
     caller.abort(carried.error());
@@ -213,19 +249,43 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
   co_return std::nullopt;
 }
 
-Task<Result<void>> ProfileRequests::answer_with(ProfileFile file, FdStream& samples,
-                                                transport::Stream& caller, RuntimePtr runtime,
-                                                AuditEntry& entry) {
-  std::function<Task<Result<void>>(events::MethodTable&)> names = [&](events::MethodTable& to) {
-    return read_methods(loop_, connections_, entry.caller, runtime, to);
+Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, FileWanted file,
+                                   RuntimePtr runtime, AuditEntry& entry) {
+  const auto taken = co_await begin_samples(*runtime, entry.caller, wanted);
+  if (!taken) co_return taken.error();
+  Samples& samples = **taken;
+  transport::Stream& caller = response.stream();
+  transport::TaskSet stopping(loop_);
+  stopping.spawn(stop_when_told(caller, samples.control));
+  // A runtime that is suspended tells of no methods.
+  const bool tells = runtime->state != RuntimeState::suspended;
+  InnerRecording methods(loop_, connections_, entry.caller, std::move(runtime));
+  AnswerFrom from;
+  from.feed = [&](Reading& reader) {
+    return feed_profile(loop_, reader, samples.stream, tells ? &methods : nullptr);
   };
-  const auto text = co_await make_profile_file(loop_, samples, std::move(file), runtime, std::move(names));
-  if (!text) co_return tl::unexpected(text.error());
-  IoStatus written = co_await caller.write(std::as_bytes(std::span(*text)));
-  if (written == IoStatus::ok) written = co_await caller.finish();
-  if (written != IoStatus::ok) co_return tl::unexpected(caller.error());
-  entry.to_tool = text->size();
-  co_return Result<void>();
+  from.abandon = [&] {
+    abort_for_gone_tool(samples.stream);
+    methods.abandon();
+  };
+  bool begun = false;
+  std::function<void()> begin_answer = [&] {
+    send_head(response, file.content_type);
+    begun = true;
+  };
+  transport::Event enough(loop_);
+  AnswerTo to{caller, std::move(begin_answer), enough, entry.to_tool};
+  const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(file.reading),
+                                                       std::move(from), std::move(to));
+  co_await methods.end();
+  if (answered) {
+    entry.outcome = {};
+    co_return std::nullopt;
+  }
+  if (!begun && answered.error().cause != tool_is_gone().cause)
+    co_return no_profile(http_status::kBadGateway, answered.error().message());
+  entry.outcome = {Outcome::Kind::broken_off, answered.error().message()};
+  co_return std::nullopt;
 }
 
 }  // namespace farport::router

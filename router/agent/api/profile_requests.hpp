@@ -9,6 +9,7 @@
 #include "router/agent/api/profile_file.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/agent/metrics/metrics.hpp"
+#include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/sampler/sampler_process.hpp"
 
 namespace farport::router {
@@ -17,10 +18,11 @@ class ProfileRequests {
  public:
   /// `sampler`: null where there is none.
   ProfileRequests(transport::Loop& loop, Registry& registry, std::shared_ptr<const SamplerProcess> sampler,
-                  DiagnosticConnections& connections, Audit& audit, Metrics& metrics)
+                  Readers readers, DiagnosticConnections& connections, Audit& audit, Metrics& metrics)
       : loop_(loop),
         registry_(registry),
         sampler_(std::move(sampler)),
+        readers_(std::move(readers)),
         connections_(connections),
         audit_(audit),
         metrics_(metrics) {}
@@ -31,14 +33,34 @@ class ProfileRequests {
 
  private:
   Handled sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  /// Makes the file that is wanted of the samples, and sends it.
-  transport::Task<Result<void>> answer_with(ProfileFile file, transport::FdStream& samples,
-                                            transport::Stream& caller, RuntimePtr runtime, AuditEntry& entry);
   /// Counts one more, of all and of this caller's.
   struct Place {
     CountedSlot of_all;
     CountedSlot of_identity;
   };
+  /// What a sampler says, from its first sample on.
+  struct Samples {
+    Samples(transport::Loop& loop, Place taken, SamplingEnds ends)
+        : place(std::move(taken)),
+          stream(loop, std::move(ends.samples), "the samples"),
+          control(std::move(ends.control)),
+          lifeline(std::move(ends.lifeline)) {}
+    Place place;
+    transport::FdStream stream;
+    UniqueFd control;
+    Lifeline lifeline;
+  };
+  transport::Task<tl::expected<std::unique_ptr<Samples>, Refusal>> begin_samples(const Runtime& runtime,
+                                                                                 const Caller& caller,
+                                                                                 SamplingRequest wanted);
+  Handled send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
+  struct FileWanted {
+    ReadingRequest reading;
+    std::string content_type;
+  };
+  /// Has a reader make a file of them.
+  Handled send_file(Response& response, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
+                    AuditEntry& entry);
   [[nodiscard]] tl::expected<Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
   [[nodiscard]] tl::expected<SamplingEnds, Refusal> begin(const Runtime& runtime,
                                                           const SamplingRequest& wanted) const;
@@ -46,6 +68,7 @@ class ProfileRequests {
   transport::Loop& loop_;
   Registry& registry_;
   std::shared_ptr<const SamplerProcess> sampler_;
+  Readers readers_;
   DiagnosticConnections& connections_;
   Audit& audit_;
   Metrics& metrics_;

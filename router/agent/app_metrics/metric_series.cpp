@@ -1,23 +1,10 @@
 #include "router/agent/app_metrics/metric_series.hpp"
 
 namespace farport::router {
-namespace {
-
-constexpr std::size_t kMostNameBytes = 1024;
-
-bool is_too_long(const events::Measurement& measurement) {
-  return measurement.provider.size() + measurement.name.size() + measurement.tags.size() +
-             measurement.unit.size() + measurement.display_name.size() >
-         kMostNameBytes;
-}
-
-}  // namespace
-
 void MetricTable::take(const events::Measurement& measurement, Clock::time_point now) {
   const Key key(measurement.provider, measurement.name, measurement.tags);
   auto place = series_.find(key);
   if (place == series_.end()) {
-    if (is_too_long(measurement)) return;
     if (series_.size() >= most_) remove_stale(now);
     if (series_.size() >= most_) return;
     place = series_.try_emplace(key).first;

@@ -62,14 +62,16 @@ Task<void> MetricSession::tell_to_stop(ipc::SessionId session) {
 Task<void> MetricSession::run() {
   for (;;) {
     // Before the meters are held: who wants those does not wait for what only waits.
-    const auto memory = co_await take_memory();
+    const auto memory = co_await readers_.place_for(ReadingTask::Kind::metrics, kOwner);
     if (!memory) {
-      log_->warn("{}; it is tried again", memory.error().message());
+      log_->warn("cannot read the counters of {}: {}; it is tried again", runtime_.name, memory.error().why);
       co_await transport::sleep(loop_, kUntilAgain);
       continue;
     }
     MeterClaims::Place place = co_await meters_.hold(runtime_.id);
-    const Result<HowEnded> recorded = co_await record();
+    ReadingRequest wanted{{ReadingTask::Kind::metrics, (*memory)->bytes(), kMetricsProcessorSeconds},
+                          settings_.names};
+    const Result<HowEnded> recorded = co_await record(std::move(wanted));
     session_.reset();
     table_.clear();
     place.reset();
@@ -79,18 +81,7 @@ Task<void> MetricSession::run() {
   }
 }
 
-Task<Result<std::unique_ptr<ReaderBudget::Place>>> MetricSession::take_memory() {
-  if (!readers_.running())
-    co_return fail("read the counters of", runtime_.name, "the process that starts readers has ended",
-                   "start the agent again");
-  auto memory = co_await readers_.memory->take(kOwner, memory_of_each());
-  if (memory == nullptr)
-    co_return fail("read the counters of", runtime_.name, "readers have no more memory",
-                   "raise the agent's memory limit");
-  co_return memory;
-}
-
-Task<Result<MetricSession::HowEnded>> MetricSession::record() {
+Task<Result<MetricSession::HowEnded>> MetricSession::record(ReadingRequest wanted_reading) {
   auto connection = co_await open_port();
   if (!connection) co_return tl::unexpected(connection.error());
   const auto wanted = settings_.counters.wanted(runtime_.version, settings_.limits);
@@ -106,7 +97,7 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   transport::Event over(loop_);
   Result<void> read;
   transport::TaskSet reading(loop_);
-  reading.spawn(read_to_end(**connection, read, over));
+  reading.spawn(read_to_end(**connection, std::move(wanted_reading), read, over));
   const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
   if (!claimed && !read) co_return tl::unexpected(read.error());
   if (!claimed) co_return HowEnded::by_itself;
@@ -116,21 +107,18 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record() {
   co_return HowEnded::gave_way;
 }
 
-std::uint64_t MetricSession::memory_of_each() const {
-  return readers_.memory->share_of(ReadingRequest::Kind::metrics);
-}
-
-Task<void> MetricSession::read_to_end(transport::FdStream& from, Result<void>& how, transport::Event& over) {
-  how = co_await read_values(from);
+Task<void> MetricSession::read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,
+                                      transport::Event& over) {
+  how = co_await read_values(from, std::move(wanted));
   over.set();
 }
 
-Task<Result<void>> MetricSession::read_values(transport::FdStream& from) {
-  Reading reading(
-      loop_, from,
-      {ReadingRequest::Kind::metrics, settings_.names, memory_of_each(), kMetricsProcessorSeconds});
+Task<Result<void>> MetricSession::read_values(transport::FdStream& from, ReadingRequest wanted) {
+  Reading reading(loop_, std::move(wanted));
   const Result<void> begun = reading.begin(*readers_.process);
   if (!begun) co_return begun;
+  transport::TaskSet feeding(loop_);
+  feeding.spawn(reading.pass_all_on(from));
   for (std::size_t notices = 0;;) {
     const auto frame = co_await reading.next();
     if (!frame) co_return fail("read the counters of", runtime_.name, frame.error().why);

@@ -41,11 +41,10 @@ class MetricSession {
   transport::Task<void> stop();
   transport::Task<void> tell_to_stop(ipc::SessionId session);
   enum class HowEnded : std::uint8_t { by_itself, gave_way };
-  transport::Task<Result<HowEnded>> record();
-  [[nodiscard]] std::uint64_t memory_of_each() const;
-  transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> take_memory();
-  transport::Task<void> read_to_end(transport::FdStream& from, Result<void>& how, transport::Event& over);
-  transport::Task<Result<void>> read_values(transport::FdStream& from);
+  transport::Task<Result<HowEnded>> record(ReadingRequest wanted_reading);
+  transport::Task<void> read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,
+                                    transport::Event& over);
+  transport::Task<Result<void>> read_values(transport::FdStream& from, ReadingRequest wanted);
   transport::Task<DiagnosticPort::Connection> open_port();
 
   transport::Loop& loop_;

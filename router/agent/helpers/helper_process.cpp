@@ -56,13 +56,23 @@ class RequestMessage {
  private:
   msghdr header_{};
   iovec part_;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * HelperProcess::kMostDescriptors)> space_{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMostDescriptors + 1))> space_{};
 };
 
 /// Ends with its parent, whatever ends that.
 void end_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
+}
+
+/// Has the kernel kill this process when nobody can write to a pipe any more (fcntl(2), F_SETSIG).
+void end_with_lifeline(int lifeline) {
+  std::ignore = ::fcntl(lifeline, F_SETSIG, SIGKILL);
+  std::ignore = ::fcntl(lifeline, F_SETOWN, ::getpid());
+  std::ignore = ::fcntl(lifeline, F_SETFL, O_ASYNC | O_NONBLOCK);
+  // That may have come about by now.
+  char nothing = 0;
+  if (::read(lifeline, &nothing, 1) == 0) ::_exit(0);
 }
 
 /// Leaves nothing open but one descriptor, which becomes the first.
@@ -86,8 +96,12 @@ int keep_only(int descriptor) {
     std::vector<UniqueFd> descriptors = message.enclosed();
     if (descriptors.empty()) continue;
     const pid_t self = ::getpid();
-    if (::fork() != 0) continue;
+    // Not fork(2): libraries would see to files of theirs that are not open here, and have others' numbers.
+    if (::_Fork() != 0) continue;
     end_with(self);
+    const UniqueFd lifeline = std::move(descriptors.back());
+    descriptors.pop_back();
+    end_with_lifeline(lifeline.get());
     ::close(requests);
     std::signal(SIGCHLD, SIG_DFL);
     work.run(std::string_view(request.data(), static_cast<std::size_t>(got)), std::move(descriptors));
@@ -112,8 +126,10 @@ pid_t fork_for_engine() {
   ::prctl(PR_SET_NAME, work.name);
   // The agent decides when it is over: it may have to see its connections to their ends.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-  // Nobody waits for those who do the work.
+  // Nobody waits for those who do the work, and for what they leave when they are killed: beside an
+  // application that would be the application's to wait for.
   std::signal(SIGCHLD, SIG_IGN);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int kept = keep_only(requests);
   work.confine();
   // It mostly waits.
@@ -156,13 +172,18 @@ transport::Task<void> HelperProcess::ended(transport::Loop& loop) const {
   co_await process_exit(loop, UniqueFd(::fcntl(process_.get(), F_DUPFD_CLOEXEC, 0)));
 }
 
-Result<void> HelperProcess::begin(std::string_view request, const std::vector<int>& descriptors) const {
+Result<Lifeline> HelperProcess::begin(std::string_view request, std::vector<int> descriptors) const {
+  std::array<int, 2> lifeline{};
+  if (::pipe2(lifeline.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
+  UniqueFd reading(lifeline[0]);
+  UniqueFd writing(lifeline[1]);
+  descriptors.push_back(reading.get());
   std::vector<char> bytes(request.begin(), request.end());
   RequestMessage message(bytes);
   message.enclose(descriptors);
   if (::sendmsg(requests_.get(), &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
     return fail_errno("reach the process", name_, errno, "start the agent again");
-  return {};
+  return Lifeline(std::move(reading), std::move(writing));
 }
 
 }  // namespace farport::router

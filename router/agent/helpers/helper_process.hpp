@@ -16,11 +16,23 @@ class Loop;
 
 namespace farport::router {
 
+/// Keeps alive whoever sees to a request: when it goes, the kernel kills the process, be it busy or stopped.
+class Lifeline {
+ public:
+  /// The ends of a pipe, whose reading end a process is tied to.
+  Lifeline(UniqueFd reading, UniqueFd writing) : reading_(std::move(reading)), writing_(std::move(writing)) {}
+
+ private:
+  /// Kept, so that a process that closes its own is tied all the same: the kernel has both for one.
+  UniqueFd reading_;
+  UniqueFd writing_;  ///< Goes first.
+};
+
 class HelperProcess {
  public:
   /// What a request may have at most.
   static constexpr std::size_t kMostRequest = 16 * 1024;
-  static constexpr std::size_t kMostDescriptors = 3;
+  static constexpr std::size_t kMostDescriptors = 3;  ///< Beside its lifeline.
 
   struct Work {
     const char* name;               ///< Of the process, for ps(1): 15 characters at most.
@@ -43,9 +55,9 @@ class HelperProcess {
   /// Passes when it has ended, whatever has ended it.
   transport::Task<void> ended(transport::Loop& loop) const;
 
-  /// Has it see to a request; the copy gets duplicates of the descriptors. Errors: it is gone, or has not
-  /// taken the requests before.
-  [[nodiscard]] Result<void> begin(std::string_view request, const std::vector<int>& descriptors) const;
+  /// Has it see to a request; the copy, which lives as long as what this returns, gets duplicates of the
+  /// descriptors. Errors: it is gone, or has not taken the requests before.
+  [[nodiscard]] Result<Lifeline> begin(std::string_view request, std::vector<int> descriptors) const;
 
  private:
   HelperProcess(const char* name, UniqueFd requests, UniqueFd process)

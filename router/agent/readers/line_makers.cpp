@@ -19,7 +19,11 @@ SelectedCounters::SelectedCounters(CounterSelection selection)
       lines_(kMeterSession, [this](const events::Measurement& each) { return selection_.takes(each); }) {}
 
 Result<std::string> CurrentStacks::take_end() {
-  return events::to_json(stacks_.take());
+  if (stacks_.left_out() > 0)
+    return fail("tell", "the stacks", "there are more threads, or longer stacks, than are kept");
+  std::string document;
+  events::write_json(stacks_, [&document](std::string_view piece) { document += piece; });
+  return document;
 }
 
 Result<std::string> HeapTypes::take_end() {
@@ -38,6 +42,7 @@ std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted) {
       auto selection = selection_named(wanted.text);
       return selection ? std::make_unique<SelectedCounters>(std::move(*selection)) : nullptr;
     }
+    case ReadingRequest::Kind::profile:
     case ReadingRequest::Kind::metrics:
       break;
     case ReadingRequest::Kind::logs:

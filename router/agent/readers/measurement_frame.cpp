@@ -36,6 +36,7 @@ std::optional<std::string> encode_measurement(const events::Measurement& measure
   if (!fits(measurement) || !std::isfinite(measurement.value)) return std::nullopt;
   json quantiles = json::array();
   for (const auto& [quantile, value] : measurement.quantiles) {
+    if (!std::isfinite(quantile) || !std::isfinite(value)) continue;
     quantiles.push_back(quantile);
     quantiles.push_back(value);
   }
@@ -49,7 +50,7 @@ std::optional<std::string> encode_measurement(const events::Measurement& measure
                           {"value", measurement.value},
                           {"total", object_with(measurement.total)},
                           {"sum", object_with(measurement.sum)},
-                          {"interval", measurement.interval},
+                          {"interval", std::isfinite(measurement.interval) ? measurement.interval : 0},
                           {"quantiles", std::move(quantiles)}});
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr transport::Milliseconds kWait{30'000};
+constexpr std::chrono::seconds kBaseProcessorTime{60};
 
 }  // namespace
 
@@ -18,8 +19,9 @@ std::uint64_t memory_for_readers() {
 }
 
 std::uint64_t ReaderBudget::share_of(ReadingRequest::Kind kind) const {
-  const bool document = kind == ReadingRequest::Kind::stacks || kind == ReadingRequest::Kind::heap;
-  if (document) return std::min(total_ / 2, 256 * kMiB);
+  // It is held for as long as is sampled.
+  if (kind == ReadingTask::Kind::profile) return std::clamp(total_ / 4, 2 * kMiB, 128 * kMiB);
+  if (ReadingTask{kind}.makes_document()) return std::min(total_ / 2, 256 * kMiB);
   // There is one of these for each runtime.
   if (kind == ReadingRequest::Kind::metrics) return std::clamp(total_ / 256, kMiB / 2, 4 * kMiB);
   return std::clamp(total_ / 8, 2 * kMiB, 64 * kMiB);
@@ -53,6 +55,24 @@ transport::Task<std::unique_ptr<ReaderBudget::Place>> ReaderBudget::take(std::st
     co_await returned_.wait();
   }
   co_return std::make_unique<Place>(*this, std::move(owner), bytes);
+}
+
+transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> Readers::place_for(ReadingTask::Kind kind,
+                                                                                 std::string owner) const {
+  if (!running())
+    co_return fail("read", "what the runtime writes", "the agent's process that starts readers has ended",
+                   "start the agent again");
+  auto place = co_await memory->take(std::move(owner), memory->share_of(kind));
+  if (place == nullptr)
+    co_return fail("read", "what the runtime writes",
+                   "others that are read at the moment have all the memory that there is for it",
+                   "try again in a while, or raise the agent's memory limit");
+  co_return place;
+}
+
+std::uint32_t processor_seconds_for(transport::Milliseconds duration) {
+  return static_cast<std::uint32_t>(
+      (kBaseProcessorTime + std::chrono::floor<std::chrono::seconds>(duration) / 2).count());
 }
 
 }  // namespace farport::router

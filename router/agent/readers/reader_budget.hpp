@@ -30,6 +30,8 @@ class ReaderBudget {
     Place& operator=(const Place&) = delete;
     ~Place();
 
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
    private:
     ReaderBudget& budget_;
     std::string owner_;
@@ -58,7 +60,14 @@ struct Readers {
   ReaderBudget* memory;                          ///< Never null.
 
   [[nodiscard]] bool running() const { return process != nullptr && process->process().running(); }
+  /// The memory that a reader may have for what `owner` wants. Waits for it, but not for long. Errors: there
+  /// is none.
+  [[nodiscard]] transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> place_for(
+      ReadingTask::Kind kind, std::string owner) const;
 };
+
+/// Processor time for a recording of this length: a minute, and half of that.
+[[nodiscard]] std::uint32_t processor_seconds_for(transport::Milliseconds duration);
 
 /// For all readers of an agent: a quarter of what its control group allows.
 [[nodiscard]] std::uint64_t memory_for_readers();

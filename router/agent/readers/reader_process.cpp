@@ -13,20 +13,16 @@
 #include <unistd.h>
 
 #include "base/process_limits.hpp"
+#include "events/methods.hpp"
 #include "nettrace/reader.hpp"
 #include "router/agent/readers/line_makers.hpp"
 #include "router/agent/readers/measurement_frame.hpp"
 #include "router/agent/runtimes/port_processes.hpp"
+#include "router/cpu_samples/cpu_samples.hpp"
+#include "router/wire/sample_reader.hpp"
 
 namespace farport::router {
 namespace {
-
-/// What of a request has a size of its own; the text follows it.
-struct RequestHead {
-  ReadingRequest::Kind kind{};
-  std::uint64_t memory_bytes = 0;
-  std::uint32_t processor_seconds = 0;
-};
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 
@@ -64,24 +60,65 @@ void write_lines(FrameWriter& to, const std::string& lines) {
   if (!lines.empty()) to.write(ReaderFrame::lines, lines);
 }
 
+/// What comes, piece by piece.
+class Input {
+ public:
+  explicit Input(int from) : from_(from), piece_(kReadBytes) {}
+
+  using Piece = std::span<const std::byte>;
+
+  /// Empty: there is no more. Valid until the next one. Errors: the system's.
+  [[nodiscard]] Result<Piece> next() { return read_some(piece_); }
+  /// The same of a part.
+  [[nodiscard]] Result<Piece> next_of_part() {
+    const auto head = read_whole(kPieceHead);
+    if (!head) return tl::unexpected(head.error());
+    std::uint32_t size = 0;
+    for (std::size_t i = kPieceHead; i-- > 0;)
+      size = (size << 8U) | std::to_integer<std::uint32_t>((*head)[i]);
+    if (size > piece_.size()) return fail("read", "what the agent passes on", "it is malformed");
+    return read_whole(size);
+  }
+
+ private:
+  [[nodiscard]] Result<Piece> read_some(std::span<std::byte> into) const {
+    for (;;) {
+      const ssize_t got = ::read(from_, into.data(), into.size());
+      if (got >= 0) return Piece(into).first(static_cast<std::size_t>(got));
+      if (errno != EINTR) return fail_errno("read", "what the agent passes on", errno);
+    }
+  }
+  [[nodiscard]] Result<Piece> read_whole(std::size_t size) {
+    const std::span<std::byte> whole = std::span(piece_).first(size);
+    for (std::size_t have = 0; have < size;) {
+      const auto got = read_some(whole.subspan(have));
+      if (!got) return tl::unexpected(got.error());
+      if (got->empty()) return fail("read", "what the agent passes on", "it breaks off");
+      have += got->size();
+    }
+    return whole;
+  }
+
+  int from_;
+  std::vector<std::byte> piece_;
+};
+
 /// Hands what comes, up to its end, to `handler`, and calls `after` for each piece. Errors: it is no
 /// recording.
-Result<void> read_recording(int from, nettrace::Handler& handler, const std::function<void()>& after) {
+Result<void> read_recording(Input& from, nettrace::Handler& handler, const std::function<void()>& after) {
   nettrace::Reader reader(handler);
-  std::vector<std::byte> piece(kReadBytes);
   for (;;) {
-    const ssize_t got = ::read(from, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_errno("read", "what the runtime writes", errno);
-    if (got == 0) return {};
-    const Result<void> fed = reader.feed(std::span(piece).first(static_cast<std::size_t>(got)));
+    const auto piece = from.next();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return {};
+    const Result<void> fed = reader.feed(*piece);
     after();
     if (!fed) return fed;
   }
 }
 
 /// Makes the answer. Errors: there is none. Throws std::bad_alloc, as those below.
-Result<void> make_answer(const ReadingRequest& wanted, int from, FrameWriter& to) {
+Result<void> make_answer(const ReadingRequest& wanted, Input& from, FrameWriter& to) {
   const auto maker = line_maker(wanted);
   if (maker == nullptr) return fail("make", "the answer", "nobody knows how");
   bool told = false;
@@ -96,7 +133,7 @@ Result<void> make_answer(const ReadingRequest& wanted, int from, FrameWriter& to
   return {};
 }
 
-Result<void> tell_measurements(const ReadingRequest& wanted, int from, FrameWriter& to) {
+Result<void> tell_measurements(const ReadingRequest& wanted, Input& from, FrameWriter& to) {
   auto selection = selection_named(wanted.text);
   if (!selection) return tl::unexpected(selection.error());
   events::MeasurementReader values(
@@ -112,12 +149,59 @@ Result<void> tell_measurements(const ReadingRequest& wanted, int from, FrameWrit
   });
 }
 
+/// Samples, which are a part. Errors: they are none, or have no end.
+Result<void> read_samples(Input& from, CpuSamples& to) {
+  SampleReader reader(to);
+  for (;;) {
+    const auto piece = from.next_of_part();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) break;
+    const Result<void> read = reader.read(*piece);
+    if (!read) return read;
+  }
+  if (!reader.ended()) return fail("read", "the samples", "they have no end");
+  return {};
+}
+
+/// Methods that the runtime does not tell have their addresses.
+void read_methods(Input& from, events::MethodTable& to) {
+  struct Methods final : nettrace::Handler {
+    explicit Methods(events::MethodTable& all) : table(all) {}
+    void on_event(const nettrace::Event& event) override { table.add(event); }
+    events::MethodTable& table;
+  } methods(to);
+  std::ignore = read_recording(from, methods, [] {});
+}
+
+Result<void> make_profile(const ReadingRequest& wanted, Input& from, FrameWriter& to) {
+  CpuSamples samples;
+  const Result<void> read = read_samples(from, samples);
+  if (!read) return tl::unexpected(read.error());
+  events::CodeAddresses sampled;
+  for (const SampledCall& call : samples.calls()) sampled.add(call.address);
+  events::MethodTable methods(sampled);
+  read_methods(from, methods);
+  profile::Profile made;
+  made.process = wanted.text;
+  made.pid = wanted.pid;
+  samples.add_to(made, [&](std::uint64_t address) { return methods.frame_at(address); });
+  return profile::write_profile(made, wanted.form, [&](std::string_view piece) -> Result<void> {
+    to.write(ReaderFrame::lines, piece);
+    return {};
+  });
+}
+
+Result<void> make(const ReadingRequest& wanted, int socket, FrameWriter& to) {
+  Input from(socket);
+  if (wanted.kind == ReadingRequest::Kind::metrics) return tell_measurements(wanted, from, to);
+  if (wanted.kind == ReadingRequest::Kind::profile) return make_profile(wanted, from, to);
+  return make_answer(wanted, from, to);
+}
+
 void be_reader(const ReadingRequest& wanted, int socket) {
   FrameWriter frames(socket);
   try {
-    const bool metrics = wanted.kind == ReadingRequest::Kind::metrics;
-    const Result<void> made =
-        metrics ? tell_measurements(wanted, socket, frames) : make_answer(wanted, socket, frames);
+    const Result<void> made = make(wanted, socket, frames);
     if (made) {
       frames.write(ReaderFrame::end);
     } else {
@@ -132,17 +216,16 @@ void be_reader(const ReadingRequest& wanted, int socket) {
 }
 
 std::string encoded(const ReadingRequest& wanted) {
-  const RequestHead head{wanted.kind, wanted.memory_bytes, wanted.processor_seconds};
-  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + wanted.text;
+  const ReadingTask& task = wanted;
+  return std::string(reinterpret_cast<const char*>(&task), sizeof task) + wanted.text;
 }
 
 /// None where they are none.
 std::optional<ReadingRequest> decoded(std::string_view bytes) {
-  RequestHead head;
-  if (bytes.size() < sizeof head) return std::nullopt;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return ReadingRequest{head.kind, std::string(bytes.substr(sizeof head)), head.memory_bytes,
-                        head.processor_seconds};
+  ReadingTask task;
+  if (bytes.size() < sizeof task) return std::nullopt;
+  std::memcpy(&task, bytes.data(), sizeof task);
+  return ReadingRequest{task, std::string(bytes.substr(sizeof task))};
 }
 
 /// The kernel ends a reader before the agent where the memory of both is used up, and gives it the processor
@@ -180,7 +263,7 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up) {
   return ReaderProcess(std::move(*process));
 }
 
-Result<UniqueFd> ReaderProcess::begin(const ReadingRequest& wanted) const {
+Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail_errno("make", "a pair of sockets", errno);
@@ -190,9 +273,9 @@ Result<UniqueFd> ReaderProcess::begin(const ReadingRequest& wanted) const {
   const std::string bytes = encoded(wanted);
   if (bytes.size() > HelperProcess::kMostRequest)
     return fail("start", "a reader", "too much is asked of it", "name fewer counters");
-  const auto begun = process_.begin(bytes, {theirs.get()});
-  if (!begun) return tl::unexpected(begun.error());
-  return ours;
+  auto lifeline = process_.begin(bytes, {theirs.get()});
+  if (!lifeline) return tl::unexpected(lifeline.error());
+  return ReaderEnds{std::move(ours), std::move(*lifeline)};
 }
 
 }  // namespace farport::router

@@ -18,10 +18,20 @@ enum class ReaderFrame : char {
   end = 'e',          ///< The answer is whole. Nothing follows.
 };
 inline constexpr std::size_t kFrameHead = 5;
+/// Before each piece of what is passed on as a part (Reading::pass_on()): its length, four bytes
+/// (little-endian). One of 0 ends the part.
+inline constexpr std::size_t kPieceHead = 4;
+inline constexpr std::size_t kMostPiece = 32 * 1024;
 inline constexpr std::size_t kMostFrame = 64 * 1024;
 /// What of a runtime's notices is said, and logged.
 inline constexpr std::size_t kMostNotices = 10;
 inline constexpr std::size_t kMostNoticeBytes = 256;
+
+/// A reader, as it is talked to.
+struct ReaderEnds {
+  UniqueFd socket;  ///< What a runtime writes goes there, and frames come back; doesn't block.
+  Lifeline lifeline;
+};
 
 class ReaderProcess {
  public:
@@ -36,9 +46,8 @@ class ReaderProcess {
 
   [[nodiscard]] const HelperProcess& process() const { return process_; }
 
-  /// Starts a reader. Returns a socket, which does not block: what a runtime writes goes there, and frames
-  /// come back. Errors: there can be none.
-  [[nodiscard]] Result<UniqueFd> begin(const ReadingRequest& wanted) const;
+  /// Starts a reader. Errors: there can be none.
+  [[nodiscard]] Result<ReaderEnds> begin(const ReadingRequest& wanted) const;
 
  private:
   explicit ReaderProcess(HelperProcess process) : process_(std::move(process)) {}

@@ -1,10 +1,12 @@
 #include "router/agent/readers/reading.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/core.h>
 
 #include "router/stream/relay.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
@@ -14,8 +16,11 @@ using transport::IoStatus;
 using transport::Stream;
 using transport::Task;
 
-constexpr std::size_t kFeedBytes = 32 * 1024;
 constexpr std::size_t kMostFailure = 1024;
+/// How long a reader may have something to do, and somebody who waits for what it says, without a word. It
+/// has been stopped then: a runtime may send it signals.
+constexpr std::chrono::seconds kPatience{120};
+constexpr transport::Milliseconds kLook{5'000};
 constexpr std::uint64_t kBytesOfMiB = std::uint64_t{1} << 20;
 
 bool has_text(ReaderFrame kind) {
@@ -42,8 +47,8 @@ Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
     if (!std::exchange(begun, true)) to.begin();
     const auto bytes = std::as_bytes(std::span(frame->text));
     const IoStatus written = co_await to.stream.write(bytes);
-    // The caller is gone.
-    if (written != IoStatus::ok) co_return Result<void>();
+    if (written != IoStatus::ok) co_return tl::unexpected(to.stream.error());
+    to.sent += bytes.size();
     if (!ends) continue;
     std::ignore = co_await to.stream.finish();
     co_return Result<void>();
@@ -53,30 +58,69 @@ Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
 }  // namespace
 
 Result<void> Reading::begin(const ReaderProcess& readers) {
-  auto socket = readers.begin(wanted_);
-  if (!socket) return tl::unexpected(socket.error());
-  reader_.emplace(loop_, std::move(*socket), "a reader");
-  feeding_.spawn(feed());
+  auto ends = readers.begin(wanted_);
+  if (!ends) return tl::unexpected(ends.error());
+  reader_.emplace(loop_, std::move(ends->socket), "a reader");
+  lifeline_.emplace(std::move(ends->lifeline));
+  watching_.spawn(watch());
   return {};
 }
 
-Task<void> Reading::feed() {
-  std::vector<std::byte> piece(kFeedBytes);
+bool Reading::stands_still() const {
+  return unread_since_ && heard_ && Clock::now() - std::max(*unread_since_, *heard_) >= kPatience;
+}
+
+Task<void> Reading::watch() {
+  while (!stands_still()) co_await transport::sleep(loop_, kLook);
+  reader_->abort(no_answer("its reader has been stopped"));
+}
+
+Task<IoStatus> Reading::write(std::span<const std::byte> bytes) {
+  unread_since_ = Clock::now();
+  const IoStatus written = co_await reader_->write(bytes);
+  unread_since_.reset();
+  co_return written;
+}
+
+Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
+  std::vector<std::byte> piece(kPieceHead + kMostPiece);
+  const std::span<std::byte> whole(piece);
   for (;;) {
     co_await fed_.give_way();
-    const Io got = co_await from_.read(piece);
-    // What was broken off is not taken for whole.
-    if (got.status == IoStatus::failed) co_return reader_->abort(from_.error());
-    if (got.status == IoStatus::end) break;
-    const IoStatus written = co_await reader_->write(std::span(piece).first(got.bytes));
-    // What the reader has said by then says why.
-    if (written != IoStatus::ok) co_return;
+    const Io got = co_await from.read(whole.subspan(kPieceHead));
+    if (got.status == IoStatus::failed) co_return Passed::failed;
+    const bool over = got.status == IoStatus::end;
+    if (over && as == As::rest) co_return Passed::all;
+    const std::size_t size = over ? 0 : got.bytes;
+    for (std::size_t i = 0; i < kPieceHead; ++i) piece[i] = static_cast<std::byte>(size >> (8 * i));
+    const std::span<std::byte> passed = whole.first(kPieceHead + size);
+    const IoStatus written = co_await write(as == As::part ? passed : passed.subspan(kPieceHead));
+    if (written != IoStatus::ok) co_return Passed::not_taken;
+    if (over) co_return Passed::all;
   }
+}
+
+Task<void> Reading::finish() {
   std::ignore = co_await reader_->finish();
+  unread_since_ = Clock::now();
+}
+
+Task<void> Reading::pass_all_on(Stream& from) {
+  const Passed passed = co_await pass_on(from);
+  if (passed == Passed::all) co_await finish();
+  // What was broken off is not taken for whole.
+  if (passed == Passed::failed) reader_->abort(from.error());
 }
 
 Task<Result<Reading::Frame>> Reading::next() {
   co_await taken_.give_way();
+  heard_ = Clock::now();
+  auto frame = co_await take_frame();
+  heard_.reset();
+  co_return frame;
+}
+
+Task<Result<Reading::Frame>> Reading::take_frame() {
   std::array<std::byte, kFrameHead> head{};
   const Io got = co_await reader_->read_exactly(head);
   if (got.status != IoStatus::ok) co_return tl::unexpected(lost(got.status));
@@ -105,18 +149,25 @@ Error Reading::lost(IoStatus status) const {
                                wanted_.processor_seconds));
 }
 
+AnswerFrom answer_from(Stream& stream) {
+  return {[&stream](Reading& reading) { return reading.pass_all_on(stream); },
+          [&stream] { abort_for_gone_tool(stream); }};
+}
+
 Task<Result<void>> answer_through_reader(transport::Loop& loop, const ReaderProcess& readers,
-                                         ReadingRequest wanted, Stream& from, AnswerTo to) {
+                                         ReadingRequest wanted, AnswerFrom from, AnswerTo to) {
   // Lines may be long in coming: the caller is not to wait for the first one. A document may come to nothing.
-  bool begun = wanted.kind != ReadingRequest::Kind::stacks && wanted.kind != ReadingRequest::Kind::heap;
-  Reading reading(loop, from, std::move(wanted));
+  bool begun = !wanted.makes_document();
+  Reading reading(loop, std::move(wanted));
   Result<void> done = reading.begin(readers);
   if (!done) co_return done;
   if (begun) to.begin();
+  transport::TaskSet feeding(loop);
+  feeding.spawn(from.feed(reading));
   // A caller that goes ends it, however silent the runtime or the reader is.
   const transport::WhenGone gone(to.stream, [&] {
-    abort_for_gone_tool(from);
-    reading.abort(from.error());
+    from.abandon();
+    reading.abort(tool_is_gone());
   });
   done = co_await pass_answer_on(reading, to, begun);
   if (!done && begun) to.stream.abort(done.error());

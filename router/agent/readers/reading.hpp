@@ -1,7 +1,10 @@
 // A recording on its way through a reader.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "router/agent/readers/reader_process.hpp"
@@ -12,18 +15,33 @@
 
 namespace farport::router {
 
-/// Passes what a runtime writes on to a reader, and takes what that says: frame by frame, since it may be
-/// anything. A runtime may have taken its reader over.
+/// A reader and its socket: passes on what a runtime writes, and takes the reader's frames, each checked,
+/// since a runtime may have taken its reader over. The reader ends with this, and where it stands still.
 class Reading {
  public:
-  /// `from`: what the runtime writes; must outlive it.
-  Reading(transport::Loop& loop, transport::Stream& from, ReadingRequest wanted)
-      : loop_(loop), from_(from), wanted_(std::move(wanted)), fed_(loop), taken_(loop), feeding_(loop) {}
+  Reading(transport::Loop& loop, ReadingRequest wanted)
+      : loop_(loop), wanted_(std::move(wanted)), fed_(loop), taken_(loop), watching_(loop) {}
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
   /// Errors: there is no reader to be had.
   [[nodiscard]] Result<void> begin(const ReaderProcess& readers);
+
+  enum class Passed : std::uint8_t {
+    all,       ///< Up to the stream's end.
+    failed,    ///< Up to the stream's failure.
+    not_taken  ///< The reader takes no more; next() says why.
+  };
+  enum class As : std::uint8_t {
+    rest,  ///< Up to finish().
+    part,  ///< With lengths, so that more may follow.
+  };
+  /// Passes on what `from` has.
+  transport::Task<Passed> pass_on(transport::Stream& from, As as = As::rest);
+  /// There is nothing more to pass on.
+  transport::Task<void> finish();
+  /// Passes on what `from` has, and nothing more. A stream that fails breaks the reader off.
+  transport::Task<void> pass_all_on(transport::Stream& from);
 
   struct Frame {
     ReaderFrame kind{};
@@ -36,29 +54,44 @@ class Reading {
   void abort(const Error& why) { reader_->abort(why); }
 
  private:
-  transport::Task<void> feed();
+  using Clock = std::chrono::steady_clock;
+
+  transport::Task<transport::IoStatus> write(std::span<const std::byte> bytes);
+  transport::Task<Result<Frame>> take_frame();
+  transport::Task<void> watch();
+  [[nodiscard]] bool stands_still() const;
   [[nodiscard]] Error lost(transport::IoStatus status) const;
 
   transport::Loop& loop_;
-  transport::Stream& from_;
   ReadingRequest wanted_;
   std::optional<transport::FdStream> reader_;
+  std::optional<Lifeline> lifeline_;
   transport::TurnBudget fed_;  ///< Either side may be as quick as it likes.
   transport::TurnBudget taken_;
-  transport::TaskSet feeding_;
+  std::optional<Clock::time_point> unread_since_;  ///< There is something for the reader to do.
+  std::optional<Clock::time_point> heard_;         ///< We wait for a frame, since then.
+  transport::TaskSet watching_;
 };
 
-/// Where an answer goes that a reader makes.
+/// What an answer is made of.
+struct AnswerFrom {
+  std::function<transport::Task<void>(Reading&)> feed;  ///< Gives the reader all that it is to have.
+  std::function<void()> abandon;                        ///< Breaks that off: the caller has gone.
+};
+/// All that `stream` has, which must outlive it.
+[[nodiscard]] AnswerFrom answer_from(transport::Stream& stream);
+
+/// Where it goes.
 struct AnswerTo {
   transport::Stream& stream;
   std::function<void()> begin;  ///< Called once, before the first of it.
-  transport::Event& enough;     ///< Set when the reader has all that it is for.
+  transport::Event& enough;     ///< Set when the reader says so.
+  std::uint64_t& sent;          ///< Counts bytes.
 };
 
-/// Sends the caller what a reader makes of what the runtime writes, up to the end of both. Errors: it has no
-/// end. What had begun by then is broken off. `from` must outlive it, and what `to` refers to.
+/// Sends the caller what a reader makes of what it is fed, up to the end of both. Errors: it has no end. What
+/// had begun by then is broken off. What `from` and `to` refer to must outlive it.
 transport::Task<Result<void>> answer_through_reader(transport::Loop& loop, const ReaderProcess& readers,
-                                                    ReadingRequest wanted, transport::Stream& from,
-                                                    AnswerTo to);
+                                                    ReadingRequest wanted, AnswerFrom from, AnswerTo to);
 
 }  // namespace farport::router

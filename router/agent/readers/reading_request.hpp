@@ -4,15 +4,36 @@
 #include <cstdint>
 #include <string>
 
+#include "profile/form.hpp"
+
 namespace farport::router {
 
-/// What a reader is to make, and what it may use for it.
-struct ReadingRequest {
-  enum class Kind : std::uint8_t { counters, logs, exceptions, stacks, heap, metrics };
+/// What of it has a size of its own.
+struct ReadingTask {
+  enum class Kind : std::uint8_t {
+    counters,
+    logs,
+    exceptions,
+    stacks,
+    heap,
+    profile,  ///< Of samples, which are a part, and methods as the runtime tells them.
+    metrics,
+  };
   Kind kind{};
-  std::string text{};  ///< `counters`, `metrics`: which, as a request names them; `heap`: the process's name.
   std::uint64_t memory_bytes = 0;  ///< Beside what every reader has.
   std::uint32_t processor_seconds = 0;
+  profile::Form form{};   ///< `profile`: what it becomes.
+  std::uint64_t pid = 0;  ///< `profile`: the process's, as it says itself.
+
+  /// Whether the answer is one that is there whole or not at all.
+  [[nodiscard]] bool makes_document() const {
+    return kind == Kind::stacks || kind == Kind::heap || kind == Kind::profile;
+  }
+};
+
+/// What a reader is to make, and what it may use for it.
+struct ReadingRequest : ReadingTask {
+  std::string text{};  ///< `counters`, `metrics`: which, as a request names them; else the process's name.
 };
 
 }  // namespace farport::router

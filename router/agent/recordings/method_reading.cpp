@@ -1,43 +1,34 @@
 #include "router/agent/recordings/method_reading.hpp"
 
-#include "router/wanted/method_events.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
 
+using transport::Deadline;
 using transport::Task;
 
 /// A runtime that has not begun to tell by then may never do so.
 constexpr transport::Milliseconds kBeginLimit{10'000};
+constexpr transport::Milliseconds kMethodsLimit{30'000};
 
-Task<std::optional<Refusal>> begin_in_time(transport::Loop& loop, InnerRecording& recording) {
-  const transport::Deadline limit(loop, kBeginLimit, [&recording] { recording.abandon(); });
+Task<std::optional<Refusal>> begin_methods(transport::Loop& loop, InnerRecording& recording) {
+  const Deadline limit(loop, kBeginLimit, [&recording] { recording.abandon(); });
   auto refused = co_await recording.begin(wanted_methods());
-  if (refused && limit.expired()) refused->why = "it does not answer";
   co_return refused;
 }
 
 }  // namespace
 
-Task<Result<void>> read_methods(transport::Loop& loop, DiagnosticConnections& connections,
-                                const Caller& caller, RuntimePtr runtime, events::MethodTable& to) {
-  if (runtime->state == RuntimeState::suspended) co_return tl::unexpected(is_suspended(*runtime));
-  const std::string name = runtime->name;
-  InnerRecording recording(loop, connections, caller, std::move(runtime));
-  const auto refused = co_await begin_in_time(loop, recording);
-  Result<void> told;
-  if (refused) {
-    told = fail("name the methods of", name, refused->why);
-  } else {
-    // What the runtime says at its end may be more than fits before it answers: it is read meanwhile.
-    transport::TaskSet stopping(loop);
-    stopping.spawn(recording.stop());
-    told = co_await read_method_events(recording.stream(), to);
-  }
-  co_await recording.end();
-  co_return told;
+Task<void> pass_methods_on(transport::Loop& loop, InnerRecording& recording, Reading& to) {
+  const auto refused = co_await begin_methods(loop, recording);
+  if (refused) co_return;
+  const Deadline limit(loop, kMethodsLimit, [&recording] { recording.abandon(); });
+  // What the runtime says at its end may be more than fits before it answers: it is read meanwhile.
+  transport::TaskSet stopping(loop);
+  stopping.spawn(recording.stop());
+  std::ignore = co_await to.pass_on(recording.stream());
 }
 
 }  // namespace farport::router

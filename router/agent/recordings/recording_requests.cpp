@@ -30,16 +30,14 @@ Task<void> pass_on(Stream& from, Stream& to) {
   std::ignore = co_await to.finish();
 }
 
-/// A recording that goes on for long needs the processor for a part of that.
-constexpr std::uint32_t kProcessorSeconds = 60;
+}  // namespace
 
-Refusal no_reader(std::string why) {
-  Refusal refusal{http_status::kUnavailable, ipc::hresult::kBusy, std::move(why)};
-  refusal.retry_after = 30;
+Refusal no_reader(const Error& why) {
+  Refusal refusal{http_status::kUnavailable, ipc::hresult::kBusy, why.message()};
+  constexpr int kUntilAgain = 30;
+  refusal.retry_after = kUntilAgain;
   return refusal;
 }
-
-}  // namespace
 
 Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::string kind,
                                                        Parameters parameters, const Caller& caller,
@@ -52,16 +50,13 @@ Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::
     auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
     co_return refused;
   }
-  if (!readers_.running())
-    co_return no_reader("the agent's process that reads recordings has ended; start the agent again");
   ReadingRequest& reading = *wanted->reading;
-  reading.memory_bytes = readers_.memory->share_of(reading.kind);
-  reading.processor_seconds = kProcessorSeconds + static_cast<std::uint32_t>(wanted->duration.count() / 2000);
-  const auto place = co_await first_of(readers_.memory->take(identity_key(caller), reading.memory_bytes),
-                                       response.stream().gone());
+  const auto place =
+      co_await first_of(readers_.place_for(reading.kind, identity_key(caller)), response.stream().gone());
   if (!place) co_return std::nullopt;
-  if (*place == nullptr)
-    co_return no_reader("others that are read at the moment have all the memory that there is for it");
+  if (!*place) co_return no_reader(place->error());
+  reading.memory_bytes = (**place)->bytes();
+  reading.processor_seconds = processor_seconds_for(wanted->duration);
   auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
   co_return refused;
 }
@@ -102,9 +97,10 @@ Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, Inner
     co_await pass_on(recording.stream(), response.stream());
     co_return std::nullopt;
   }
-  AnswerTo to{response.stream(), std::move(begin_answer), enough};
+  std::uint64_t sent = 0;
+  AnswerTo to{response.stream(), std::move(begin_answer), enough, sent};
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
-                                                       recording.stream(), std::move(to));
+                                                       answer_from(recording.stream()), std::move(to));
   if (answered || begun) co_return std::nullopt;
   Refusal none{http_status::kBadGateway, ipc::hresult::kFail, answered.error().message()};
   co_return none;

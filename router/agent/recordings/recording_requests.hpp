@@ -10,6 +10,9 @@
 
 namespace farport::router {
 
+/// The answer to a request that no reader can be had for: 503.
+[[nodiscard]] Refusal no_reader(const Error& why);
+
 class RecordingRequests {
  public:
   RecordingRequests(transport::Loop& loop, DiagnosticConnections& connections, Readers readers)

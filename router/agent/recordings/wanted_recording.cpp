@@ -64,31 +64,31 @@ Result<WantedRecording> counters_of(const Parameters& parameters, const Runtime&
   if (!interval) return tl::unexpected(interval.error());
   limits.interval = *interval;
   auto recording = selection->wanted(runtime.version, limits);
-  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{ReadKind::counters, names},
+  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{{ReadKind::counters}, names},
                          kJsonLines};
 }
 
 Result<WantedRecording> logs_of(const Parameters& parameters, const Runtime& /*runtime*/) {
   auto recording = wanted_logs(parameters("level"), list_of(parameters("category")));
   if (!recording) return tl::unexpected(recording.error());
-  return WantedRecording{std::move(*recording), kUsualDuration, ReadingRequest{ReadKind::logs}, kJsonLines};
+  return WantedRecording{std::move(*recording), kUsualDuration, ReadingRequest{{ReadKind::logs}}, kJsonLines};
 }
 
 Result<WantedRecording> exceptions_of(const Parameters& /*parameters*/, const Runtime& /*runtime*/) {
   auto recording = wanted_exceptions();
   // Which names the methods on the stacks.
   recording.rundown = true;
-  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{ReadKind::exceptions},
+  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{{ReadKind::exceptions}},
                          kJsonLines};
 }
 
 Result<WantedRecording> stacks_of(const Parameters& /*parameters*/, const Runtime& /*runtime*/) {
-  return WantedRecording{wanted_samples(), kStacksTime, ReadingRequest{ReadKind::stacks}, kJson};
+  return WantedRecording{wanted_samples(), kStacksTime, ReadingRequest{{ReadKind::stacks}}, kJson};
 }
 
 Result<WantedRecording> gcdump_of(const Parameters& /*parameters*/, const Runtime& runtime) {
   return WantedRecording{wanted_heap(runtime.version), kUsualDuration,
-                         ReadingRequest{ReadKind::heap, runtime.name}, kJson};
+                         ReadingRequest{{ReadKind::heap}, runtime.name}, kJson};
 }
 
 struct RecordingKind {

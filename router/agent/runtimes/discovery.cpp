@@ -116,6 +116,7 @@ Discovery::Discovery(transport::Loop& loop, Registry& registry, Log log, Discove
 Discovery::~Discovery() = default;
 
 Task<void> Discovery::run() {
+  began_ = std::chrono::steady_clock::now();
   Task<void> watching = processes_.run(changed_);
   watching.start();
   for (;;) {
@@ -131,7 +132,10 @@ Task<void> Discovery::run() {
 }
 
 Task<void> Discovery::first_look() {
-  co_await with_deadline(loop_, settle(), kFirstLook);
+  const auto since = std::chrono::ceil<Milliseconds>(std::chrono::steady_clock::now() - began_);
+  // Whoever comes later has the list as it is: a socket that does not answer delays the first sessions alone.
+  if (since >= kFirstLook) co_return;
+  co_await with_deadline(loop_, settle(), kFirstLook - since);
 }
 
 Task<void> Discovery::settle() {

@@ -34,8 +34,8 @@ class Discovery {
   transport::Task<void> run();
 
   /// Passes once each socket that was there at the start is listed or known not to be a runtime's, or it is
-  /// known why there is none, and after two seconds at the latest: an agent that has just begun has no list
-  /// yet. Beside run().
+  /// known why there is none, and two seconds after the start at the latest: an agent that has just begun has
+  /// no list yet. Beside run().
   transport::Task<void> first_look();
 
   /// Finds out what is not listed now, and why, for findings(); for two seconds at most. Beside run().
@@ -67,6 +67,7 @@ class Discovery {
   ProbeSlots slots_;
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool scanned_ = false;  ///< Since all that is looked into has been, once.
   ProcessWatch processes_;
   std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;

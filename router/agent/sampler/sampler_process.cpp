@@ -41,9 +41,9 @@ Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const
   const UniqueFd control_read(control[0]);
   UniqueFd control_write(control[1]);
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
-  const auto begun = process_.begin(bytes, {process.get(), samples_write.get(), control_read.get()});
-  if (!begun) return tl::unexpected(begun.error());
-  return SamplingEnds{std::move(samples_read), std::move(control_write)};
+  auto lifeline = process_.begin(bytes, {process.get(), samples_write.get(), control_read.get()});
+  if (!lifeline) return tl::unexpected(lifeline.error());
+  return SamplingEnds{std::move(samples_read), std::move(control_write), std::move(*lifeline)};
 }
 
 }  // namespace farport::router

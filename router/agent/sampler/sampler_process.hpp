@@ -13,6 +13,7 @@ namespace farport::router {
 struct SamplingEnds {
   UniqueFd samples;  ///< What run_sampling() writes; doesn't block.
   UniqueFd control;  ///< Closed: that is enough.
+  Lifeline lifeline;
 };
 
 class SamplerProcess {

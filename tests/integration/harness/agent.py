@@ -44,6 +44,14 @@ class Agent:
         if found != ["0" * 16, "0" * 16, "1"] or proc.status(self.process.pid, "Uid").split()[0] == "0":
             raise AssertionError(f"the agent is not confined: {found}\n{self.process.output()}")
 
+    def helper(self, name):
+        """The pid of the process of this name that it has for some of its work."""
+        # Engines, and hosts here, start the agent from outside its pid namespace; then both have the same parent.
+        parent = int(proc.status(self.process.pid, "PPid"))
+        found = [pid for pid in (*proc.children(self.process.pid), *proc.children(parent)) if proc.status(pid, "Name") == name]
+        assert len(found) == 1, found
+        return found[0]
+
     @property
     def remote(self):
         """HOST:PORT, for a mirror."""

@@ -1,8 +1,10 @@
 #include "events/thread_stacks.hpp"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "events/exception_report.hpp"
+#include "events/json.hpp"
 #include "events/providers.hpp"
 #include "tests/unit/events/sample_event.hpp"
 
@@ -19,6 +21,12 @@ void take_sample(ThreadStacks& into, std::vector<std::uint64_t> stack, std::uint
   sample.addresses = std::move(stack);
   sample.thread.id = thread;
   into.on_event(sample.event());
+}
+
+std::vector<ThreadStack> all_of(const ThreadStacks& stacks) {
+  std::vector<ThreadStack> all;
+  stacks.each([&all](const ThreadStack& each) { all.push_back(each); });
+  return all;
 }
 
 template <typename Taker>
@@ -38,7 +46,7 @@ TEST_CASE("each thread does what its last sample says", "[events]") {
   take_sample(stacks, {0x100F, 0x1010}, 1, 20);
   take_sample(stacks, {}, 2, 21);
   take_method(stacks, 0x1000, "Price");
-  const auto all = stacks.take();
+  const auto all = all_of(stacks);
   REQUIRE(all.size() == 2);
   CHECK(all[0].thread == 3);
   CHECK(all[0].managed);
@@ -46,6 +54,31 @@ TEST_CASE("each thread does what its last sample says", "[events]") {
   CHECK(all[1].thread == 20);
   CHECK_FALSE(all[1].managed);
   CHECK(all[1].frames == std::vector<std::string>{"Orders.Price()", "0x1010"});
+}
+
+TEST_CASE("stacks are a list of JSON, however many there are", "[events]") {
+  ThreadStacks stacks;
+  const auto json_of = [&stacks] {
+    std::string text;
+    write_json(stacks, [&text](std::string_view piece) { text += piece; });
+    return text;
+  };
+  CHECK(json_of() == "[]\n");
+  take_sample(stacks, {0x3000}, 2, 3);
+  take_sample(stacks, {0x3000}, 1, 4);
+  CHECK(json_of() == nlohmann::ordered_json::parse(json_of()).dump(2) + "\n");
+}
+
+TEST_CASE("more stacks than are kept are left out, and counted", "[events]") {
+  ThreadStacks stacks;
+  const std::vector<std::uint64_t> longest(4096, 0x3000);
+  for (std::uint64_t thread = 0; thread < 1030; ++thread) take_sample(stacks, longest, 2, thread);
+  CHECK(all_of(stacks).size() == 1024);
+  CHECK(stacks.left_out() == 6);
+  // Those that are known may get shorter.
+  take_sample(stacks, {0x3000}, 2, 5);
+  take_sample(stacks, longest, 2, 5);
+  CHECK(stacks.left_out() == 6);
 }
 
 TEST_CASE("a table of wanted methods keeps no other", "[events]") {

@@ -416,6 +416,8 @@ TEST_CASE("stacks are whole, and defined once", "[nettrace]") {
   TraceWriter once = begun;
   once.block(BlockKind::stacks, stacks(1, {{1}, {2}}));
   CHECK(why(after(once, BlockKind::stacks, stacks(2, {{3}}))) == "a stack is defined twice");
+  CHECK(why(after(begun, BlockKind::stacks, stacks(1, {std::vector<std::uint64_t>(4097)}))) ==
+        "a stack is longer than any that there is");
 }
 
 TEST_CASE("addresses have the pointers' size", "[nettrace]") {
@@ -527,15 +529,18 @@ TEST_CASE("labels stand for what the definition says", "[nettrace]") {
 }
 
 TEST_CASE("nothing grows without an end", "[nettrace]") {
-  constexpr std::size_t kPart = 8 << 20;
+  constexpr std::size_t kPart = kMostFrames * 8;
+  // Its size, and its place in a table.
+  constexpr std::size_t kBeside = 4 + 64;
   FieldWriter stack = FieldWriter().u32(kPart);
   stack.bytes(Bytes(kPart));
   TraceWriter deep = TraceWriter::begun(6);
-  for (std::uint32_t id = 1; id < kMostStackBytes / kPart; ++id) {
+  constexpr std::uint32_t kFit = kMostStackBytes / (kPart + kBeside);
+  for (std::uint32_t id = 1; id <= kFit; ++id) {
     deep.block(BlockKind::stacks, FieldWriter().u32(id).u32(1).bytes(stack.take()));
   }
   CHECK(why(outcome_of(deep)) == kEnds);
-  CHECK(why(after(deep, BlockKind::stacks, FieldWriter().u32(9).u32(1).bytes(stack.take()))) ==
+  CHECK(why(after(deep, BlockKind::stacks, FieldWriter().u32(kFit + 1).u32(1).bytes(stack.take()))) ==
         "there are too many stacks without a sequence point");
 
   TraceWriter crowd = TraceWriter::begun(4);

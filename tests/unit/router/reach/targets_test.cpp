@@ -116,5 +116,12 @@ TEST_CASE("a container's user by number") {
   CHECK_FALSE(needs_passwd("1654:0"));
 }
 
+TEST_CASE("a container that says that its user is root gets no helper of root's") {
+  const auto user = numeric_user("app", "root:x:0:0::/:\napp:x:00:0::/:\n", "");
+  REQUIRE_FALSE(user);
+  CHECK_THAT(user.error().why, Catch::Contains("says that this user is root"));
+  CHECK(numeric_user("root", "root:x:0:0::/:\n", "") == NumericUser{"0", "0"});
+}
+
 }  // namespace
 }  // namespace farport::router

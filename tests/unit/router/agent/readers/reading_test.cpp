@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "router/wire/samples.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 #include "tests/unit/streams.hpp"
 
@@ -40,18 +41,43 @@ Task<std::string> all_of(Reading& reading) {
   }
 }
 
+/// Without any method.
+Task<void> pass_samples_on(Reading& to, FdStream& samples) {
+  const Reading::Passed passed = co_await to.pass_on(samples, Reading::As::part);
+  if (passed == Reading::Passed::all) co_await to.finish();
+}
+
 Task<std::string> read_through(ReaderFixture& desk, ReadingRequest wanted, std::string recording) {
   transport::TaskSet writing(desk.loop);
   writing.spawn(write_recording(*desk.streams.first, std::move(recording)));
-  Reading reading(desk.loop, *desk.streams.second, std::move(wanted));
+  const bool is_profile = wanted.kind == ReadingTask::Kind::profile;
+  Reading reading(desk.loop, std::move(wanted));
   const Result<void> begun = reading.begin(desk.readers);
   if (!begun) co_return "not begun: " + begun.error().message();
+  transport::TaskSet feeding(desk.loop);
+  feeding.spawn(is_profile ? pass_samples_on(reading, *desk.streams.second)
+                           : reading.pass_all_on(*desk.streams.second));
   std::string said = co_await all_of(reading);
   co_return said;
 }
 
 ReadingRequest stacks() {
-  return {ReadingRequest::Kind::stacks, {}, 64U << 20U, 10};
+  return {{ReadingTask::Kind::stacks, 64U << 20U, 10}, {}};
+}
+
+/// Two samples of a call that a function has made.
+std::string samples() {
+  using namespace std::chrono_literals;
+  SampleWriter writer;
+  writer.on_start({99, SampleClock::cpu_clock, false});
+  writer.on_thread(7, "worker");
+  writer.on_call({0, 0x1000});
+  writer.on_call({1, 0x2000});
+  writer.on_sample({1ms, 7, 2});
+  writer.on_sample({2ms, 7, 2});
+  writer.on_symbol({0x1000, 0x1100, "caller", {}});
+  writer.on_end(SamplingEnd::time_over, {});
+  return writer.take();
 }
 
 }  // namespace
@@ -67,4 +93,21 @@ TEST_CASE("a reader says what is wrong with a recording", "[readers]") {
   ReaderFixture desk;
   const std::string said = desk.loop.run(read_through(desk, stacks(), "Nettrace of another kind"));
   CHECK_THAT(said, Catch::StartsWith("error: cannot read the trace"));
+}
+
+TEST_CASE("a reader makes a profile's file of samples, and of methods as far as they come", "[readers]") {
+  ReaderFixture desk;
+  const ReadingRequest wanted{{ReadingTask::Kind::profile, 64U << 20U, 10, profile::Form::folded, 12},
+                              "orders"};
+  const std::string said = desk.loop.run(read_through(desk, wanted, samples()));
+  CHECK(said == "orders;caller;0x2000 2\nend");
+}
+
+TEST_CASE("a reader says so where samples have no end", "[readers]") {
+  ReaderFixture desk;
+  const ReadingRequest wanted{{ReadingTask::Kind::profile, 64U << 20U, 10, profile::Form::folded, 12},
+                              "orders"};
+  const std::string whole = samples();
+  CHECK(desk.loop.run(read_through(desk, wanted, whole.substr(0, whole.size() - 1))) ==
+        "error: cannot read the samples: they have no end");
 }
