@@ -20,8 +20,10 @@ namespace {
 
 using transport::Task;
 
-/// That wait for the names of their methods. What is thrown beyond that is only counted.
+/// That wait for the names of their methods, and the frames on all of their stacks. What is thrown beyond
+/// that is only counted.
 constexpr std::size_t kMostWaiting = 1000;
+constexpr std::size_t kMostWaitingFrames = 100'000;
 
 std::string text_of(const events::ThrownException& thrown, const std::vector<std::string>& frames) {
   std::string text = fmt::format("{} {}{}: {}\n", clock_of(thrown.time), escape(thrown.type),
@@ -36,13 +38,15 @@ class ExceptionLines final : public events::LineMaker {
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override {
+    if (!events::is_exception(event)) return;
+    if (pending_.size() == kMostWaiting || frames_ + event.stack.size() > kMostWaitingFrames) {
+      ++left_out_;
+      return;
+    }
     auto thrown = events::read_exception(trace_, event);
     if (!thrown) return;
-    if (pending_.size() < kMostWaiting) {
-      pending_.push_back(std::move(*thrown));
-    } else {
-      ++left_out_;
-    }
+    frames_ += thrown->stack.size();
+    pending_.push_back(std::move(*thrown));
   }
   void on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) override { left_out_ += events; }
 
@@ -65,6 +69,7 @@ class ExceptionLines final : public events::LineMaker {
       lines += json_ ? events::to_json(thrown, frames) + "\n" : text_of(thrown, frames);
     }
     pending_.clear();
+    frames_ = 0;
     return lines;
   }
   std::vector<std::string> take_notices() override {
@@ -78,6 +83,7 @@ class ExceptionLines final : public events::LineMaker {
   nettrace::TraceHeader trace_;
   const MethodNames* names_ = nullptr;
   std::vector<events::ThrownException> pending_;
+  std::size_t frames_ = 0;  ///< On their stacks.
   std::uint64_t left_out_ = 0;
 };
 

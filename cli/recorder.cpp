@@ -19,7 +19,8 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kPieceSize = 256 * 1024;
-/// How long the end of a session is waited for whose last words nobody needs.
+/// How long the end of a session is waited for whose last words nobody needs, and then what has come is
+/// shown.
 constexpr transport::Milliseconds kStopLimit{300};
 /// How long one that is resumed at the end may take for it.
 constexpr transport::Milliseconds kResumeLimit{1000};
@@ -103,7 +104,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   if (!taken) co_return taken;
   auto finished = co_await sink.finish();
   // A runtime that has said nothing before it was told to stop has nothing to end.
-  if (finished && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
+  if (finished && !left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
     co_return fail("record", runtime.name,
                    stopping_ ? "it ended before it had said all: it was killed, or it crashed"
                              : "it ended in the middle of it: it was killed, or it crashed");
@@ -111,14 +112,19 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   co_return finished;
 }
 
+/// What has come by then may be very much, when it is decompressed.
+bool Recorder::has_shown_enough() const {
+  return left_ && std::chrono::steady_clock::now() - *left_ > kStopLimit;
+}
+
 Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSink& sink) {
   transport::Stream& from = recording.stream();
   const auto piece = std::make_shared<Piece>();
   piece->bytes.resize(kPieceSize);
-  for (;;) {
+  while (!has_shown_enough()) {
     const transport::Io got = co_await from.read(piece->bytes);
     if (got.status == IoStatus::end) co_return Result<void>();
-    if (got.status == IoStatus::failed && has_left_) co_return Result<void>();
+    if (got.status == IoStatus::failed && left_) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
     piece->size = got.bytes;
     end_.take(std::span(piece->bytes).first(got.bytes));
@@ -127,6 +133,7 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
     if (shows_ == Progress::shown) progress_.add(got.bytes);
     if (sink.has_enough()) enough_.set();
   }
+  co_return Result<void>();
 }
 
 Task<void> Recorder::wait_for_enough() {
@@ -154,7 +161,7 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
   if (!sink.wants_rest()) {
     // The agent has the runtime stop a session that nobody reads any more. What has come is still shown.
     co_await first_of(stop_soon(recording), stop.again());
-    has_left_ = true;
+    left_ = std::chrono::steady_clock::now();
     recording.stream().abort(interrupted(runtime.name));
     co_await stop.again();
     co_return cut_off_.set();

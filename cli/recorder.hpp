@@ -39,6 +39,7 @@ class Recorder {
  private:
   transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::StopSource& stop);
   transport::Task<void> resume(const router::Runtime& runtime, router::Recording& recording);
+  [[nodiscard]] bool has_shown_enough() const;
   transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);
   transport::Task<Result<void>> take_to_end(const router::Runtime& runtime, router::Recording& recording,
                                             RecordingSink& sink);
@@ -57,8 +58,9 @@ class Recorder {
   transport::Event enough_;  ///< Set once the sink has it.
   transport::Event cut_off_;
   nettrace::EndWatch end_;
-  bool stopping_ = false;        ///< The runtime has been asked to.
-  bool has_left_ = false;        ///< Nobody reads what the runtime says from now on.
+  bool stopping_ = false;  ///< The runtime has been asked to.
+  /// Nobody waits for what the runtime says from now on: since then.
+  std::optional<std::chrono::steady_clock::time_point> left_;
   bool left_suspended_ = false;  ///< At its start, where it was when this began.
   std::optional<Error> stop_failed_;
 };

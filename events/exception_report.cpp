@@ -19,10 +19,11 @@ std::size_t size_of(const ThrownException& thrown) {
 }  // namespace
 
 void ExceptionReport::on_event(const nettrace::Event& event) {
-  auto thrown = read_exception(trace_, event);
+  if (!is_exception(event)) return methods_.add(event);
+  // Before it is read: there may be many more than are kept.
+  const bool room = held_ + event.payload.size() + event.stack.size() * sizeof(std::uint64_t) <= kMostBytes;
+  auto thrown = room ? read_exception(trace_, event) : std::nullopt;
   if (!thrown) {
-    methods_.add(event);
-  } else if (held_ + size_of(*thrown) > kMostBytes) {
     ++left_out_;
   } else {
     held_ += size_of(*thrown);

@@ -15,10 +15,13 @@ constexpr unsigned kRethrown = 0x4;
 
 }  // namespace
 
+bool is_exception(const nettrace::Event& event) {
+  return event.definition.event_id == kExceptionThrown && event.definition.provider == kRuntimeProvider;
+}
+
 std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace,
                                               const nettrace::Event& event) {
-  if (event.definition.event_id != kExceptionThrown || event.definition.provider != kRuntimeProvider)
-    return std::nullopt;
+  if (!is_exception(event)) return std::nullopt;
   nettrace::Cursor in(event.payload, event.payload_offset);
   ThrownException thrown;
   thrown.type = in.utf16();

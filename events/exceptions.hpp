@@ -21,6 +21,9 @@ struct ThrownException {
   std::vector<std::uint64_t> stack;  ///< Addresses, the innermost first.
 };
 
+/// Whether the event is about an exception that is thrown.
+[[nodiscard]] bool is_exception(const nettrace::Event& event);
+
 /// What the event says; nothing where it is not about an exception that is thrown.
 [[nodiscard]] std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace,
                                                             const nettrace::Event& event);

@@ -4,11 +4,18 @@
 
 namespace farport::events {
 
+void MeasurementReader::notice(const MeterNotice& notice) {
+  refused_ = refused_ || notice.fatal;
+  if (noticed_ == notice.text) return;
+  noticed_ = notice.text;
+  if (++notice_count_ <= kMostNotices) notices_.push_back(noticed_);
+  if (notice_count_ == kMostNotices + 1)
+    notices_.emplace_back("the runtime has more to tell, which is left out");
+}
+
 void MeasurementReader::on_event(const nettrace::Event& event) {
   auto read = read_measurement(trace_, event, session_);
-  const auto* const notice = std::get_if<MeterNotice>(&read);
-  if (notice != nullptr && noticed_ != notice->text) notices_.push_back(noticed_ = notice->text);
-  refused_ = refused_ || (notice != nullptr && notice->fatal);
+  if (const auto* const told = std::get_if<MeterNotice>(&read)) return notice(*told);
   auto* const measurement = std::get_if<Measurement>(&read);
   if (measurement == nullptr || !takes_(*measurement)) return;
   measurements_.push_back(std::move(*measurement));

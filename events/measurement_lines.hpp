@@ -10,6 +10,9 @@
 namespace farport::events {
 
 /// Collects those that are wanted, and what the runtime has to say of them.
+/// That a runtime has to tell of one recording.
+inline constexpr std::size_t kMostNotices = 10;
+
 class MeasurementReader : public LineMaker {
  public:
   using Takes = std::function<bool(const Measurement&)>;
@@ -19,6 +22,7 @@ class MeasurementReader : public LineMaker {
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override;
+  /// kMostNotices of them, and that there are more.
   std::vector<std::string> take_notices() override { return std::exchange(notices_, {}); }
 
   /// Whether the runtime has refused to tell meters, and nothing else has come.
@@ -28,12 +32,15 @@ class MeasurementReader : public LineMaker {
   [[nodiscard]] std::vector<Measurement> take() { return std::exchange(measurements_, {}); }
 
  private:
+  void notice(const MeterNotice& notice);
+
   std::string session_;
   Takes takes_;
   nettrace::TraceHeader trace_;
   std::vector<Measurement> measurements_;
   std::vector<std::string> notices_;
-  std::string noticed_;
+  std::string noticed_;  ///< The last one.
+  std::size_t notice_count_ = 0;
   bool refused_ = false;
   bool any_ = false;
 };

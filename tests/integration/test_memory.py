@@ -7,6 +7,7 @@ memory than there is."""
 import json
 import os
 import pathlib
+import signal
 import sys
 
 from harness import hostile_traces, needs, proc, wait
@@ -22,6 +23,13 @@ LONGEST_LINE = 4000
 # Frozen, for one who waits for an answer.
 FROZEN_MS = 2000
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def recorded(host, name, mebibytes):
+    """A file with a hostile recording."""
+    file = os.path.join(host.directory, f"{name}.nettrace")
+    pathlib.Path(file).write_bytes(hostile_traces.make(name, mebibytes))
+    return file
 
 
 class Flooded(Case):
@@ -130,14 +138,68 @@ class Recorded(Flooded):
     """A runtime whose recordings would take more memory than there is."""
 
     def test_stacks_of_twenty_thousand_threads_with_four_thousand_frames_each(self):
-        file = os.path.join(self.lab.far.directory, "hostile.nettrace")
-        pathlib.Path(file).write_bytes(hostile_traces.stacks())
+        file = recorded(self.lab.far, "stacks", 1)
         hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4713))
         listed = self.agent.wait_for(self.fake, self.quiet, hostile)[2]
         self.assert_lives(self.flood("stacks_read", self.observer, listed))
         told = Api(self.lab, self.observer).request(f"/v1/runtimes/{listed['id']}/stacks")
         self.assertEqual(told.status, 502, told)
         self.assertIn("8 MiB of memory", told.error)
+
+
+class AppMetrics(Flooded):
+    """Counters of runtimes that tell without an end, which nobody asks for."""
+    FLAGS = ("--app-metrics",)
+
+    def test_runtimes_that_tell_too_much_too_often_and_too_many_things(self):
+        for number, name in enumerate(("quantiles", "series", "notices", "threads")):
+            with self.subTest(name):
+                file = recorded(self.lab.far, name, 16)
+                hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4720 + number))
+                wait.until(lambda pid=hostile.pid_inside: pid in {each["pid"] for each in self.agent.runtimes()}, self.agent.log)
+                self.assert_lives()
+                hostile.stop()
+        warnings = [line for line in self.agent.log().splitlines() if " warning " in line]
+        self.assertLess(len(warnings), 50, warnings[:50])
+
+
+class Laptop(Case):
+    """What each command makes of a runtime that wants to use it up: it ends, in little memory, and Ctrl-C ends it before."""
+    LIMIT = 256 << 20
+    COMMANDS = {"counters": ("counters", "--format", "json"), "stacks": ("stacks",), "logs": ("logs",), "exceptions": ("exceptions",),
+                "heap": ("gcdump", "-o", "{}/x.gcdump"), "wall": ("profile", "--wall", "-o", "{}/x.html")}
+    ATTACKS = (("stacks", ("stacks", "wall", "counters")), ("heap", ("heap",)), ("quantiles", ("counters",)), ("series", ("counters",)),
+               ("notices", ("counters",)), ("threads", ("stacks", "wall", "logs")), ("exceptions", ("exceptions",)), ("logs", ("logs",)))
+
+    @classmethod
+    def prepare(cls):
+        cls.group = MemoryGroup(cls.lab.near, cls.LIMIT)
+        cls.addClassCleanup(cls.group.remove)
+        cls.agent = cls.share(cls.lab.agent())
+
+    def start(self, name):
+        directory = self.lab.new_directory(self.lab.near, name)
+        command, *arguments = (word.format(directory) for word in self.COMMANDS[name])
+        return self.lab.near.start(*self.group.prefix, needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(),
+                                   *arguments, name=f"farport-{command}")
+
+    def test_each_ends_in_little_memory_and_when_it_is_told_to(self):
+        for attack, commands in self.ATTACKS:
+            file = recorded(self.lab.far, attack, 32)
+            hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4713))
+            self.agent.wait_for(hostile)
+            for name in commands:
+                with self.subTest(f"{attack}: {name}"):
+                    process = self.start(name)
+                    self.assertIn(process.wait(60), (0, 1), process.stderr())
+                    interrupted = self.start(name)
+                    wait.until(lambda each=interrupted: not each.running() or proc.status(each.pid, "SigCgt")[-1] in "2367abef",
+                               interrupted.output)
+                    interrupted.send(signal.SIGINT)
+                    # Where it was about to end it may be the kernel that ends it.
+                    self.assertIn(interrupted.wait(5), (0, 1, 130, -signal.SIGINT), interrupted.stderr())
+            hostile.stop()
+        print(f"peak of the commands: {self.group.peak() >> 20} MiB", file=sys.stderr)
 
 
 class Compressing(Flooded):

@@ -138,13 +138,12 @@ Result<void> tell_measurements(const ReadingRequest& wanted, Input& from, FrameW
   if (!selection) return tl::unexpected(selection.error());
   events::MeasurementReader values(
       kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
-  std::size_t notices = 0;
   return read_recording(from, values, [&] {
     for (const events::Measurement& each : values.take()) {
       if (const auto text = encode_measurement(each)) to.write(ReaderFrame::measurement, *text);
     }
     for (const std::string& notice : values.take_notices()) {
-      if (++notices <= kMostNotices) to.write(ReaderFrame::notice, notice.substr(0, kMostNoticeBytes));
+      to.write(ReaderFrame::notice, notice.substr(0, kMostNoticeBytes));
     }
   });
 }

@@ -2,6 +2,7 @@
 // makes a reader do, it is one recording that ends.
 #pragma once
 
+#include "events/measurement_lines.hpp"
 #include "router/agent/helpers/helper_process.hpp"
 #include "router/agent/readers/reading_request.hpp"
 
@@ -24,7 +25,7 @@ inline constexpr std::size_t kPieceHead = 4;
 inline constexpr std::size_t kMostPiece = 32 * 1024;
 inline constexpr std::size_t kMostFrame = 64 * 1024;
 /// What of a runtime's notices is said, and logged.
-inline constexpr std::size_t kMostNotices = 10;
+inline constexpr std::size_t kMostNotices = events::kMostNotices + 1;
 inline constexpr std::size_t kMostNoticeBytes = 256;
 
 /// A reader, as it is talked to.

@@ -35,7 +35,6 @@ class Recording:
         """Each is (what it is defined by, thread, stack, payload)."""
         content = bytearray(struct.pack("<HHqq", 20, 0, 0, 0))
         for metadata, thread, stack, payload in events:
-            content += bytes(-len(content) % 4)
             content += struct.pack("<IIIQQIIq16s16sI", 76 + len(payload), metadata, 0, thread, thread, 0, stack, 1000,
                                    bytes(16), bytes(16), len(payload)) + payload
         self._object(name, bytes(content))
@@ -63,10 +62,10 @@ class Recording:
 
     def events(self, events):
         """Tells events."""
-        self._events("EventBlock", events)
+        self._events("EventBlock", [(*event[:3], event[3] + bytes(-len(event[3]) % 4)) for event in events])
 
 
-def stacks(threads=20_000, frames=4_000):
+def _stacks(_, threads=20_000, frames=4_000):
     """One long stack, of very many threads."""
     recording = Recording()
     recording.define(1, SAMPLES, 0)
@@ -76,7 +75,7 @@ def stacks(threads=20_000, frames=4_000):
     return bytes(recording.bytes) + NULL
 
 
-def heap(mebibytes=128):
+def _heap(mebibytes):
     """A heap without an end: each object has a type of its own, and refers to others."""
     recording = Recording()
     recording.define(1, RUNTIME, 1)
@@ -96,33 +95,33 @@ def heap(mebibytes=128):
 HISTOGRAM = dict.fromkeys(("sessionId", "meterName", "meterVersion", "instrumentName", "unit", "tags", "quantiles", "count", "sum"), TEXT)
 
 
-def quantiles(mebibytes=64):
+def _quantiles(mebibytes):
     """Histograms, each of another name, with thousands of quantiles."""
     recording = Recording()
     recording.define(1, METERS, 7, "HistogramValuePublished", **HISTOGRAM)
     spread = ";".join(f"0.{number}=1" for number in range(3000))
     number = 0
     while len(recording.bytes) < mebibytes << 20:
-        values = ("SHARED", "Orders", "", f"spread{number}", "", "", spread, "5", "9")
+        values = ("SHARED", "System.Runtime", "", f"spread{number}", "", "", spread, "5", "9")
         recording.events([(1, 1, 0, b"".join(map(_text, values)))])
         number += 1
     return bytes(recording.bytes) + NULL
 
 
-def series(mebibytes=64):
+def _series(mebibytes):
     """Counters, each of another name and long tags."""
     recording = Recording()
     fields = dict.fromkeys(("sessionId", "meterName", "meterVersion", "instrumentName", "unit", "tags", "rate", "value"), TEXT)
     recording.define(1, METERS, 4, "CounterRateValuePublished", **fields)
     number = 0
     while len(recording.bytes) < mebibytes << 20:
-        recording.events([(1, 1, 0, b"".join(map(_text, ("SHARED", "Orders", "", f"placed{number + each}", "", f"tag={'x' * 400}", "1",
+        recording.events([(1, 1, 0, b"".join(map(_text, ("SHARED", "System.Runtime", "", f"placed{number + each}", "", f"tag={'x' * 400}", "1",
                                                          "7")))) for each in range(50)])
         number += 50
     return bytes(recording.bytes) + NULL
 
 
-def notices(mebibytes=64):
+def _notices(mebibytes):
     """Errors that the runtime has to tell of its meters, each another one."""
     recording = Recording()
     recording.define(1, METERS, 9, "ObservableInstrumentCallbackError", sessionId=TEXT, errorMessage=TEXT)
@@ -133,7 +132,7 @@ def notices(mebibytes=64):
     return bytes(recording.bytes) + NULL
 
 
-def threads(mebibytes=128):
+def _threads(mebibytes):
     """Each event is of another thread."""
     recording = Recording()
     recording.define(1, SAMPLES, 0)
@@ -145,7 +144,7 @@ def threads(mebibytes=128):
     return bytes(recording.bytes) + NULL
 
 
-def exceptions(times=400_000):
+def _exceptions(_, times=400_000):
     """Exceptions with thousands of frames each, of which each takes twenty bytes of the recording."""
     recording = Recording()
     recording.define(1, RUNTIME, 80)
@@ -155,7 +154,7 @@ def exceptions(times=400_000):
     return bytes(recording.bytes) + NULL
 
 
-def logs(mebibytes=128):
+def _logs(mebibytes):
     """Entries of 60 KB, many a second."""
     recording = Recording()
     recording.define(1, LOGGING, 5, "MessageJson", Level=INT32, FactoryID=INT32, LoggerName=TEXT, EventId=INT32, EventName=TEXT,
@@ -167,5 +166,10 @@ def logs(mebibytes=128):
     return bytes(recording.bytes) + NULL
 
 
-ALL = {"stacks": stacks, "heap": heap, "quantiles": quantiles, "series": series, "notices": notices, "threads": threads,
-       "exceptions": exceptions, "logs": logs}
+_ALL = {"stacks": _stacks, "heap": _heap, "quantiles": _quantiles, "series": _series, "notices": _notices, "threads": _threads,
+        "exceptions": _exceptions, "logs": _logs}
+
+
+def make(name, mebibytes):
+    """The recording of this name, of so many MiB where it has no end of its own."""
+    return _ALL[name](mebibytes)

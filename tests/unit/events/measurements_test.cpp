@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "events/json.hpp"
+#include "events/measurement_lines.hpp"
 #include "events/providers.hpp"
 #include "tests/unit/events/sample_event.hpp"
 
@@ -29,6 +30,20 @@ auto read(SampleEvent event) {
 }
 
 }  // namespace
+
+TEST_CASE("of what a runtime has to tell ten things are said, and that there are more", "[events]") {
+  const auto all = [](const Measurement&) { return true; };
+  MeasurementReader reader("SHARED", all);
+  for (int i = 0; i < 1000; ++i) {
+    SampleEvent error = meter("ObservableInstrumentCallbackError");
+    error.text("errorMessage", "error " + std::to_string(i / 2));
+    reader.on_event(error.event());
+  }
+  const auto notices = reader.take_notices();
+  REQUIRE(notices.size() == kMostNotices + 1);
+  CHECK(notices[1] == "an instrument of the application fails: error 1");
+  CHECK(notices.back() == "the runtime has more to tell, which is left out");
+}
 
 TEST_CASE("a meter's counter has grown by so much", "[events]") {
   const auto got = read(meter("CounterRateValuePublished").text("rate", "12.5").text("value", "100"));
