@@ -96,6 +96,10 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
       constexpr std::uint64_t kFilter = 2;
       status.filtered = (values >> std::dec >> real) && real == kFilter;
     }
+    if (key == "VmRSS" || key == "VmSwap") {
+      constexpr std::uint64_t kInKib = 1024;
+      if (values >> std::dec >> real) status.memory += real * kInKib;
+    }
     // One for each namespace, from ours to its own.
     if (key == "NSpid") {
       while (values >> real) status.own_pid = real;

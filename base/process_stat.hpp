@@ -48,6 +48,7 @@ struct ProcessStatus {
   gid_t group = 0;                 ///< The effective one.
   std::uint64_t capabilities = 0;  ///< Those that it may use: bit N for number N (linux/capability.h).
   std::uint64_t own_pid = 0;       ///< Its pid in its own pid namespace.
+  std::uint64_t memory = 0;        ///< Resident and in swap, in bytes.
   bool filtered = false;           ///< Its system calls are filtered (seccomp(2)).
 };
 

@@ -32,8 +32,8 @@ void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
   const auto seconds = static_cast<std::int64_t>(1 + bytes / kUsualRate);
   const bool too_long = seconds >= restart.after.count();
   print_message(fmt::format("{} are to be written, likely in {} s{}", router::mebibytes(bytes), seconds,
-                            too_long ? ": that is too long; Ctrl-C now, and take one of --type mini, or let "
-                                       "the probe wait longer"
+                            too_long ? ": that is too long; take one of --type mini, or let the probe wait "
+                                       "longer (Ctrl-C ends this one)"
                                      : ""));
 }
 
@@ -48,7 +48,12 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
   const auto restart = co_await session_.restart();
-  if (restart) say_that_it_stops(runtime, restart);
+  if (restart) {
+    say_that_it_stops(runtime, restart);
+    const auto condition = co_await patience_.condition(runtime);
+    if (condition && condition->memory > 0)
+      say_how_long(router::likely_dump_size(request.type, condition->memory), *restart);
+  }
   // An agent that has progress to tell of has not refused.
   router::OnDumpProgress on_progress = [this, &runtime, &restart,
                                         said = false](const router::DumpProgress& progress) mutable {
@@ -56,7 +61,6 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     if (writes && !std::exchange(said, true)) {
       bar_.end();
       if (!restart) say_that_it_stops(runtime, restart);
-      if (restart && progress.estimate) say_how_long(*progress.estimate, *restart);
     }
     if (!writes || progress.written > 0) patience_.answered();
     bar_.show(progress);

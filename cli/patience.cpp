@@ -68,6 +68,11 @@ Task<void> Patience::look(const router::Runtime& runtime) {
   if (condition) condition_ = *condition;
 }
 
+Task<std::optional<router::ProcessCondition>> Patience::condition(const router::Runtime& runtime) {
+  co_await look(runtime);
+  co_return condition_;
+}
+
 Task<std::optional<Error>> Patience::standstill(const router::Runtime& runtime) {
   co_await look(runtime);
   if (!condition_ || condition_->halt == router::Halt::none) co_return std::nullopt;

@@ -40,6 +40,8 @@ class Patience {
     if (!result) co_return tl::unexpected(silence(runtime));
     co_return std::move(*result);
   }
+  /// What the kernel knows of the runtime's process; nothing where the agent does not say in time.
+  transport::Task<std::optional<router::ProcessCondition>> condition(const router::Runtime& runtime);
   /// Asks the agent whether the kernel has the runtime's process stopped or frozen, so that waiting is of no
   /// use. Returns the error to report then; nothing where the process is neither, or the agent does not say.
   transport::Task<std::optional<Error>> standstill(const router::Runtime& runtime);

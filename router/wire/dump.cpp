@@ -10,7 +10,26 @@ namespace {
 /// More than an answer about a dump has.
 constexpr std::size_t kValues = 100;
 
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+/// What a dump holds beside memory that counts as resident: headers, tables, the runtime's own images.
+constexpr std::uint64_t kMiniSize = 16 * kMiB;
+constexpr std::uint64_t kHeapExtra = 32 * kMiB;
+constexpr std::uint64_t kFullExtra = 96 * kMiB;
+
 }  // namespace
+
+std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t memory) {
+  switch (type) {
+    case ipc::DumpType::normal:
+    case ipc::DumpType::triage:
+      return kMiniSize;
+    case ipc::DumpType::with_heap:
+      return memory + kHeapExtra;
+    case ipc::DumpType::full:
+      break;
+  }
+  return memory + kFullExtra;
+}
 
 std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{} MiB", bytes >> 20);

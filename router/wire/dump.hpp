@@ -26,6 +26,9 @@ struct DumpProgress {
   std::uint64_t total = 0;                ///< The dump's size, once it is written.
 };
 
+/// About how large a dump of a process will be that holds so much memory. All in bytes.
+[[nodiscard]] std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t memory);
+
 /// "512 MiB".
 [[nodiscard]] std::string mebibytes(std::uint64_t bytes);
 

@@ -49,7 +49,8 @@ std::string to_json(const ProcessCondition& condition) {
   json object = {{"threads", condition.threads},
                  {"running", condition.running},
                  {"in_disk", condition.in_disk},
-                 {"cores", condition.cores}};
+                 {"cores", condition.cores},
+                 {"memory", condition.memory}};
   if (condition.halt != Halt::none) object["halt"] = to_string(condition.halt);
   if (condition.traced) object["traced"] = true;
   if (condition.ending) object["ending"] = true;
@@ -67,6 +68,8 @@ Result<ProcessCondition> process_condition_from_json(std::string_view text) {
     condition.running = number_at<std::uint32_t>(object, "running");
     condition.in_disk = number_at<std::uint32_t>(object, "in_disk");
     condition.cores = object.at("cores").get<double>();
+    // Older agents do not say it.
+    if (object.contains("memory")) condition.memory = number_at<std::uint64_t>(object, "memory");
     return condition;
   } catch (const std::exception& error) {
     return fail("read", "what the agent says of the process", reason_of(error));

@@ -19,6 +19,7 @@ struct ProcessCondition {
   std::uint32_t running = 0;  ///< Of them, those that run, or could.
   std::uint32_t in_disk = 0;  ///< Those that wait for a disk, or for memory, and can't be interrupted.
   double cores = 0;           ///< How many processors all of them have kept busy, just now.
+  std::uint64_t memory = 0;   ///< What it holds, in bytes; 0: not known.
 
   /// Whether it gets on with something, however slowly.
   [[nodiscard]] bool is_busy() const;
@@ -31,7 +32,7 @@ struct ConditionWords {
 };
 [[nodiscard]] ConditionWords describe(const ProcessCondition& condition, const Runtime& runtime);
 
-/// {"halt":…,"traced":…,"ending":…,"threads":…,"running":…,"in_disk":…,"cores":…}
+/// {"halt":…,"traced":…,"ending":…,"threads":…,"running":…,"in_disk":…,"cores":…,"memory":…}
 [[nodiscard]] std::string to_json(const ProcessCondition& condition);
 [[nodiscard]] Result<ProcessCondition> process_condition_from_json(std::string_view text);
 

@@ -160,7 +160,12 @@ class OnACluster(Recordings, Case):
         target = self.pod("probed", "shell", livenessProbe=probe)
         file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
         done = self.assert_ok(self.farport("dump", f"{target}//orders", "-o", file))
-        self.assertIn("the liveness probe of web restarts it, and the dump is lost, if that takes 22 s or more", done.stderr)
+        said = done.stderr.splitlines()
+        stops = [at for at, line in enumerate(said)
+                 if "the liveness probe of web restarts it, and the dump is lost, if that takes 22 s or more" in line]
+        self.assertEqual(len(stops), 1, done.stderr)
+        # Before anything is written.
+        self.assertRegex(said[stops[0] + 1], r"\d+ MiB are to be written, likely in 1 s$")
 
     def test_pods_of_a_deployment_come_and_go(self):
         pod = {"metadata": {"labels": {"app": "fleet"}},

@@ -11,27 +11,13 @@
 #include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
 #include "router/agent/runtimes/process_exit.hpp"
+#include "router/wire/dump.hpp"
 
 namespace farport::router {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
-/// What a dump holds beside memory that counts as resident: headers, tables, the runtime's own images.
-constexpr std::uint64_t kMiniSize = 16 * kMiB;
-constexpr std::uint64_t kHeapExtra = 32 * kMiB;
-constexpr std::uint64_t kFullExtra = 96 * kMiB;
-
 /// A path and a few flags.
 constexpr std::size_t kMaxArguments = 64 * 1024;
-
-/// A field of /proc/PID/status in bytes, which is there in kB.
-std::optional<std::uint64_t> status_bytes(pid_t pid, const std::string& field) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(field + ":")) return std::stoull(line.substr(field.size() + 1)) * 1024;
-  }
-  return std::nullopt;
-}
 
 bool writes_to(pid_t pid, const std::string& path) {
   const std::string directory = "/proc/" + std::to_string(pid);
@@ -55,19 +41,9 @@ void each_child(pid_t pid, Each each) {
 
 std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
   if (runtime <= 0) return std::nullopt;
-  const auto resident = status_bytes(runtime, "VmRSS");
-  if (!resident) return std::nullopt;
-  const std::uint64_t memory = *resident + status_bytes(runtime, "VmSwap").value_or(0);
-  switch (type) {
-    case ipc::DumpType::normal:
-    case ipc::DumpType::triage:
-      return kMiniSize;
-    case ipc::DumpType::with_heap:
-      return memory + kHeapExtra;
-    case ipc::DumpType::full:
-      break;
-  }
-  return memory + kFullExtra;
+  const auto status = process_status(runtime);
+  if (!status || status->memory == 0) return std::nullopt;
+  return likely_dump_size(type, status->memory);
 }
 
 bool is_stopped(pid_t runtime) {

@@ -61,6 +61,8 @@ void look_at(Looked& process) {
   // Each thread of a frozen cgroup of version 1 is in this state; hardly ever all are without that.
   const bool may_be_frozen = state == 'D';
   if (process.count_threads || may_be_frozen) count_threads(process);
+  if (const auto status = process.count_threads ? process_status(process.pid) : std::nullopt)
+    condition.memory = status->memory;
   if (may_be_frozen && condition.in_disk == condition.threads) condition.halt = Halt::frozen;
   if (state == 'S' && is_in_freezer(waiting_in(process.pid))) condition.halt = Halt::frozen;
 }

@@ -3,6 +3,7 @@
 
 #include "router/wire/access_row.hpp"
 #include "router/wire/dump.hpp"
+#include "router/wire/process_condition.hpp"
 #include "router/wire/runtime_json.hpp"
 
 using namespace farport::router;
@@ -81,4 +82,29 @@ TEST_CASE("an error says why at a length that can be shown") {
   CHECK(event_from_json("{\"event\":\"" + much + "\"}").error().why.size() < 1000);
   CHECK(error_from_json(much).why.size() < 1000);
   CHECK(error_from_json("{\"error\":\"" + much + "\"}").why.size() < 5000);
+}
+
+TEST_CASE(
+    "what the kernel knows of a process is read as it was written, and without what older agents lack") {
+  ProcessCondition condition;
+  condition.halt = Halt::stopped;
+  condition.threads = 12;
+  condition.memory = 5'000'000'000;
+  const auto read = process_condition_from_json(to_json(condition));
+  REQUIRE(read);
+  CHECK(read->halt == Halt::stopped);
+  CHECK(read->memory == 5'000'000'000);
+  const auto older = process_condition_from_json(R"({"threads":12,"running":1,"in_disk":0,"cores":0.5})");
+  REQUIRE(older);
+  CHECK(older->memory == 0);
+  CHECK_FALSE(
+      process_condition_from_json(R"({"threads":12,"running":1,"in_disk":0,"cores":0.5,"memory":-1})"));
+}
+
+TEST_CASE("a dump is likely to have what the process holds, and a small one does not") {
+  constexpr std::uint64_t kMemory = 1'000'000'000;
+  CHECK(likely_dump_size(farport::ipc::DumpType::with_heap, kMemory) > kMemory);
+  CHECK(likely_dump_size(farport::ipc::DumpType::full, kMemory) >
+        likely_dump_size(farport::ipc::DumpType::with_heap, kMemory));
+  CHECK(likely_dump_size(farport::ipc::DumpType::normal, kMemory) < kMemory / 10);
 }
