@@ -36,6 +36,9 @@ constexpr transport::Milliseconds kLookIntoLimit{5000};
 /// "app" in Microsoft's .NET images, and its group.
 constexpr const char* kUserOfImages = "1654";
 
+/// What the API server says where a node's kubelet does not answer it.
+constexpr std::string_view kNodeAway = "error dialing backend";
+
 /// What to do about what the API server, the node or kubectl says; the first that fits.
 struct Cure {
   std::string_view said;
@@ -52,7 +55,8 @@ constexpr std::array kCures{
     Cure{"context \"", "kubectl config get-contexts shows those that there are"},
     Cure{"must be logged in", "log in as you do for kubectl: kubectl get pods shows whether it works"},
     Cure{"Unable to connect", "does kubectl get pods work?"},
-    Cure{"was refused", "does kubectl get pods work?"}};
+    Cure{"was refused", "does kubectl get pods work?"},
+    Cure{kNodeAway, "its node does not answer the API server: is it Ready (kubectl get nodes)?"}};
 
 /// The error with what to do about it, if it says nothing of that.
 tl::unexpected<Error> with_cure(Error why) {
@@ -156,6 +160,8 @@ class PodReach final : public Reach {
             container->startable ? std::string() : fmt::format("can the cluster pull {}?", deploy_.image));
       }
       if (reached || !container->startable) co_return reached;
+      // What runs there may be well, and another one could not be started.
+      if (reached.error().why.find(kNodeAway) != std::string::npos) co_return reached;
       silent.push_back(*helper);
     }
     co_return reached;

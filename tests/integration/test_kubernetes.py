@@ -112,7 +112,8 @@ class Kubectl(Case):
                 ("error: You must be logged in to the server (Unauthorized)", "log in"),
                 ("Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout", "does kubectl get pods work?"),
                 ("The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?",
-                 "does kubectl get pods work?")):
+                 "does kubectl get pods work?"),
+                ("Error from server: error dialing backend: dial tcp 10.0.0.2:10250: connect: connection refused", "kubectl get nodes")):
             with self.subTest(said):
                 told, _ = self.fails(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
                 self.assertEqual(len(told.splitlines()), 1, told)
