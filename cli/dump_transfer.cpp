@@ -48,19 +48,22 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
   const auto restart = co_await session_.restart();
+  bool knows_size = false;
   if (restart) {
     say_that_it_stops(runtime, restart);
     const auto condition = co_await patience_.condition(runtime);
-    if (condition && condition->memory > 0)
-      say_how_long(router::likely_dump_size(request.type, condition->memory), *restart);
+    knows_size = condition && condition->memory > 0;
+    if (knows_size) say_how_long(router::likely_dump_size(request.type, condition->memory), *restart);
   }
   // An agent that has progress to tell of has not refused.
-  router::OnDumpProgress on_progress = [this, &runtime, &restart,
+  router::OnDumpProgress on_progress = [this, &runtime, &restart, knows_size,
                                         said = false](const router::DumpProgress& progress) mutable {
     const bool writes = progress.phase == router::DumpProgress::Phase::writing;
     if (writes && !std::exchange(said, true)) {
       bar_.end();
       if (!restart) say_that_it_stops(runtime, restart);
+      // An agent that is older, or busy, has not said so before.
+      if (restart && !knows_size && progress.estimate) say_how_long(*progress.estimate, *restart);
     }
     if (!writes || progress.written > 0) patience_.answered();
     bar_.show(progress);

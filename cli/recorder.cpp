@@ -19,9 +19,10 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kPieceSize = 256 * 1024;
-/// How long the end of a session is waited for whose last words nobody needs, and then what has come is
-/// shown.
+/// How long the end of a session is waited for whose last words nobody needs.
 constexpr transport::Milliseconds kStopLimit{300};
+/// How long what has come is still shown after Ctrl-C.
+constexpr transport::Milliseconds kShowLimit{300};
 /// How long one that is resumed at the end may take for it.
 constexpr transport::Milliseconds kResumeLimit{1000};
 
@@ -104,7 +105,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   if (!taken) co_return taken;
   auto finished = co_await sink.finish();
   // A runtime that has said nothing before it was told to stop has nothing to end.
-  if (finished && !left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
+  if (finished && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
     co_return fail("record", runtime.name,
                    stopping_ ? "it ended before it had said all: it was killed, or it crashed"
                              : "it ended in the middle of it: it was killed, or it crashed");
@@ -114,7 +115,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
 
 /// What has come by then may be very much, when it is decompressed.
 bool Recorder::has_shown_enough() const {
-  return left_ && std::chrono::steady_clock::now() - *left_ > kStopLimit;
+  return shows_until_ && std::chrono::steady_clock::now() > *shows_until_;
 }
 
 Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSink& sink) {
@@ -124,7 +125,7 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
   while (!has_shown_enough()) {
     const transport::Io got = co_await from.read(piece->bytes);
     if (got.status == IoStatus::end) co_return Result<void>();
-    if (got.status == IoStatus::failed && left_) co_return Result<void>();
+    if (got.status == IoStatus::failed && has_left_) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
     piece->size = got.bytes;
     end_.take(std::span(piece->bytes).first(got.bytes));
@@ -159,9 +160,11 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
   // Resuming a runtime that somebody has resumed already changes nothing.
   if (left_suspended_) co_await with_deadline(loop_, recording.resume(), kResumeLimit);
   if (!sink.wants_rest()) {
-    // The agent has the runtime stop a session that nobody reads any more. What has come is still shown.
+    // The agent has the runtime stop a session that nobody reads any more. What has come is still shown, but
+    // not for long to who has stopped it.
     co_await first_of(stop_soon(recording), stop.again());
-    left_ = std::chrono::steady_clock::now();
+    has_left_ = true;
+    if (stop.stopped()) shows_until_ = std::chrono::steady_clock::now() + kShowLimit;
     recording.stream().abort(interrupted(runtime.name));
     co_await stop.again();
     co_return cut_off_.set();

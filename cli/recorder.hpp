@@ -59,8 +59,9 @@ class Recorder {
   transport::Event cut_off_;
   nettrace::EndWatch end_;
   bool stopping_ = false;  ///< The runtime has been asked to.
-  /// Nobody waits for what the runtime says from now on: since then.
-  std::optional<std::chrono::steady_clock::time_point> left_;
+  bool has_left_ = false;  ///< Nobody reads what the runtime says from now on.
+  /// Until when what has come is still shown, after Ctrl-C.
+  std::optional<std::chrono::steady_clock::time_point> shows_until_;
   bool left_suspended_ = false;  ///< At its start, where it was when this began.
   std::optional<Error> stop_failed_;
 };

@@ -20,12 +20,11 @@ std::size_t size_of(const ThrownException& thrown) {
 
 void ExceptionReport::on_event(const nettrace::Event& event) {
   if (!is_exception(event)) return methods_.add(event);
-  // Before it is read: there may be many more than are kept.
+  // About, and before it is read: there may be many more than are kept.
   const bool room = held_ + event.payload.size() + event.stack.size() * sizeof(std::uint64_t) <= kMostBytes;
-  auto thrown = room ? read_exception(trace_, event) : std::nullopt;
-  if (!thrown) {
+  if (!room) {
     ++left_out_;
-  } else {
+  } else if (auto thrown = read_exception(trace_, event)) {
     held_ += size_of(*thrown);
     on_stacks_.add(thrown->stack);
     thrown_.push_back(std::move(*thrown));

@@ -9,10 +9,10 @@
 
 namespace farport::events {
 
-/// Collects those that are wanted, and what the runtime has to say of them.
-/// That a runtime has to tell of one recording.
+/// Notices shown of one recording.
 inline constexpr std::size_t kMostNotices = 10;
 
+/// Collects those that are wanted, and what the runtime has to say of them.
 class MeasurementReader : public LineMaker {
  public:
   using Takes = std::function<bool(const Measurement&)>;

@@ -87,6 +87,8 @@ class StopSource {
     changed_.changed();
   }
 
+  [[nodiscard]] bool stopped() const { return wishes_ > 0; }
+
   class [[nodiscard]] Wait {
    public:
     Wait(StopSource& source, unsigned before)

@@ -118,11 +118,12 @@ Task<std::string> Agent::examine(const Caller& caller, Examine what, transport::
     answer.diagnoses = co_await doctor_.examine(seen, disclosure, share);
   }
   if (readers_.process != nullptr && !readers_.running()) {
-    answer.diagnoses.push_back({std::string(step::kAnswer),
-                                {Finding::Level::warning,
-                                 "the agent's process that starts readers has ended: by HTTP there are no "
-                                 "counters, logs, exceptions, stacks, heaps and profiles as files",
-                                 "start the agent again"}});
+    answer.diagnoses.push_back(
+        {std::string(step::kAnswer),
+         {Finding::Level::warning,
+          "the agent's process that starts readers has ended: by HTTP there are no "
+          "counters, logs, exceptions, stacks, heaps and profiles as files, and there is no --app-metrics",
+          "start the agent again"}});
   }
   const transport::Work work(share);
   answer.time = std::time(nullptr);

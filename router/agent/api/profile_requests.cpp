@@ -21,7 +21,7 @@ using transport::Io;
 using transport::IoStatus;
 using transport::Task;
 
-/// That are under way at once: each takes memory that the kernel gives a user little of.
+/// Concurrent profiles. Each needs locked memory, which RLIMIT_MEMLOCK restricts.
 constexpr std::size_t kMostProfiles = 4;
 /// Of one identity, so that it leaves room for others.
 constexpr std::size_t kMostOfOne = 2;
@@ -199,6 +199,8 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
   const auto file = profile_file(format);
   if (!file) co_return no_profile(http_status::kBadRequest, file.error().message());
   entry.arguments = arguments_of(*sampling, format);
+  auto place = take_place(entry.caller, sampling->seconds);
+  if (!place) co_return place.error();
   if (!*file) {
     auto refused = co_await send_samples(response, *sampling, std::move(runtime), entry);
     co_return refused;
@@ -218,12 +220,10 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
 }
 
 Task<tl::expected<std::unique_ptr<ProfileRequests::Samples>, Refusal>> ProfileRequests::begin_samples(
-    const Runtime& runtime, const Caller& caller, SamplingRequest wanted) {
-  auto place = take_place(caller, wanted.seconds);
-  if (!place) co_return tl::unexpected(place.error());
+    const Runtime& runtime, SamplingRequest wanted) {
   auto ends = begin(runtime, wanted);
   if (!ends) co_return tl::unexpected(ends.error());
-  auto samples = std::make_unique<Samples>(loop_, std::move(*place), std::move(*ends));
+  auto samples = std::make_unique<Samples>(loop_, std::move(*ends));
   const auto started = co_await with_deadline(loop_, await_start(samples->stream, runtime.name), kBeginLimit);
   if (!started) co_return tl::unexpected(no_profile(http_status::kBadGateway, "the sampler does not answer"));
   if (*started) co_return tl::unexpected(**started);
@@ -232,7 +232,7 @@ Task<tl::expected<std::unique_ptr<ProfileRequests::Samples>, Refusal>> ProfileRe
 
 Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime,
                                       AuditEntry& entry) {
-  const auto begun = co_await begin_samples(*runtime, entry.caller, wanted);
+  const auto begun = co_await begin_samples(*runtime, wanted);
   if (!begun) co_return begun.error();
   Samples& samples = **begun;
   transport::Stream& caller = response.stream();
@@ -251,7 +251,7 @@ Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted
 
 Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, FileWanted file,
                                    RuntimePtr runtime, AuditEntry& entry) {
-  const auto taken = co_await begin_samples(*runtime, entry.caller, wanted);
+  const auto taken = co_await begin_samples(*runtime, wanted);
   if (!taken) co_return taken.error();
   Samples& samples = **taken;
   transport::Stream& caller = response.stream();
@@ -273,8 +273,7 @@ Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, F
     send_head(response, file.content_type);
     begun = true;
   };
-  transport::Event enough(loop_);
-  AnswerTo to{caller, std::move(begin_answer), enough, entry.to_tool};
+  AnswerTo to{caller, std::move(begin_answer), nullptr, &entry.to_tool};
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(file.reading),
                                                        std::move(from), std::move(to));
   co_await methods.end();

@@ -40,18 +40,15 @@ class ProfileRequests {
   };
   /// What a sampler says, from its first sample on.
   struct Samples {
-    Samples(transport::Loop& loop, Place taken, SamplingEnds ends)
-        : place(std::move(taken)),
-          stream(loop, std::move(ends.samples), "the samples"),
+    Samples(transport::Loop& loop, SamplingEnds ends)
+        : stream(loop, std::move(ends.samples), "the samples"),
           control(std::move(ends.control)),
           lifeline(std::move(ends.lifeline)) {}
-    Place place;
     transport::FdStream stream;
     UniqueFd control;
     Lifeline lifeline;
   };
   transport::Task<tl::expected<std::unique_ptr<Samples>, Refusal>> begin_samples(const Runtime& runtime,
-                                                                                 const Caller& caller,
                                                                                  SamplingRequest wanted);
   Handled send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
   struct FileWanted {

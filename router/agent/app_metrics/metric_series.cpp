@@ -1,6 +1,7 @@
 #include "router/agent/app_metrics/metric_series.hpp"
 
 namespace farport::router {
+
 void MetricTable::take(const events::Measurement& measurement, Clock::time_point now) {
   const Key key(measurement.provider, measurement.name, measurement.tags);
   auto place = series_.find(key);

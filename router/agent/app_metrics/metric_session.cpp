@@ -64,7 +64,8 @@ Task<void> MetricSession::run() {
     // Before the meters are held: who wants those does not wait for what only waits.
     const auto memory = co_await readers_.place_for(ReadingTask::Kind::metrics, kOwner);
     if (!memory) {
-      log_->warn("cannot read the counters of {}: {}; it is tried again", runtime_.name, memory.error().why);
+      log_->warn("cannot read the counters of {}: {}; {}; it is tried again", runtime_.name,
+                 memory.error().why, memory.error().hint);
       co_await transport::sleep(loop_, kUntilAgain);
       continue;
     }

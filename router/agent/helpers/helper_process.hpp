@@ -21,6 +21,9 @@ class Lifeline {
  public:
   /// The ends of a pipe, whose reading end a process is tied to.
   Lifeline(UniqueFd reading, UniqueFd writing) : reading_(std::move(reading)), writing_(std::move(writing)) {}
+  Lifeline(Lifeline&&) = default;
+  Lifeline& operator=(Lifeline&&) = delete;
+  ~Lifeline() = default;
 
  private:
   /// Kept, so that a process that closes its own is tied all the same: the kernel has both for one.
@@ -55,8 +58,8 @@ class HelperProcess {
   /// Passes when it has ended, whatever has ended it.
   transport::Task<void> ended(transport::Loop& loop) const;
 
-  /// Has it see to a request; the copy, which lives as long as what this returns, gets duplicates of the
-  /// descriptors. Errors: it is gone, or has not taken the requests before.
+  /// Has it see to a request; the copy, which ends with what this returns at the latest, gets duplicates of
+  /// the descriptors. Errors: it is gone, or has not taken the requests before.
   [[nodiscard]] Result<Lifeline> begin(std::string_view request, std::vector<int> descriptors) const;
 
  private:

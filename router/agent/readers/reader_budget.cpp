@@ -18,12 +18,12 @@ std::uint64_t memory_for_readers() {
   return std::clamp(memory_limit().value_or(2048 * kMiB) / 4, 8 * kMiB, 1024 * kMiB);
 }
 
-std::uint64_t ReaderBudget::share_of(ReadingRequest::Kind kind) const {
-  // It is held for as long as is sampled.
-  if (kind == ReadingTask::Kind::profile) return std::clamp(total_ / 4, 2 * kMiB, 128 * kMiB);
-  if (ReadingTask{kind}.makes_document()) return std::min(total_ / 2, 256 * kMiB);
+std::uint64_t ReaderBudget::share_of(ReadingTask::Kind kind) const {
+  // A profile's is held for as long as is sampled.
+  const bool document = ReadingTask{kind}.makes_document() && kind != ReadingTask::Kind::profile;
+  if (document) return std::min(total_ / 2, 256 * kMiB);
   // There is one of these for each runtime.
-  if (kind == ReadingRequest::Kind::metrics) return std::clamp(total_ / 256, kMiB / 2, 4 * kMiB);
+  if (kind == ReadingTask::Kind::metrics) return std::clamp(total_ / 256, kMiB / 2, 4 * kMiB);
   return std::clamp(total_ / 8, 2 * kMiB, 64 * kMiB);
 }
 

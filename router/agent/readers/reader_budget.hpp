@@ -20,7 +20,7 @@ class ReaderBudget {
   ReaderBudget& operator=(const ReaderBudget&) = delete;
 
   /// What one reader's answer may take: one document, or lines that are sent as they come.
-  [[nodiscard]] std::uint64_t share_of(ReadingRequest::Kind kind) const;
+  [[nodiscard]] std::uint64_t share_of(ReadingTask::Kind kind) const;
 
   /// So many bytes, until it is gone.
   class Place {

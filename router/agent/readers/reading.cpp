@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include <fmt/core.h>
 
@@ -17,9 +18,9 @@ using transport::Stream;
 using transport::Task;
 
 constexpr std::size_t kMostFailure = 1024;
-/// How long a reader may have something to do, and somebody who waits for what it says, without a word. It
-/// has been stopped then: a runtime may send it signals.
-constexpr std::chrono::seconds kPatience{120};
+/// How long a reader that has something to do may say nothing to who waits for it. A runtime may have stopped
+/// it with a signal.
+constexpr std::chrono::seconds kPatience{180};
 constexpr transport::Milliseconds kLook{5'000};
 constexpr std::uint64_t kBytesOfMiB = std::uint64_t{1} << 20;
 
@@ -41,14 +42,14 @@ Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
   for (;;) {
     const auto frame = co_await reading.next();
     if (!frame) co_return tl::unexpected(frame.error());
-    if (frame->kind == ReaderFrame::enough) to.enough.set();
+    if (frame->kind == ReaderFrame::enough && to.enough != nullptr) to.enough->set();
     const bool ends = frame->kind == ReaderFrame::end;
     if (!ends && frame->kind != ReaderFrame::lines) continue;
     if (!std::exchange(begun, true)) to.begin();
     const auto bytes = std::as_bytes(std::span(frame->text));
     const IoStatus written = co_await to.stream.write(bytes);
     if (written != IoStatus::ok) co_return tl::unexpected(to.stream.error());
-    to.sent += bytes.size();
+    if (to.sent != nullptr) *to.sent += bytes.size();
     if (!ends) continue;
     std::ignore = co_await to.stream.finish();
     co_return Result<void>();
@@ -67,12 +68,15 @@ Result<void> Reading::begin(const ReaderProcess& readers) {
 }
 
 bool Reading::stands_still() const {
-  return unread_since_ && heard_ && Clock::now() - std::max(*unread_since_, *heard_) >= kPatience;
+  return unread_since_ && waiting_since_ &&
+         Clock::now() - std::max(*unread_since_, *waiting_since_) >= kPatience;
 }
 
 Task<void> Reading::watch() {
   while (!stands_still()) co_await transport::sleep(loop_, kLook);
-  reader_->abort(no_answer("its reader has been stopped"));
+  reader_->abort(no_answer(
+      fmt::format("its reader has said nothing for {} s: it was stopped, or gets too little of the processor",
+                  kPatience.count())));
 }
 
 Task<IoStatus> Reading::write(std::span<const std::byte> bytes) {
@@ -114,9 +118,9 @@ Task<void> Reading::pass_all_on(Stream& from) {
 
 Task<Result<Reading::Frame>> Reading::next() {
   co_await taken_.give_way();
-  heard_ = Clock::now();
+  waiting_since_ = Clock::now();
   auto frame = co_await take_frame();
-  heard_.reset();
+  waiting_since_.reset();
   co_return frame;
 }
 
@@ -137,14 +141,15 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
   if (frame.kind == ReaderFrame::memory) {
     co_return tl::unexpected(
         no_answer(fmt::format("it takes more than the {} MiB of memory that the agent has for it",
-                              wanted_.memory_bytes / kBytesOfMiB)));
+                              static_cast<double>(wanted_.memory_bytes) / kBytesOfMiB)));
   }
   co_return frame;
 }
 
 /// A stream that we have broken off says why; else the kernel has ended the reader.
 Error Reading::lost(IoStatus status) const {
-  if (status == IoStatus::failed && !reader_->peer_gone()) return reader_->error();
+  const bool gone = reader_->peer_gone() || (status == IoStatus::failed && reader_->error().cause == EPIPE);
+  if (status == IoStatus::failed && !gone) return reader_->error();
   return no_answer(fmt::format("its reader has ended: it used more than {} s of the processor, or crashed",
                                wanted_.processor_seconds));
 }

@@ -28,9 +28,9 @@ class Reading {
   [[nodiscard]] Result<void> begin(const ReaderProcess& readers);
 
   enum class Passed : std::uint8_t {
-    all,       ///< Up to the stream's end.
-    failed,    ///< Up to the stream's failure.
-    not_taken  ///< The reader takes no more; next() says why.
+    all,        ///< Up to the stream's end.
+    failed,     ///< Up to the stream's failure.
+    not_taken,  ///< The reader takes no more; next() says why.
   };
   enum class As : std::uint8_t {
     rest,  ///< Up to finish().
@@ -68,8 +68,8 @@ class Reading {
   std::optional<Lifeline> lifeline_;
   transport::TurnBudget fed_;  ///< Either side may be as quick as it likes.
   transport::TurnBudget taken_;
-  std::optional<Clock::time_point> unread_since_;  ///< There is something for the reader to do.
-  std::optional<Clock::time_point> heard_;         ///< We wait for a frame, since then.
+  std::optional<Clock::time_point> unread_since_;   ///< There is something for the reader to do.
+  std::optional<Clock::time_point> waiting_since_;  ///< For a frame.
   transport::TaskSet watching_;
 };
 
@@ -84,9 +84,9 @@ struct AnswerFrom {
 /// Where it goes.
 struct AnswerTo {
   transport::Stream& stream;
-  std::function<void()> begin;  ///< Called once, before the first of it.
-  transport::Event& enough;     ///< Set when the reader says so.
-  std::uint64_t& sent;          ///< Counts bytes.
+  std::function<void()> begin;         ///< Called once, before the first of it.
+  transport::Event* enough = nullptr;  ///< Set when the reader says so, where there is one.
+  std::uint64_t* sent = nullptr;       ///< Counts bytes, where there is one.
 };
 
 /// Sends the caller what a reader makes of what it is fed, up to the end of both. Errors: it has no end. What

@@ -8,7 +8,7 @@
 
 namespace farport::router {
 
-/// What of it has a size of its own.
+/// The part of a ReadingRequest that has a fixed size.
 struct ReadingTask {
   enum class Kind : std::uint8_t {
     counters,
@@ -33,7 +33,8 @@ struct ReadingTask {
 
 /// What a reader is to make, and what it may use for it.
 struct ReadingRequest : ReadingTask {
-  std::string text{};  ///< `counters`, `metrics`: which, as a request names them; else the process's name.
+  std::string text{};  ///< `counters`, `metrics`: which, as a request names them; `heap`, `profile`: the
+                       ///< process's name.
 };
 
 }  // namespace farport::router

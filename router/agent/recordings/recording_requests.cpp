@@ -97,8 +97,7 @@ Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, Inner
     co_await pass_on(recording.stream(), response.stream());
     co_return std::nullopt;
   }
-  std::uint64_t sent = 0;
-  AnswerTo to{response.stream(), std::move(begin_answer), enough, sent};
+  AnswerTo to{response.stream(), std::move(begin_answer), &enough};
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
                                                        answer_from(recording.stream()), std::move(to));
   if (answered || begun) co_return std::nullopt;

@@ -35,7 +35,7 @@ struct Looked {
   std::string id;
   pid_t pid = 0;
   std::uint64_t start = 0;
-  bool count_threads = false;
+  bool in_detail = false;
   std::optional<ProcessStat> stat{};
   ProcessCondition condition{};
 };
@@ -60,8 +60,8 @@ void look_at(Looked& process) {
   if (process.stat->is_stopped() || condition.traced) condition.halt = Halt::stopped;
   // Each thread of a frozen cgroup of version 1 is in this state; hardly ever all are without that.
   const bool may_be_frozen = state == 'D';
-  if (process.count_threads || may_be_frozen) count_threads(process);
-  if (const auto status = process.count_threads ? process_status(process.pid) : std::nullopt)
+  if (process.in_detail || may_be_frozen) count_threads(process);
+  if (const auto status = process.in_detail ? process_status(process.pid) : std::nullopt)
     condition.memory = status->memory;
   if (may_be_frozen && condition.in_disk == condition.threads) condition.halt = Halt::frozen;
   if (state == 'S' && is_in_freezer(waiting_in(process.pid))) condition.halt = Halt::frozen;

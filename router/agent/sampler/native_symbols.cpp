@@ -55,11 +55,13 @@ bool become_reader(ProcessRoot& root, uid_t user) {
   }
   struct stat process {};
   const bool known = ::fstat(root.process(), &process) == 0 && process.st_uid == user;
+  const pid_t parent = ::getppid();
   const auto became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
   // It is in the process's root by now, where nothing but the user is safe to be.
   if (!became) ::_exit(1);
   // It is forgotten with the user (prctl(2)).
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
   return true;
 }
 
