@@ -1,8 +1,10 @@
 #include "base/process_limits.hpp"
 
+#include <csignal>
 #include <sstream>
 #include <tuple>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,6 +45,11 @@ void limit_memory([[maybe_unused]] std::uint64_t more_bytes) {
 #ifndef FARPORT_HAS_SANITIZER
   limit(RLIMIT_DATA, data_now() + more_bytes);
 #endif
+}
+
+void end_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
 }
 
 }  // namespace farport

@@ -1,7 +1,9 @@
-// Limits of what this process may use, for good (setrlimit(2)).
+// Limits of what this process may use (setrlimit(2)), and how long it may live, for good.
 #pragma once
 
 #include <cstdint>
+
+#include <sys/types.h>
 
 namespace farport {
 
@@ -11,5 +13,9 @@ void limit_processor_time(std::uint32_t seconds);
 /// So much memory of its own beside what it has now; then there is none to be had (std::bad_alloc). The
 /// sanitizers take more than any limit: with them there is none.
 void limit_memory(std::uint64_t more_bytes);
+
+/// The kernel kills this process when its parent ends, and it ends now if `parent` is not its parent any
+/// more. To be called again after a change of user (prctl(2), PR_SET_PDEATHSIG).
+void end_with(pid_t parent);
 
 }  // namespace farport

@@ -157,7 +157,7 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     co_await wait_for_end(stop);
   }
   stopping_ = true;
-  // Resuming a runtime that somebody has resumed already changes nothing.
+  // If somebody has resumed it already, this changes nothing.
   if (left_suspended_) co_await with_deadline(loop_, recording.resume(), kResumeLimit);
   if (!sink.wants_rest()) {
     // The agent has the runtime stop a session that nobody reads any more. What has come is still shown, but

@@ -117,7 +117,7 @@ Task<std::string> Agent::examine(const Caller& caller, Examine what, transport::
   } else {
     answer.diagnoses = co_await doctor_.examine(seen, disclosure, share);
   }
-  if (readers_.process != nullptr && !readers_.running()) {
+  if (what == Examine::all && readers_.process != nullptr && !readers_.running()) {
     answer.diagnoses.push_back(
         {std::string(step::kAnswer),
          {Finding::Level::warning,

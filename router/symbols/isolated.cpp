@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,8 +25,7 @@ constexpr std::uint64_t kMemory = 64U << 20U;
 constexpr std::size_t kMostResult = 8U << 20U;
 
 [[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
+  end_with(parent);
   limit_processor_time(kProcessorSeconds);
   limit_memory(kMemory);
   const std::string result = work();

@@ -7,16 +7,10 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 32 * 1024;
 
-struct MethodHandler final : nettrace::Handler {
-  explicit MethodHandler(events::MethodTable& table) : methods(table) {}
-  void on_event(const nettrace::Event& event) override { methods.add(event); }
-  events::MethodTable& methods;
-};
-
 }  // namespace
 
 transport::Task<Result<void>> read_method_events(transport::Stream& from, events::MethodTable& to) {
-  MethodHandler handler(to);
+  MethodEvents handler(to);
   nettrace::Reader reader(handler);
   std::vector<std::byte> piece(kPieceBytes);
   for (;;) {

@@ -9,6 +9,7 @@
 #include "events/providers.hpp"
 #include "router/agent/readers/line_makers.hpp"
 #include "router/agent/readers/measurement_frame.hpp"
+#include "tests/fuzz/events.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport;
@@ -85,17 +86,7 @@ void read_events(nettrace::Cursor in, nettrace::Handler& handler, const After& a
     const std::size_t frames = std::min<std::size_t>(in.u8(), in.remaining() / kPointer);
     const nettrace::Stack stack(in.take(frames * kPointer), kPointer);
     const std::size_t size = std::min<std::size_t>(in.u16(), in.remaining());
-    const Guid none;
-    const nettrace::LabelList labels;
-    handler.on_event({.definition = kind,
-                      .thread = thread,
-                      .capture_thread = thread,
-                      .timestamp = time,
-                      .activity_id = none,
-                      .related_activity_id = none,
-                      .labels = labels,
-                      .stack = stack,
-                      .payload = in.take(size)});
+    fuzz::hand_on({kind, time, in.take(size), thread, stack}, handler);
     after();
   }
 }

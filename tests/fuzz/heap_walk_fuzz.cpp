@@ -8,6 +8,7 @@
 #include "events/providers.hpp"
 #include "heap/gcdump.hpp"
 #include "heap/largest.hpp"
+#include "tests/fuzz/events.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -33,19 +34,7 @@ void read_events(nettrace::Cursor in, events::HeapWalk& walk) {
         definition.event_id == kModule ? events::kRundownProvider : events::kRuntimeProvider;
     const std::uint8_t time = in.u8();
     const std::size_t size = std::min<std::size_t>(in.u16(), in.remaining());
-    const nettrace::Thread thread;
-    const Guid none;
-    const nettrace::LabelList labels;
-    const nettrace::Stack stack;
-    walk.on_event({.definition = definition,
-                   .thread = thread,
-                   .capture_thread = thread,
-                   .timestamp = time,
-                   .activity_id = none,
-                   .related_activity_id = none,
-                   .labels = labels,
-                   .stack = stack,
-                   .payload = in.take(size)});
+    fuzz::hand_on({definition, time, in.take(size)}, walk);
   }
 }
 

@@ -257,7 +257,7 @@ Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, F
   transport::Stream& caller = response.stream();
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, samples.control));
-  // A runtime that is suspended tells of no methods.
+  // A suspended runtime names no methods.
   const bool tells = runtime->state != RuntimeState::suspended;
   InnerRecording methods(loop_, connections_, entry.caller, std::move(runtime));
   AnswerFrom from;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process_limits.hpp"
 #include "base/resident_memory.hpp"
 #include "router/agent/runtimes/process_exit.hpp"
 #include "transport/event.hpp"
@@ -58,12 +59,6 @@ class RequestMessage {
   iovec part_;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMostDescriptors + 1))> space_{};
 };
-
-/// Ends with its parent, whatever ends that.
-void end_with(pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(0);
-}
 
 /// Has the kernel kill this process when nobody can write to a pipe any more (fcntl(2), F_SETSIG).
 void end_with_lifeline(int lifeline) {

@@ -16,7 +16,8 @@ class Loop;
 
 namespace farport::router {
 
-/// Keeps alive whoever sees to a request: when it goes, the kernel kills the process, be it busy or stopped.
+/// Ties a helper's copy to this object: when the object is destroyed, the kernel kills the copy, even a
+/// stopped one.
 class Lifeline {
  public:
   /// The ends of a pipe, whose reading end a process is tied to.

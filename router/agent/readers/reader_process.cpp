@@ -19,6 +19,7 @@
 #include "router/agent/readers/measurement_frame.hpp"
 #include "router/agent/runtimes/port_processes.hpp"
 #include "router/cpu_samples/cpu_samples.hpp"
+#include "router/wanted/method_events.hpp"
 #include "router/wire/sample_reader.hpp"
 
 namespace farport::router {
@@ -164,11 +165,7 @@ Result<void> read_samples(Input& from, CpuSamples& to) {
 
 /// Methods that the runtime does not tell have their addresses.
 void read_methods(Input& from, events::MethodTable& to) {
-  struct Methods final : nettrace::Handler {
-    explicit Methods(events::MethodTable& all) : table(all) {}
-    void on_event(const nettrace::Event& event) override { table.add(event); }
-    events::MethodTable& table;
-  } methods(to);
+  MethodEvents methods(to);
   std::ignore = read_recording(from, methods, [] {});
 }
 

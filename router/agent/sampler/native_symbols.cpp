@@ -10,10 +10,10 @@
 #include <fmt/core.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process_limits.hpp"
 #include "confinement/user.hpp"
 
 namespace farport::router {
@@ -59,9 +59,8 @@ bool become_reader(ProcessRoot& root, uid_t user) {
   const auto became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
   // It is in the process's root by now, where nothing but the user is safe to be.
   if (!became) ::_exit(1);
-  // It is forgotten with the user (prctl(2)).
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
+  // That was forgotten with the user.
+  end_with(parent);
   return true;
 }
 
