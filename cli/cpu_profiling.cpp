@@ -61,7 +61,9 @@ Task<Result<profile::Profile>> CpuProfiling::take(transport::StopSource& stop) {
   if (!opened) co_return tl::unexpected(interrupted());
   if (!*opened) co_return tl::unexpected(opened->error());
   const router::Runtime& runtime = **opened;
-  router::CpuProfile taken(session_.sessions(), runtime.id, {settings_.frequency, *settings_.duration});
+  router::CpuProfile taken(
+      session_.sessions(), runtime.id,
+      {settings_.frequency, *settings_.duration, settings_.event == config::ProfileEvent::wall});
   const auto begun = co_await first_of(taken.begin(), stop.wait());
   if (!begun) co_return tl::unexpected(interrupted());
   if (!*begun) co_return tl::unexpected(with_way_out(begun->error()));

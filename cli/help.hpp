@@ -184,7 +184,9 @@ inline constexpr const char* kExceptionsExamples = R"(Examples:
   farport exceptions prod-orders/orders --duration 1m --format json)";
 
 inline constexpr const char* kStacksAbout =
-    "Shows the stack of each of a remote runtime's threads, the innermost call first, as dotnet-stack does.";
+    "Shows the stack of each of a remote runtime's threads, the innermost call first, as dotnet-stack does.\n"
+    "Where the runtime does not answer for five seconds they are looked at from outside, though the process "
+    "hangs.";
 inline constexpr const char* kStacksExamples = R"(Examples:
   farport stacks orders.example:9000
   farport stacks podman://orders --format json)";
@@ -196,6 +198,7 @@ inline constexpr const char* kProfileAbout =
 inline constexpr const char* kProfileExamples = R"(Examples:
   farport profile orders.example:9000 -o orders.html
   farport profile k8s://prod/deploy/orders --wall -o orders.html
+  farport profile k8s://prod/deploy/orders --event wall --top
   farport profile podman://orders --top
   farport profile orders.example:9000 | grep Pricing)";
 

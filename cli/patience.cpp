@@ -36,6 +36,7 @@ Patience::Patience(transport::Loop& loop, RuntimeSession& session, const config:
       settings_(settings),
       work_(work),
       say_(std::move(say)),
+      said_(loop),
       given_up_(loop) {}
 
 Task<void> Patience::watch(router::Runtime runtime) {
@@ -47,6 +48,7 @@ Task<void> Patience::watch(router::Runtime runtime) {
     co_await transport::sleep(loop_, kFirstWord - waited());
     if (answered_) co_return;
     say_what_is(runtime);
+    said_.set();
   }
   for (Milliseconds until = settings_.limit;; until += kBetweenLooks) {
     co_await transport::sleep(loop_, until - kLookLimit - waited());
@@ -56,6 +58,7 @@ Task<void> Patience::watch(router::Runtime runtime) {
     waited_ = until;
     if (settings_.given || !is_busy() || until >= settings_.limit * kBusyTimes) break;
   }
+  said_.set();
   given_up_.set();
 }
 
@@ -98,12 +101,11 @@ void Patience::say_what_is(const router::Runtime& runtime) {
     return say_(fmt::format("it is waited for until {} s have passed; Ctrl-C ends that",
                             seconds_of(settings_.limit * kBusyTimes)));
   }
-  // What stands still has nothing to sample.
-  const bool runs = !condition_ || (condition_->halt == router::Halt::none && !condition_->ending);
-  say_(fmt::format("it is waited for until {} s have passed (--timeout){}", seconds_of(settings_.limit),
-                   runs ? "; farport profile sees what it computes without its help, but for the names of "
-                          "methods, and farport doctor what else is wrong"
-                        : ""));
+  say_(fmt::format(
+      "it is waited for until {} s have passed (--timeout); farport stacks and farport profile --event wall "
+      "see its threads without its help, but for the names of methods, and farport doctor what else is "
+      "wrong",
+      seconds_of(settings_.limit)));
 }
 
 Error Patience::silence(const router::Runtime& runtime) const {

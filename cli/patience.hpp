@@ -45,6 +45,8 @@ class Patience {
   /// Asks the agent whether the kernel has the runtime's process stopped or frozen, so that waiting is of no
   /// use. Returns the error to report then; nothing where the process is neither, or the agent does not say.
   transport::Task<std::optional<Error>> standstill(const router::Runtime& runtime);
+  /// Passes once it has been said that there is no answer, or it is given up.
+  [[nodiscard]] auto first_word() { return said_.wait(); }
   /// The work in hand has had an answer: whatever comes now may take its time.
   void answered() { answered_ = true; }
 
@@ -63,6 +65,7 @@ class Patience {
   bool answered_ = false;
   std::optional<router::ProcessCondition> condition_;  ///< Nothing: the agent does not say.
   transport::Milliseconds waited_{};
+  transport::Event said_;
   transport::Event given_up_;
 };
 

@@ -23,6 +23,8 @@ constexpr std::size_t kPieceSize = 256 * 1024;
 constexpr transport::Milliseconds kStopLimit{300};
 /// How long what has come is still shown after Ctrl-C.
 constexpr transport::Milliseconds kShowLimit{300};
+/// How long what can be done without an answer may still take once that is given up.
+constexpr transport::Milliseconds kWithoutLimit{30'000};
 /// How long one that is resumed at the end may take for it.
 constexpr transport::Milliseconds kResumeLimit{1000};
 
@@ -49,6 +51,11 @@ Task<Result<void>> RecordingSink::finish() {
   co_return Result<void>();
 }
 
+Task<Result<void>> RecordingSink::do_without_answer(router::SessionManager& /*sessions*/,
+                                                    std::string /*runtime_id*/) {
+  co_return tl::unexpected(Error{});
+}
+
 Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::StopSource& stop) {
   auto result = co_await record(sink, stop);
   co_await first_of(session_.leave(), stop.again());
@@ -67,7 +74,8 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   const auto wanted = sink.prepare(runtime);
   if (!wanted) co_return tl::unexpected(wanted.error());
   router::Recording recording(session_.sessions(), runtime.id);
-  const auto begun = co_await first_of(patience_.wait(runtime, recording.begin(*wanted)), stop.wait());
+  const auto begun = co_await first_of(begin(runtime, recording, *wanted, sink), stop.wait());
+  if (begun && *begun && !**begun) co_return RecordingEnd::whole;
   if (!begun || !*begun) {
     sink.discard();
     if (!begun) co_return tl::unexpected(interrupted(runtime.name));
@@ -90,6 +98,33 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (!taken) co_return RecordingEnd::cut_off;
   if (!*taken) co_return tl::unexpected(taken->error());
   co_return RecordingEnd::whole;
+}
+
+Task<Result<bool>> Recorder::begin(const router::Runtime& runtime, router::Recording& recording,
+                                   ipc::CollectTracing wanted, RecordingSink& sink) {
+  Without without(loop_);
+  transport::TaskSet meanwhile(loop_);
+  meanwhile.spawn(do_without_answer(runtime, sink, without));
+  const auto begun =
+      co_await first_of(patience_.wait(runtime, recording.begin(std::move(wanted))), without.done.wait());
+  if (!begun) co_return false;
+  if (*begun) co_return true;
+  // What is under way needs no answer.
+  if (begun->error().cause == Cause::silence()) {
+    co_await with_deadline(loop_, without.over.wait(), kWithoutLimit);
+    if (without.succeeded) co_return false;
+  }
+  co_return tl::unexpected(begun->error());
+}
+
+Task<void> Recorder::do_without_answer(const router::Runtime& runtime, RecordingSink& sink,
+                                       Without& without) {
+  co_await patience_.first_word();
+  const Result<void> done = co_await sink.do_without_answer(session_.sessions(), runtime.id);
+  without.succeeded = done.has_value();
+  if (done) without.done.set();
+  without.over.set();
+  if (!done && !done.error().why.empty()) progress_.say(done.error().message());
 }
 
 Task<void> Recorder::resume(const router::Runtime& runtime, router::Recording& recording) {

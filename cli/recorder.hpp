@@ -38,6 +38,18 @@ class Recorder {
 
  private:
   transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::StopSource& stop);
+  /// Whether the runtime records; if not, the sink has done without.
+  transport::Task<Result<bool>> begin(const router::Runtime& runtime, router::Recording& recording,
+                                      ipc::CollectTracing wanted, RecordingSink& sink);
+  /// What is done without an answer.
+  struct Without {
+    explicit Without(transport::Loop& loop) : done(loop), over(loop) {}
+    transport::Event done;
+    transport::Event over;  ///< Done, or not to be done.
+    bool succeeded = false;
+  };
+  transport::Task<void> do_without_answer(const router::Runtime& runtime, RecordingSink& sink,
+                                          Without& without);
   transport::Task<void> resume(const router::Runtime& runtime, router::Recording& recording);
   [[nodiscard]] bool has_shown_enough() const;
   transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);

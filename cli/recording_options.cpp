@@ -169,9 +169,20 @@ CommandChoice add_profile(CLI::App& app, config::Flags& flags) {
       app, flags,
       {"profile", "Draws where a remote application spends its time", kProfileAbout, kProfileExamples});
   add_output(profile, flags, kProfileForms);
-  profile->add_flag("--wall", flags.wall,
-                    "Of all threads of .NET, whether they compute or wait: the runtime's own samples");
-  profile->add_option("--frequency", flags.frequency, "Samples of a busy thread in a second [99]")
+  CLI::Option* const wall =
+      profile->add_flag("--wall", flags.wall,
+                        "Of all threads of .NET, whether they compute or wait: the runtime's own samples");
+  profile
+      ->add_option(
+          "--event", flags.event,
+          "cpu: what computes; wall: all threads, looked at from outside, so that one which hangs or is "
+          "stopped can be looked at, too [cpu]")
+      ->type_name("EVENT")
+      ->check(CLI::IsMember({"cpu", "wall"}))
+      ->excludes(wall);
+  profile
+      ->add_option("--frequency", flags.frequency,
+                   "Samples of a busy thread in a second; of each one with --event wall [99]")
       ->type_name("HZ")
       ->check(CLI::Range(1, 999));
   add_top(profile, flags.top);

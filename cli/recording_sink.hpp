@@ -25,6 +25,11 @@ class RecordingSink {
   /// Whether what a runtime has still to say when it is told to stop is of any use: else nobody waits for it
   /// long.
   [[nodiscard]] virtual bool wants_rest() const { return true; }
+  /// The runtime has not answered for some seconds: does without it what can be done so. It may answer
+  /// meanwhile; this is given up then. Errors: nothing can; why not is for a person, and empty where that is
+  /// usual.
+  virtual transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
+                                                          std::string runtime_id);
   /// No more come: the runtime has said all. Errors fail the command.
   virtual transport::Task<Result<void>> finish();
   /// Nothing has come, and nothing will.

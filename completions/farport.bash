@@ -78,6 +78,10 @@ _farport() {
       _farport_words "cpu memory heap allocated gc exceptions queue requests name"
       return
       ;;
+    --event)
+      _farport_words "cpu wall"
+      return
+      ;;
     --type)
       _farport_words "mini heap triage full"
       return
@@ -113,7 +117,7 @@ _farport() {
     'top '*) words="-h --help --refresh-interval --sort --rounds --format --json --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'logs '*) words="-h --help -n --name -p --process-id --timeout --level --category --format --json -o --output --force --duration --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'exceptions '*) words="-h --help -n --name -p --process-id --timeout --format --json -o --output --force --duration --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'profile '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --wall --frequency --top --duration --symbols --symbol-server --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'profile '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --wall --event --frequency --top --duration --symbols --symbol-server --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'stacks '*) words="-h --help -n --name -p --process-id --timeout --format --json --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'gcdump '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --top --format --json --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'convert '*) words="-h --help -o --output --force --top" ;;

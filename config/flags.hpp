@@ -57,6 +57,7 @@ struct Flags {
   std::uint32_t rounds = 0;  ///< The same.
 
   bool wall = false;  ///< Of `profile`.
+  std::string event;
   std::uint32_t frequency = 99;
   std::uint32_t top = 0;  ///< The same: rows of a table.
 

@@ -143,6 +143,7 @@ Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
   ProfileSettings settings;
   take_recording(resolver, flags, settings);
   settings.wall = flags.wall;
+  if (flags.event == "wall") settings.event = ProfileEvent::wall;
   settings.frequency = flags.frequency;
   settings.top = flags.top;
   settings.symbols = resolver.configuration().symbols;

@@ -303,9 +303,16 @@ struct LogsSettings : RecordingSettings {
   std::vector<std::string> categories;  ///< "Orders.*", or "Orders.*:Debug".
 };
 
+/// What is looked at from outside the runtime.
+enum class ProfileEvent : std::uint8_t {
+  cpu,   ///< What computes.
+  wall,  ///< All threads, those that wait among them.
+};
+
 /// Of `farport profile`.
 struct ProfileSettings : RecordingSettings {
-  bool wall = false;
+  bool wall = false;  ///< The runtime's own samples.
+  ProfileEvent event = ProfileEvent::cpu;
   std::uint32_t frequency = 99;  ///< In Hz.
   std::uint32_t top = 0;         ///< A table of so many rows on standard output; 0: folded stacks.
   SymbolSettings symbols;

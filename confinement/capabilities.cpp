@@ -23,6 +23,17 @@ constexpr std::array kKnown{
 
 constexpr int kWord = 32;
 
+bool set_capabilities(Capabilities permitted, Capabilities effective) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  for (std::size_t word = 0; word < data.size(); ++word) {
+    const unsigned shift = static_cast<unsigned>(word) * kWord;
+    data[word].permitted = static_cast<std::uint32_t>(permitted >> shift);
+    data[word].effective = static_cast<std::uint32_t>(effective >> shift);
+  }
+  return ::syscall(SYS_capset, &header, data.data()) == 0;
+}
+
 }  // namespace
 
 Capabilities capability(int number) {
@@ -57,14 +68,13 @@ Result<Capabilities> keep_capabilities(Capabilities keep) {
   const auto own = own_capabilities();
   if (!own) return tl::unexpected(own.error());
   const Capabilities left = *own & keep;
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
-  for (std::size_t word = 0; word < data.size(); ++word) {
-    data[word].permitted = static_cast<std::uint32_t>(left >> (static_cast<unsigned>(word) * kWord));
-    data[word].effective = data[word].permitted;
-  }
-  if (::syscall(SYS_capset, &header, data.data()) != 0) return fail_errno("give up", "capabilities", errno);
+  if (!set_capabilities(left, left)) return fail_errno("give up", "capabilities", errno);
   return left;
+}
+
+void use_capabilities(Capabilities use) {
+  const auto own = own_capabilities();
+  if (own) std::ignore = set_capabilities(*own, *own & use);
 }
 
 std::string describe_capabilities(Capabilities set) {

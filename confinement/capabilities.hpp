@@ -29,6 +29,10 @@ using Capabilities = std::uint64_t;
 /// Returns what is left.
 [[nodiscard]] Result<Capabilities> keep_capabilities(Capabilities keep);
 
+/// Of the capabilities that the calling thread has, only those in `use` are in force from now on. It keeps
+/// the others.
+void use_capabilities(Capabilities use);
+
 /// "chown, kill", or "none".
 [[nodiscard]] std::string describe_capabilities(Capabilities set);
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
 
@@ -64,7 +65,7 @@ constexpr std::array kSampling{
     // Memory.
     "brk", "madvise", "mremap", "munmap",
     // Samples, and processes for those.
-    "capget", "capset", "perf_event_open", "seccomp", "tgkill", "wait4",
+    "capget", "capset", "perf_event_open", "process_vm_readv", "seccomp", "tgkill", "wait4",
     // Threads, signals and time.
     "clock_gettime", "clock_nanosleep", "exit", "exit_group", "futex", "gettimeofday", "nanosleep",
     "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity",
@@ -211,6 +212,12 @@ void allow_for(Rules& rules, Purpose purpose) {
 }
 
 }  // namespace
+
+std::string system_call_name(std::uint32_t number) {
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)), &std::free);
+  return (name == nullptr ? "system call " + std::to_string(number) : std::string(name.get()) + "(2)");
+}
 
 Result<void> filter_system_calls(Purpose purpose) {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/error.hpp"
 
@@ -22,5 +23,8 @@ enum class Purpose : std::uint8_t {
 /// Those fail with ENOSYS, as if the kernel had none: C libraries know how to do without what they have
 /// learnt to use since. There is no way back. Errors: the kernel doesn't filter.
 [[nodiscard]] Result<void> filter_system_calls(Purpose purpose);
+
+/// What a system call of this architecture is called: "futex(2)". One that is not known: "system call 999".
+[[nodiscard]] std::string system_call_name(std::uint32_t number);
 
 }  // namespace farport::confinement

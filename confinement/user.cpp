@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/process_limits.hpp"
 #include "confinement/capabilities.hpp"
 
 namespace farport::confinement {
@@ -86,6 +87,23 @@ Result<User> find_user(std::string_view text) {
   if (!group) return tl::unexpected(group.error());
   user.gid = *group;
   return user;
+}
+
+std::optional<ActingAs> act_as(uid_t user, Capabilities use) {
+  constexpr uid_t kRoot = 0;
+  const pid_t parent = ::getppid();
+  if (::geteuid() != kRoot || ::setresuid(kRoot, user, kRoot) != 0) return std::nullopt;
+  use_capabilities(use);
+  // That was forgotten with the user.
+  end_with(parent);
+  return ActingAs(parent);
+}
+
+ActingAs::~ActingAs() {
+  if (parent_ == 0) return;
+  // Whoever it was meant to be again can't go on as somebody else.
+  if (::setresuid(0, 0, 0) != 0) ::_exit(1);
+  end_with(parent_);
 }
 
 Result<void> become(const User& user, Capabilities keep) {

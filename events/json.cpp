@@ -33,7 +33,7 @@ std::string element_of(const ThreadStack& stack) {
   Json thread;
   thread["thread"] = stack.thread;
   add_unless_empty(thread, "name", stack.name);
-  thread["managed"] = stack.managed;
+  if (stack.managed) thread["managed"] = *stack.managed;
   thread["stack"] = stack.frames;
   const std::string text = thread.dump(2, ' ', false, Json::error_handler_t::replace);
   // What is within texts is escaped, so that each of these begins a line of the form.
@@ -98,9 +98,9 @@ std::string to_json(const ThrownException& thrown, const std::vector<std::string
   return line_of(json);
 }
 
-void write_json(const ThreadStacks& stacks, const std::function<void(std::string_view)>& to) {
+void write_json(const EachStack& stacks, const std::function<void(std::string_view)>& to) {
   bool first = true;
-  stacks.each([&](const ThreadStack& stack) {
+  stacks([&](const ThreadStack& stack) {
     to(std::exchange(first, false) ? "[\n" : ",\n");
     to(element_of(stack));
   });

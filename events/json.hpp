@@ -20,6 +20,6 @@ namespace farport::events {
 [[nodiscard]] std::string to_json(const ThrownException& thrown, const std::vector<std::string>& frames);
 
 /// A list in many lines, for people as well: in pieces, since it may be long.
-void write_json(const ThreadStacks& stacks, const std::function<void(std::string_view)>& to);
+void write_json(const EachStack& stacks, const std::function<void(std::string_view)>& to);
 
 }  // namespace farport::events

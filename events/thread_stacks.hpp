@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,22 @@ namespace farport::events {
 struct ThreadStack {
   std::uint64_t thread = 0;  ///< The operating system's id.
   std::string name;          ///< Empty where it is not known.
-  bool managed = true;       ///< False: it waits, or runs code that is none of .NET's.
+  /// False: it waits, or runs code that is none of .NET's. None: it was looked at from outside, and nobody
+  /// knows.
+  std::optional<bool> managed = true;
   /// The innermost first: "Orders.dll!Orders.Pricing.Quote(int32)".
   std::vector<std::string> frames;
 };
+
+/// Hands on stacks, one at a time: names may be long.
+using EachStack = std::function<void(const std::function<void(const ThreadStack&)>&)>;
 
 /// Takes the samples of a brief recording, and the names that its rundown brings at the end.
 class ThreadStacks final : public nettrace::Handler {
  public:
   void on_event(const nettrace::Event& event) override;
 
-  /// Each of them, by the threads' ids, once nothing more comes. One at a time: names may be long.
+  /// Each of them, by the threads' ids, once nothing more comes.
   void each(const std::function<void(const ThreadStack&)>& take) const;
   /// How many samples are left out, since there is more than is kept.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }

@@ -17,14 +17,14 @@ constexpr std::size_t kPieceSize = 64 * 1024;
 
 std::string target_of(const std::string& runtime_id, const CpuSampling& sampling) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(sampling.duration).count();
-  return fmt::format("/v1/runtimes/{}/profile?frequency={}&duration={}", runtime_id, sampling.frequency,
-                     seconds);
+  return fmt::format("/v1/runtimes/{}/profile?frequency={}&duration={}{}", runtime_id, sampling.frequency,
+                     seconds, sampling.wall ? "&event=wall" : "");
 }
 
 }  // namespace
 
 CpuProfile::CpuProfile(SessionManager& sessions, const std::string& runtime_id, const CpuSampling& sampling)
-    : reader_(samples_), request_(sessions, target_of(runtime_id, sampling)) {}
+    : wall_(sampling.wall), reader_(samples_), request_(sessions, target_of(runtime_id, sampling)) {}
 
 Task<Result<void>> CpuProfile::begin() {
   const IoStatus head = co_await request_.head_received();
@@ -37,6 +37,8 @@ Task<Result<void>> CpuProfile::begin() {
     const Result<std::size_t> read = co_await read_piece();
     if (!read) co_return tl::unexpected(read.error());
   }
+  const bool older = wall_ && samples_.start() && samples_.start()->clock != SampleClock::wall;
+  if (older) co_return fail("look at", "the threads", "the agent is older than that");
   co_return Result<void>();
 }
 

@@ -1,4 +1,4 @@
-// Sampling what a runtime's threads do on the processor, which its agent has the kernel do.
+// Sampling what a runtime's threads do: on the processor, which its agent has the kernel do, or all of them.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@ namespace farport::router {
 struct CpuSampling {
   std::uint32_t frequency = 99;              ///< A second, of each busy thread.
   transport::Milliseconds duration{10'000};  ///< At most: the agent ends it then.
+  bool wall = false;                         ///< All threads, by looking from outside.
 };
 
 /// One profile of one runtime. Goes on in the next session when one breaks. Destroying it ends the sampling.
@@ -40,6 +41,7 @@ class CpuProfile {
  private:
   transport::Task<Result<std::size_t>> read_piece();
 
+  bool wall_;
   CpuSamples samples_;
   SampleReader reader_;
   ResumableRequest request_;

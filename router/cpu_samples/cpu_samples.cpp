@@ -45,6 +45,11 @@ std::vector<Range> sorted_by_start(std::vector<Range> ranges) {
   return ranges;
 }
 
+/// What is known of a thread that runs, or waits for a processor, while others look at it from outside.
+Frame running() {
+  return {FrameKind::native, "[running]", {}, {}, 0};
+}
+
 /// Gives addresses their frames.
 class FrameNamer {
  public:
@@ -165,7 +170,8 @@ std::vector<UnnamedFile> CpuSamples::unnamed(const NameManaged& managed) const {
 }
 
 void CpuSamples::add_to(profile::Profile& profile, const NameManaged& managed) const {
-  profile.clock = profile::Clock::cpu;
+  const bool wall = start_ && start_->clock == SampleClock::wall;
+  profile.clock = wall ? profile::Clock::wall : profile::Clock::cpu;
   profile.lost = lost_;
   profile.threads = threads_;
   if (start_) profile.interval = std::chrono::nanoseconds(std::chrono::seconds(1)) / start_->frequency;
@@ -177,12 +183,16 @@ void CpuSamples::add_to(profile::Profile& profile, const NameManaged& managed) c
   for (const SampledCall& call : calls_) {
     // Of a function that keeps no frame pointer the kernel takes anything for its caller, a text or a list in
     // the heap: what is no code has called nothing.
-    const bool is_call = ends[calls.size()] || namer.is_code(call.address);
+    // Who looks from outside has made sure of that.
+    const bool is_call = wall || ends[calls.size()] || namer.is_code(call.address);
     const profile::CallId caller = calls[call.caller];
     calls.push_back(is_call ? profile.calls.add(caller, namer.frame_of(call.address)) : caller);
   }
   for (const StackSample& sample : samples_) {
-    profile.samples.add({sample.time, places_.at(sample.thread), calls[sample.call]});
+    profile::CallId call = calls[sample.call];
+    const bool runs = wall && sample.call == 0;
+    if (runs) call = profile.calls.add(profile::kRoot, profile.frames.add(running()));
+    profile.samples.add({sample.time, places_.at(sample.thread), call, wall && !runs});
     profile.duration = std::max(profile.duration, sample.time);
   }
   profile.samples.sort_by_time();

@@ -121,9 +121,10 @@ void SampleReader::start(Record& record) {
   SamplingStart start;
   start.frequency = record.var_u32();
   const std::uint32_t clock = record.var_u32();
-  start.clock = clock == 0 ? SampleClock::cpu_clock : SampleClock::cycles;
+  start.clock = static_cast<SampleClock>(clock);
   start.kernel = record.var_u32() != 0;
-  if (start.frequency == 0 || clock > 1 || started_) record.reject("a beginning that is none");
+  if (start.frequency == 0 || clock > static_cast<std::uint32_t>(SampleClock::wall) || started_)
+    record.reject("a beginning that is none");
   if (record.failed()) return;
   started_ = true;
   sink_.on_start(start);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "router/wire/sample_records.hpp"
 #include "router/wire/samples.hpp"
 
 namespace farport::router {
@@ -14,8 +15,8 @@ namespace farport::router {
 struct SampleLimits {
   std::uint64_t threads = 1U << 16U;
   std::uint64_t calls = 1U << 20U;
-  std::uint64_t samples = 1U << 23U;
-  std::uint64_t losses = 1U << 23U;  ///< Records of them.
+  std::uint64_t samples = 2 * sample_record::kMostSamples;  ///< A tick may go beyond.
+  std::uint64_t losses = 1U << 23U;                         ///< Records of them.
   std::uint64_t mappings = 1U << 16U;
   std::uint64_t symbols = 1U << 18U;
   std::uint64_t notes = 256;

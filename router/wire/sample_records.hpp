@@ -28,6 +28,9 @@ inline constexpr std::size_t kMaxSize = 16 * 1024;
 /// Of a text in it; longer ones are cut.
 inline constexpr std::size_t kMaxText = 4096;
 
+/// Of samples in a stream.
+inline constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 23U;
+
 /// Small for numbers near zero, whatever their sign.
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63U);

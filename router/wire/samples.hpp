@@ -9,14 +9,15 @@
 
 namespace farport::router {
 
-/// What made a thread be sampled: so much time on a processor either way.
+/// What made a thread be sampled.
 enum class SampleClock : std::uint8_t {
-  cpu_clock,  ///< The kernel's timer.
-  cycles,     ///< The processor's counter.
+  cpu_clock,  ///< So much time on a processor, by the kernel's timer.
+  cycles,     ///< The same, by the processor's counter.
+  wall,       ///< So much time, whatever it did: one that has no stack was on a processor, or waited for one.
 };
 
 struct SamplingStart {
-  std::uint32_t frequency = 0;  ///< Samples of a busy thread in a second.
+  std::uint32_t frequency = 0;  ///< Samples of a busy thread in a second, or of each.
   SampleClock clock = SampleClock::cpu_clock;
   bool kernel = false;  ///< Stacks go on into the kernel.
 };

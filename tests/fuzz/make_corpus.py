@@ -550,6 +550,37 @@ SAMPLES = {
 }
 
 
+# A process's memory: an ELF file with one function, and a stack. See stack_walk_fuzz.cpp.
+def walked(rules, function=b"\x55\x48\x89\xe5\x48\x83\xec\x20" + b"\x90" * 56, stack=()):
+    base, index, common, record, code, frames = 0x10000, 0x100, 0x200, 0x240, 0x300, 0x400
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    segments = (struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 0x800, 0x800, 4096)
+                + struct.pack("<IIQQQQQQ", 0x6474E550, 4, index, index, index, 20, 20, 4))
+    table = struct.pack("<BBBBiIii", 1, 0x1B, 3, 0x3B, common - index - 4, 1, code - index, record - index)
+    of_all = struct.pack("<IB", 0, 1) + b"zR\0\x01\x78\x10\x01\x1b" + b"\x0c\x07\x08\x90\x01"
+    of_one = struct.pack("<IiIB", record + 4 - common, code - record - 8, len(function), 0) + rules
+    memory = bytearray(0x800)
+    for place, part in ((0, header), (64, segments), (index, table), (common, struct.pack("<I", len(of_all)) + of_all),
+                        (record, struct.pack("<I", len(of_one)) + of_one), (code, function),
+                        (frames, b"".join(struct.pack("<Q", value) for value in stack))):
+        memory[place:place + len(part)] = part
+    return struct.pack("<HH", code + 32, frames) + bytes(memory), base + code
+
+
+BY_FRAME_POINTER = b"\x41\x0e\x10\x86\x02\x43\x0d\x06"
+RETURNS_TO = walked(b"")[1] + 40
+WALKS = {
+    "no_rules": walked(b"")[0],
+    "stack_pointer": walked(b"\x44\x0e\x20", stack=(0, 0, 0, RETURNS_TO, 0, RETURNS_TO))[0],
+    "frame_pointer": walked(BY_FRAME_POINTER, stack=(0, 0, 0, 0, 0x10440, RETURNS_TO, 0, 0, 0x10460, RETURNS_TO))[0],
+    "remembered": walked(BY_FRAME_POINTER + b"\x0a\x50\x0c\x07\x08\x0b\x2e\x10", stack=(0, RETURNS_TO))[0],
+    "expressions": walked(b"\x0f\x02\x77\x08\x10\x0c\x01\x50\x16\x06\x01\x50")[0],
+    "undefined": walked(b"\x07\x10")[0],
+    "other_ways": walked(b"\x05\x06\x02\x06\x06\x08\x03\x11\x06\x7e\x12\x07\x7f\x13\x7e\x02\x01\x03\x01\0\x04\x01\0\0\0\xc6")[0],
+    "no_function": b"\0\0\0\0" + b"\0" * 64,
+}
+
+
 if __name__ == "__main__":
     write("ipc_message", COMMANDS | ANSWERS | BROKEN)
     write("advertise", ADVERTISES)
@@ -563,6 +594,7 @@ if __name__ == "__main__":
     write("mirror_manifest", MANIFESTS)
     write("nettrace", TRACES)
     write("samples", SAMPLES)
+    write("stack_walk", WALKS)
     write("heap_walk", HEAPS)
     write("answers", ANSWERS_OF)
     write("tls_files", {

@@ -1,6 +1,7 @@
 """Profiles that an agent has the kernel take: what they find, who may have them, and what is left of them."""
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ from harness.nobody import NOBODY, as_nobody, pair_of_nobody
 from harness.samples import Samples
 from harness.silent_files import FILE, SILENT_FILES
 
+WALL = 2
 OK, BAD_REQUEST, FORBIDDEN, TOO_MANY, NOT_IMPLEMENTED = 200, 400, 403, 429, 501
 ROLES = """
 [runtimes]
@@ -193,7 +195,7 @@ class Profiles(Profiling):
     def test_what_makes_no_sense_is_refused(self):
         application = self.hotspot()
         for parameters in ({"frequency": 0}, {"frequency": 100_000}, {"frequency": "x"}, {"duration": 0},
-                           {"duration": 4000}, {"duration": "-1"}, {"format": "jpeg"}):
+                           {"duration": 4000}, {"duration": "-1"}, {"format": "jpeg"}, {"event": "walls"}):
             answer = self.ask(application, **parameters)
             self.assertEqual(answer.status, BAD_REQUEST, parameters)
 
@@ -337,6 +339,90 @@ class Profiles(Profiling):
             time.sleep(0.1)
         self.assertGreater(most, 0)
         self.assertLess(most, 40 << 10)
+
+
+class FromOutside(Profiling):
+    """All threads, looked at without the kernel's samples and without the runtime."""
+
+    @classmethod
+    def prepare(cls):
+        cls.agent = cls.share(cls.lab.agent())
+
+    def private(self):
+        """A directory of nobody's."""
+        directory = self.lab.new_directory(self.lab.far, "sockets")
+        os.chown(directory, NOBODY, NOBODY)
+        return directory
+
+    def assert_sees(self, samples):
+        """That threads which wait are seen whole, and the one that computes as such."""
+        self.assertEqual((samples.clock, samples.end), (WALL, "time over"))
+        by_name = {}
+        for _, thread, stack in samples.samples:
+            by_name.setdefault(samples.threads[thread], []).append(stack)
+        # It serves the agent now and then.
+        waiting = [stack for stack in by_name[".NET EventPipe"] if stack[:2] == ["poll(2)", "__poll"]]
+        self.assertGreater(len(waiting), 10, by_name)
+        for stack in waiting:
+            self.assertEqual(stack[-1], "clone3")
+            self.assertIn("libcoreclr.so", {os.path.basename(frame[0] or "") for frame in stack if not isinstance(frame, str)})
+        self.assertGreater(len([stack for stack in by_name["hotspot"] if not stack]), 10)
+
+    def look(self, port, **agent):
+        """What an agent of its own answers to a request to look at the threads of an application of nobody's."""
+        directory = self.private()
+        self.use(self.lab.agent(search=[directory], port=port, **agent))
+        application = self.hotspot(user=NOBODY, directory=directory)
+        api = Api(self.lab, port=port)
+        listed = wait.until(lambda: api.runtimes().get(application.pid_inside), "the runtime is listed")
+        return api.request(f"/v1/runtimes/{listed['id']}/profile?event=wall&frequency=20&duration=2", "--request", "POST")
+
+    def test_threads_of_another_user_are_seen_by_root(self):
+        answer = self.look(9001)
+        self.assertEqual(answer.status, OK, answer)
+        self.assert_sees(Samples(answer.body))
+
+    def test_threads_of_the_same_user_are_seen_without_root(self):
+        pair = pair_of_nobody(self.lab.agent_pair, self.lab.new_directory(self.lab.far, "certificates"))
+        answer = self.look(9002, pair=pair, enter=as_nobody(self.lab.far))
+        self.assertEqual(answer.status, OK, answer)
+        self.assert_sees(Samples(answer.body))
+
+    def test_what_may_not_be_looked_into_is_refused_and_why_is_said(self):
+        bounded = [needs.program("setpriv"), "--bounding-set=-all,+dac_override", "--inh-caps=-all"]
+        answer = self.look(9003, enter=[*self.lab.far.enter, *bounded])
+        self.assertEqual(answer.status, NOT_IMPLEMENTED, answer)
+        self.assertIn("CAP_SYS_PTRACE", answer.error)
+
+    def test_managed_methods_have_names_where_the_runtime_answers(self):
+        application = self.hotspot("managed", "--sleepers", 3)
+        self.listed(application)
+        done = self.lab.near.run(needs.farport(), "profile", f"{self.agent.remote}/{application.pid_inside}",
+                                 *self.lab.tools_pair.flags(), "--event", "wall", "--duration", "2s")
+        self.assertEqual(done.code, 0, done.described)
+        self.assertRegex(done.stdout, r"Thread\.Sleep.*futex\(2\)_\[k\];\[waiting\] \d+")
+
+    def test_a_process_that_is_stopped_can_be_looked_at(self):
+        application = self.hotspot()
+        self.listed(application)
+        application.process.freeze()
+        self.addCleanup(application.process.thaw)
+        target = f"{self.agent.remote}/{application.pid_inside}"
+        done = self.lab.near.run(needs.farport(), "stacks", target, *self.lab.tools_pair.flags())
+        self.assertEqual(done.code, 0, done.described)
+        self.assertIn("the stacks are seen from outside: methods of .NET have no names", done.stderr)
+        self.assertRegex(done.stdout, r"Thread \d+ \.NET EventPipe\n    poll\(2\)\n    libc\.so\.6!__poll\n")
+        # What computed is stopped in the middle of it, within the application's own code.
+        main_thread = done.stdout.split("\n\n")[0]
+        self.assertIn("libcoreclr.so!coreclr_execute_assembly", main_thread)
+        done = self.lab.near.run(needs.farport(), "stacks", target, *self.lab.tools_pair.flags(), "--format", "json")
+        names = {thread["name"]: thread for thread in json.loads(done.stdout)}
+        self.assertEqual(names[".NET EventPipe"]["stack"][:2], ["poll(2)", "libc.so.6!__poll"])
+        self.assertNotIn("managed", names[".NET EventPipe"])
+        done = self.lab.near.run(needs.farport(), "profile", target, *self.lab.tools_pair.flags(), "--event", "wall",
+                                 "--duration", "1s", "--timeout", "1s")
+        self.assertEqual(done.code, 0, done.described)
+        self.assertIn("__poll;poll(2)_[k];[waiting]", done.stdout)
 
 
 class Rights(Profiling):

@@ -49,9 +49,10 @@ std::optional<Refusal> caller_gone(AuditEntry& entry) {
 }
 
 std::string arguments_of(const SamplingRequest& wanted, const std::string& format) {
+  const std::string_view event = wanted.event == SamplingEvent::wall ? R"("event":"wall",)" : "";
   const std::string form = format.empty() ? "" : fmt::format(R"(,"format":"{}")", format);
-  return fmt::format(R"({{"frequency":{},"duration":{},"kernel":{}{}}})", wanted.frequency, wanted.seconds,
-                     wanted.kernel, form);
+  return fmt::format(R"({{{}"frequency":{},"duration":{},"kernel":{}{}}})", event, wanted.frequency,
+                     wanted.seconds, wanted.kernel, form);
 }
 
 /// A number from 1 to `most`, or `usual` where none is given.
@@ -71,7 +72,11 @@ tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
   if (!frequency) return tl::unexpected(frequency.error());
   const auto seconds = number_in(route, "duration", kSeconds, kMostSeconds);
   if (!seconds) return tl::unexpected(seconds.error());
+  const std::string event = route.parameter("event");
+  if (!event.empty() && event != "cpu" && event != "wall")
+    return tl::unexpected(no_profile(http_status::kBadRequest, "event must be cpu or wall"));
   SamplingRequest request;
+  request.event = event == "wall" ? SamplingEvent::wall : SamplingEvent::cpu;
   request.frequency = *frequency;
   request.seconds = *seconds;
   return request;
@@ -111,21 +116,29 @@ Task<void> feed_profile(transport::Loop& loop, Reading& reader, FdStream& sample
   co_await reader.finish();
 }
 
-/// Carries samples to the caller until their end; `sent`: counts them.
-Task<Result<void>> carry(FdStream& samples, transport::Stream& caller, std::uint64_t& sent) {
+/// How much longer than asked for a sampler may take to its end: the names of functions come last. A process
+/// whose memory can't be read, since what it maps does not answer, may hold it up for ever.
+constexpr std::chrono::seconds kSamplesEndLimit{60};
+
+/// Carries samples to the caller until their end, which is to come by `until`; `sent`: counts them.
+Task<Result<void>> carry(transport::Loop& loop, FdStream& samples, transport::Stream& caller,
+                         std::chrono::steady_clock::time_point until, std::uint64_t& sent) {
   std::vector<std::byte> piece(kSamplesPieceSize);
   for (;;) {
-    const Io got = co_await samples.read(piece);
-    if (got.status == IoStatus::failed) co_return tl::unexpected(samples.error());
+    const auto left = std::chrono::ceil<transport::Milliseconds>(until - std::chrono::steady_clock::now());
+    const auto got =
+        co_await with_deadline(loop, samples.read(piece), std::max(left, transport::Milliseconds(1)));
+    if (!got) co_return fail("profile", "the runtime", "what samples it does not come to an end");
+    if (got->status == IoStatus::failed) co_return tl::unexpected(samples.error());
     IoStatus written = IoStatus::ok;
-    if (got.status == IoStatus::end) {
+    if (got->status == IoStatus::end) {
       written = co_await caller.finish();
     } else {
-      written = co_await caller.write(std::span(piece).first(got.bytes));
+      written = co_await caller.write(std::span(piece).first(got->bytes));
     }
     if (written != IoStatus::ok) co_return tl::unexpected(caller.error());
-    sent += got.bytes;
-    if (got.status == IoStatus::end) co_return Result<void>();
+    sent += got->bytes;
+    if (got->status == IoStatus::end) co_return Result<void>();
   }
 }
 
@@ -241,7 +254,9 @@ Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, samples.control));
   const auto guard = abort_when_gone(caller, samples.stream);
-  const Result<void> carried = co_await carry(samples.stream, caller, entry.to_tool);
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::seconds(wanted.seconds) + kSamplesEndLimit;
+  const Result<void> carried = co_await carry(loop_, samples.stream, caller, until, entry.to_tool);
   if (!carried) {
     entry.outcome = {Outcome::Kind::broken_off, carried.error().message()};
     caller.abort(carried.error());

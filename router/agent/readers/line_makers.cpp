@@ -22,7 +22,8 @@ Result<std::string> CurrentStacks::take_end() {
   if (stacks_.left_out() > 0)
     return fail("tell", "the stacks", "there are more threads, or longer stacks, than are kept");
   std::string document;
-  events::write_json(stacks_, [&document](std::string_view piece) { document += piece; });
+  events::write_json([this](const auto& take) { stacks_.each(take); },
+                     [&document](std::string_view piece) { document += piece; });
   return document;
 }
 

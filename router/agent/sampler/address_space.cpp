@@ -3,6 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/limited_read.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -18,13 +20,19 @@ std::optional<std::uint64_t> take_hex(std::string_view& line, char behind) {
   return value;
 }
 
+struct MappedPart {
+  MappedFile file;
+  bool may_execute = false;
+};
+
 /// "START-END PERMISSIONS OFFSET DEVICE INODE   PATH"
-std::optional<MappedFile> parse_line(std::string_view line) {
+std::optional<MappedPart> parse_line(std::string_view line) {
   constexpr std::size_t kExecute = 2;
   const auto start = take_hex(line, '-');
   if (!start) return std::nullopt;
   const auto end = take_hex(line, ' ');
-  if (!end || *end <= *start || line.size() < 5 || line[kExecute] != 'x') return std::nullopt;
+  if (!end || *end <= *start || line.size() < 5) return std::nullopt;
+  const bool may_execute = line[kExecute] == 'x';
   line.remove_prefix(5);
   const auto offset = take_hex(line, ' ');
   if (!offset) return std::nullopt;
@@ -33,20 +41,36 @@ std::optional<MappedFile> parse_line(std::string_view line) {
     line.remove_prefix(std::min(line.find(' '), line.size()));
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   }
-  return MappedFile{*start, *end, *offset, std::string(line)};
+  return MappedPart{{*start, *end, *offset, std::string(line)}, may_execute};
 }
 
 }  // namespace
 
 std::vector<MappedFile> parse_maps(std::string_view text) {
   std::vector<MappedFile> files;
+  // The last file whose first byte is there: its other parts follow.
+  std::string beginning;
+  std::uint64_t base = 0;
   while (!text.empty()) {
     // The kernel writes a newline in a path as \012.
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (auto file = parse_line(text.substr(0, end))) files.push_back(std::move(*file));
+    auto part = parse_line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
+    if (!part) continue;
+    if (part->file.offset == 0 && part->file.path.starts_with('/')) {
+      beginning = part->file.path;
+      base = part->file.start;
+    }
+    if (!part->may_execute) continue;
+    if (base != 0 && part->file.path == beginning) part->file.base = base;
+    files.push_back(std::move(part->file));
   }
   return files;
+}
+
+std::vector<MappedFile> mapped_files(pid_t process) {
+  constexpr std::size_t kMostMaps = 16U << 20U;
+  return parse_maps(read_limited("/proc/" + std::to_string(process) + "/maps", kMostMaps).value_or(""));
 }
 
 void AddressSpace::add(MappedFile file) {

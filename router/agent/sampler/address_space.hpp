@@ -14,6 +14,9 @@ namespace farport::router {
 /// What may be executed of /proc/PID/maps (proc(5)). Lines that can't be read are left out.
 [[nodiscard]] std::vector<MappedFile> parse_maps(std::string_view text);
 
+/// The same of a process that is there. None: it can't be read.
+[[nodiscard]] std::vector<MappedFile> mapped_files(pid_t process);
+
 /// The parts that don't overlap: of two that do, the later one counts.
 class AddressSpace {
  public:

@@ -17,15 +17,12 @@ namespace {
 /// How often to look for threads that have begun while the others were made to be sampled.
 constexpr int kMostLooks = 10;
 
-std::vector<pid_t> threads_of(pid_t process) {
-  return numbered_entries("/proc/" + std::to_string(process) + "/task");
-}
-
 /// Passes everything on, and remembers which threads are sampled since those that began them are.
 class NotingThreads final : public PerfSink {
  public:
   NotingThreads(PerfSink& sink, std::set<pid_t>& threads) : sink_(sink), threads_(threads) {}
   void on_sample(const PerfSample& sample) override { sink_.on_sample(sample); }
+  void on_again(pid_t thread, std::uint64_t time) override { sink_.on_again(thread, time); }
   void on_begin(pid_t process, pid_t thread) override {
     threads_.insert(thread);
     sink_.on_begin(process, thread);
@@ -73,15 +70,16 @@ int PerfCounters::open_counter(const Kind& kind, pid_t thread, int processor) {
       ::syscall(SYS_perf_event_open, &attributes, thread, processor, kNoGroup, PERF_FLAG_FD_CLOEXEC));
 }
 
-Result<PerfCounters> PerfCounters::open(pid_t process, std::uint32_t frequency, bool kernel, PerfSink& sink) {
+Result<std::unique_ptr<PerfCounters>> PerfCounters::open(pid_t process, std::uint32_t frequency, bool kernel,
+                                                         PerfSink& sink) {
   // One for each thread on each processor.
   raise_descriptor_limit();
-  PerfCounters counters;
+  std::unique_ptr<PerfCounters> counters(new PerfCounters);
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
-  for (int number = 0; number < processors; ++number) counters.numbers_.push_back(number);
-  if (auto chosen = counters.choose_kind(process, frequency, kernel); !chosen)
+  for (int number = 0; number < processors; ++number) counters->numbers_.push_back(number);
+  if (auto chosen = counters->choose_kind(process, frequency, kernel); !chosen)
     return tl::unexpected(chosen.error());
-  if (auto added = counters.add_threads(process, sink); !added) return tl::unexpected(added.error());
+  if (auto added = counters->add_threads(process, sink); !added) return tl::unexpected(added.error());
   return counters;
 }
 

@@ -1,28 +1,29 @@
 // Having the kernel sample all threads of a process (perf_event_open(2)).
 #pragma once
 
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "base/unique_fd.hpp"
 #include "router/agent/sampler/perf_ring.hpp"
-#include "router/wire/samples.hpp"
+#include "router/agent/sampler/sample_source.hpp"
 
 namespace farport::router {
 
-class PerfCounters {
+class PerfCounters final : public SampleSource {
  public:
   /// Samples the process's threads, and those that they begin, from now on: by the processor's cycles where
   /// they can be counted; with `kernel` also the kernel's part of stacks, where that is allowed. Errors: the
   /// system's (`cause`); explain_perf_refusal() knows what those mean.
-  [[nodiscard]] static Result<PerfCounters> open(pid_t process, std::uint32_t frequency, bool kernel,
-                                                 PerfSink& sink);
+  [[nodiscard]] static Result<std::unique_ptr<PerfCounters>> open(pid_t process, std::uint32_t frequency,
+                                                                  bool kernel, PerfSink& sink);
 
-  /// Hands on what has been sampled since.
-  void read(PerfSink& sink);
-
-  [[nodiscard]] SampleClock clock() const { return kind_.clock; }
-  [[nodiscard]] bool kernel() const { return kind_.kernel; }
+  void read(PerfSink& sink) override;
+  /// The kernel has room for longer.
+  [[nodiscard]] std::chrono::nanoseconds interval() const override { return std::chrono::milliseconds(50); }
+  [[nodiscard]] SampleClock clock() const override { return kind_.clock; }
+  [[nodiscard]] bool kernel() const override { return kind_.kernel; }
 
  private:
   /// What is asked for.

@@ -31,6 +31,8 @@ struct PerfSample {
 class PerfSink {
  public:
   virtual void on_sample(const PerfSample& sample) = 0;
+  /// The thread is sampled once more, and has the stack that it had.
+  virtual void on_again(pid_t thread, std::uint64_t time) = 0;
   /// A thread begins, which is sampled like the one that began it.
   virtual void on_begin(pid_t process, pid_t thread) = 0;
   /// A thread calls itself something else.

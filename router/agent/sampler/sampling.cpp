@@ -8,13 +8,13 @@
 #include <iterator>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/limited_read.hpp"
+#include "confinement/system_calls.hpp"
 #include "router/agent/runtimes/standing.hpp"
 #include "router/agent/sampler/kernel_symbols.hpp"
 #include "router/agent/sampler/native_symbols.hpp"
@@ -22,21 +22,26 @@
 #include "router/agent/sampler/perf_permission.hpp"
 #include "router/agent/sampler/sample_output.hpp"
 #include "router/agent/sampler/stack_tree.hpp"
+#include "router/agent/sampler/thread_walker.hpp"
+#include "router/wire/sample_records.hpp"
 
 namespace farport::router {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often what has been sampled is taken: the kernel has room for longer.
-constexpr std::chrono::milliseconds kTakeEvery{50};
 /// That are heard of or told, so that a process which renames its threads all the time fills nothing.
 constexpr std::size_t kMostNames = 20'000;
-constexpr std::size_t kMostMaps = 16U << 20U;
 
 /// Clock::now() is the same clock that samples have: CLOCK_MONOTONIC.
 std::int64_t nanoseconds_of(Clock::time_point time) {
   return std::chrono::nanoseconds(time.time_since_epoch()).count();
+}
+
+timespec time_until(Clock::time_point time) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const std::int64_t left = std::max<std::int64_t>(nanoseconds_of(time) - nanoseconds_of(Clock::now()), 0);
+  return {left / kSecond, left % kSecond};
 }
 
 /// Less than what lies between the beginning of the kernel's half and any of its code.
@@ -71,12 +76,16 @@ class Sampling final : private PerfSink {
 
  private:
   void on_sample(const PerfSample& taken) override;
+  void on_again(pid_t thread, std::uint64_t time) override;
   void on_begin(pid_t, pid_t) override {}
   void on_name(pid_t thread, std::string_view name) override;
   void on_mapped(pid_t process, MappedFile file) override;
   void on_lost(std::uint64_t records) override { lost_ += records; }
 
-  void read_maps();
+  [[nodiscard]] Result<std::unique_ptr<SampleSource>> open_source();
+  void tell_what_is_missing();
+  void tell_sample(pid_t thread, std::uint64_t time, CallNumber call);
+  void name_system_calls(const std::vector<std::uint64_t>& addresses);
   [[nodiscard]] std::string name_of(pid_t thread) const;
   void tell_name(pid_t thread, std::string_view name);
   void take();
@@ -88,69 +97,83 @@ class Sampling final : private PerfSink {
   StackTree stacks_;
   AddressSpace space_;
   std::optional<ProcessRoot> root_;
-  std::optional<PerfCounters> counters_;
+  std::unique_ptr<SampleSource> source_;
   Clock::time_point began_;
-  std::unordered_set<pid_t> told_;  ///< Threads that have been sampled.
+  std::unordered_map<pid_t, CallNumber> last_;  ///< Of threads that have been sampled.
   std::unordered_map<pid_t, std::string> names_;
   std::size_t heard_ = 0;  ///< Names that threads have given themselves.
   std::size_t names_told_ = 0;
+  std::uint64_t samples_told_ = 0;
   std::uint64_t lost_ = 0;
   bool opening_ = true;  ///< What is sampled before all threads are is left out.
 };
 
-Result<void> Sampling::begin(const UniqueFd& process) {
+Result<std::unique_ptr<SampleSource>> Sampling::open_source() {
+  if (request_.event == SamplingEvent::wall)
+    return ThreadWalker::open(request_.process, request_.user, request_.frequency, space_, base_);
   auto counters = PerfCounters::open(request_.process, request_.frequency, request_.kernel, *this);
-  const PerfFacts facts = look_at_perf(request_.user);
-  if (!counters) return tl::unexpected(explained(facts, counters.error()));
-  counters_.emplace(std::move(*counters));
+  if (!counters) return tl::unexpected(explained(look_at_perf(request_.user), counters.error()));
+  return std::move(*counters);
+}
+
+Result<void> Sampling::begin(const UniqueFd& process) {
   // Now, since it takes their process to have its files.
   auto root = ProcessRoot::open(request_.process);
   if (root) root_.emplace(std::move(*root));
-  read_maps();
+  auto source = open_source();
+  if (!source) return tl::unexpected(source.error());
+  source_ = std::move(*source);
+  for (MappedFile& file : mapped_files(request_.process)) space_.add(std::move(file));
   pollfd ended{process.get(), POLLIN, 0};
   // All of that was of this process, and of no later one with its pid.
   if (::poll(&ended, 1, 0) != 0) return fail("profile", "the process", "it has ended", {});
   opening_ = false;
   began_ = Clock::now();
-  writer_.on_start({request_.frequency, counters_->clock(), counters_->kernel()});
-  if (!request_.kernel) {
-    writer_.on_note(
-        "stacks end where they enter the kernel: its functions take the permission profile-kernel");
-  } else if (!counters_->kernel()) {
-    writer_.on_note(explain_missing_kernel(facts));
-  }
-  if (!root) {
-    const Error why = explain_refusal("it", standing_of(::getpid()), standing_of(request_.process));
-    writer_.on_note("native functions have no names: " + why.why + "; " + why.hint);
-  }
+  writer_.on_start({request_.frequency, source_->clock(), source_->kernel()});
+  tell_what_is_missing();
   return {};
 }
 
-void Sampling::read_maps() {
-  const std::string path = "/proc/" + std::to_string(request_.process) + "/maps";
-  const auto text = read_limited(path, kMostMaps);
-  if (!text) return;
-  for (MappedFile& file : parse_maps(*text)) space_.add(std::move(file));
+void Sampling::tell_what_is_missing() {
+  const bool computing = request_.event == SamplingEvent::cpu;
+  if (computing && !request_.kernel) {
+    writer_.on_note(
+        "stacks end where they enter the kernel: its functions take the permission profile-kernel");
+  } else if (computing && !source_->kernel()) {
+    writer_.on_note(explain_missing_kernel(look_at_perf(request_.user)));
+  }
+  if (root_) return;
+  const Error why = explain_refusal("it", standing_of(::getpid()), standing_of(request_.process));
+  writer_.on_note("native functions have no names: " + why.why + "; " + why.hint);
 }
 
 void Sampling::on_sample(const PerfSample& taken) {
   if (opening_ || taken.process != request_.process) return;
   PerfSample sample = taken;
-  if (!counters_->kernel()) sample.kernel.clear();
+  if (request_.event == SamplingEvent::cpu && !source_->kernel()) sample.kernel.clear();
+  tell_sample(sample.thread, sample.time, stacks_.add(sample, writer_));
+}
+
+void Sampling::on_again(pid_t thread, std::uint64_t time) {
+  const auto last = last_.find(thread);
+  if (last != last_.end()) tell_sample(thread, time, last->second);
+}
+
+void Sampling::tell_sample(pid_t thread, std::uint64_t time, CallNumber call) {
+  if (last_.insert_or_assign(thread, call).second) tell_name(thread, name_of(thread));
   if (output_.full()) {
     ++lost_;
     return;
   }
-  if (told_.insert(sample.thread).second) tell_name(sample.thread, name_of(sample.thread));
-  const auto since = static_cast<std::int64_t>(sample.time) - nanoseconds_of(began_);
-  const CallNumber call = stacks_.add(sample, writer_);
-  writer_.on_sample({std::chrono::nanoseconds(std::max<std::int64_t>(since, 0)),
-                     static_cast<std::uint32_t>(sample.thread), call});
+  ++samples_told_;
+  const auto since = static_cast<std::int64_t>(time) - nanoseconds_of(began_);
+  writer_.on_sample(
+      {std::chrono::nanoseconds(std::max<std::int64_t>(since, 0)), static_cast<std::uint32_t>(thread), call});
 }
 
 void Sampling::on_name(pid_t thread, std::string_view name) {
   if (++heard_ <= kMostNames) names_[thread] = name;
-  if (told_.contains(thread)) tell_name(thread, name);
+  if (last_.contains(thread)) tell_name(thread, name);
 }
 
 /// What it has called itself meanwhile: it may be gone by now.
@@ -174,7 +197,7 @@ void Sampling::on_mapped(pid_t process, MappedFile file) {
 }
 
 void Sampling::take() {
-  counters_->read(*this);
+  source_->read(*this);
   if (lost_ > 0) writer_.on_lost(std::exchange(lost_, 0));
   output_.write(writer_.take());
 }
@@ -182,21 +205,31 @@ void Sampling::take() {
 SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
   const auto until = began_ + std::chrono::seconds(request_.seconds);
   output_.write({&kSampling, 1});
-  for (;;) {
+  for (auto next = began_;;) {
     std::array<pollfd, 3> polled{pollfd{process.get(), POLLIN, 0}, pollfd{control.get(), POLLIN, 0},
                                  pollfd{output_.fd(), static_cast<short>(output_.waits() ? POLLOUT : 0), 0}};
-    std::ignore = ::poll(polled.data(), polled.size(), static_cast<int>(kTakeEvery.count()));
-    take();
+    const timespec pause = time_until(next);
+    std::ignore = ::ppoll(polled.data(), polled.size(), &pause, nullptr);
+    if (const auto now = Clock::now(); now >= next) {
+      take();
+      next = std::max(next + source_->interval(), now);
+    } else if (output_.waits()) {
+      output_.write({});
+    }
     if (output_.broken() || (polled[2].revents & POLLERR) != 0) return SamplingEnd::failed;
     if (is_ready(polled[0])) return SamplingEnd::process_ended;
     if (is_ready(polled[1])) return SamplingEnd::stopped;
     if (Clock::now() >= until) return SamplingEnd::time_over;
+    if (samples_told_ >= sample_record::kMostSamples) {
+      writer_.on_note("it has ended before its time: there are more samples than a profile may have");
+      return SamplingEnd::time_over;
+    }
   }
 }
 
 void Sampling::name_addresses() {
   // Nothing more is sampled, least of all this.
-  counters_.reset();
+  source_.reset();
   std::vector<std::uint64_t> addresses = stacks_.addresses();
   const auto kernel = std::partition_point(addresses.begin(), addresses.end(),
                                            [](std::uint64_t each) { return !is_kernel_address(each); });
@@ -204,10 +237,18 @@ void Sampling::name_addresses() {
   addresses.erase(kernel, addresses.end());
   NativeSymbols(std::move(root_), request_.user).tell(space_, addresses, writer_);
   if (of_kernel.empty()) return;
+  if (request_.event == SamplingEvent::wall) return name_system_calls(of_kernel);
   std::ifstream kallsyms("/proc/kallsyms");
   if (tell_kernel_symbols(kallsyms, of_kernel, base_, writer_)) return;
   writer_.on_note(
       "the kernel's functions have no names here: /proc/kallsyms hides them from all who lack CAP_SYSLOG");
+}
+
+void Sampling::name_system_calls(const std::vector<std::uint64_t>& addresses) {
+  for (const std::uint64_t address : addresses) {
+    const auto number = static_cast<std::uint32_t>(address - system_call_address(0));
+    writer_.on_symbol({address, address + 1, confinement::system_call_name(number), {}});
+  }
 }
 
 void Sampling::end(SamplingEnd how) {

@@ -7,10 +7,17 @@
 
 namespace farport::router {
 
+/// What is looked at.
+enum class SamplingEvent : std::uint8_t {
+  cpu,   ///< What computes, when the kernel says so.
+  wall,  ///< All threads, by looking.
+};
+
 struct SamplingRequest {
+  SamplingEvent event = SamplingEvent::cpu;
   pid_t process = 0;
   uid_t user = 0;               ///< Whose process it is.
-  std::uint32_t frequency = 0;  ///< A second.
+  std::uint32_t frequency = 0;  ///< A second; of what computes, each busy thread.
   std::uint32_t seconds = 0;    ///< After which it ends.
   bool kernel = false;          ///< The kernel's part of stacks too, where the kernel lets us have it.
 };

@@ -49,10 +49,10 @@ TEST_CASE("each thread does what its last sample says", "[events]") {
   const auto all = all_of(stacks);
   REQUIRE(all.size() == 2);
   CHECK(all[0].thread == 3);
-  CHECK(all[0].managed);
+  CHECK(all[0].managed == true);
   CHECK(all[0].frames == std::vector<std::string>{"0x3000"});
   CHECK(all[1].thread == 20);
-  CHECK_FALSE(all[1].managed);
+  CHECK(all[1].managed == false);
   CHECK(all[1].frames == std::vector<std::string>{"Orders.Price()", "0x1010"});
 }
 
@@ -60,7 +60,8 @@ TEST_CASE("stacks are a list of JSON, however many there are", "[events]") {
   ThreadStacks stacks;
   const auto json_of = [&stacks] {
     std::string text;
-    write_json(stacks, [&text](std::string_view piece) { text += piece; });
+    write_json([&stacks](const auto& take) { stacks.each(take); },
+               [&text](std::string_view piece) { text += piece; });
     return text;
   };
   CHECK(json_of() == "[]\n");

@@ -14,6 +14,9 @@ namespace {
 class Heard final : public PerfSink {
  public:
   void on_sample(const PerfSample& sample) override { samples.push_back(sample); }
+  void on_again(pid_t thread, std::uint64_t /*time*/) override {
+    lines.push_back("again " + std::to_string(thread));
+  }
   void on_begin(pid_t process, pid_t thread) override {
     lines.push_back("begin " + std::to_string(process) + " " + std::to_string(thread));
   }

@@ -1,0 +1,223 @@
+#include "router/agent/sampler/thread_walker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include "base/descriptors.hpp"
+#include "base/limited_read.hpp"
+#include "router/agent/runtimes/standing.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::uint64_t kSystemCalls = std::uint64_t{1} << 63U;
+/// Of one process.
+constexpr std::size_t kMostThreads = 8192;
+/// What looking at all threads once may take, before other things are seen to.
+constexpr std::chrono::milliseconds kLongestLook{50};
+/// How often to look for new threads, and for new files in memory.
+constexpr std::chrono::milliseconds kThreadsEvery{50};
+constexpr std::chrono::milliseconds kMapsEvery{2000};
+/// Of the lines that the kernel writes about a thread.
+constexpr std::size_t kThreadLine = 512;
+
+/// A file of /proc from its beginning. Empty: it can't be read.
+std::string_view read_again(int fd, std::array<char, kThreadLine>& space) {
+  const ssize_t got = ::pread(fd, space.data(), space.size(), 0);
+  return {space.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+}
+
+/// What a thread is doing, by /proc/PID/task/TID/syscall (proc(5)): "NUMBER ARGUMENTS SP PC", or "-1 SP PC"
+/// where it is in no system call, or "running".
+struct Doing {
+  bool runs = false;
+  std::optional<std::uint32_t> call;
+  StoppedAt at;
+};
+
+std::uint64_t last_number(std::string_view& line) {
+  const std::size_t blank = std::min(line.rfind(' '), line.size() - 1);
+  std::string_view word = line.substr(blank + 1);
+  line = line.substr(0, blank);
+  if (word.starts_with("0x")) word.remove_prefix(2);
+  std::uint64_t number = 0;
+  std::from_chars(word.data(), word.data() + word.size(), number, 16);
+  return number;
+}
+
+/// None: nothing can be seen.
+std::optional<Doing> parse_doing(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  Doing doing;
+  doing.runs = line.starts_with("running");
+  if (doing.runs) return doing;
+  if (line.find(' ') == std::string_view::npos) return std::nullopt;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  if (error == std::errc()) doing.call = number;
+  doing.at.instruction = last_number(line);
+  doing.at.stack_pointer = last_number(line);
+  if (doing.at.instruction == 0) return std::nullopt;
+  return doing;
+}
+
+/// The system says no, or has nothing of the kind.
+Error denied(pid_t process, const char* what) {
+  const int error = errno;
+  const bool may_not = error == EACCES || error == EPERM;
+  Error why = may_not ? explain_refusal("it", standing_of(::getpid()), standing_of(process))
+                      : fail_errno("look at", what, error).value();
+  return {"look at", "the threads", may_not ? why.why : std::string(what) + ": " + why.why, why.hint, error};
+}
+
+}  // namespace
+
+std::uint64_t system_call_address(std::uint32_t number) {
+  return kSystemCalls + number;
+}
+
+Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t user, std::uint32_t frequency,
+                                                         const AddressSpace& space,
+                                                         std::uint64_t kernel_base) {
+#ifndef __x86_64__
+  return fail("look at", "the threads", "this agent can do that on x86-64 alone");
+#endif
+  // A file for each thread.
+  raise_descriptor_limit();
+  auto acting = user != 0 ? confinement::act_as(user, confinement::capability(CAP_SYS_PTRACE)) : std::nullopt;
+  std::unique_ptr<ThreadWalker> walker(new ThreadWalker(
+      process, std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space, kernel_base));
+  if (acting) walker->acting_.emplace(std::move(*acting));
+  if (auto seen = walker->try_out(); !seen) return tl::unexpected(seen.error());
+  return walker;
+}
+
+/// Each thing that a look takes, of a thread that is there: others may end meanwhile.
+Result<void> ThreadWalker::try_out() {
+  std::array<char, kThreadLine> line{};
+  for (const pid_t thread : threads_of(process_, kMostThreads)) {
+    for (const char* const file : {"syscall", "schedstat"}) {
+      const UniqueFd opened(::open(path_of(thread, file).c_str(), O_RDONLY | O_CLOEXEC));
+      if (opened && !read_again(opened.get(), line).empty()) continue;
+      if (errno == ENOENT || errno == ESRCH) break;
+      return tl::unexpected(denied(process_, file));
+    }
+    const std::vector<MappedFile> files = mapped_files(process_);
+    std::array<std::byte, 1> byte{};
+    if (files.empty()) continue;
+    errno = 0;
+    if (memory_.read(files.front().start, byte)) return {};
+    if (errno != ESRCH) return tl::unexpected(denied(process_, "its memory"));
+  }
+  return fail("look at", "the threads", "the process has ended");
+}
+
+std::string ThreadWalker::path_of(pid_t thread, const char* file) const {
+  return "/proc/" + std::to_string(process_) + "/task/" + std::to_string(thread) + "/" + file;
+}
+
+void ThreadWalker::read(PerfSink& sink) {
+  const auto began = Clock::now();
+  // Many threads, or slow ones: it is not to take more than a third of a processor.
+  if (began < rests_until_) return sink.on_lost(threads_.size());
+  if (began - threads_found_ >= kThreadsEvery) find_threads();
+  if (began - maps_read_ >= kMapsEvery) read_maps(sink);
+  // Where there was no time for all, those that were left out come first.
+  auto next = threads_.lower_bound(next_);
+  std::size_t left = threads_.size();
+  for (; left > 0 && Clock::now() - began < kLongestLook; --left) {
+    if (next == threads_.end()) next = threads_.begin();
+    next = sample(next->first, next->second, sink) ? std::next(next) : threads_.erase(next);
+    if (threads_.empty()) break;
+  }
+  next_ = next == threads_.end() ? 0 : next->first;
+  if (left > 0 && !threads_.empty())
+    sink.on_lost(left + left_out_);
+  else if (left_out_ > 0)
+    sink.on_lost(left_out_);
+  const auto ended = Clock::now();
+  rests_until_ = ended + 2 * (ended - began) - interval_;
+}
+
+void ThreadWalker::find_threads() {
+  threads_found_ = Clock::now();
+  for (auto& [number, thread] : threads_) thread.there = false;
+  left_out_ = 0;
+  for (const pid_t number : threads_of(process_, kMostThreads)) {
+    const auto known = threads_.find(number);
+    if (known != threads_.end()) {
+      known->second.there = true;
+      continue;
+    }
+    UniqueFd schedule(::open(path_of(number, "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    if (schedule) {
+      threads_.emplace(number, Thread{std::move(schedule), {}, {}, true});
+    } else if (errno != ENOENT) {
+      ++left_out_;
+    }
+  }
+  std::erase_if(threads_, [](const auto& each) { return !each.second.there; });
+}
+
+void ThreadWalker::read_maps(PerfSink& sink) {
+  maps_read_ = Clock::now();
+  walk_.forget();
+  for (MappedFile& file : mapped_files(process_)) sink.on_mapped(process_, std::move(file));
+}
+
+bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
+  std::array<char, kThreadLine> space{};
+  const std::string ran(read_again(thread.schedule.get(), space));
+  if (ran.empty()) return false;
+  const auto now =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
+  if (ran == thread.ran) {
+    sink.on_again(number, now);
+    return true;
+  }
+  tell_name(number, thread, sink);
+  auto sample = look(number, thread, ran);
+  // One that runs has nothing that could be the same again.
+  thread.ran = sample && !sample->user.empty() ? ran : std::string();
+  if (!sample) {
+    sink.on_lost(1);
+    return true;
+  }
+  sample->time = now;
+  sink.on_sample(*sample);
+  return true;
+}
+
+void ThreadWalker::tell_name(pid_t number, Thread& thread, PerfSink& sink) const {
+  std::string name = read_limited(path_of(number, "comm"), 64).value_or("");
+  if (name.ends_with('\n')) name.pop_back();
+  if (name == thread.name) return;
+  thread.name = name;
+  sink.on_name(number, name);
+}
+
+std::optional<PerfSample> ThreadWalker::look(pid_t number, const Thread& thread, const std::string& ran) {
+  PerfSample sample;
+  sample.process = process_;
+  sample.thread = number;
+  const UniqueFd file(::open(path_of(number, "syscall").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, kThreadLine> space{};
+  const auto doing = parse_doing(read_again(file.get(), space));
+  if (!doing) return std::nullopt;
+  if (doing->runs) return sample;
+  // Where there is no stack, there is still the place where it is.
+  sample.user = memory_.take_stack(doing->at.stack_pointer) ? walk_.walk(doing->at)
+                                                            : std::vector{doing->at.instruction};
+  if (doing->call) sample.kernel.push_back(system_call_address(*doing->call) + kernel_base_);
+  // It may have gone on meanwhile, and what was read be of two moments.
+  if (read_again(thread.schedule.get(), space) != ran) return std::nullopt;
+  return sample;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,78 @@
+// Looking from outside at what the threads of a process wait for, without stopping it and without its help:
+// it may be stopped, or hang. All that it takes is what the kernel lets the process's own user see.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.hpp"
+#include "confinement/user.hpp"
+#include "router/agent/sampler/process_memory.hpp"
+#include "router/agent/sampler/sample_source.hpp"
+#include "router/agent/sampler/stack_walk.hpp"
+
+namespace farport::router {
+
+/// What stands for a system call at the inner end of a thread's stack: an address of the kernel's half.
+[[nodiscard]] std::uint64_t system_call_address(std::uint32_t number);
+
+class ThreadWalker final : public SampleSource {
+ public:
+  /// `user`: whose process it is; as root this process acts as that user until the walker is destroyed.
+  /// `space`: what may be executed there; what comes later is told to the sink. `kernel_base`: what the sink
+  /// takes away from the kernel's addresses. Errors: it may not be looked into.
+  [[nodiscard]] static Result<std::unique_ptr<ThreadWalker>> open(pid_t process, uid_t user,
+                                                                  std::uint32_t frequency,
+                                                                  const AddressSpace& space,
+                                                                  std::uint64_t kernel_base);
+
+  /// Samples each thread now: one that has not run since it was sampled last has the same stack again, one
+  /// that runs has none.
+  void read(PerfSink& sink) override;
+  [[nodiscard]] std::chrono::nanoseconds interval() const override { return interval_; }
+  [[nodiscard]] SampleClock clock() const override { return SampleClock::wall; }
+  [[nodiscard]] bool kernel() const override { return false; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Thread {
+    UniqueFd schedule;  ///< /proc/PID/task/TID/schedstat.
+    std::string ran;    ///< What that said when it was sampled last.
+    std::string name;   ///< That was told last.
+    bool there = true;
+  };
+  ThreadWalker(pid_t process, std::chrono::nanoseconds interval, const AddressSpace& space,
+               std::uint64_t kernel_base)
+      : process_(process),
+        interval_(interval),
+        kernel_base_(kernel_base),
+        memory_(process),
+        walk_(memory_, space) {}
+
+  [[nodiscard]] Result<void> try_out();
+  void find_threads();
+  void read_maps(PerfSink& sink);
+  /// False: the thread is gone.
+  [[nodiscard]] bool sample(pid_t number, Thread& thread, PerfSink& sink);
+  void tell_name(pid_t number, Thread& thread, PerfSink& sink) const;
+  /// None: it has gone on meanwhile, or is gone.
+  [[nodiscard]] std::optional<PerfSample> look(pid_t number, const Thread& thread, const std::string& ran);
+  [[nodiscard]] std::string path_of(pid_t thread, const char* file) const;
+
+  std::optional<confinement::ActingAs> acting_;
+  pid_t process_;
+  std::chrono::nanoseconds interval_;
+  std::uint64_t kernel_base_;
+  ProcessMemory memory_;
+  StackWalk walk_;
+  std::map<pid_t, Thread> threads_;
+  pid_t next_ = 0;            ///< With which to begin.
+  std::size_t left_out_ = 0;  ///< Threads that can't be looked at.
+  Clock::time_point rests_until_;
+  Clock::time_point threads_found_;
+  Clock::time_point maps_read_ = Clock::now();
+};
+
+}  // namespace farport::router

@@ -1,0 +1,174 @@
+// Looking at a process of the test's own that waits, is stopped, or computes.
+#include "router/agent/sampler/thread_walker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <map>
+#include <thread>
+#include <tuple>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace farport;
+using namespace farport::router;
+
+namespace {
+
+/// What is seen in one look.
+class Seen final : public PerfSink {
+ public:
+  void on_sample(const PerfSample& sample) override { stacks[sample.thread] = sample; }
+  void on_again(pid_t /*thread*/, std::uint64_t /*time*/) override { ++again; }
+  void on_begin(pid_t /*process*/, pid_t /*thread*/) override {}
+  void on_name(pid_t /*thread*/, std::string_view /*name*/) override {}
+  void on_mapped(pid_t /*process*/, MappedFile /*file*/) override {}
+  void on_lost(std::uint64_t records) override { lost += records; }
+
+  std::map<pid_t, PerfSample> stacks;
+  std::uint64_t again = 0;
+  std::uint64_t lost = 0;
+};
+
+volatile int deeper = 0;
+
+// Functions whose place in a stack can be told: none calls the next as its last act. With AddressSanitizer
+// they would align their stacks, so that nothing tells where their frames are.
+[[gnu::noinline]] __attribute__((no_sanitize("address", "undefined"))) void inner(bool waits, int ready) {
+  std::ignore = ::write(ready, "r", 1);
+  while (waits) ::pause();
+  while (!waits) deeper = deeper + 1;
+  deeper = deeper + 1;
+}
+[[gnu::noinline]] __attribute__((no_sanitize("address", "undefined"))) void outer(bool waits, int ready) {
+  inner(waits, ready);
+  deeper = deeper + 1;
+}
+
+/// A child that is in inner(), called by outer().
+class Child {
+ public:
+  explicit Child(bool waits) {
+    std::array<int, 2> ready{};
+    REQUIRE(::pipe2(ready.data(), O_CLOEXEC) == 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      outer(waits, ready[1]);
+      ::_exit(1);
+    }
+    char byte = 0;
+    CHECK(::read(ready[0], &byte, 1) == 1);
+    for (const int end : ready) ::close(end);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+constexpr std::uint64_t kBase = 0x123000;
+
+AddressSpace space_of(pid_t process) {
+  AddressSpace space;
+  for (MappedFile& file : mapped_files(process)) space.add(std::move(file));
+  return space;
+}
+
+bool is_in(const std::vector<std::uint64_t>& stack, void (*function)(bool, int)) {
+  const auto begin = reinterpret_cast<std::uint64_t>(function);
+  constexpr std::uint64_t kLongest = 512;
+  return std::any_of(stack.begin(), stack.end(),
+                     [&](std::uint64_t each) { return each > begin && each < begin + kLongest; });
+}
+
+/// The child's stack once it is where it stays.
+PerfSample look_until(const Child& child, const AddressSpace& space,
+                      const std::function<bool(const PerfSample&)>& good) {
+  PerfSample last;
+  for (int tries = 0; tries < 500; ++tries) {
+    auto walker = ThreadWalker::open(child.pid(), ::getuid(), 100, space, kBase);
+    REQUIRE(walker);
+    Seen seen;
+    (*walker)->read(seen);
+    if (seen.stacks.contains(child.pid())) last = seen.stacks[child.pid()];
+    if (good(last)) return last;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return last;
+}
+
+}  // namespace
+
+TEST_CASE("A thread that waits is seen from its system call to its outermost caller") {
+  const Child child(true);
+  const AddressSpace space = space_of(child.pid());
+  const PerfSample sample =
+      look_until(child, space, [](const PerfSample& each) { return is_in(each.user, outer); });
+  CHECK(is_in(sample.user, inner));
+  CHECK(is_in(sample.user, outer));
+  REQUIRE(sample.kernel.size() == 1);
+  CHECK(sample.kernel[0] - kBase == system_call_address(SYS_pause));
+  // Far behind them is what has started the tests.
+  CHECK(sample.user.size() > 5);
+}
+
+TEST_CASE("A thread that has not run since is sampled again without a look") {
+  const Child child(true);
+  const AddressSpace space = space_of(child.pid());
+  look_until(child, space, [](const PerfSample& each) { return is_in(each.user, outer); });
+  auto walker = ThreadWalker::open(child.pid(), ::getuid(), 100, space, kBase);
+  REQUIRE(walker);
+  Seen seen;
+  (*walker)->read(seen);
+  (*walker)->read(seen);
+  CHECK(seen.stacks.size() == 1);
+  CHECK(seen.again == 1);
+}
+
+TEST_CASE("A thread that computes has no stack, and one once it is stopped") {
+  const Child child(false);
+  const AddressSpace space = space_of(child.pid());
+  const PerfSample running =
+      look_until(child, space, [](const PerfSample& each) { return each.thread != 0 && each.user.empty(); });
+  CHECK(running.thread == child.pid());
+  CHECK(running.user.empty());
+  ::kill(child.pid(), SIGSTOP);
+  const PerfSample stopped =
+      look_until(child, space, [](const PerfSample& each) { return is_in(each.user, outer); });
+  CHECK(is_in(stopped.user, inner));
+  CHECK(is_in(stopped.user, outer));
+  CHECK(stopped.kernel.empty());
+}
+
+TEST_CASE("What has ended can't be looked at, and what ends meanwhile is no sample") {
+  pid_t pid = 0;
+  std::unique_ptr<ThreadWalker> walker;
+  AddressSpace space;
+  {
+    const Child child(true);
+    pid = child.pid();
+    space = space_of(pid);
+    auto opened = ThreadWalker::open(pid, ::getuid(), 100, space, kBase);
+    REQUIRE(opened);
+    walker = std::move(*opened);
+  }
+  Seen seen;
+  walker->read(seen);
+  CHECK(seen.stacks.empty());
+  const auto late = ThreadWalker::open(pid, ::getuid(), 100, space, kBase);
+  REQUIRE_FALSE(late);
+  CHECK(late.error().why == "the process has ended");
+}
