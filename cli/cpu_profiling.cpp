@@ -31,8 +31,11 @@ router::SymbolSources sources_of(const config::SymbolSettings& settings) {
 }
 
 /// What can be done instead, where the kernel lets nobody look.
-Error with_way_out(Error error) {
-  error.hint += (error.hint.empty() ? "" : "; ") + std::string("or give --wall: the runtime samples itself");
+Error with_way_out(Error error, config::ProfileEvent event) {
+  error.hint += error.hint.empty() ? "" : "; ";
+  error.hint += event == config::ProfileEvent::cpu ? "or give --event wall, which needs no samples of the "
+                                                     "kernel's, or --wall: the runtime samples itself"
+                                                   : "or give --wall: the runtime samples itself";
   return error;
 }
 
@@ -66,7 +69,7 @@ Task<Result<profile::Profile>> CpuProfiling::take(transport::StopSource& stop) {
       {settings_.frequency, *settings_.duration, settings_.event == config::ProfileEvent::wall});
   const auto begun = co_await first_of(taken.begin(), stop.wait());
   if (!begun) co_return tl::unexpected(interrupted());
-  if (!*begun) co_return tl::unexpected(with_way_out(begun->error()));
+  if (!*begun) co_return tl::unexpected(with_way_out(begun->error(), settings_.event));
   progress_.begin(runtime.name, settings_.duration);
   const Result<void> received = co_await receive(taken, stop);
   if (!received) co_return tl::unexpected(received.error());

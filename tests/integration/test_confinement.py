@@ -15,7 +15,7 @@ GROUP = 1655
 KEPT = sum(1 << number for number in (0, 1, 3, 5, 19))
 NO_LIMIT_NEEDED = ("read", "write", "exchange", "list-outside", "connect-unix", "thread", "pidfd", "inotify")
 BY_LANDLOCK = ("read-outside", "read-shadow", "write-readable", "write-exchanged", "write-outside", "remove-outside",
-               "root-of-other", "connect-tcp")
+               "memory-of-other", "root-of-other", "connect-tcp")
 DOCUMENT = pathlib.Path(__file__).parents[2] / "docs/security.md"
 # The columns of its table, by the probe's words.
 TABLE = {"agent": "the agent", "sampler": "its sampler", "starter": "what starts readers", "reader": "a reader"}

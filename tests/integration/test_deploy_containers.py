@@ -52,6 +52,18 @@ class OfEngines(Containers):
         self.stop(mirror)
         self.assert_nothing_left()
 
+    def test_one_that_is_stopped_shows_its_stacks(self):
+        self.application("--read-only", "--tmpfs", "/tmp", "--cap-drop", "all")
+        # One that is younger may still be starting.
+        time.sleep(10)
+        self.podman.run("kill", "--signal", "STOP", "orders")
+        done = self.assert_ok(self.farport("stacks", "podman://orders"))
+        self.podman.run("kill", "--signal", "CONT", "orders")
+        self.assertIn("the stacks are seen from outside", done.stderr)
+        self.assertIn("libcoreclr.so!coreclr_execute_assembly", done.stdout)
+        self.assertRegex(done.stdout, r"Thread \d+ \.NET EventPipe\n    poll\(2\)\n")
+        self.assert_nothing_left()
+
     def test_a_mirror_shows_it_to_tools_until_ctrl_c(self):
         self.application()
         mirror, directory = self.mirror("podman://orders")

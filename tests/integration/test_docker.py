@@ -84,6 +84,8 @@ class OfDocker(Case):
                 self.assert_ok(self.farport("gcdump", "docker://orders", "-o", file("x.gcdump"), *flags))
                 self.assert_ok(self.farport("dump", "docker://orders//orders", "--type", "mini", "-o", file("x.dmp"), *flags))
                 self.assertIn("orders.dll", self.assert_ok(self.farport("stacks", "docker://orders", *flags)).stdout)
+                looked = self.assert_ok(self.farport("profile", "docker://orders", "--event", "wall", "--duration", "1s", *flags))
+                self.assertRegex(looked.stdout, r"Worker\.Run.*futex\(2\)_\[k\];\[waiting\] ", looked.described)
                 self.engine.docker("rm", "--force", "orders", *self.helpers())
 
     def test_a_profile_has_the_applications_methods(self):

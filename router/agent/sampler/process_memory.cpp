@@ -1,11 +1,12 @@
 #include "router/agent/sampler/process_memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
-#include <sys/uio.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace farport::router {
 namespace {
@@ -14,24 +15,19 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kStackPages = 4;
 
-void* pointer_to(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): it is another process's.
-}
-
 }  // namespace
+
+Result<ProcessMemory> ProcessMemory::open(pid_t process) {
+  UniqueFd memory(::open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!memory) return fail_errno("open the memory of", "the process", errno);
+  return ProcessMemory(std::move(memory));
+}
 
 Result<void> ProcessMemory::take_stack(std::uint64_t stack_pointer) {
   pages_.clear();
   stack_.resize(kStackPages * kPage);
-  // A page each, so that one which is not there leaves those before it.
-  std::array<iovec, kStackPages> there{};
-  std::uint64_t from = stack_pointer;
-  for (iovec& part : there) {
-    part = {pointer_to(from), kPage - from % kPage};
-    from += part.iov_len;
-  }
-  const iovec here{stack_.data(), stack_.size()};
-  const ssize_t got = ::process_vm_readv(process_, &here, 1, there.data(), there.size(), 0);
+  // Ends where a page is not there.
+  const ssize_t got = ::pread(memory_.get(), stack_.data(), stack_.size(), static_cast<off_t>(stack_pointer));
   stack_begin_ = stack_pointer;
   stack_size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
   if (got < 0) return fail_errno("read the memory of", "the process", errno);
@@ -45,9 +41,8 @@ const ProcessMemory::Page* ProcessMemory::page_at(std::uint64_t address) {
   Page& page = place->second;
   if (added) {
     page.resize(kPage);
-    const iovec here{page.data(), page.size()};
-    const iovec there{pointer_to(number * kPage), kPage};
-    if (::process_vm_readv(process_, &here, 1, &there, 1, 0) != static_cast<ssize_t>(kPage)) page.clear();
+    const ssize_t got = ::pread(memory_.get(), page.data(), page.size(), static_cast<off_t>(number * kPage));
+    if (got != static_cast<ssize_t>(kPage)) page.clear();
   }
   return page.empty() ? nullptr : &page;
 }

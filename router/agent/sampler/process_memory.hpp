@@ -7,14 +7,16 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "router/agent/sampler/frame_rules.hpp"
 
 namespace farport::router {
 
 class ProcessMemory final : public Memory {
  public:
-  /// Of a process that this one may look into (process_vm_readv(2)).
-  explicit ProcessMemory(pid_t process) : process_(process) {}
+  /// Of a process that this one may look into (proc(5), /proc/PID/mem: process_vm_readv(2) reads the same,
+  /// but many engines filter it). Errors: the system's (`cause`).
+  [[nodiscard]] static Result<ProcessMemory> open(pid_t process);
 
   /// Reads what lies behind a thread's stack pointer, some pages of it, in one go, and forgets all that was
   /// read before. Errors: the system's (`cause`).
@@ -31,7 +33,9 @@ class ProcessMemory final : public Memory {
   using Page = std::vector<std::byte>;
   [[nodiscard]] const Page* page_at(std::uint64_t address);
 
-  pid_t process_;
+  explicit ProcessMemory(UniqueFd memory) : memory_(std::move(memory)) {}
+
+  UniqueFd memory_;
   std::uint64_t stack_begin_ = 0;
   std::size_t stack_size_ = 0;
   std::vector<std::byte> stack_;

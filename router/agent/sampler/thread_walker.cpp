@@ -76,6 +76,10 @@ Error denied(pid_t process, const char* what) {
   return {"look at", "the threads", may_not ? why.why : std::string(what) + ": " + why.why, why.hint, error};
 }
 
+tl::unexpected<Error> ended() {
+  return fail("look at", "the threads", "the process has ended");
+}
+
 }  // namespace
 
 std::uint64_t system_call_address(std::uint32_t number) {
@@ -91,8 +95,12 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
   // A file for each thread.
   raise_descriptor_limit();
   auto acting = user != 0 ? confinement::act_as(user, confinement::capability(CAP_SYS_PTRACE)) : std::nullopt;
-  std::unique_ptr<ThreadWalker> walker(new ThreadWalker(
-      process, std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space, kernel_base));
+  auto memory = ProcessMemory::open(process);
+  if (!memory && (errno == ENOENT || errno == ESRCH)) return ended();
+  if (!memory) return tl::unexpected(denied(process, "its memory"));
+  std::unique_ptr<ThreadWalker> walker(
+      new ThreadWalker(process, std::move(*memory),
+                       std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space, kernel_base));
   if (acting) walker->acting_.emplace(std::move(*acting));
   if (auto seen = walker->try_out(); !seen) return tl::unexpected(seen.error());
   return walker;
@@ -102,20 +110,17 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
 Result<void> ThreadWalker::try_out() {
   std::array<char, kThreadLine> line{};
   for (const pid_t thread : threads_of(process_, kMostThreads)) {
+    bool gone = false;
     for (const char* const file : {"syscall", "schedstat"}) {
       const UniqueFd opened(::open(path_of(thread, file).c_str(), O_RDONLY | O_CLOEXEC));
       if (opened && !read_again(opened.get(), line).empty()) continue;
-      if (errno == ENOENT || errno == ESRCH) break;
-      return tl::unexpected(denied(process_, file));
+      gone = errno == ENOENT || errno == ESRCH;
+      if (!gone) return tl::unexpected(denied(process_, file));
+      break;
     }
-    const std::vector<MappedFile> files = mapped_files(process_);
-    std::array<std::byte, 1> byte{};
-    if (files.empty()) continue;
-    errno = 0;
-    if (memory_.read(files.front().start, byte)) return {};
-    if (errno != ESRCH) return tl::unexpected(denied(process_, "its memory"));
+    if (!gone) return {};
   }
-  return fail("look at", "the threads", "the process has ended");
+  return ended();
 }
 
 std::string ThreadWalker::path_of(pid_t thread, const char* file) const {

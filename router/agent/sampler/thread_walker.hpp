@@ -43,12 +43,12 @@ class ThreadWalker final : public SampleSource {
     std::string name;   ///< That was told last.
     bool there = true;
   };
-  ThreadWalker(pid_t process, std::chrono::nanoseconds interval, const AddressSpace& space,
-               std::uint64_t kernel_base)
+  ThreadWalker(pid_t process, ProcessMemory memory, std::chrono::nanoseconds interval,
+               const AddressSpace& space, std::uint64_t kernel_base)
       : process_(process),
         interval_(interval),
         kernel_base_(kernel_base),
-        memory_(process),
+        memory_(std::move(memory)),
         walk_(memory_, space) {}
 
   [[nodiscard]] Result<void> try_out();
