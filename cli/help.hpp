@@ -185,14 +185,15 @@ inline constexpr const char* kExceptionsExamples = R"(Examples:
 
 inline constexpr const char* kStacksAbout =
     "Shows the stack of each of a remote runtime's threads, the innermost call first, as dotnet-stack does.\n"
-    "Where the runtime does not answer for five seconds they are looked at from outside, though the process "
-    "hangs.";
+    "Where the runtime does not answer for five seconds its threads are looked at from outside, even if the "
+    "process hangs.";
 inline constexpr const char* kStacksExamples = R"(Examples:
   farport stacks orders.example:9000
   farport stacks podman://orders --format json)";
 
 inline constexpr const char* kProfileAbout =
-    "Draws a flame graph of what a remote application computes, or with --wall of what all its threads do, "
+    "Draws a flame graph of what a remote application computes, or with --event wall of what all its threads "
+    "do, "
     "waiting\n"
     "included. Nothing has to be set up for it beside the application, and nothing is started again.";
 inline constexpr const char* kProfileExamples = R"(Examples:

@@ -97,6 +97,7 @@ void Patience::say_what_is(const router::Runtime& runtime) {
     if (!words.hint.empty()) line += "; " + words.hint;
   }
   say_(line);
+  if (work_ == Work::stacks) return say_("its threads are looked at from outside now");
   if (is_busy() && !settings_.given) {
     return say_(fmt::format("it is waited for until {} s have passed; Ctrl-C ends that",
                             seconds_of(settings_.limit * kBusyTimes)));

@@ -18,7 +18,8 @@ class Patience {
   /// What the runtime is asked for.
   enum class Work : std::uint8_t {
     events,
-    dump,  ///< A tracer of the runtime's own, createdump, stops the process for it.
+    stacks,  ///< They are looked at from outside meanwhile.
+    dump,    ///< A tracer of the runtime's own, createdump, stops the process for it.
   };
   /// `session`: the runtime's, in which its agent is asked what holds it up. `say`: shows a line. All must
   /// outlive it.

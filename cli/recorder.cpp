@@ -35,14 +35,14 @@ Error interrupted(std::string what) {
 }  // namespace
 
 Recorder::Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
-                   const config::RecordingSettings& settings, Progress progress)
+                   const config::RecordingSettings& settings, Progress progress, Patience::Work work)
     : loop_(loop),
       settings_(settings),
       shows_(progress),
       progress_(loop),
       session_(loop, agent, settings.session,
                [this](const Error& why) { progress_.interrupted(why.message()); }),
-      patience_(loop, session_, settings.patience, Patience::Work::events,
+      patience_(loop, session_, settings.patience, work,
                 [this](const std::string& line) { progress_.say(line); }),
       enough_(loop),
       cut_off_(loop) {}
@@ -221,7 +221,7 @@ int record(const config::RecordingSettings& settings, RecordingSink& sink, trans
   if (!agents) return report(agents.error(), kUsage);
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
-  Recorder recorder(loop, agents->front(), settings, progress);
+  Recorder recorder(loop, agents->front(), settings, progress, sink.work());
   const auto recorded = loop.run(recorder.run(sink, stop));
   const Result<void> kept = sink.keep();
   if (recorded && !kept) return report(kept.error());

@@ -25,7 +25,7 @@ class Recorder {
 
   /// All must outlive the recorder.
   Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
-           const config::RecordingSettings& settings, Progress progress);
+           const config::RecordingSettings& settings, Progress progress, Patience::Work work);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 

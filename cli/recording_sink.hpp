@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/patience.hpp"
 #include "cli/recording_file.hpp"
 #include "ipc/event_pipe.hpp"
 #include "router/mirror/session_manager.hpp"
@@ -25,6 +26,8 @@ class RecordingSink {
   /// Whether what a runtime has still to say when it is told to stop is of any use: else nobody waits for it
   /// long.
   [[nodiscard]] virtual bool wants_rest() const { return true; }
+  /// What it is for.
+  [[nodiscard]] virtual Patience::Work work() const { return Patience::Work::events; }
   /// The runtime has not answered for some seconds: does without it what can be done so. It may answer
   /// meanwhile; this is given up then. Errors: nothing can; why not is for a person, and empty where that is
   /// usual.

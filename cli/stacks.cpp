@@ -55,6 +55,7 @@ class StackSink final : public RecordingSink {
     co_return reader_.feed(std::span(piece->bytes).first(piece->size));
   }
 
+  [[nodiscard]] Patience::Work work() const override { return Patience::Work::stacks; }
   transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
                                                   std::string runtime_id) override {
     router::CpuProfile looked(sessions, runtime_id, kLook);

@@ -65,7 +65,7 @@ constexpr std::array kSampling{
     // Memory.
     "brk", "madvise", "mremap", "munmap",
     // Samples, and processes for those.
-    "capget", "capset", "perf_event_open", "seccomp", "tgkill", "wait4",
+    "alarm", "capget", "capset", "perf_event_open", "seccomp", "setitimer", "tgkill", "wait4",
     // Threads, signals and time.
     "clock_gettime", "clock_nanosleep", "exit", "exit_group", "futex", "gettimeofday", "nanosleep",
     "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity",

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   GivenMemory memory(std::as_bytes(std::span(data, size)).subspan(kHead));
   AddressSpace space;
   space.add({kBase, kBase + size, 0, "/file", kBase});
-  const auto found = StackWalk(memory, space).walk({instruction, stack});
+  const auto found = StackWalk(memory, memory, space).walk({instruction, stack});
   require(found.size() <= 127 && found.front() == instruction,
           "a stack begins where the thread is, and is no longer than any may be");
   for (const std::uint64_t each : std::span(found).subspan(1)) {

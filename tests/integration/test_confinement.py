@@ -1,12 +1,13 @@
 """What an agent gives up once it has started, and that all it is for still works then."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
 
-from harness import dumps, needs, proc, wait
+from harness import dumps, needs, proc, sockets, wait
 from harness.case import Case, main
 
 USER = 1654
@@ -243,7 +244,15 @@ class Limits(Case):
                       for name in ("readable", "writable", "exchanged", "outside")]
         cls.socket = os.path.join(cls.lab.far.directory, "listening.sock")
         cls.lab.far.start(needs.program("socat"), f"UNIX-LISTEN:{cls.socket},fork,mode=666", "/dev/null")
-        wait.until(lambda: os.path.exists(cls.socket), "somebody listens")
+        # The socket is there first, its permissions and who listens come then.
+        wait.until(lambda: os.path.exists(cls.socket) and os.stat(cls.socket).st_mode & 0o666 == 0o666, "anybody may connect")
+        wait.until(cls.somebody_listens, "somebody listens")
+
+    @classmethod
+    def somebody_listens(cls):
+        with contextlib.suppress(ConnectionRefusedError), sockets.connect(cls.socket):
+            return True
+        return False
 
     def setUp(self):
         # A user can't run what stands in a directory of root's.

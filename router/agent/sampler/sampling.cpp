@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -42,6 +43,14 @@ timespec time_until(Clock::time_point time) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const std::int64_t left = std::max<std::int64_t>(nanoseconds_of(time) - nanoseconds_of(Clock::now()), 0);
   return {left / kSecond, left % kSecond};
+}
+
+/// Has the kernel end this process if it gets on with nothing from now on: a process's memory and files may
+/// be what another machine has, or its own user, and reading them take for ever (alarm(2)).
+void end_if_stuck() {
+  constexpr unsigned kSeconds = 60;
+  std::signal(SIGALRM, SIG_DFL);
+  ::alarm(kSeconds);
 }
 
 /// Less than what lies between the beginning of the kernel's half and any of its code.
@@ -197,6 +206,7 @@ void Sampling::on_mapped(pid_t process, MappedFile file) {
 }
 
 void Sampling::take() {
+  end_if_stuck();
   source_->read(*this);
   if (lost_ > 0) writer_.on_lost(std::exchange(lost_, 0));
   output_.write(writer_.take());
@@ -210,15 +220,19 @@ SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
                                  pollfd{output_.fd(), static_cast<short>(output_.waits() ? POLLOUT : 0), 0}};
     const timespec pause = time_until(next);
     std::ignore = ::ppoll(polled.data(), polled.size(), &pause, nullptr);
-    if (const auto now = Clock::now(); now >= next) {
+    const bool process_ended = is_ready(polled[0]);
+    const bool stopped = is_ready(polled[1]);
+    // What the kernel has sampled until the end is there.
+    const bool last = request_.event == SamplingEvent::cpu && (process_ended || stopped);
+    if (Clock::now() >= next || last) {
       take();
-      next = std::max(next + source_->interval(), now);
+      next = std::max(next + source_->interval(), Clock::now());
     } else if (output_.waits()) {
       output_.write({});
     }
     if (output_.broken() || (polled[2].revents & POLLERR) != 0) return SamplingEnd::failed;
-    if (is_ready(polled[0])) return SamplingEnd::process_ended;
-    if (is_ready(polled[1])) return SamplingEnd::stopped;
+    if (process_ended) return SamplingEnd::process_ended;
+    if (stopped) return SamplingEnd::stopped;
     if (Clock::now() >= until) return SamplingEnd::time_over;
     if (samples_told_ >= sample_record::kMostSamples) {
       writer_.on_note("it has ended before its time: there are more samples than a profile may have");
@@ -228,6 +242,7 @@ SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
 }
 
 void Sampling::name_addresses() {
+  end_if_stuck();
   // Nothing more is sampled, least of all this.
   source_.reset();
   std::vector<std::uint64_t> addresses = stacks_.addresses();
@@ -252,6 +267,8 @@ void Sampling::name_system_calls(const std::vector<std::uint64_t>& addresses) {
 }
 
 void Sampling::end(SamplingEnd how) {
+  // Whoever reads it may take as long as it likes.
+  ::alarm(0);
   writer_.on_end(how, {});
   output_.write(writer_.take());
   output_.finish();

@@ -105,11 +105,11 @@ bool StackWalk::step_by_rules(Registers& registers, const FrameRules& rules) {
   const std::uint64_t end = base + static_cast<std::uint64_t>(rules.offset);
   if (!is_beyond(end, registers.stack_pointer)) return false;
   const auto returns =
-      value_at<std::uint64_t>(memory_, end + static_cast<std::uint64_t>(rules.return_address));
+      value_at<std::uint64_t>(stack_, end + static_cast<std::uint64_t>(rules.return_address));
   if (!returns) return false;
   if (rules.frame_pointer) {
     registers.frame_pointer =
-        value_at<std::uint64_t>(memory_, end + static_cast<std::uint64_t>(*rules.frame_pointer));
+        value_at<std::uint64_t>(stack_, end + static_cast<std::uint64_t>(*rules.frame_pointer));
   }
   registers.instruction = *returns;
   registers.stack_pointer = end;
@@ -120,7 +120,7 @@ bool StackWalk::step_by_frame_pointer(Registers& registers) {
   if (!registers.frame_pointer) registers.frame_pointer = frame_by_search(registers.stack_pointer);
   if (!registers.frame_pointer || !is_beyond(*registers.frame_pointer + kWord, registers.stack_pointer))
     return false;
-  const auto frame = value_at<KeptFrame>(memory_, *registers.frame_pointer);
+  const auto frame = value_at<KeptFrame>(stack_, *registers.frame_pointer);
   if (!frame) return false;
   registers.stack_pointer = *registers.frame_pointer + sizeof(KeptFrame);
   registers.frame_pointer = frame->frame_pointer;
@@ -139,14 +139,14 @@ std::optional<FrameRules> StackWalk::look_up(std::uint64_t instruction) {
   const MappedFile* const file = space_.find(instruction);
   if (file == nullptr || file->base == 0) return std::nullopt;
   const auto [index, added] = indexes_.try_emplace(file->base);
-  if (added) index->second = find_frame_index(memory_, file->base);
-  return index->second ? frame_rules_at(memory_, *index->second, instruction) : std::nullopt;
+  if (added) index->second = find_frame_index(code_, file->base);
+  return index->second ? frame_rules_at(code_, *index->second, instruction) : std::nullopt;
 }
 
 std::optional<std::uint64_t> StackWalk::frame_by_beginning(const Registers& registers,
                                                            std::uint64_t function) {
   constexpr std::size_t kLongest = 48;
-  const auto code = value_at<std::array<std::uint8_t, kLongest>>(memory_, function);
+  const auto code = value_at<std::array<std::uint8_t, kLongest>>(code_, function);
   if (!code) return std::nullopt;
   Beginning beginning(*code);
   const auto distance = beginning.distance();
@@ -159,7 +159,7 @@ std::optional<std::uint64_t> StackWalk::frame_by_search(std::uint64_t stack_poin
   // A walk that searches again has lost its way.
   if (std::exchange(searched_, true)) return std::nullopt;
   for (std::uint64_t place = stack_pointer; place < stack_pointer + kSearched; place += kWord) {
-    const auto kept = value_at<std::uint64_t>(memory_, place);
+    const auto kept = value_at<std::uint64_t>(stack_, place);
     if (!kept) return std::nullopt;
     if (is_beyond(*kept, place) && is_frame(place)) return place;
   }
@@ -168,14 +168,14 @@ std::optional<std::uint64_t> StackWalk::frame_by_search(std::uint64_t stack_poin
 
 /// Whether what is there may be a frame pointer that was kept, and behind it where its function returns to.
 bool StackWalk::is_frame(std::uint64_t address) {
-  const auto frame = value_at<KeptFrame>(memory_, address);
+  const auto frame = value_at<KeptFrame>(stack_, address);
   return frame && returns_behind_call(frame->return_address);
 }
 
 bool StackWalk::returns_behind_call(std::uint64_t address) {
   if (space_.find(address) == nullptr) return false;
   constexpr std::size_t kLongest = 7;
-  const auto code = value_at<std::array<std::uint8_t, kLongest>>(memory_, address - kLongest);
+  const auto code = value_at<std::array<std::uint8_t, kLongest>>(code_, address - kLongest);
   if (!code) return false;
   // Calls are E8 with four bytes, or FF of which the second byte's middle says that it is one.
   if ((*code)[kLongest - 5] == 0xE8) return true;

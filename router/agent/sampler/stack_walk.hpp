@@ -21,8 +21,10 @@ struct StoppedAt {
 
 class StackWalk {
  public:
-  /// `space`: what may be executed there. Both must outlive it.
-  StackWalk(Memory& memory, const AddressSpace& space) : memory_(memory), space_(space) {}
+  /// `stack`: the memory as it is on a walk; `code`: as far as it stays what it is until forget(); `space`:
+  /// what may be executed. All must outlive it.
+  StackWalk(Memory& stack, Memory& code, const AddressSpace& space)
+      : stack_(stack), code_(code), space_(space) {}
 
   /// The instruction, then where each caller goes on, the innermost first; 127 of them at most. Ends where
   /// nothing is known of a caller. Compilers say how to come from most functions to their callers; compiled
@@ -52,7 +54,8 @@ class StackWalk {
   [[nodiscard]] bool is_frame(std::uint64_t address);
   [[nodiscard]] bool returns_behind_call(std::uint64_t address);
 
-  Memory& memory_;
+  Memory& stack_;
+  Memory& code_;
   bool searched_ = false;  ///< For a frame pointer, on the walk in hand.
   const AddressSpace& space_;
   std::map<std::uint64_t, std::optional<FrameIndex>> indexes_;  ///< By where their files begin.

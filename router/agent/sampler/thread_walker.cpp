@@ -67,13 +67,16 @@ std::optional<Doing> parse_doing(std::string_view line) {
   return doing;
 }
 
+bool is_denial(int error) {
+  return error == EACCES || error == EPERM;
+}
+
 /// The system says no, or has nothing of the kind.
-Error denied(pid_t process, const char* what) {
-  const int error = errno;
-  const bool may_not = error == EACCES || error == EPERM;
-  Error why = may_not ? explain_refusal("it", standing_of(::getpid()), standing_of(process))
-                      : fail_errno("look at", what, error).value();
-  return {"look at", "the threads", may_not ? why.why : std::string(what) + ": " + why.why, why.hint, error};
+Error denied(pid_t process, const char* what, int error) {
+  Error why = is_denial(error) ? explain_refusal("it", standing_of(::getpid()), standing_of(process))
+                               : fail_errno("look at", what, error).value();
+  return {"look at", "the threads", is_denial(error) ? why.why : std::string(what) + ": " + why.why, why.hint,
+          error};
 }
 
 tl::unexpected<Error> ended() {
@@ -95,9 +98,21 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
   // A file for each thread.
   raise_descriptor_limit();
   auto acting = user != 0 ? confinement::act_as(user, confinement::capability(CAP_SYS_PTRACE)) : std::nullopt;
+  const bool acts = acting.has_value();
+  auto opened = open_as(std::move(acting), process, frequency, space, kernel_base);
+  // What a process has that does not want to be looked at is root's.
+  const bool is_roots = !opened && acts && is_denial(static_cast<int>(opened.error().cause.value()));
+  return is_roots ? open_as(std::nullopt, process, frequency, space, kernel_base) : std::move(opened);
+}
+
+Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open_as(std::optional<confinement::ActingAs> acting,
+                                                            pid_t process, std::uint32_t frequency,
+                                                            const AddressSpace& space,
+                                                            std::uint64_t kernel_base) {
   auto memory = ProcessMemory::open(process);
-  if (!memory && (errno == ENOENT || errno == ESRCH)) return ended();
-  if (!memory) return tl::unexpected(denied(process, "its memory"));
+  if (!memory && (memory.error().cause == ENOENT || memory.error().cause == ESRCH)) return ended();
+  if (!memory)
+    return tl::unexpected(denied(process, "its memory", static_cast<int>(memory.error().cause.value())));
   std::unique_ptr<ThreadWalker> walker(
       new ThreadWalker(process, std::move(*memory),
                        std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space, kernel_base));
@@ -110,15 +125,18 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
 Result<void> ThreadWalker::try_out() {
   std::array<char, kThreadLine> line{};
   for (const pid_t thread : threads_of(process_, kMostThreads)) {
-    bool gone = false;
+    int error = 0;
     for (const char* const file : {"syscall", "schedstat"}) {
+      // A file that has nothing in it is as good as none.
+      errno = EOPNOTSUPP;
       const UniqueFd opened(::open(path_of(thread, file).c_str(), O_RDONLY | O_CLOEXEC));
+      if (opened) errno = EOPNOTSUPP;
       if (opened && !read_again(opened.get(), line).empty()) continue;
-      gone = errno == ENOENT || errno == ESRCH;
-      if (!gone) return tl::unexpected(denied(process_, file));
+      error = errno;
+      if (error != ENOENT && error != ESRCH) return tl::unexpected(denied(process_, file, error));
       break;
     }
-    if (!gone) return {};
+    if (error == 0) return {};
   }
   return ended();
 }
@@ -130,7 +148,9 @@ std::string ThreadWalker::path_of(pid_t thread, const char* file) const {
 void ThreadWalker::read(PerfSink& sink) {
   const auto began = Clock::now();
   // Many threads, or slow ones: it is not to take more than a third of a processor.
-  if (began < rests_until_) return sink.on_lost(threads_.size());
+  if (began < rests_until_) return;
+  const auto missed = last_read_ ? (began - *last_read_ - interval_ / 2) / interval_ : 0;
+  last_read_ = began;
   if (began - threads_found_ >= kThreadsEvery) find_threads();
   if (began - maps_read_ >= kMapsEvery) read_maps(sink);
   // Where there was no time for all, those that were left out come first.
@@ -139,31 +159,35 @@ void ThreadWalker::read(PerfSink& sink) {
   for (; left > 0 && Clock::now() - began < kLongestLook; --left) {
     if (next == threads_.end()) next = threads_.begin();
     next = sample(next->first, next->second, sink) ? std::next(next) : threads_.erase(next);
-    if (threads_.empty()) break;
   }
   next_ = next == threads_.end() ? 0 : next->first;
-  if (left > 0 && !threads_.empty())
-    sink.on_lost(left + left_out_);
-  else if (left_out_ > 0)
-    sink.on_lost(left_out_);
+  const std::uint64_t all = threads_.size() + left_out_;
+  const std::uint64_t lost = left + left_out_ + (missed > 0 ? static_cast<std::uint64_t>(missed) * all : 0);
+  if (lost > 0) sink.on_lost(lost);
   const auto ended = Clock::now();
-  rests_until_ = ended + 2 * (ended - began) - interval_;
+  rests_until_ = ended + 2 * (ended - began);
 }
 
 void ThreadWalker::find_threads() {
   threads_found_ = Clock::now();
   for (auto& [number, thread] : threads_) thread.there = false;
   left_out_ = 0;
+  // A look takes some, too.
+  constexpr std::size_t kOtherFiles = 32;
+  const std::size_t most = descriptor_limit() > kOtherFiles ? descriptor_limit() - kOtherFiles : 0;
   for (const pid_t number : threads_of(process_, kMostThreads)) {
     const auto known = threads_.find(number);
     if (known != threads_.end()) {
       known->second.there = true;
       continue;
     }
-    UniqueFd schedule(::open(path_of(number, "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    UniqueFd schedule;
+    if (threads_.size() < most)
+      schedule = UniqueFd(::open(path_of(number, "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
     if (schedule) {
       threads_.emplace(number, Thread{std::move(schedule), {}, {}, true});
-    } else if (errno != ENOENT) {
+    } else {
+      // It may also be gone by now; then it is missing from one look.
       ++left_out_;
     }
   }
@@ -173,6 +197,7 @@ void ThreadWalker::find_threads() {
 void ThreadWalker::read_maps(PerfSink& sink) {
   maps_read_ = Clock::now();
   walk_.forget();
+  memory_.code().forget();
   for (MappedFile& file : mapped_files(process_)) sink.on_mapped(process_, std::move(file));
 }
 

@@ -49,8 +49,11 @@ class ThreadWalker final : public SampleSource {
         interval_(interval),
         kernel_base_(kernel_base),
         memory_(std::move(memory)),
-        walk_(memory_, space) {}
+        walk_(memory_, memory_.code(), space) {}
 
+  [[nodiscard]] static Result<std::unique_ptr<ThreadWalker>> open_as(
+      std::optional<confinement::ActingAs> acting, pid_t process, std::uint32_t frequency,
+      const AddressSpace& space, std::uint64_t kernel_base);
   [[nodiscard]] Result<void> try_out();
   void find_threads();
   void read_maps(PerfSink& sink);
@@ -70,6 +73,7 @@ class ThreadWalker final : public SampleSource {
   std::map<pid_t, Thread> threads_;
   pid_t next_ = 0;            ///< With which to begin.
   std::size_t left_out_ = 0;  ///< Threads that can't be looked at.
+  std::optional<Clock::time_point> last_read_;
   Clock::time_point rests_until_;
   Clock::time_point threads_found_;
   Clock::time_point maps_read_ = Clock::now();

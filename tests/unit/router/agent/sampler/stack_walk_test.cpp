@@ -54,7 +54,7 @@ TEST_CASE("A chain of frame pointers is found in the stack and followed to its e
   memory.put(kStack + 0x48, kCode + 0x110);
   memory.put(kStack + 0x80, 0);
   memory.put(kStack + 0x88, kCode + 0x220);
-  CHECK(StackWalk(memory, space).walk({kCode + 0x55, kStack}) ==
+  CHECK(StackWalk(memory, memory, space).walk({kCode + 0x55, kStack}) ==
         std::vector<std::uint64_t>{kCode + 0x55, kCode + 0x110, kCode + 0x220});
 }
 
@@ -66,22 +66,22 @@ TEST_CASE("A chain that leads back, or nowhere, or on and on, ends") {
     memory.put(kStack + 0x48, kCode + 0x110);
     memory.put(kStack + 0x80, kStack + 0x40);
     memory.put(kStack + 0x88, kCode + 0x220);
-    CHECK(StackWalk(memory, space).walk({kCode, kStack}).size() == 3);
+    CHECK(StackWalk(memory, memory, space).walk({kCode, kStack}).size() == 3);
   }
   SECTION("nowhere") {
     memory.put(kStack + 0x40, kStack + 0xFFFFFF8);
     memory.put(kStack + 0x48, kCode + 0x110);
-    CHECK(StackWalk(memory, space).walk({kCode, kStack}).size() == 2);
+    CHECK(StackWalk(memory, memory, space).walk({kCode, kStack}).size() == 2);
   }
   SECTION("on and on") {
     for (std::uint64_t each = 0; each + 0x20 < kSize; each += 0x10) {
       memory.put(kStack + each, kStack + each + 0x10);
       memory.put(kStack + each + 8, kCode + 0x110);
     }
-    CHECK(StackWalk(memory, space).walk({kCode, kStack}).size() == 127);
+    CHECK(StackWalk(memory, memory, space).walk({kCode, kStack}).size() == 127);
   }
   SECTION("no stack") {
-    CHECK(StackWalk(memory, space).walk({kCode, 0}).size() == 1);
-    CHECK(StackWalk(memory, space).walk({0, UINT64_MAX}).size() == 1);
+    CHECK(StackWalk(memory, memory, space).walk({kCode, 0}).size() == 1);
+    CHECK(StackWalk(memory, memory, space).walk({0, UINT64_MAX}).size() == 1);
   }
 }
