@@ -197,8 +197,12 @@ class Stage:
         return f"[ ! -e {state} ] || . {state}\n{text}\n"
 
     def _invitation(self):
-        shown = "".join(line for terminal in self.lasting for line in terminal.everything())
-        return re.search(r"echo '(farport1,[^']+)'", shown).group(1)
+        def shown():
+            lines = "".join(line for terminal in self.lasting for line in terminal.everything())
+            return re.search(r"echo '(farport1,[^']+)'", lines)
+
+        # It comes once all else about the start has been said.
+        return wait.until(shown, "an invitation is shown", 60).group(1)
 
     def _environment(self, mark):
         """What a page's shells are started with."""
