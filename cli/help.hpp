@@ -192,10 +192,9 @@ inline constexpr const char* kStacksExamples = R"(Examples:
   farport stacks podman://orders --format json)";
 
 inline constexpr const char* kProfileAbout =
-    "Draws a flame graph of what a remote application computes, or with --event wall of what all its threads "
-    "do, "
-    "waiting\n"
-    "included. Nothing has to be set up for it beside the application, and nothing is started again.";
+    "Draws a flame graph of what a remote application computes, or with --event wall of what all its\n"
+    "threads do, waiting included. Nothing has to be set up for it beside the application, and nothing is\n"
+    "started again.";
 inline constexpr const char* kProfileExamples = R"(Examples:
   farport profile orders.example:9000 -o orders.html
   farport profile k8s://prod/deploy/orders --wall -o orders.html

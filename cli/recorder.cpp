@@ -192,7 +192,7 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     co_await wait_for_end(stop);
   }
   stopping_ = true;
-  // If somebody has resumed it already, this changes nothing.
+  // A runtime that runs already takes no notice of it.
   if (left_suspended_) co_await with_deadline(loop_, recording.resume(), kResumeLimit);
   if (!sink.wants_rest()) {
     // The agent has the runtime stop a session that nobody reads any more. What has come is still shown, but

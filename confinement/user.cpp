@@ -101,7 +101,7 @@ std::optional<ActingAs> act_as(uid_t user, Capabilities use) {
 
 ActingAs::~ActingAs() {
   if (parent_ == 0) return;
-  // Whoever it was meant to be again can't go on as somebody else.
+  // Its caller takes it for root again: as another user it must not go on.
   if (::setresuid(0, 0, 0) != 0) ::_exit(1);
   end_with(parent_);
 }

@@ -58,6 +58,12 @@ class Profiling(Case):
     def hotspot(self, *arguments, **options):
         return self.use(Hotspot(self.lab.far, *arguments, **options))
 
+    def private(self):
+        """A directory of nobody's."""
+        directory = self.lab.new_directory(self.lab.far, "sockets")
+        os.chown(directory, NOBODY, NOBODY)
+        return directory
+
     def listed(self, application, pair=None):
         """The id of its runtime."""
         api = Api(self.lab, pair)
@@ -348,12 +354,6 @@ class FromOutside(Profiling):
     def prepare(cls):
         cls.agent = cls.share(cls.lab.agent())
 
-    def private(self):
-        """A directory of nobody's."""
-        directory = self.lab.new_directory(self.lab.far, "sockets")
-        os.chown(directory, NOBODY, NOBODY)
-        return directory
-
     def assert_sees(self, samples):
         """That threads which wait are seen whole, and the one that computes as such."""
         self.assertEqual((samples.clock, samples.end), (WALL, "time over"))
@@ -427,12 +427,6 @@ class FromOutside(Profiling):
 
 class Rights(Profiling):
     """What it takes, and what is said where it is missing."""
-
-    def private(self):
-        """A directory of nobody's."""
-        directory = self.lab.new_directory(self.lab.far, "sockets")
-        os.chown(directory, NOBODY, NOBODY)
-        return directory
 
     def test_nothing_is_left_when_the_agent_is_killed(self):
         agent = self.lab.agent()

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/directory.hpp"
+#include "base/limited_read.hpp"
 #include "router/agent/sampler/perf_record.hpp"
 #include "router/wire/samples.hpp"
 
@@ -16,6 +17,14 @@ namespace farport::router {
 [[nodiscard]] inline std::vector<pid_t> threads_of(
     pid_t process, std::size_t most = std::numeric_limits<std::size_t>::max()) {
   return numbered_entries("/proc/" + std::to_string(process) + "/task", most);
+}
+
+/// What a thread calls itself now; empty where it is gone.
+[[nodiscard]] inline std::string thread_name(pid_t process, pid_t thread) {
+  const std::string path = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/comm";
+  std::string name = read_limited(path, 64).value_or("");
+  if (name.ends_with('\n')) name.pop_back();
+  return name;
 }
 
 class SampleSource {

@@ -14,7 +14,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/limited_read.hpp"
 #include "confinement/system_calls.hpp"
 #include "router/agent/runtimes/standing.hpp"
 #include "router/agent/sampler/kernel_symbols.hpp"
@@ -189,11 +188,7 @@ void Sampling::on_name(pid_t thread, std::string_view name) {
 std::string Sampling::name_of(pid_t thread) const {
   const auto known = names_.find(thread);
   if (known != names_.end()) return known->second;
-  const std::string path =
-      "/proc/" + std::to_string(request_.process) + "/task/" + std::to_string(thread) + "/comm";
-  std::string name = read_limited(path, 64).value_or("");
-  if (name.ends_with('\n')) name.pop_back();
-  return name;
+  return thread_name(request_.process, thread);
 }
 
 void Sampling::tell_name(pid_t thread, std::string_view name) {
@@ -267,7 +262,7 @@ void Sampling::name_system_calls(const std::vector<std::uint64_t>& addresses) {
 }
 
 void Sampling::end(SamplingEnd how) {
-  // Whoever reads it may take as long as it likes.
+  // From here on it waits for its reader alone, who has no limit.
   ::alarm(0);
   writer_.on_end(how, {});
   output_.write(writer_.take());

@@ -13,7 +13,7 @@
 
 namespace farport::router {
 
-/// What the kernel tells of a thread's registers.
+/// The registers of a thread, as far as the kernel shows them.
 struct StoppedAt {
   std::uint64_t instruction = 0;
   std::uint64_t stack_pointer = 0;

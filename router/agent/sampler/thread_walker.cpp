@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/descriptors.hpp"
-#include "base/limited_read.hpp"
 #include "router/agent/runtimes/standing.hpp"
 
 namespace farport::router {
@@ -225,8 +224,7 @@ bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
 }
 
 void ThreadWalker::tell_name(pid_t number, Thread& thread, PerfSink& sink) const {
-  std::string name = read_limited(path_of(number, "comm"), 64).value_or("");
-  if (name.ends_with('\n')) name.pop_back();
+  std::string name = thread_name(process_, number);
   if (name == thread.name) return;
   thread.name = name;
   sink.on_name(number, name);
