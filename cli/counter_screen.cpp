@@ -16,27 +16,20 @@ constexpr std::size_t kMostRows = 2000;
 
 }  // namespace
 
-CounterScreen::CounterScreen(router::CounterSelection& selection, double interval)
-    : CounterReader(selection, interval), region_(STDOUT_FILENO) {}
+CounterScreen::CounterScreen(double interval) : interval_(interval), region_(STDOUT_FILENO) {}
 
 CounterScreen::~CounterScreen() {
   region_.forget();
 }
 
-std::string CounterScreen::take_lines() {
-  const auto measurements = take();
-  if (measurements.empty()) return {};
-  for (const events::Measurement& each : measurements) {
-    for (CounterRow& row : rows_of(each)) {
-      const auto provider = providers_.find(each.provider);
-      const bool known = provider != providers_.end() && provider->second.contains(row.instrument) &&
-                         provider->second[row.instrument].contains(row.tags);
-      if (!known && ++rows_ > kMostRows) continue;
-      providers_[each.provider][row.instrument].insert_or_assign(row.tags, std::move(row));
-    }
+void CounterScreen::take(const events::Measurement& measurement) {
+  for (CounterRow& row : rows_of(measurement)) {
+    const auto provider = providers_.find(measurement.provider);
+    const bool known = provider != providers_.end() && provider->second.contains(row.instrument) &&
+                       provider->second[row.instrument].contains(row.tags);
+    if (!known && ++rows_ > kMostRows) continue;
+    providers_[measurement.provider][row.instrument].insert_or_assign(row.tags, std::move(row));
   }
-  draw();
-  return {};
 }
 
 void CounterScreen::take_key(char key) {
@@ -73,7 +66,7 @@ void CounterScreen::draw() {
     all.push_back(cut(escape(provider), room.columns));
     for (std::string& line : lines_of(table, room.columns)) all.push_back(std::move(line));
   }
-  std::vector<std::string> lines{counter_heading(interval(), room.columns)};
+  std::vector<std::string> lines{counter_heading(interval_, room.columns)};
   if (all.size() + 1 <= room.rows) {
     first_ = 0;
     page_ = all.size();

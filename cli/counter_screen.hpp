@@ -10,22 +10,23 @@
 
 namespace farport::cli {
 
-class CounterScreen final : public CounterReader {
+class CounterScreen {
  public:
   /// Made before signals are watched (LiveRegion). Standard output is a terminal that can be drawn on.
-  CounterScreen(router::CounterSelection& selection, double interval);
-  ~CounterScreen() override;
+  /// `interval`: in seconds.
+  explicit CounterScreen(double interval);
+  ~CounterScreen();
   CounterScreen(const CounterScreen&) = delete;
   CounterScreen& operator=(const CounterScreen&) = delete;
 
-  /// Draws, and has no lines.
-  std::string take_lines() override;
+  /// Takes a value. Does not draw it.
+  void take(const events::Measurement& measurement);
+  void draw();
   /// Scrolls: a key as TerminalKeys has it.
   void take_key(char key);
 
  private:
-  void draw();
-
+  double interval_;
   std::map<std::string, CounterTable> providers_;
   std::size_t rows_ = 0;   ///< In all tables.
   std::size_t first_ = 0;  ///< Of the lines, the first that is shown.

@@ -10,21 +10,25 @@
 #include "cli/event_lines.hpp"
 #include "cli/recorder.hpp"
 #include "cli/terminal_keys.hpp"
+#include "router/agent/readers/answers.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
 
+constexpr transport::Milliseconds kUntilDrawn{20};
+
 /// What it asks for depends on the runtime.
-class CounterSink : public EventLines {
+class CounterSink : public ReadLines {
  public:
-  CounterSink(transport::Loop& loop, const config::CountersSettings& settings,
-              const router::CounterSelection& selection, events::LineMaker& lines)
-      : EventLines(loop, settings, {}, lines), settings_(settings), selection_(selection) {}
+  CounterSink(transport::Loop& loop, const router::ReaderProcess& readers,
+              const config::CountersSettings& settings, const router::CounterSelection& selection)
+      : ReadLines(loop, readers, settings, {}), settings_(settings), selection_(selection) {}
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    auto opened = EventLines::prepare(runtime);
+    auto opened = ReadLines::prepare(runtime);
     if (!opened) return opened;
     return selection_.wanted(runtime.version,
                              {settings_.interval, settings_.most_series, settings_.most_histograms});
@@ -40,13 +44,15 @@ class CounterSink : public EventLines {
 /// The same on a terminal, where keys scroll.
 class CounterScreenSink final : public CounterSink {
  public:
-  CounterScreenSink(transport::Loop& loop, const config::CountersSettings& settings,
-                    const router::CounterSelection& selection, CounterScreen& screen)
-      : CounterSink(loop, settings, selection, screen),
+  CounterScreenSink(transport::Loop& loop, const router::ReaderProcess& readers,
+                    const config::CountersSettings& settings, const router::CounterSelection& selection,
+                    CounterScreen& screen)
+      : CounterSink(loop, readers, settings, selection),
         loop_(loop),
         screen_(screen),
         continued_(loop, {SIGCONT}, [this](int) { continue_keys(); }),
-        reading_(loop) {}
+        reading_(loop),
+        drawing_(loop) {}
 
   void begin(router::SessionManager& /*sessions*/) override {
     // Not before: until then the terminal is for those who ask for a password.
@@ -55,6 +61,15 @@ class CounterScreenSink final : public CounterSink {
   }
 
  private:
+  void take_measurement(const events::Measurement& measurement) override {
+    screen_.take(measurement);
+    if (drawing_.size() == 0) drawing_.spawn(draw_soon());
+  }
+  /// Values come together.
+  transport::Task<void> draw_soon() {
+    co_await transport::sleep(loop_, kUntilDrawn);
+    screen_.draw();
+  }
   void continue_keys() {
     if (keys_) keys_->continued();
   }
@@ -64,14 +79,8 @@ class CounterScreenSink final : public CounterSink {
   std::optional<TerminalKeys> keys_;
   transport::SignalWatch continued_;
   transport::TaskSet reading_;
+  transport::TaskSet drawing_;
 };
-
-/// Records into it. What a runtime refuses has been said by then, and is no success.
-int record_counters(const config::CountersSettings& settings, CounterSink& sink, transport::Loop& loop,
-                    const events::MeasurementReader& values) {
-  const int code = record(settings, sink, loop, Recorder::Progress::hidden);
-  return code == kSuccess && values.is_refused() ? kFailure : code;
-}
 
 }  // namespace
 
@@ -80,17 +89,24 @@ int counters(const config::CountersSettings& settings) {
   if (!selection) return report(selection.error(), kUsage);
   const double interval = std::chrono::duration<double>(settings.interval).count();
   const bool draws = settings.format.empty() && settings.output.empty() && can_draw_on(STDOUT_FILENO);
+  const auto readers = start_readers([&](const auto&, auto& from, auto& to) -> Result<void> {
+    const auto values = make_counter_lines(settings.format, *selection, interval);
+    Result<void> told =
+        draws ? router::tell_measurements(*values, from, to) : router::make_lines(*values, from, to);
+    if (told && values->is_refused()) return fail("read", "the counters", "the runtime tells none of them");
+    return told;
+  });
+  if (!readers) return report(readers.error());
   if (draws) {
     // Before signals are watched, as by the loop's.
-    CounterScreen screen(*selection, interval);
+    CounterScreen screen(interval);
     transport::Loop loop;
-    CounterScreenSink sink(loop, settings, *selection, screen);
-    return record_counters(settings, sink, loop, screen);
+    CounterScreenSink sink(loop, *readers, settings, *selection, screen);
+    return record(settings, sink, loop, Recorder::Progress::hidden);
   }
-  const auto lines = make_counter_lines(settings.format, *selection, interval);
   transport::Loop loop;
-  CounterSink sink(loop, settings, *selection, *lines);
-  return record_counters(settings, sink, loop, *lines);
+  CounterSink sink(loop, *readers, settings, *selection);
+  return record(settings, sink, loop, Recorder::Progress::hidden);
 }
 
 }  // namespace farport::cli

@@ -11,9 +11,29 @@ namespace farport::cli {
 
 using transport::Task;
 
+namespace {
+
+Result<std::shared_ptr<RecordingFile>> open_output(const config::RecordingSettings& settings) {
+  return settings.output.empty() ? RecordingFile::standard_output()
+                                 : RecordingFile::create(settings.output, settings.force);
+}
+
+}  // namespace
+
+Result<ipc::CollectTracing> ReadLines::prepare(const router::Runtime& /*runtime*/) {
+  auto out = open_output(settings_);
+  if (!out) return tl::unexpected(out.error());
+  const Result<void> begun = begin_reading({}, std::move(*out));
+  if (!begun) return tl::unexpected(begun.error());
+  return wanted_;
+}
+
+Task<void> ReadLines::broke_off() {
+  std::ignore = co_await finish();
+}
+
 Result<ipc::CollectTracing> EventLines::prepare(const router::Runtime& /*runtime*/) {
-  auto out = settings_.output.empty() ? RecordingFile::standard_output()
-                                      : RecordingFile::create(settings_.output, settings_.force);
+  auto out = open_output(settings_);
   if (!out) return tl::unexpected(out.error());
   out_ = std::move(*out);
   return wanted_;

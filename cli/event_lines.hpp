@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/recording_sink.hpp"
+#include "cli/reader_sink.hpp"
 #include "config/settings.hpp"
 #include "events/line_maker.hpp"
 #include "nettrace/reader.hpp"
@@ -34,6 +34,22 @@ class EventLines : public RecordingSink {
   events::LineMaker& maker_;
   nettrace::Reader reader_;
   std::shared_ptr<RecordingFile> out_;
+};
+
+/// The lines that a reader makes.
+class ReadLines : public ReaderSink {
+ public:
+  /// All must outlive this.
+  ReadLines(transport::Loop& loop, const router::ReaderProcess& readers,
+            const config::RecordingSettings& settings, ipc::CollectTracing wanted)
+      : ReaderSink(loop, readers), settings_(settings), wanted_(std::move(wanted)) {}
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override;
+  transport::Task<void> broke_off() override;
+
+ private:
+  const config::RecordingSettings& settings_;
+  ipc::CollectTracing wanted_;
 };
 
 /// "12:00:00.123", in local time.

@@ -1,15 +1,11 @@
 #include "cli/heap_output.hpp"
 
-#include <cstdio>
 #include <limits>
 #include <span>
 #include <string_view>
 
-#include <unistd.h>
-
 #include "cli/heap_report.hpp"
 #include "cli/output_path.hpp"
-#include "cli/text.hpp"
 #include "heap/json.hpp"
 
 namespace farport::cli {
@@ -29,30 +25,6 @@ std::string types_as_json(const heap::Heap& heap, const heap::Origin& origin,
                        types_asked_for(settings, std::numeric_limits<std::size_t>::max()));
 }
 
-Result<void> print_all(std::string_view text) {
-  const bool printed =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (printed) return {};
-  return fail_errno("write to", "standard output", errno);
-}
-
-Result<void> print_heap(const heap::Heap& heap, const heap::Origin& origin,
-                        const config::GcdumpSettings& settings) {
-  if (settings.format == "json") return print_all(types_as_json(heap, origin, settings));
-  const std::size_t width = terminal_size(STDOUT_FILENO).columns;
-  return print_all(heap_table(heap, types_asked_for(settings, kUsualTypes), width));
-}
-
-Result<void> write_heap_file(OutputFile& file, heap::Heap heap, const heap::Origin& origin,
-                             const config::GcdumpSettings& settings) {
-  if (wants_objects(settings)) {
-    const auto to_file = [&file](std::span<const std::byte> piece) { return file.append(piece); };
-    return heap::write_gcdump(std::move(heap), origin, to_file);
-  }
-  const std::string text = types_as_json(heap, origin, settings);
-  return file.append(std::as_bytes(std::span(text)));
-}
-
 }  // namespace
 
 bool wants_objects(const config::GcdumpSettings& settings) {
@@ -69,18 +41,23 @@ Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& se
                             OutputFile::Named::once_kept);
 }
 
-Result<void> write_output(heap::Heap heap, const heap::Origin& origin, const config::GcdumpSettings& settings,
-                          std::unique_ptr<OutputFile> file) {
-  if (file == nullptr) return print_heap(heap, origin, settings);
-  if (settings.top > 0) {
-    const Result<void> printed = print_heap(heap, origin, settings);
-    if (!printed) return printed;
+std::string heap_lines(const heap::Heap& heap, const heap::Origin& origin,
+                       const config::GcdumpSettings& settings, std::size_t width) {
+  if (!settings.output.empty() && settings.top == 0) return {};
+  if (settings.format == "json") return types_as_json(heap, origin, settings);
+  return heap_table(heap, types_asked_for(settings, kUsualTypes), width);
+}
+
+Result<void> write_heap(heap::Heap heap, const heap::Origin& origin, const config::GcdumpSettings& settings,
+                        const std::function<void(std::string_view)>& to) {
+  if (!wants_objects(settings)) {
+    to(types_as_json(heap, origin, settings));
+    return {};
   }
-  Result<void> written = write_heap_file(*file, std::move(heap), origin, settings);
-  if (!written) return written;
-  Result<void> kept = file->keep();
-  if (!kept) return kept;
-  return print_all((::isatty(STDOUT_FILENO) != 0 ? escape(file->path()) : file->path()) + "\n");
+  return heap::write_gcdump(std::move(heap), origin, [&to](std::span<const std::byte> piece) -> Result<void> {
+    to({reinterpret_cast<const char*>(piece.data()), piece.size()});
+    return {};
+  });
 }
 
 }  // namespace farport::cli

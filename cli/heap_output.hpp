@@ -1,8 +1,10 @@
 // Where a heap goes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -18,10 +20,14 @@ namespace farport::cli {
 /// name's ending says no form, a file is there, or can't be made.
 [[nodiscard]] Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& settings);
 
-/// Prints the heap, or writes it into the file of open_output() and prints its path. Errors: the system's;
-/// there is no file then.
-[[nodiscard]] Result<void> write_output(heap::Heap heap, const heap::Origin& origin,
-                                        const config::GcdumpSettings& settings,
-                                        std::unique_ptr<OutputFile> file);
+/// What is printed of it: nothing where it goes to a file and no table is wanted. `width`: of a table, in
+/// columns.
+[[nodiscard]] std::string heap_lines(const heap::Heap& heap, const heap::Origin& origin,
+                                     const config::GcdumpSettings& settings, std::size_t width);
+
+/// Its file, in pieces.
+[[nodiscard]] Result<void> write_heap(heap::Heap heap, const heap::Origin& origin,
+                                      const config::GcdumpSettings& settings,
+                                      const std::function<void(std::string_view)>& to);
 
 }  // namespace farport::cli

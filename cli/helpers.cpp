@@ -1,9 +1,9 @@
 #include "cli/helpers.hpp"
 
 #include <openssl/crypto.h>
-#include <unistd.h>
 
 #include "confinement/confinement.hpp"
+#include "router/agent/readers/answers.hpp"
 
 namespace farport::cli {
 namespace {
@@ -36,11 +36,8 @@ std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSe
   given_up.rights = [confined] {
     if (confined) confinement::confine_reader_starter();
   };
-  given_up.rights_of_reader = [confined] {
-    // What it is to read may be hostile.
-    if (confined && !confinement::confine_parser()) ::_exit(1);
-  };
-  auto started = router::ReaderProcess::start(std::move(given_up));
+  given_up.rights_of_reader = [confined] { return !confined || confinement::confine_parser(); };
+  auto started = router::ReaderProcess::start(std::move(given_up), router::make_answer);
   if (started) return std::make_shared<const router::ReaderProcess>(std::move(*started));
   log->warn("{}: there are no recordings over HTTP, no profiles as files, and no --app-metrics",
             started.error().message());

@@ -9,6 +9,7 @@
 #include "cli/text.hpp"
 #include "events/json.hpp"
 #include "events/log_lines.hpp"
+#include "router/agent/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
@@ -51,18 +52,18 @@ std::string log_json(const events::LogEntry& entry) {
 }
 
 /// Says what may be wrong where nothing comes.
-class LogSink final : public EventLines {
+class LogSink final : public ReadLines {
  public:
-  LogSink(transport::Loop& loop, const config::LogsSettings& settings, ipc::CollectTracing wanted,
-          events::LogLines& lines)
-      : EventLines(loop, settings, std::move(wanted), lines), loop_(loop), lines_(lines), hinting_(loop) {}
+  LogSink(transport::Loop& loop, const router::ReaderProcess& readers, const config::LogsSettings& settings,
+          ipc::CollectTracing wanted)
+      : ReadLines(loop, readers, settings, std::move(wanted)), loop_(loop), hinting_(loop) {}
 
   void begin(router::SessionManager& /*sessions*/) override { hinting_.spawn(hint()); }
 
  private:
   transport::Task<void> hint() {
     co_await transport::sleep(loop_, kUntilHint);
-    if (lines_.any()) co_return;
+    if (any()) co_return;
     print_message(
         "it has logged nothing so far. An application shows its log here where it has the EventSource "
         "logger: "
@@ -72,7 +73,6 @@ class LogSink final : public EventLines {
   }
 
   transport::Loop& loop_;
-  const events::LogLines& lines_;
   transport::TaskSet hinting_;
 };
 
@@ -81,9 +81,13 @@ class LogSink final : public EventLines {
 int logs(const config::LogsSettings& settings) {
   auto wanted = router::wanted_logs(settings.level, settings.categories);
   if (!wanted) return report(wanted.error(), kUsage);
+  const auto readers = start_readers([&settings](const auto&, auto& from, auto& to) {
+    events::LogLines lines(settings.format == "json" ? log_json : log_text);
+    return router::make_lines(lines, from, to);
+  });
+  if (!readers) return report(readers.error());
   transport::Loop loop;
-  events::LogLines lines(settings.format == "json" ? log_json : log_text);
-  LogSink sink(loop, settings, std::move(*wanted), lines);
+  LogSink sink(loop, *readers, settings, std::move(*wanted));
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
 

@@ -1,11 +1,14 @@
 #include "cli/output_path.hpp"
 
 #include <array>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "base/escape.hpp"
 #include "base/file_name.hpp"
 
 namespace farport::cli {
@@ -22,6 +25,13 @@ std::string output_path(const std::string& given, const std::string& runtime, st
   }
   std::error_code error;
   return std::filesystem::absolute(wanted, error).lexically_normal().string();
+}
+
+Result<void> keep_output(OutputFile* file) {
+  if (file == nullptr) return {};
+  Result<void> kept = file->keep();
+  if (kept) std::printf("%s\n", (::isatty(STDOUT_FILENO) != 0 ? escape(file->path()) : file->path()).c_str());
+  return kept;
 }
 
 }  // namespace farport::cli

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/output_file.hpp"
+
 namespace farport::cli {
 
 /// An absolute path: `given`, or where that is empty a file of dotnet-dump's kind of name in the working
@@ -11,5 +13,9 @@ namespace farport::cli {
 /// it.
 [[nodiscard]] std::string output_path(const std::string& given, const std::string& runtime,
                                       std::string_view extension);
+
+/// Keeps the file, which is whole now, and prints its path. Nullptr: there is none, and nothing is done.
+/// Errors: the system's; there is no file then.
+[[nodiscard]] Result<void> keep_output(OutputFile* file);
 
 }  // namespace farport::cli

@@ -5,11 +5,14 @@
 #include "cli/commands.hpp"
 #include "cli/cpu_profiling.hpp"
 #include "cli/explain.hpp"
+#include "cli/output_path.hpp"
 #include "cli/profile_output.hpp"
-#include "cli/profile_sink.hpp"
+#include "cli/reader_sink.hpp"
 #include "cli/record_trace.hpp"
 #include "cli/recorder.hpp"
 #include "cli/remotes.hpp"
+#include "events/sampled_profile.hpp"
+#include "router/agent/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/signals.hpp"
 
@@ -18,12 +21,61 @@ namespace {
 
 constexpr config::Milliseconds kUsualLength{10'000};
 
+/// Has a reader make a profile of the samples that a runtime records.
+class ProfileSink final : public ReaderSink {
+ public:
+  ProfileSink(transport::Loop& loop, const router::ReaderProcess& readers, OutputFile* file)
+      : ReaderSink(loop, readers), file_(file) {}
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    auto out = RecordingFile::standard_output();
+    if (!out) return tl::unexpected(out.error());
+    const Result<void> begun = begin_reading(runtime.name, std::move(*out), file_);
+    if (!begun) return tl::unexpected(begun.error());
+    return router::wanted_samples();
+  }
+
+ private:
+  OutputFile* file_;
+};
+
+/// What a reader does for it.
+Result<void> render_samples(const std::string& process, const ProfileOutput& output, std::uint32_t rows,
+                            router::ReaderInput& from, router::ReaderOutput& to) {
+  events::SampledProfile samples(keep_for(output));
+  Result<void> read = router::read_recording(from, samples, [] {});
+  profile::Profile taken = samples.take();
+  if (taken.samples.empty() && read)
+    return fail("take a profile of", process, "the runtime has told no samples",
+                "give it more time with --duration");
+  if (taken.samples.empty()) return read;
+  taken.process = process;
+  const auto write_to = [&to](router::ReaderFrame kind) {
+    return [&to, kind](std::string_view piece) -> Result<void> {
+      if (!piece.empty()) to.write(kind, piece);
+      return {};
+    };
+  };
+  if (!read) to.write(router::ReaderFrame::notice, read.error().message() + "; what comes before it is used");
+  return render(taken, output, rows, write_to(router::ReaderFrame::lines),
+                write_to(router::ReaderFrame::file));
+}
+
 /// The runtime's own samples, of its threads whether they compute or wait.
-Result<profile::Profile> take_wall(const config::ProfileSettings& settings, profile::Keep keep, int& code) {
+int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& output, OutputFile* file) {
+  const std::uint32_t rows = rows_for(output);
+  const auto readers = start_readers([&output, rows](const auto& wanted, auto& from, auto& to) {
+    return render_samples(wanted.text, output, rows, from, to);
+  });
+  if (!readers) return report(readers.error());
   transport::Loop loop;
-  ProfileSink sink(router::wanted_samples(), keep);
-  code = record(settings, sink, loop, Recorder::Progress::shown);
-  return sink.take_profile();
+  ProfileSink sink(loop, *readers, file);
+  const int code = record(settings, sink, loop, Recorder::Progress::shown);
+  // What has come of a recording that breaks off is worth a graph.
+  const Result<void> rendered = loop.run(sink.finish());
+  if (!rendered) return code;
+  const Result<void> kept = keep_output(file);
+  return kept ? code : report(kept.error());
 }
 
 /// The kernel's samples, of threads that compute.
@@ -68,8 +120,9 @@ int profile(const config::ProfileSettings& settings) {
   const ProfileOutput output{settings.output, settings.force, settings.top};
   auto file = open_output(output);
   if (!file) return report_output(file.error());
+  if (settings.wall) return profile_wall(asked, output, file->get());
   int code = kSuccess;
-  const auto taken = settings.wall ? take_wall(asked, keep_for(output), code) : take_cpu(asked, code);
+  const auto taken = take_cpu(asked, code);
   // What has come of a recording that breaks off is worth a graph.
   if (code != kSuccess && (!taken || taken->samples.empty())) return code;
   const auto written = write_output(*taken, output, std::move(*file));

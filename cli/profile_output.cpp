@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "cli/output_path.hpp"
-#include "cli/text.hpp"
-#include "profile/form.hpp"
 #include "profile/top.hpp"
 
 namespace farport::cli {
@@ -34,25 +32,30 @@ profile::Keep keep_for(const ProfileOutput& output) {
   return form ? profile::keep_for(*form) : profile::Keep::counts;
 }
 
-Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output,
-                          std::unique_ptr<OutputFile> file) {
-  const bool is_for_people = file == nullptr && ::isatty(STDOUT_FILENO) != 0;
-  const std::uint32_t rows = output.top == 0 && is_for_people ? kUsualRows : output.top;
+std::uint32_t rows_for(const ProfileOutput& output) {
+  const bool is_for_people = output.path.empty() && ::isatty(STDOUT_FILENO) != 0;
+  return output.top == 0 && is_for_people ? kUsualRows : output.top;
+}
+
+Result<void> render(const profile::Profile& taken, const ProfileOutput& output, std::uint32_t rows,
+                    const profile::Sink& lines, const profile::Sink& file) {
   if (rows > 0) {
-    const Result<void> printed = print_piece(profile::top_table(taken, rows));
-    if (!printed || file == nullptr) return printed;
+    Result<void> printed = lines(profile::top_table(taken, rows));
+    if (!printed || output.path.empty()) return printed;
   }
-  if (file == nullptr) return profile::write_profile(taken, profile::Form::folded, print_piece);
+  if (output.path.empty()) return profile::write_profile(taken, profile::Form::folded, lines);
   const auto form = profile::form_of(output.path);
   if (!form) return tl::unexpected(form.error());
-  const auto to_file = [&](std::string_view piece) { return file->append(std::as_bytes(std::span(piece))); };
-  Result<void> written = profile::write_profile(taken, *form, to_file);
+  return profile::write_profile(taken, *form, file);
+}
+
+Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output,
+                          std::unique_ptr<OutputFile> file) {
+  Result<void> written =
+      render(taken, output, rows_for(output), print_piece,
+             [&file](std::string_view piece) { return file->append(std::as_bytes(std::span(piece))); });
   if (!written) return written;
-  Result<void> kept = file->keep();
-  if (!kept) return kept;
-  const std::string& path = file->path();
-  std::printf("%s\n", ::isatty(STDOUT_FILENO) != 0 ? escape(path).c_str() : path.c_str());
-  return {};
+  return keep_output(file.get());
 }
 
 }  // namespace farport::cli

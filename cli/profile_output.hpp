@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "profile/form.hpp"
 #include "profile/profile.hpp"
 
 namespace farport::cli {
@@ -26,6 +27,13 @@ struct ProfileOutput {
 
 /// What it takes of samples.
 [[nodiscard]] profile::Keep keep_for(const ProfileOutput& output);
+
+/// So many rows a table on standard output has; 0: there is none.
+[[nodiscard]] std::uint32_t rows_for(const ProfileOutput& output);
+
+/// What standard output has of it, with a table of `rows`, and what the file has. Errors: a sink's.
+[[nodiscard]] Result<void> render(const profile::Profile& taken, const ProfileOutput& output,
+                                  std::uint32_t rows, const profile::Sink& lines, const profile::Sink& file);
 
 /// Writes it into the file of open_output(), and prints its path. Errors: the system's; there is no file
 /// then.

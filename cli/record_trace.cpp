@@ -35,9 +35,9 @@ class TraceFile final : public RecordingSink {
   }
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
     if (watch_) watch_->take(*piece);
+    if (watch_ && watch_->event.seen()) has_enough();
     return file_->append(loop_, std::move(piece));
   }
-  [[nodiscard]] bool has_enough() const override { return watch_ && watch_->event.seen(); }
   void discard() override { file_.reset(); }
   [[nodiscard]] Result<void> keep() override {
     if (file_ == nullptr) return {};

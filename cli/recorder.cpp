@@ -23,6 +23,8 @@ constexpr std::size_t kPieceSize = 256 * 1024;
 constexpr transport::Milliseconds kStopLimit{300};
 /// How long what has come is still shown after Ctrl-C.
 constexpr transport::Milliseconds kShowLimit{300};
+/// How long whoever has pressed Ctrl-C waits for that at most.
+constexpr transport::Milliseconds kLeaveLimit{450};
 /// How long what can be done without an answer may still take once that is given up.
 constexpr transport::Milliseconds kWithoutLimit{30'000};
 /// How long one that is resumed at the end may take for it.
@@ -49,6 +51,10 @@ Recorder::Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
 
 Task<Result<void>> RecordingSink::finish() {
   co_return Result<void>();
+}
+
+Task<void> RecordingSink::broke_off() {
+  co_return;
 }
 
 Task<Result<void>> RecordingSink::do_without_answer(router::SessionManager& /*sessions*/,
@@ -91,6 +97,7 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
         runtime.name, runtime.pid));
   }
   if (shows_ == Progress::shown) progress_.begin(runtime.name, settings_.duration);
+  sink.when_enough([this] { enough_.set(); });
   sink.begin(session_.sessions());
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(runtime, recording, sink, stop));
@@ -137,7 +144,14 @@ Task<void> Recorder::resume(const router::Runtime& runtime, router::Recording& r
 Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router::Recording& recording,
                                          RecordingSink& sink) {
   auto taken = co_await take_all(recording, sink);
-  if (!taken) co_return taken;
+  if (!taken) {
+    co_await with_deadline(loop_, sink.broke_off(), kShowLimit);
+    co_return taken;
+  }
+  if (shows_until_) {
+    auto shown = co_await with_deadline(loop_, sink.finish(), kShowLimit);
+    co_return shown.value_or(Result<void>());
+  }
   auto finished = co_await sink.finish();
   // A runtime that has said nothing before it was told to stop has nothing to end.
   if (finished && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
@@ -167,7 +181,6 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
     const Result<void> taken = co_await sink.take(piece);
     if (!taken) co_return taken;
     if (shows_ == Progress::shown) progress_.add(got.bytes);
-    if (sink.has_enough()) enough_.set();
   }
   co_return Result<void>();
 }
@@ -201,7 +214,8 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     has_left_ = true;
     if (stop.stopped()) shows_until_ = std::chrono::steady_clock::now() + kShowLimit;
     recording.stream().abort(interrupted(runtime.name));
-    co_await stop.again();
+    co_await stop.wait();
+    co_await with_deadline(loop_, stop.again(), kLeaveLimit);
     co_return cut_off_.set();
   }
   if (shows_ == Progress::shown) progress_.note("stopping");

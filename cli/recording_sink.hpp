@@ -1,6 +1,7 @@
 // What is recorded, and what becomes of it.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "cli/patience.hpp"
@@ -21,8 +22,8 @@ class RecordingSink {
   virtual void begin(router::SessionManager& /*sessions*/) {}
   /// Takes the next bytes (nettrace). They are not changed before this passes.
   virtual transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) = 0;
-  /// Whether it has all that it is for: the recording is stopped then.
-  [[nodiscard]] virtual bool has_enough() const { return false; }
+  /// `enough` is called once it has all that it is for: the recording is stopped then.
+  void when_enough(std::function<void()> enough) { enough_ = std::move(enough); }
   /// Whether what a runtime has still to say when it is told to stop is of any use: else nobody waits for it
   /// long.
   [[nodiscard]] virtual bool wants_rest() const { return true; }
@@ -35,10 +36,20 @@ class RecordingSink {
                                                           std::string runtime_id);
   /// No more come: the runtime has said all. Errors fail the command.
   virtual transport::Task<Result<void>> finish();
+  /// No more come: the recording breaks off. What has come may still be shown, in a moment.
+  virtual transport::Task<void> broke_off();
   /// Nothing has come, and nothing will.
   virtual void discard() {}
   /// What has come, whole or not, is all that comes: it is to be kept. Errors fail the command.
   [[nodiscard]] virtual Result<void> keep() { return {}; }
+
+ protected:
+  void has_enough() const {
+    if (enough_) enough_();
+  }
+
+ private:
+  std::function<void()> enough_;
 };
 
 }  // namespace farport::cli

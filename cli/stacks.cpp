@@ -1,5 +1,5 @@
 // farport stacks: what each thread of a remote runtime is doing now.
-#include <cstdio>
+#include <algorithm>
 #include <map>
 #include <ranges>
 #include <utility>
@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/event_lines.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
 #include "events/json.hpp"
-#include "nettrace/reader.hpp"
+#include "events/line_maker.hpp"
+#include "router/agent/readers/answers.hpp"
 #include "router/collect/cpu_profile.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/timer.hpp"
@@ -44,18 +46,56 @@ std::vector<events::ThreadStack> last_stacks(const profile::Profile& profile) {
   return stacks;
 }
 
-class StackSink final : public RecordingSink {
- public:
-  Result<ipc::CollectTracing> prepare(const router::Runtime& /*runtime*/) override {
-    return router::wanted_samples();
+std::string stack_text(const events::ThreadStack& stack) {
+  std::string text =
+      fmt::format("Thread {}{}{}\n", stack.thread, stack.name.empty() ? "" : " ", escape(stack.name));
+  if (stack.managed == false) text += "    [native code, or waiting]\n";
+  for (const std::string& frame : stack.frames) text += "    " + escape(frame) + "\n";
+  return text;
+}
+
+std::string text_of(const events::EachStack& stacks, bool json) {
+  std::string text;
+  if (json) {
+    events::write_json(stacks, [&text](std::string_view piece) { text += piece; });
+    return text;
   }
-  transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
-    // It has answered after all.
-    from_outside_.clear();
-    co_return reader_.feed(std::span(piece->bytes).first(piece->size));
+  stacks(
+      [&text](const events::ThreadStack& stack) { text += (text.empty() ? "" : "\n") + stack_text(stack); });
+  return text;
+}
+
+/// What a reader says of them, once there are no more.
+class StackLines final : public events::LineMaker {
+ public:
+  explicit StackLines(bool json) : json_(json) {}
+
+  void on_event(const nettrace::Event& event) override { stacks_.on_event(event); }
+  Result<std::string> take_end() override {
+    ended_ = true;
+    return text_of([this](const auto& take) { stacks_.each(take); }, json_);
+  }
+  std::vector<std::string> take_notices() override {
+    if (!ended_ || stacks_.left_out() == 0) return {};
+    return {fmt::format("{} samples are left out: there are more threads, or longer stacks, than are kept",
+                        stacks_.left_out())};
   }
 
+ private:
+  bool json_;
+  events::ThreadStacks stacks_;
+  bool ended_ = false;
+};
+
+class StackSink final : public ReadLines {
+ public:
+  StackSink(transport::Loop& loop, const router::ReaderProcess& readers,
+            const config::RecordingSettings& settings)
+      : ReadLines(loop, readers, settings, router::wanted_samples()), json_(settings.format == "json") {}
+
   [[nodiscard]] Patience::Work work() const override { return Patience::Work::stacks; }
+  /// Stacks of which some are missing are none.
+  transport::Task<void> broke_off() override { co_return; }
   transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
                                                   std::string runtime_id) override {
     router::CpuProfile looked(sessions, runtime_id, kLook);
@@ -69,55 +109,37 @@ class StackSink final : public RecordingSink {
     if (!received) co_return received;
     profile::Profile threads;
     looked.samples().add_to(threads, {});
-    from_outside_ = last_stacks(threads);
-    if (from_outside_.empty()) co_return fail("look at", "the threads", "none of them could be seen");
+    const std::vector<events::ThreadStack> stacks = last_stacks(threads);
+    if (stacks.empty()) co_return fail("look at", "the threads", "none of them could be seen");
+    from_outside_ = text_of([&stacks](const auto& take) { std::ranges::for_each(stacks, take); }, json_);
     co_return received;
   }
 
-  [[nodiscard]] bool was_silent() const { return !from_outside_.empty(); }
-  void each(const std::function<void(const events::ThreadStack&)>& take) const {
-    if (!was_silent()) return stacks_.each(take);
-    for (const events::ThreadStack& stack : from_outside_) take(stack);
-  }
-  [[nodiscard]] std::uint64_t left_out() const { return stacks_.left_out(); }
+  /// What was seen from outside; empty: it has answered.
+  [[nodiscard]] std::string from_outside() const { return any() ? std::string() : from_outside_; }
 
  private:
-  std::vector<events::ThreadStack> from_outside_;
-  events::ThreadStacks stacks_;
-  nettrace::Reader reader_{stacks_};
+  bool json_;
+  std::string from_outside_;
 };
-
-void print_stack(const events::ThreadStack& stack, bool first) {
-  if (!first) fmt::print("\n");
-  print(stdout, "Thread {}{}{}\n", stack.thread, stack.name.empty() ? "" : " ", stack.name);
-  if (stack.managed == false) print(stdout, "    [native code, or waiting]\n");
-  for (const std::string& frame : stack.frames) print(stdout, "    {}\n", frame);
-}
-
-void print_stacks(const events::EachStack& stacks) {
-  bool first = true;
-  stacks([&first](const events::ThreadStack& stack) { print_stack(stack, std::exchange(first, false)); });
-}
 
 }  // namespace
 
 int stacks(const config::RecordingSettings& settings) {
   config::RecordingSettings brief = settings;
   brief.duration = settings.duration.value_or(router::kStacksTime);
+  const auto readers = start_readers([&settings](const auto&, auto& from, auto& to) {
+    StackLines lines(settings.format == "json");
+    return router::make_lines(lines, from, to);
+  });
+  if (!readers) return report(readers.error());
   transport::Loop loop;
-  StackSink sink;
+  StackSink sink(loop, *readers, brief);
   const int code = record(brief, sink, loop, Recorder::Progress::hidden);
-  if (code != kSuccess) return code;
-  const events::EachStack stacks = [&sink](const auto& take) { sink.each(take); };
-  if (settings.format == "json") {
-    events::write_json(stacks, [](std::string_view piece) { fmt::print("{}", piece); });
-  } else {
-    print_stacks(stacks);
-  }
-  if (sink.was_silent()) print_message("the stacks are seen from outside: methods of .NET have no names");
-  if (sink.left_out() > 0)
-    print_message(fmt::format(
-        "{} samples are left out: there are more threads, or longer stacks, than are kept", sink.left_out()));
+  const std::string from_outside = sink.from_outside();
+  if (code != kSuccess || from_outside.empty()) return code;
+  fmt::print("{}", from_outside);
+  print_message("the stacks are seen from outside: methods of .NET have no names");
   return kSuccess;
 }
 

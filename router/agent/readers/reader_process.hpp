@@ -2,31 +2,15 @@
 // makes a reader do, it is one recording that ends.
 #pragma once
 
-#include "events/measurement_lines.hpp"
 #include "router/agent/helpers/helper_process.hpp"
+#include "router/agent/readers/reader_frames.hpp"
 #include "router/agent/readers/reading_request.hpp"
 
 namespace farport::router {
 
-/// What a reader says: frames of a kind, four bytes of length (little-endian), and so many bytes.
-enum class ReaderFrame : char {
-  lines = 'l',        ///< Of the answer.
-  measurement = 'v',  ///< One, as encode_measurement() has it.
-  notice = 't',       ///< What the runtime has to say, for a person.
-  enough = 'n',       ///< The recording may be stopped.
-  failure = 'f',      ///< Why there is no answer, for a person. Nothing follows.
-  memory = 'm',       ///< It takes more memory than the reader may have. Nothing follows.
-  end = 'e',          ///< The answer is whole. Nothing follows.
-};
-inline constexpr std::size_t kFrameHead = 5;
-/// Before each piece of what is passed on as a part (Reading::pass_on()): its length, four bytes
-/// (little-endian). One of 0 ends the part.
-inline constexpr std::size_t kPieceHead = 4;
-inline constexpr std::size_t kMostPiece = 32 * 1024;
-inline constexpr std::size_t kMostFrame = 64 * 1024;
-/// What of a runtime's notices is said, and logged.
-inline constexpr std::size_t kMostNotices = events::kMostNotices + 1;
-inline constexpr std::size_t kMostNoticeBytes = 256;
+/// What a reader does: makes the answer of what comes. Errors: there is none. Throws std::bad_alloc.
+using ReaderWork =
+    std::function<Result<void>(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to)>;
 
 /// A reader, as it is talked to.
 struct ReaderEnds {
@@ -40,10 +24,11 @@ class ReaderProcess {
   struct GivenUp {
     std::function<void()> secrets;
     std::function<void()> rights;
-    std::function<void()> rights_of_reader;  ///< Ends the process where that can't be.
+    std::function<bool()> rights_of_reader;  ///< False: that can't be, and nothing is read.
   };
-  /// Starts what starts them. Errors: there can be none.
-  [[nodiscard]] static Result<ReaderProcess> start(GivenUp given_up);
+  /// Starts what starts them, before this process has threads. `work`: as it is then. Errors: there can be
+  /// none.
+  [[nodiscard]] static Result<ReaderProcess> start(GivenUp given_up, ReaderWork work);
 
   [[nodiscard]] const HelperProcess& process() const { return process_; }
 

@@ -17,7 +17,6 @@ using transport::IoStatus;
 using transport::Stream;
 using transport::Task;
 
-constexpr std::size_t kMostFailure = 1024;
 /// How long a reader that has something to do may say nothing to who waits for it. A runtime may have stopped
 /// it with a signal.
 constexpr std::chrono::seconds kPatience{180};
@@ -25,17 +24,13 @@ constexpr transport::Milliseconds kLook{5'000};
 constexpr std::uint64_t kBytesOfMiB = std::uint64_t{1} << 20;
 
 bool has_text(ReaderFrame kind) {
-  return kind == ReaderFrame::lines || kind == ReaderFrame::measurement || kind == ReaderFrame::notice ||
-         kind == ReaderFrame::failure;
+  return kind == ReaderFrame::lines || kind == ReaderFrame::file || kind == ReaderFrame::measurement ||
+         kind == ReaderFrame::notice || kind == ReaderFrame::failure;
 }
 
 bool is_known(ReaderFrame kind) {
   return has_text(kind) || kind == ReaderFrame::enough || kind == ReaderFrame::memory ||
          kind == ReaderFrame::end;
-}
-
-Error no_answer(std::string why) {
-  return {"make", "the answer", std::move(why), "farport makes it where you are", {}};
 }
 
 Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
@@ -57,6 +52,11 @@ Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
 }
 
 }  // namespace
+
+Error Reading::no_answer(std::string why) const {
+  if (for_ == For::user) return {"read", "what the runtime says", std::move(why), {}};
+  return {"make", "the answer", std::move(why), "farport makes it where you are"};
+}
 
 Result<void> Reading::begin(const ReaderProcess& readers) {
   auto ends = readers.begin(wanted_);
@@ -136,11 +136,13 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
   frame.text.resize(size);
   const Io text = co_await reader_->read_exactly(std::as_writable_bytes(std::span(frame.text)));
   if (text.status != IoStatus::ok) co_return tl::unexpected(lost(text.status));
-  if (frame.kind == ReaderFrame::failure)
-    co_return tl::unexpected(no_answer(frame.text.substr(0, kMostFailure)));
+  if (frame.kind == ReaderFrame::failure) {
+    Error failure = decode_failure(frame.text);
+    co_return tl::unexpected(for_ == For::user ? std::move(failure) : no_answer(failure.message()));
+  }
   if (frame.kind == ReaderFrame::memory) {
     co_return tl::unexpected(
-        no_answer(fmt::format("it takes more than the {} MiB of memory that the agent has for it",
+        no_answer(fmt::format("it takes more than the {} MiB of memory that there are for it",
                               static_cast<double>(wanted_.memory_bytes) / kBytesOfMiB)));
   }
   co_return frame;

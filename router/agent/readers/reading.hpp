@@ -19,8 +19,11 @@ namespace farport::router {
 /// since a runtime may have taken its reader over. The reader ends with this, and where it stands still.
 class Reading {
  public:
-  Reading(transport::Loop& loop, ReadingRequest wanted)
-      : loop_(loop), wanted_(std::move(wanted)), fed_(loop), taken_(loop), watching_(loop) {}
+  /// Who is told of errors: a caller, who may ask for the same in another way, or who has asked farport.
+  enum class For : std::uint8_t { caller, user };
+
+  Reading(transport::Loop& loop, ReadingRequest wanted, For whom = For::caller)
+      : loop_(loop), wanted_(std::move(wanted)), for_(whom), fed_(loop), taken_(loop), watching_(loop) {}
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
@@ -38,6 +41,8 @@ class Reading {
   };
   /// Passes on what `from` has.
   transport::Task<Passed> pass_on(transport::Stream& from, As as = As::rest);
+  /// Passes on what is there. Not passed on: the reader takes no more; next() says why.
+  transport::Task<transport::IoStatus> write(std::span<const std::byte> bytes);
   /// There is nothing more to pass on.
   transport::Task<void> finish();
   /// Passes on what `from` has, and nothing more. A stream that fails breaks the reader off.
@@ -56,14 +61,15 @@ class Reading {
  private:
   using Clock = std::chrono::steady_clock;
 
-  transport::Task<transport::IoStatus> write(std::span<const std::byte> bytes);
   transport::Task<Result<Frame>> take_frame();
   transport::Task<void> watch();
   [[nodiscard]] bool stands_still() const;
   [[nodiscard]] Error lost(transport::IoStatus status) const;
+  [[nodiscard]] Error no_answer(std::string why) const;
 
   transport::Loop& loop_;
   ReadingRequest wanted_;
+  For for_;
   std::optional<transport::FdStream> reader_;
   std::optional<Lifeline> lifeline_;
   transport::TurnBudget fed_;  ///< Either side may be as quick as it likes.

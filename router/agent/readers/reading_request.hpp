@@ -18,6 +18,7 @@ struct ReadingTask {
     heap,
     profile,  ///< Of samples, which are a part, and methods as the runtime tells them.
     metrics,
+    local,  ///< What the command does that has started the reader.
   };
   Kind kind{};
   std::uint64_t memory_bytes = 0;  ///< Beside what every reader has.

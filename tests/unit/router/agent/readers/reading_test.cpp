@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "router/agent/readers/answers.hpp"
 #include "router/wire/samples.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 #include "tests/unit/streams.hpp"
@@ -17,7 +18,7 @@ using transport::Task;
 /// A reader's work on a recording, on a loop of its own.
 struct ReaderFixture {
   // Before the loop, which has a thread pool.
-  ReaderProcess readers = ReaderProcess::start({[] {}, [] {}, [] {}}).value();
+  ReaderProcess readers = ReaderProcess::start({[] {}, [] {}, [] { return true; }}, make_answer).value();
   transport::Loop loop;
   test::StreamPair streams = test::make_pair(loop);
 };

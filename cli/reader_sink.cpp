@@ -1,0 +1,122 @@
+#include "cli/reader_sink.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include <unistd.h>
+
+#include "base/escape.hpp"
+#include "base/memory_limit.hpp"
+#include "cli/text.hpp"
+#include "confinement/confinement.hpp"
+#include "router/agent/readers/measurement_frame.hpp"
+
+namespace farport::cli {
+namespace {
+
+using router::ReaderFrame;
+using transport::Task;
+
+/// Half of what there is.
+std::uint64_t memory_for_reader() {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const std::uint64_t there = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::min(memory_limit().value_or(there), there) / 2;
+}
+
+router::ReadingRequest request_for(std::string about) {
+  router::ReadingRequest request;
+  request.kind = router::ReadingTask::Kind::local;
+  request.memory_bytes = memory_for_reader();
+  // It may go on for days.
+  request.processor_seconds = std::numeric_limits<std::uint32_t>::max();
+  request.text = std::move(about);
+  return request;
+}
+
+}  // namespace
+
+Result<router::ReaderProcess> start_readers(router::ReaderWork work) {
+  const char* const mode = std::getenv("FARPORT_CONFINE");
+  const bool confined = mode == nullptr || std::string_view(mode) != "off";
+  router::ReaderProcess::GivenUp given_up;
+  given_up.secrets = [] {};
+  given_up.rights = [confined] {
+    if (confined) confinement::confine_reader_starter();
+  };
+  given_up.rights_of_reader = [confined] { return !confined || confinement::confine_parser(); };
+  return router::ReaderProcess::start(std::move(given_up), std::move(work));
+}
+
+ReaderSink::ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers)
+    : loop_(loop), readers_(readers), taking_(loop) {}
+
+Result<void> ReaderSink::begin_reading(std::string about, std::shared_ptr<RecordingFile> lines,
+                                       OutputFile* file) {
+  lines_ = std::move(lines);
+  file_ = file;
+  reading_.emplace(loop_, request_for(std::move(about)), router::Reading::For::user);
+  Result<void> begun = reading_->begin(readers_);
+  if (begun) taking_.spawn(take_frames());
+  return begun;
+}
+
+Task<Result<void>> ReaderSink::take(std::shared_ptr<const Piece> piece) {
+  if (!answered_) {
+    const auto passed = co_await reading_->write(std::span(piece->bytes).first(piece->size));
+    if (passed != transport::IoStatus::ok) co_await taking_.idle();
+  }
+  co_return answered_.value_or(Result<void>());
+}
+
+Task<Result<void>> ReaderSink::finish() {
+  if (!reading_) co_return Result<void>();
+  if (!std::exchange(finished_, true)) co_await reading_->finish();
+  co_await taking_.idle();
+  co_return answered_.value_or(Result<void>());
+}
+
+Task<void> ReaderSink::take_frames() {
+  while (!answered_) {
+    auto frame = co_await reading_->next();
+    if (!frame) {
+      answered_ = tl::unexpected(frame.error());
+    } else if (frame->kind == ReaderFrame::end) {
+      answered_.emplace();
+    } else if (auto taken = co_await take_frame(std::move(*frame)); !taken) {
+      answered_ = taken;
+    }
+  }
+  // Nothing of what may still come is of any use.
+  if (!*answered_) has_enough();
+}
+
+Task<Result<void>> ReaderSink::take_frame(router::Reading::Frame frame) {
+  Result<void> taken;
+  any_ = any_ || frame.kind == ReaderFrame::lines || frame.kind == ReaderFrame::measurement;
+  if (frame.kind == ReaderFrame::enough) {
+    has_enough();
+  } else if (frame.kind == ReaderFrame::notice) {
+    print_message(escape(frame.text));
+  } else if (frame.kind == ReaderFrame::lines) {
+    taken = co_await append(std::move(frame.text));
+  } else if (frame.kind == ReaderFrame::file && file_ != nullptr) {
+    taken = file_->append(std::as_bytes(std::span(frame.text)));
+  } else if (frame.kind == ReaderFrame::measurement) {
+    if (const auto measurement = router::decode_measurement(frame.text)) take_measurement(*measurement);
+  }
+  co_return taken;
+}
+
+Task<Result<void>> ReaderSink::append(std::string lines) {
+  if (lines_ == nullptr) co_return Result<void>();
+  const auto piece = std::make_shared<Piece>();
+  const auto bytes = std::as_bytes(std::span(lines));
+  piece->bytes.assign(bytes.begin(), bytes.end());
+  piece->size = bytes.size();
+  auto appended = co_await lines_->append(loop_, piece);
+  co_return appended;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,111 @@
+#include "router/agent/readers/answers.hpp"
+
+#include "events/methods.hpp"
+#include "nettrace/reader.hpp"
+#include "router/agent/readers/line_makers.hpp"
+#include "router/agent/readers/measurement_frame.hpp"
+#include "router/cpu_samples/cpu_samples.hpp"
+#include "router/wanted/method_events.hpp"
+#include "router/wire/sample_reader.hpp"
+
+namespace farport::router {
+namespace {
+
+void write_notices(events::LineMaker& maker, ReaderOutput& to) {
+  for (const std::string& notice : maker.take_notices()) {
+    to.write(ReaderFrame::notice, std::string_view(notice).substr(0, kMostNoticeBytes));
+  }
+}
+
+/// Samples, which are a part. Errors: they are none, or have no end.
+Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
+  SampleReader reader(to);
+  for (;;) {
+    const auto piece = from.next_of_part();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) break;
+    const Result<void> read = reader.read(*piece);
+    if (!read) return read;
+  }
+  if (!reader.ended()) return fail("read", "the samples", "they have no end");
+  return {};
+}
+
+/// Methods that the runtime does not tell have their addresses.
+void read_method_names(ReaderInput& from, events::MethodTable& to) {
+  MethodEvents methods(to);
+  std::ignore = read_recording(from, methods, [] {});
+}
+
+Result<void> make_profile(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
+  CpuSamples samples;
+  const Result<void> read = read_samples(from, samples);
+  if (!read) return tl::unexpected(read.error());
+  events::CodeAddresses sampled;
+  for (const SampledCall& call : samples.calls()) sampled.add(call.address);
+  events::MethodTable methods(sampled);
+  read_method_names(from, methods);
+  profile::Profile made;
+  made.process = wanted.text;
+  made.pid = wanted.pid;
+  samples.add_to(made, [&](std::uint64_t address) { return methods.frame_at(address); });
+  return profile::write_profile(made, wanted.form, [&](std::string_view piece) -> Result<void> {
+    to.write_lines(piece);
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
+                            const std::function<void()>& after) {
+  nettrace::Reader reader(handler);
+  for (;;) {
+    const auto piece = from.next();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return {};
+    const Result<void> fed = reader.feed(*piece);
+    after();
+    if (!fed) return fed;
+  }
+}
+
+Result<void> make_lines(events::LineMaker& maker, ReaderInput& from, ReaderOutput& to) {
+  bool told = false;
+  Result<void> read = read_recording(from, maker, [&] {
+    write_notices(maker, to);
+    to.write_lines(maker.take_lines());
+    if (maker.has_enough() && !std::exchange(told, true)) to.write(ReaderFrame::enough);
+  });
+  if (!read) return read;
+  const Result<std::string> end = maker.take_end();
+  write_notices(maker, to);
+  if (!end) return tl::unexpected(end.error());
+  to.write_lines(*end);
+  return {};
+}
+
+Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from, ReaderOutput& to) {
+  return read_recording(from, values, [&] {
+    write_notices(values, to);
+    for (const events::Measurement& each : values.take()) {
+      if (const auto text = encode_measurement(each)) to.write(ReaderFrame::measurement, *text);
+    }
+  });
+}
+
+Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
+  if (wanted.kind == ReadingRequest::Kind::profile) return make_profile(wanted, from, to);
+  if (wanted.kind == ReadingRequest::Kind::metrics) {
+    auto selection = selection_named(wanted.text);
+    if (!selection) return tl::unexpected(selection.error());
+    events::MeasurementReader values(
+        kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
+    return tell_measurements(values, from, to);
+  }
+  const auto maker = line_maker(wanted);
+  if (maker == nullptr) return fail("make", "the answer", "nobody knows how");
+  return make_lines(*maker, from, to);
+}
+
+}  // namespace farport::router
