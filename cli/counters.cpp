@@ -11,6 +11,7 @@
 #include "cli/recorder.hpp"
 #include "cli/terminal_keys.hpp"
 #include "router/agent/readers/answers.hpp"
+#include "router/agent/readers/measurement_frame.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
@@ -21,14 +22,14 @@ namespace {
 constexpr transport::Milliseconds kUntilDrawn{20};
 
 /// What it asks for depends on the runtime.
-class CounterSink : public ReadLines {
+class CounterSink : public EventLines {
  public:
   CounterSink(transport::Loop& loop, const router::ReaderProcess& readers,
               const config::CountersSettings& settings, const router::CounterSelection& selection)
-      : ReadLines(loop, readers, settings, {}), settings_(settings), selection_(selection) {}
+      : EventLines(loop, readers, settings, {}), settings_(settings), selection_(selection) {}
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    auto opened = ReadLines::prepare(runtime);
+    auto opened = EventLines::prepare(runtime);
     if (!opened) return opened;
     return selection_.wanted(runtime.version,
                              {settings_.interval, settings_.most_series, settings_.most_histograms});
@@ -61,8 +62,10 @@ class CounterScreenSink final : public CounterSink {
   }
 
  private:
-  void take_measurement(const events::Measurement& measurement) override {
-    screen_.take(measurement);
+  void take_part(const router::Reading::Frame& part) override {
+    const auto measurement = router::decode_measurement(part.text);
+    if (!measurement) return;
+    screen_.take(*measurement);
     if (drawing_.size() == 0) drawing_.spawn(draw_soon());
   }
   /// Values come together.

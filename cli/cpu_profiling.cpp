@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "cli/text.hpp"
-#include "router/collect/event_reading.hpp"
 #include "router/symbol_files/symbol_search.hpp"
 #include "transport/race.hpp"
 
@@ -41,9 +40,10 @@ Error with_way_out(Error error, config::ProfileEvent event) {
 
 }  // namespace
 
-CpuProfiling::CpuProfiling(transport::Loop& loop, const router::MirroredAgent& agent,
-                           const config::ProfileSettings& settings)
+CpuProfiling::CpuProfiling(transport::Loop& loop, const router::ReaderProcess& readers,
+                           const router::MirroredAgent& agent, const config::ProfileSettings& settings)
     : loop_(loop),
+      readers_(readers),
       settings_(settings),
       progress_(loop),
       session_(loop, agent, settings.session,
@@ -98,10 +98,11 @@ Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSo
 
 Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                               transport::StopSource& stop) {
-  events::MethodTable names;
-  const auto told = co_await first_of(ask_names(runtime, names), stop.again());
+  const auto told = co_await first_of(ask_names(runtime, samples), stop.again());
+  const router::NamedAddresses names = told && *told ? **told : router::NamedAddresses();
   const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
-    return names.frame_at(address);
+    const auto found = names.find(address);
+    return found == names.end() ? std::nullopt : std::optional(found->second);
   };
   std::vector<std::string> missing = co_await search_symbols(samples, managed, stop);
   progress_.end();
@@ -116,14 +117,18 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
   co_return made;
 }
 
-Task<Result<void>> CpuProfiling::ask_names(const router::Runtime& runtime, events::MethodTable& names) {
+Task<Result<router::NamedAddresses>> CpuProfiling::ask_names(const router::Runtime& runtime,
+                                                             const router::CpuSamples& samples) {
   if (runtime.state == router::RuntimeState::suspended)
     co_return tl::unexpected(router::is_suspended(runtime));
   // Who has pressed Ctrl-C wants what there is, and no wait for one that can't answer.
   std::optional<Error> still;
   if (stopped_early_) still = co_await patience_.standstill(runtime);
   if (still) co_return tl::unexpected(std::move(*still));
-  auto told = co_await patience_.wait(runtime, router::read_methods(session_.sessions(), runtime.id, names));
+  std::vector<std::uint64_t> addresses;
+  for (const router::SampledCall& call : samples.calls()) addresses.push_back(call.address);
+  auto told = co_await patience_.wait(
+      runtime, router::read_methods(session_.sessions(), runtime.id, readers_, std::move(addresses)));
   co_return told;
 }
 

@@ -6,17 +6,17 @@
 #include "cli/patience.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/runtime_session.hpp"
-#include "events/methods.hpp"
 #include "profile/profile.hpp"
 #include "router/collect/cpu_profile.hpp"
+#include "router/collect/method_reading.hpp"
 
 namespace farport::cli {
 
 class CpuProfiling {
  public:
   /// All must outlive it. `settings` has a duration.
-  CpuProfiling(transport::Loop& loop, const router::MirroredAgent& agent,
-               const config::ProfileSettings& settings);
+  CpuProfiling(transport::Loop& loop, const router::ReaderProcess& readers,
+               const router::MirroredAgent& agent, const config::ProfileSettings& settings);
   CpuProfiling(const CpuProfiling&) = delete;
   CpuProfiling& operator=(const CpuProfiling&) = delete;
 
@@ -32,12 +32,14 @@ class CpuProfiling {
   transport::Task<void> stop_early(router::CpuProfile& taken, transport::StopSource& stop);
   transport::Task<profile::Profile> name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                              transport::StopSource& stop);
-  transport::Task<Result<void>> ask_names(const router::Runtime& runtime, events::MethodTable& names);
+  transport::Task<Result<router::NamedAddresses>> ask_names(const router::Runtime& runtime,
+                                                            const router::CpuSamples& samples);
   transport::Task<std::vector<std::string>> search_symbols(router::CpuSamples& samples,
                                                            const router::CpuSamples::NameManaged& managed,
                                                            transport::StopSource& stop);
 
   transport::Loop& loop_;
+  const router::ReaderProcess& readers_;
   const config::ProfileSettings& settings_;
   ProgressLine progress_;
   RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.

@@ -13,6 +13,9 @@
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
 #include "events/json.hpp"
+#include "events/line_maker.hpp"
+#include "router/agent/readers/answers.hpp"
+#include "router/agent/readers/event_frames.hpp"
 #include "router/wanted/recordings.hpp"
 
 namespace farport::cli {
@@ -25,6 +28,12 @@ using transport::Task;
 constexpr std::size_t kMostWaiting = 1000;
 constexpr std::size_t kMostWaitingFrames = 100'000;
 
+/// What is said of those that are not printed.
+std::vector<std::string> left_out(std::uint64_t exceptions) {
+  if (exceptions == 0) return {};
+  return {fmt::format("{} more were thrown than could be kept up with", exceptions)};
+}
+
 std::string text_of(const events::ThrownException& thrown, const std::vector<std::string>& frames) {
   std::string text = fmt::format("{} {}{}: {}\n", clock_of(thrown.time), escape(thrown.type),
                                  thrown.rethrown ? " (thrown again)" : "", escape(thrown.message));
@@ -32,34 +41,81 @@ std::string text_of(const events::ThrownException& thrown, const std::vector<std
   return text;
 }
 
-class ExceptionLines final : public events::LineMaker {
+/// Tells each exception that is thrown.
+class ExceptionTeller final : public events::LineMaker {
  public:
-  explicit ExceptionLines(bool json) : json_(json) {}
+  explicit ExceptionTeller(router::ReaderOutput& to) : to_(to) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override {
-    if (!events::is_exception(event)) return;
-    if (pending_.size() == kMostWaiting || frames_ + event.stack.size() > kMostWaitingFrames) {
-      ++left_out_;
-      return;
-    }
-    auto thrown = events::read_exception(trace_, event);
-    if (!thrown) return;
-    frames_ += thrown->stack.size();
-    pending_.push_back(std::move(*thrown));
+    if (const auto thrown = events::read_exception(trace_, event))
+      to_.write(router::ReaderFrame::exception, router::encode_exception(*thrown));
   }
   void on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) override { left_out_ += events; }
+  std::vector<std::string> take_notices() override { return left_out(std::exchange(left_out_, 0)); }
 
-  void name_by(const MethodNames& names) { names_ = &names; }
-  [[nodiscard]] bool pending() const { return !pending_.empty(); }
+ private:
+  router::ReaderOutput& to_;
+  nettrace::TraceHeader trace_;
+  std::uint64_t left_out_ = 0;
+};
+
+/// Prints each exception once the methods of its stack have names.
+class ExceptionSink final : public EventLines {
+ public:
+  ExceptionSink(transport::Loop& loop, const router::ReaderProcess& readers,
+                const config::RecordingSettings& settings)
+      : EventLines(loop, readers, settings, router::wanted_exceptions()),
+        readers_(readers),
+        json_(settings.format == "json"),
+        printing_(loop) {}
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    runtime_id_ = runtime.id;
+    return EventLines::prepare(runtime);
+  }
+  void begin(router::SessionManager& sessions) override { names_.emplace(sessions, readers_, runtime_id_); }
+  Task<Result<void>> finish() override {
+    auto finished = co_await EventLines::finish();
+    names_->hurry();
+    co_await printing_.idle();
+    co_return printed_ ? finished : printed_;
+  }
+
+ private:
+  void take_part(const router::Reading::Frame& part) override {
+    auto thrown = router::decode_exception(part.text);
+    if (!thrown) return;
+    if (pending_.size() == kMostWaiting || frames_ + thrown->stack.size() > kMostWaitingFrames) {
+      ++left_out_;
+    } else {
+      frames_ += thrown->stack.size();
+      pending_.push_back(std::move(*thrown));
+    }
+    if (printing_.size() == 0) printing_.spawn(print_pending());
+  }
+
+  Task<void> print_pending() {
+    while (!pending_.empty() && printed_) {
+      auto addresses = addresses_pending();
+      if (names_->lacks(addresses)) {
+        const Result<void> told = co_await names_->ask(std::move(addresses));
+        if (!told) say_nameless(told.error());
+      }
+      print_messages(left_out(std::exchange(left_out_, 0)));
+      printed_ = co_await append(take_lines());
+    }
+    if (!printed_) has_enough();
+  }
+
   /// The addresses of all stacks that have not been printed.
-  [[nodiscard]] std::vector<std::uint64_t> addresses() const {
+  [[nodiscard]] std::vector<std::uint64_t> addresses_pending() const {
     std::vector<std::uint64_t> all;
     for (const auto& thrown : pending_) all.insert(all.end(), thrown.stack.begin(), thrown.stack.end());
     return all;
   }
 
-  std::string take_lines() override {
+  std::string take_lines() {
     std::stable_sort(pending_.begin(), pending_.end(),
                      [](const auto& a, const auto& b) { return a.time < b.time; });
     std::string lines;
@@ -72,66 +128,18 @@ class ExceptionLines final : public events::LineMaker {
     frames_ = 0;
     return lines;
   }
-  std::vector<std::string> take_notices() override {
-    const std::uint64_t left_out = std::exchange(left_out_, 0);
-    if (left_out == 0) return {};
-    return {fmt::format("{} more were thrown than could be kept up with", left_out)};
-  }
-
- private:
-  bool json_;
-  nettrace::TraceHeader trace_;
-  const MethodNames* names_ = nullptr;
-  std::vector<events::ThrownException> pending_;
-  std::size_t frames_ = 0;  ///< On their stacks.
-  std::uint64_t left_out_ = 0;
-};
-
-/// Prints each exception once the methods of its stack have names.
-class ExceptionSink final : public EventLines {
- public:
-  ExceptionSink(transport::Loop& loop, const config::RecordingSettings& settings, ExceptionLines& lines)
-      : EventLines(loop, settings, router::wanted_exceptions(), lines), lines_(lines), printing_(loop) {}
-
-  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    runtime_id_ = runtime.id;
-    return EventLines::prepare(runtime);
-  }
-  void begin(router::SessionManager& sessions) override {
-    names_.emplace(sessions, runtime_id_);
-    lines_.name_by(*names_);
-  }
-  Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
-    const Result<void> fed = feed(*piece);
-    if (!fed) co_return fed;
-    if (lines_.pending() && printing_.size() == 0) printing_.spawn(print_pending());
-    co_return printed_;
-  }
-  Task<Result<void>> finish() override {
-    names_->hurry();
-    co_await printing_.idle();
-    co_return printed_;
-  }
-
- private:
-  Task<void> print_pending() {
-    while (lines_.pending() && printed_) {
-      auto addresses = lines_.addresses();
-      if (names_->lacks(addresses)) {
-        const Result<void> told = co_await names_->ask(std::move(addresses));
-        if (!told) say_nameless(told.error());
-      }
-      printed_ = co_await print_lines();
-    }
-  }
 
   void say_nameless(const Error& why) {
     if (!std::exchange(said_, true)) print_message("methods have no names: " + why.message());
   }
 
-  ExceptionLines& lines_;
+  const router::ReaderProcess& readers_;
+  bool json_;
   std::string runtime_id_;
   std::optional<MethodNames> names_;
+  std::vector<events::ThrownException> pending_;
+  std::size_t frames_ = 0;  ///< On their stacks.
+  std::uint64_t left_out_ = 0;
   Result<void> printed_;
   bool said_ = false;
   transport::TaskSet printing_;
@@ -140,9 +148,13 @@ class ExceptionSink final : public EventLines {
 }  // namespace
 
 int exceptions(const config::RecordingSettings& settings) {
+  const auto readers = start_readers([](const auto&, auto& from, auto& to) {
+    ExceptionTeller teller(to);
+    return router::make_lines(teller, from, to);
+  });
+  if (!readers) return report(readers.error());
   transport::Loop loop;
-  ExceptionLines lines(settings.format == "json");
-  ExceptionSink sink(loop, settings, lines);
+  ExceptionSink sink(loop, *readers, settings);
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
 

@@ -52,11 +52,11 @@ std::string log_json(const events::LogEntry& entry) {
 }
 
 /// Says what may be wrong where nothing comes.
-class LogSink final : public ReadLines {
+class LogSink final : public EventLines {
  public:
   LogSink(transport::Loop& loop, const router::ReaderProcess& readers, const config::LogsSettings& settings,
           ipc::CollectTracing wanted)
-      : ReadLines(loop, readers, settings, std::move(wanted)), loop_(loop), hinting_(loop) {}
+      : EventLines(loop, readers, settings, std::move(wanted)), loop_(loop), hinting_(loop) {}
 
   void begin(router::SessionManager& /*sessions*/) override { hinting_.spawn(hint()); }
 

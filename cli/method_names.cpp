@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "router/collect/event_reading.hpp"
+#include <fmt/format.h>
+
 #include "transport/race.hpp"
 
 namespace farport::cli {
@@ -14,12 +15,13 @@ using transport::Task;
 
 constexpr Milliseconds kBetweenQuestions{5000};
 constexpr std::size_t kMostWithout = 100'000;
+constexpr std::size_t kMostMethods = 100'000;
 
 }  // namespace
 
 bool MethodNames::lacks(const std::vector<std::uint64_t>& addresses) const {
   return std::any_of(addresses.begin(), addresses.end(), [this](std::uint64_t address) {
-    return methods_.find(address) == nullptr && !without_.contains(address);
+    return !methods_.contains(address) && !without_.contains(address);
   });
 }
 
@@ -28,12 +30,23 @@ Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
     const auto rest = std::chrono::ceil<Milliseconds>(*asked_ + kBetweenQuestions - steady_clock::now());
     if (rest > Milliseconds::zero()) co_await with_deadline(sessions_.loop(), hurry_.wait(), rest);
   }
-  const Result<void> told = co_await router::read_methods(sessions_, runtime_id_, methods_);
+  auto told = co_await router::read_methods(sessions_, runtime_id_, readers_, addresses);
   asked_ = steady_clock::now();
+  if (told && methods_.size() < kMostMethods) methods_.merge(*told);
   for (const std::uint64_t address : addresses) {
-    if (methods_.find(address) == nullptr && without_.size() < kMostWithout) without_.insert(address);
+    if (!methods_.contains(address) && without_.size() < kMostWithout) without_.insert(address);
   }
-  co_return told;
+  if (!told) co_return tl::unexpected(told.error());
+  co_return Result<void>();
+}
+
+std::vector<std::string> MethodNames::of(const std::vector<std::uint64_t>& addresses) const {
+  std::vector<std::string> names;
+  for (const std::uint64_t address : addresses) {
+    const auto method = methods_.find(address);
+    names.push_back(method == methods_.end() ? fmt::format("{:#x}", address) : method->second.name);
+  }
+  return names;
 }
 
 }  // namespace farport::cli

@@ -7,16 +7,15 @@
 #include <unordered_set>
 #include <vector>
 
-#include "events/methods.hpp"
-#include "router/mirror/session_manager.hpp"
+#include "router/collect/method_reading.hpp"
 
 namespace farport::cli {
 
 class MethodNames {
  public:
-  /// Of the runtime with this id. `sessions`: must outlive this.
-  MethodNames(router::SessionManager& sessions, std::string runtime_id)
-      : sessions_(sessions), runtime_id_(std::move(runtime_id)), hurry_(sessions.loop()) {}
+  /// Of the runtime with this id. `sessions`, `readers`: must outlive this.
+  MethodNames(router::SessionManager& sessions, const router::ReaderProcess& readers, std::string runtime_id)
+      : sessions_(sessions), readers_(readers), runtime_id_(std::move(runtime_id)), hurry_(sessions.loop()) {}
 
   /// Whether there is an address without a name that has not been asked for.
   [[nodiscard]] bool lacks(const std::vector<std::uint64_t>& addresses) const;
@@ -27,15 +26,14 @@ class MethodNames {
   void hurry() { hurry_.set(); }
 
   /// The name of each address's method; the address in hexadecimal where there is none.
-  [[nodiscard]] std::vector<std::string> of(const std::vector<std::uint64_t>& addresses) const {
-    return methods_.names_of(addresses);
-  }
+  [[nodiscard]] std::vector<std::string> of(const std::vector<std::uint64_t>& addresses) const;
 
  private:
   router::SessionManager& sessions_;
+  const router::ReaderProcess& readers_;
   std::string runtime_id_;
   transport::Event hurry_;
-  events::MethodTable methods_;
+  router::NamedAddresses methods_;
   std::unordered_set<std::uint64_t> without_;  ///< Addresses that the runtime knows no name of.
   std::optional<std::chrono::steady_clock::time_point> asked_;
 };

@@ -87,10 +87,16 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
     code = report(agents.error(), kUsage);
     return tl::unexpected(agents.error());
   }
+  // For the names of methods.
+  const auto readers = start_readers([](const auto&, auto&, auto&) { return Result<void>(); });
+  if (!readers) {
+    code = report(readers.error());
+    return tl::unexpected(readers.error());
+  }
   transport::Loop loop;
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
-  CpuProfiling profiling(loop, agents->front(), settings);
+  CpuProfiling profiling(loop, *readers, agents->front(), settings);
   auto taken = loop.run(profiling.run(stop));
   if (taken) return taken;
   code = report(taken.error());

@@ -1,39 +1,17 @@
 #include "cli/reader_sink.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <limits>
-
-#include <unistd.h>
 
 #include "base/escape.hpp"
-#include "base/memory_limit.hpp"
 #include "cli/text.hpp"
 #include "confinement/confinement.hpp"
-#include "router/agent/readers/measurement_frame.hpp"
+#include "router/agent/readers/answers.hpp"
 
 namespace farport::cli {
 namespace {
 
 using router::ReaderFrame;
 using transport::Task;
-
-/// Half of what there is.
-std::uint64_t memory_for_reader() {
-  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  const std::uint64_t there = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::min(memory_limit().value_or(there), there) / 2;
-}
-
-router::ReadingRequest request_for(std::string about) {
-  router::ReadingRequest request;
-  request.kind = router::ReadingTask::Kind::local;
-  request.memory_bytes = memory_for_reader();
-  // It may go on for days.
-  request.processor_seconds = std::numeric_limits<std::uint32_t>::max();
-  request.text = std::move(about);
-  return request;
-}
 
 }  // namespace
 
@@ -46,7 +24,11 @@ Result<router::ReaderProcess> start_readers(router::ReaderWork work) {
     if (confined) confinement::confine_reader_starter();
   };
   given_up.rights_of_reader = [confined] { return !confined || confinement::confine_parser(); };
-  return router::ReaderProcess::start(std::move(given_up), std::move(work));
+  return router::ReaderProcess::start(
+      std::move(given_up), [work = std::move(work)](const auto& wanted, auto& from, auto& to) {
+        const bool names = wanted.kind == router::ReadingTask::Kind::methods;
+        return names ? router::tell_methods(from, to) : work(wanted, from, to);
+      });
 }
 
 ReaderSink::ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers)
@@ -56,7 +38,8 @@ Result<void> ReaderSink::begin_reading(std::string about, std::shared_ptr<Record
                                        OutputFile* file) {
   lines_ = std::move(lines);
   file_ = file;
-  reading_.emplace(loop_, request_for(std::move(about)), router::Reading::For::user);
+  reading_.emplace(loop_, router::local_request(router::ReadingTask::Kind::local, std::move(about)),
+                   router::Reading::For::user);
   Result<void> begun = reading_->begin(readers_);
   if (begun) taking_.spawn(take_frames());
   return begun;
@@ -94,17 +77,17 @@ Task<void> ReaderSink::take_frames() {
 
 Task<Result<void>> ReaderSink::take_frame(router::Reading::Frame frame) {
   Result<void> taken;
-  any_ = any_ || frame.kind == ReaderFrame::lines || frame.kind == ReaderFrame::measurement;
+  any_ = any_ || frame.kind != ReaderFrame::notice;
   if (frame.kind == ReaderFrame::enough) {
     has_enough();
   } else if (frame.kind == ReaderFrame::notice) {
     print_message(escape(frame.text));
   } else if (frame.kind == ReaderFrame::lines) {
     taken = co_await append(std::move(frame.text));
-  } else if (frame.kind == ReaderFrame::file && file_ != nullptr) {
-    taken = file_->append(std::as_bytes(std::span(frame.text)));
-  } else if (frame.kind == ReaderFrame::measurement) {
-    if (const auto measurement = router::decode_measurement(frame.text)) take_measurement(*measurement);
+  } else if (frame.kind == ReaderFrame::file) {
+    if (file_ != nullptr) taken = file_->append(std::as_bytes(std::span(frame.text)));
+  } else {
+    take_part(frame);
   }
   co_return taken;
 }

@@ -31,14 +31,16 @@ class ReaderSink : public RecordingSink {
   /// it makes beside them; null: it makes none.
   [[nodiscard]] Result<void> begin_reading(std::string about, std::shared_ptr<RecordingFile> lines,
                                            OutputFile* file = nullptr);
-  virtual void take_measurement(const events::Measurement& /*measurement*/) {}
+  /// Something else that the reader says: a measurement, an exception.
+  virtual void take_part(const router::Reading::Frame& /*part*/) {}
+  /// Prints lines.
+  transport::Task<Result<void>> append(std::string lines);
   /// Whether the reader has said anything of what it is to say.
   [[nodiscard]] bool any() const { return any_; }
 
  private:
   transport::Task<void> take_frames();
   transport::Task<Result<void>> take_frame(router::Reading::Frame frame);
-  transport::Task<Result<void>> append(std::string lines);
 
   transport::Loop& loop_;
   const router::ReaderProcess& readers_;

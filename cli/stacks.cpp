@@ -87,11 +87,11 @@ class StackLines final : public events::LineMaker {
   bool ended_ = false;
 };
 
-class StackSink final : public ReadLines {
+class StackSink final : public EventLines {
  public:
   StackSink(transport::Loop& loop, const router::ReaderProcess& readers,
             const config::RecordingSettings& settings)
-      : ReadLines(loop, readers, settings, router::wanted_samples()), json_(settings.format == "json") {}
+      : EventLines(loop, readers, settings, router::wanted_samples()), json_(settings.format == "json") {}
 
   [[nodiscard]] Patience::Work work() const override { return Patience::Work::stacks; }
   /// Stacks of which some are missing are none.

@@ -1,11 +1,13 @@
 #include "router/agent/readers/answers.hpp"
 
+#include <utility>
+
 #include "events/methods.hpp"
 #include "nettrace/reader.hpp"
+#include "router/agent/readers/event_frames.hpp"
 #include "router/agent/readers/line_makers.hpp"
 #include "router/agent/readers/measurement_frame.hpp"
 #include "router/cpu_samples/cpu_samples.hpp"
-#include "router/wanted/method_events.hpp"
 #include "router/wire/sample_reader.hpp"
 
 namespace farport::router {
@@ -29,6 +31,32 @@ Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
   }
   if (!reader.ended()) return fail("read", "the samples", "they have no end");
   return {};
+}
+
+/// Adds what is told of methods to a table.
+class MethodEvents final : public nettrace::Handler {
+ public:
+  explicit MethodEvents(events::MethodTable& to) : to_(to) {}
+  void on_event(const nettrace::Event& event) override { to_.add(event); }
+
+ private:
+  events::MethodTable& to_;
+};
+
+/// Addresses, which are a part.
+Result<std::vector<std::uint64_t>> read_addresses(ReaderInput& from) {
+  std::vector<std::uint64_t> addresses;
+  std::uint64_t address = 0;
+  for (unsigned shift = 0;;) {
+    const auto piece = from.next_of_part();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return addresses;
+    for (const std::byte byte : *piece) {
+      address |= std::to_integer<std::uint64_t>(byte) << shift;
+      shift = (shift + 8) % 64;
+      if (shift == 0) addresses.push_back(std::exchange(address, 0));
+    }
+  }
 }
 
 /// Methods that the runtime does not tell have their addresses.
@@ -92,6 +120,21 @@ Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& f
       if (const auto text = encode_measurement(each)) to.write(ReaderFrame::measurement, *text);
     }
   });
+}
+
+Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
+  const auto addresses = read_addresses(from);
+  if (!addresses) return tl::unexpected(addresses.error());
+  events::CodeAddresses wanted;
+  for (const std::uint64_t address : *addresses) wanted.add(address);
+  events::MethodTable methods(wanted);
+  MethodEvents handler(methods);
+  Result<void> read = read_recording(from, handler, [] {});
+  for (const std::uint64_t address : *addresses) {
+    if (const auto method = methods.frame_at(address))
+      to.write(ReaderFrame::method, encode_method(address, *method));
+  }
+  return read;
 }
 
 Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {

@@ -24,6 +24,10 @@ namespace farport::router {
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,
                                              ReaderOutput& to);
 
+/// Tells the methods that are at addresses: eight bytes each (little-endian), a part; then what a runtime
+/// tells of its methods. Errors: it is no recording.
+[[nodiscard]] Result<void> tell_methods(ReaderInput& from, ReaderOutput& to);
+
 /// What the agent wants made. Errors: there is no answer.
 [[nodiscard]] Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to);
 

@@ -45,6 +45,7 @@ std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted) {
     }
     case ReadingRequest::Kind::profile:
     case ReadingRequest::Kind::metrics:
+    case ReadingRequest::Kind::methods:
     case ReadingRequest::Kind::local:
       break;
     case ReadingRequest::Kind::logs:

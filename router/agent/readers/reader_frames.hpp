@@ -17,6 +17,8 @@ enum class ReaderFrame : char {
   lines = 'l',        ///< Of the answer.
   file = 'w',         ///< Of the file that the answer goes to, beside its lines.
   measurement = 'v',  ///< One, as encode_measurement() has it.
+  exception = 'x',    ///< One, as encode_exception() has it.
+  method = 'd',       ///< One, as encode_method() has it.
   notice = 't',       ///< What the runtime has to say, for a person.
   enough = 'n',       ///< The recording may be stopped.
   failure = 'f',      ///< Why there is no answer, as encode_failure() has it. Nothing follows.

@@ -24,8 +24,21 @@ constexpr transport::Milliseconds kLook{5'000};
 constexpr std::uint64_t kBytesOfMiB = std::uint64_t{1} << 20;
 
 bool has_text(ReaderFrame kind) {
-  return kind == ReaderFrame::lines || kind == ReaderFrame::file || kind == ReaderFrame::measurement ||
-         kind == ReaderFrame::notice || kind == ReaderFrame::failure;
+  switch (kind) {
+    case ReaderFrame::lines:
+    case ReaderFrame::file:
+    case ReaderFrame::measurement:
+    case ReaderFrame::exception:
+    case ReaderFrame::method:
+    case ReaderFrame::notice:
+    case ReaderFrame::failure:
+      return true;
+    case ReaderFrame::enough:
+    case ReaderFrame::memory:
+    case ReaderFrame::end:
+      break;
+  }
+  return false;
 }
 
 bool is_known(ReaderFrame kind) {
@@ -101,6 +114,20 @@ Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
     const IoStatus written = co_await write(as == As::part ? passed : passed.subspan(kPieceHead));
     if (written != IoStatus::ok) co_return Passed::not_taken;
     if (over) co_return Passed::all;
+  }
+}
+
+Task<IoStatus> Reading::write_part(std::span<const std::byte> part) {
+  std::vector<std::byte> piece;
+  for (;;) {
+    const std::span<const std::byte> passed = part.first(std::min(part.size(), kMostPiece));
+    piece.clear();
+    for (std::size_t i = 0; i < kPieceHead; ++i)
+      piece.push_back(static_cast<std::byte>(passed.size() >> (8 * i)));
+    piece.insert(piece.end(), passed.begin(), passed.end());
+    const IoStatus written = co_await write(piece);
+    if (written != IoStatus::ok || passed.empty()) co_return written;
+    part = part.subspan(passed.size());
   }
 }
 

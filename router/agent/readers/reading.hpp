@@ -43,6 +43,8 @@ class Reading {
   transport::Task<Passed> pass_on(transport::Stream& from, As as = As::rest);
   /// Passes on what is there. Not passed on: the reader takes no more; next() says why.
   transport::Task<transport::IoStatus> write(std::span<const std::byte> bytes);
+  /// The same, as a part.
+  transport::Task<transport::IoStatus> write_part(std::span<const std::byte> part);
   /// There is nothing more to pass on.
   transport::Task<void> finish();
   /// Passes on what `from` has, and nothing more. A stream that fails breaks the reader off.

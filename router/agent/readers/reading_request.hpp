@@ -18,7 +18,8 @@ struct ReadingTask {
     heap,
     profile,  ///< Of samples, which are a part, and methods as the runtime tells them.
     metrics,
-    local,  ///< What the command does that has started the reader.
+    methods,  ///< At addresses, which are a part, as the runtime tells them.
+    local,    ///< What the command does that has started the reader.
   };
   Kind kind{};
   std::uint64_t memory_bytes = 0;  ///< Beside what every reader has.
@@ -37,5 +38,9 @@ struct ReadingRequest : ReadingTask {
   std::string text{};  ///< `counters`, `metrics`: which, as a request names them; `heap`, `profile`: the
                        ///< process's name.
 };
+
+/// Of a command's, on the machine of whoever has started it: with half of the memory that there is, and as
+/// long as it takes.
+[[nodiscard]] ReadingRequest local_request(ReadingTask::Kind kind, std::string text = {});
 
 }  // namespace farport::router

@@ -1,0 +1,20 @@
+// Asks a runtime for the names of methods.
+#pragma once
+
+#include <vector>
+
+#include "router/agent/readers/event_frames.hpp"
+#include "router/agent/readers/reader_process.hpp"
+#include "router/collect/recording.hpp"
+
+namespace farport::router {
+
+/// Has the runtime tell the names of all its methods, which takes it a moment, and a reader find those that
+/// are at these addresses. Addresses that are in none are left out. Errors: the runtime does not tell, or
+/// there is no reader. `readers` must outlive it.
+[[nodiscard]] transport::Task<Result<NamedAddresses>> read_methods(SessionManager& sessions,
+                                                                   std::string runtime_id,
+                                                                   const ReaderProcess& readers,
+                                                                   std::vector<std::uint64_t> addresses);
+
+}  // namespace farport::router
