@@ -2,6 +2,7 @@
 #include "events/exceptions.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -27,12 +28,25 @@ using transport::Task;
 /// that is only counted.
 constexpr std::size_t kMostWaiting = 1000;
 constexpr std::size_t kMostWaitingFrames = 100'000;
+/// Read in one piece: a runtime that really throws so many tells a few hundred bytes of each.
+constexpr std::size_t kMostAtOnce = 250;
 
-/// What is said of those that are not printed.
-std::vector<std::string> left_out(std::uint64_t exceptions) {
-  if (exceptions == 0) return {};
-  return {fmt::format("{} more were thrown than could be kept up with", exceptions)};
-}
+/// Those that are not printed: how many they are is said once a second.
+class LeftOut {
+ public:
+  void add(std::uint64_t exceptions) { count_ += exceptions; }
+  /// What is to be said now. `last`: there will be no other time.
+  std::vector<std::string> take(bool last) {
+    const auto now = std::chrono::steady_clock::now();
+    if (count_ == 0 || (!last && now - said_ < std::chrono::seconds(1))) return {};
+    said_ = now;
+    return {fmt::format("{} more were thrown than could be kept up with", std::exchange(count_, 0))};
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::chrono::steady_clock::time_point said_;
+};
 
 std::string text_of(const events::ThrownException& thrown, const std::vector<std::string>& frames) {
   std::string text = fmt::format("{} {}{}: {}\n", clock_of(thrown.time), escape(thrown.type),
@@ -48,16 +62,32 @@ class ExceptionTeller final : public events::LineMaker {
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override {
-    if (const auto thrown = events::read_exception(trace_, event))
-      to_.write(router::ReaderFrame::exception, router::encode_exception(*thrown));
+    if (!events::is_exception(event)) return;
+    if (at_once_ == kMostAtOnce) return left_out_.add(1);
+    const auto thrown = events::read_exception(trace_, event);
+    if (!thrown) return;
+    ++at_once_;
+    to_.write(router::ReaderFrame::exception, router::encode_exception(*thrown));
   }
-  void on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) override { left_out_ += events; }
-  std::vector<std::string> take_notices() override { return left_out(std::exchange(left_out_, 0)); }
+  void on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) override {
+    left_out_.add(events);
+  }
+  std::string take_lines() override {
+    at_once_ = 0;
+    return {};
+  }
+  std::vector<std::string> take_notices() override { return left_out_.take(ended_); }
+  Result<std::string> take_end() override {
+    ended_ = true;
+    return std::string();
+  }
 
  private:
   router::ReaderOutput& to_;
   nettrace::TraceHeader trace_;
-  std::uint64_t left_out_ = 0;
+  std::size_t at_once_ = 0;
+  LeftOut left_out_;
+  bool ended_ = false;
 };
 
 /// Prints each exception once the methods of its stack have names.
@@ -79,6 +109,7 @@ class ExceptionSink final : public EventLines {
     auto finished = co_await EventLines::finish();
     names_->hurry();
     co_await printing_.idle();
+    print_messages(left_out_.take(true));
     co_return printed_ ? finished : printed_;
   }
 
@@ -87,7 +118,7 @@ class ExceptionSink final : public EventLines {
     auto thrown = router::decode_exception(part.text);
     if (!thrown) return;
     if (pending_.size() == kMostWaiting || frames_ + thrown->stack.size() > kMostWaitingFrames) {
-      ++left_out_;
+      left_out_.add(1);
     } else {
       frames_ += thrown->stack.size();
       pending_.push_back(std::move(*thrown));
@@ -102,7 +133,7 @@ class ExceptionSink final : public EventLines {
         const Result<void> told = co_await names_->ask(std::move(addresses));
         if (!told) say_nameless(told.error());
       }
-      print_messages(left_out(std::exchange(left_out_, 0)));
+      print_messages(left_out_.take(false));
       printed_ = co_await append(take_lines());
     }
     if (!printed_) has_enough();
@@ -139,7 +170,7 @@ class ExceptionSink final : public EventLines {
   std::optional<MethodNames> names_;
   std::vector<events::ThrownException> pending_;
   std::size_t frames_ = 0;  ///< On their stacks.
-  std::uint64_t left_out_ = 0;
+  LeftOut left_out_;
   Result<void> printed_;
   bool said_ = false;
   transport::TaskSet printing_;

@@ -14,12 +14,15 @@
 #include "events/sampled_profile.hpp"
 #include "router/agent/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
+#include "transport/race.hpp"
 #include "transport/signals.hpp"
 
 namespace farport::cli {
 namespace {
 
 constexpr config::Milliseconds kUsualLength{10'000};
+/// How long a graph of what has come is waited for once the recording has broken off.
+constexpr transport::Milliseconds kRenderLimit{10'000};
 
 /// Has a reader make a profile of the samples that a runtime records.
 class ProfileSink final : public ReaderSink {
@@ -56,9 +59,18 @@ Result<void> render_samples(const std::string& process, const ProfileOutput& out
       return {};
     };
   };
-  if (!read) to.write(router::ReaderFrame::notice, read.error().message() + "; what comes before it is used");
-  return render(taken, output, rows, write_to(router::ReaderFrame::lines),
-                write_to(router::ReaderFrame::file));
+  Result<void> rendered =
+      render(taken, output, rows, write_to(router::ReaderFrame::lines), write_to(router::ReaderFrame::file));
+  if (!rendered || read) return rendered;
+  // What comes before the rest is worth a graph, which is whole.
+  to.write(router::ReaderFrame::enough);
+  return read;
+}
+
+/// Whether the reader has made all that it makes.
+transport::Task<bool> finish_in_time(transport::Loop& loop, ProfileSink& sink) {
+  const auto finished = co_await with_deadline(loop, sink.finish(), kRenderLimit);
+  co_return finished&&* finished;
 }
 
 /// The runtime's own samples, of its threads whether they compute or wait.
@@ -72,8 +84,8 @@ int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& o
   ProfileSink sink(loop, *readers, file);
   const int code = record(settings, sink, loop, Recorder::Progress::shown);
   // What has come of a recording that breaks off is worth a graph.
-  const Result<void> rendered = loop.run(sink.finish());
-  if (!rendered) return code;
+  const bool rendered = loop.run(finish_in_time(loop, sink));
+  if (!sink.any() || (!rendered && !sink.said_enough())) return code;
   const Result<void> kept = keep_output(file);
   return kept ? code : report(kept.error());
 }

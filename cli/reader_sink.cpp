@@ -71,14 +71,14 @@ Task<void> ReaderSink::take_frames() {
       answered_ = taken;
     }
   }
-  // Nothing of what may still come is of any use.
-  if (!*answered_) has_enough();
+  if (!*answered_) take_failure(answered_->error());
 }
 
 Task<Result<void>> ReaderSink::take_frame(router::Reading::Frame frame) {
   Result<void> taken;
   any_ = any_ || frame.kind != ReaderFrame::notice;
   if (frame.kind == ReaderFrame::enough) {
+    said_enough_ = true;
     has_enough();
   } else if (frame.kind == ReaderFrame::notice) {
     print_message(escape(frame.text));

@@ -25,6 +25,10 @@ class ReaderSink : public RecordingSink {
   transport::Task<Result<void>> finish() override;
   void discard() override { lines_.reset(); }
   [[nodiscard]] Result<void> keep() override { return lines_ == nullptr ? Result<void>() : lines_->keep(); }
+  /// Whether the reader has said anything of what it is to say.
+  [[nodiscard]] bool any() const { return any_; }
+  /// Whether the reader has all that it needs, whatever becomes of the rest.
+  [[nodiscard]] bool said_enough() const { return said_enough_; }
 
  protected:
   /// Starts the reader. `about`: for its work. `lines`: where its lines go. `file`: where the file goes that
@@ -33,10 +37,11 @@ class ReaderSink : public RecordingSink {
                                            OutputFile* file = nullptr);
   /// Something else that the reader says: a measurement, an exception.
   virtual void take_part(const router::Reading::Frame& /*part*/) {}
+  /// There is no answer, for this reason. The recording is stopped then, since nothing of what may still come
+  /// is of any use.
+  virtual void take_failure(const Error& /*why*/) { has_enough(); }
   /// Prints lines.
   transport::Task<Result<void>> append(std::string lines);
-  /// Whether the reader has said anything of what it is to say.
-  [[nodiscard]] bool any() const { return any_; }
 
  private:
   transport::Task<void> take_frames();
@@ -49,6 +54,7 @@ class ReaderSink : public RecordingSink {
   std::optional<router::Reading> reading_;
   bool finished_ = false;
   bool any_ = false;
+  bool said_enough_ = false;
   std::optional<Result<void>> answered_;  ///< How it has ended.
   transport::TaskSet taking_;
 };

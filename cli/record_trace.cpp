@@ -7,26 +7,56 @@
 
 #include "cli/commands.hpp"
 #include "cli/output_path.hpp"
+#include "cli/reader_sink.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
-#include "nettrace/reader.hpp"
+#include "router/agent/readers/answers.hpp"
 
 namespace farport::cli {
 namespace {
 
+/// Has a reader look for the event that ends the recording.
+class EventWatch final : public ReaderSink {
+ public:
+  using ReaderSink::ReaderSink;
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& /*runtime*/) override {
+    const Result<void> begun = begin_reading({}, nullptr);
+    if (!begun) return tl::unexpected(begun.error());
+    return ipc::CollectTracing();
+  }
+  /// Whether there is nobody who looks.
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  /// The recording is kept as it comes nevertheless.
+  void take_failure(const Error& why) override {
+    failed_ = true;
+    print_message("the event that ends it will not be seen: " + why.message());
+  }
+
+  bool failed_ = false;
+};
+
 /// The file that the recording is kept in, as it comes.
 class TraceFile final : public RecordingSink {
  public:
+  /// `readers`: where an event ends it, else null.
   TraceFile(transport::Loop& loop, const config::RecordingSettings& settings, ipc::CollectTracing wanted,
-            events::EventFilter stopping_event)
+            const router::ReaderProcess* readers)
       : loop_(loop), settings_(settings), wanted_(std::move(wanted)) {
-    if (!stopping_event.provider.empty()) watch_.emplace(std::move(stopping_event));
+    if (readers == nullptr) return;
+    watch_.emplace(loop, *readers);
+    watch_->when_enough([this] { has_enough(); });
   }
 
   /// Of what has been kept; empty: there is nothing.
   [[nodiscard]] const std::string& path() const { return kept_; }
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    if (watch_) {
+      if (const auto watching = watch_->prepare(runtime); !watching) return watching;
+    }
     path_ = output_path(settings_.output, runtime.name, ".nettrace");
     auto file = RecordingFile::create(path_, settings_.force);
     if (!file) return tl::unexpected(file.error());
@@ -34,9 +64,9 @@ class TraceFile final : public RecordingSink {
     return wanted_;
   }
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
-    if (watch_) watch_->take(*piece);
-    if (watch_ && watch_->event.seen()) has_enough();
-    return file_->append(loop_, std::move(piece));
+    if (watch_ && !watch_->failed()) std::ignore = co_await watch_->take(piece);
+    auto appended = co_await file_->append(loop_, std::move(piece));
+    co_return appended;
   }
   void discard() override { file_.reset(); }
   [[nodiscard]] Result<void> keep() override {
@@ -47,38 +77,30 @@ class TraceFile final : public RecordingSink {
   }
 
  private:
-  /// Looks for the event that ends it.
-  struct Watch {
-    explicit Watch(events::EventFilter filter) : event(std::move(filter)) {}
-
-    void take(const Piece& piece) {
-      if (failed) return;
-      const Result<void> fed = reader.feed(std::span(piece.bytes).first(piece.size));
-      failed = !fed;
-      // The recording is kept as it comes nevertheless.
-      if (failed) print_message("the event that ends it will not be seen: " + fed.error().message());
-    }
-
-    events::StoppingEvent event;
-    nettrace::Reader reader{event};
-    bool failed = false;
-  };
-
   transport::Loop& loop_;
   const config::RecordingSettings& settings_;
   ipc::CollectTracing wanted_;
   std::shared_ptr<RecordingFile> file_;
   std::string path_;
   std::string kept_;
-  std::optional<Watch> watch_;
+  std::optional<EventWatch> watch_;
 };
 
 }  // namespace
 
 int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing wanted,
-                 events::EventFilter stopping_event) {
+                 const events::EventFilter& stopping_event) {
+  std::optional<router::ReaderProcess> readers;
+  if (!stopping_event.provider.empty()) {
+    auto started = start_readers([&stopping_event](const auto&, auto& from, auto& to) {
+      events::StoppingEvent search(stopping_event);
+      return router::make_lines(search, from, to);
+    });
+    if (!started) return report(started.error());
+    readers.emplace(std::move(*started));
+  }
   transport::Loop loop;
-  TraceFile file(loop, settings, std::move(wanted), std::move(stopping_event));
+  TraceFile file(loop, settings, std::move(wanted), readers ? &*readers : nullptr);
   const int code = record(settings, file, loop, Recorder::Progress::shown);
   if (file.path().empty()) return code;
   const std::string& path = file.path();

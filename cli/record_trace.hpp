@@ -11,6 +11,6 @@ namespace farport::cli {
 /// path. An event that the filter lets pass ends it; an empty filter has none. Returns the exit code, errors
 /// reported.
 int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing wanted,
-                 events::EventFilter stopping_event);
+                 const events::EventFilter& stopping_event);
 
 }  // namespace farport::cli

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "nettrace/handler.hpp"
+#include "events/line_maker.hpp"
 
 namespace farport::events {
 
@@ -20,13 +20,13 @@ struct EventFilter {
   static Result<EventFilter> parse(std::string provider, std::string event, const std::string& payload);
 };
 
-class StoppingEvent final : public nettrace::Handler {
+class StoppingEvent final : public LineMaker {
  public:
   explicit StoppingEvent(EventFilter filter) : filter_(std::move(filter)) {}
 
   void on_event(const nettrace::Event& event) override;
-  /// Whether it has come.
-  [[nodiscard]] bool seen() const { return seen_; }
+  /// Once it has come.
+  [[nodiscard]] bool has_enough() const override { return seen_; }
 
  private:
   EventFilter filter_;

@@ -173,7 +173,7 @@ class Laptop(Case):
                 "heap": ("gcdump", "-o", "{}/x.gcdump"), "wall": ("profile", "--wall", "-o", "{}/x.html")}
     # What it ends with, and says or prints. A fake may have ended before it is told to, which fails what needs the end.
     ATTACKS = {"stacks": (("stacks", None, ""), ("wall", None, ""), ("counters", 0, "")),
-               "heap": (("heap", 1, "has not come to the end of it"),), "quantiles": (("counters", 0, "spread"),),
+               "heap": (("heap", 1, "cannot "),), "quantiles": (("counters", 0, "spread"),),
                "series": (("counters", 0, "placed"),), "notices": (("counters", 0, "has more to tell"),),
                "threads": (("stacks", 1, "too many threads"), ("wall", 1, "too many threads"), ("logs", 1, "too many threads")),
                "exceptions": (("exceptions", 0, "more were thrown"),), "logs": (("logs", 0, "Orders"),)}

@@ -13,7 +13,7 @@ namespace {
 bool ends(const EventFilter& filter, SampleEvent sample) {
   StoppingEvent stopping(filter);
   stopping.on_event(sample.event());
-  return stopping.seen();
+  return stopping.has_enough();
 }
 
 SampleEvent priced(std::string_view order, std::uint32_t euros) {

@@ -112,3 +112,59 @@ TEST_CASE("a reader says so where samples have no end", "[readers]") {
   CHECK(desk.loop.run(read_through(desk, wanted, whole.substr(0, whole.size() - 1))) ==
         "error: cannot read the samples: they have no end");
 }
+
+namespace {
+
+/// A reader that does what a test wants.
+struct LocalFixture {
+  explicit LocalFixture(ReaderWork work)
+      : readers(ReaderProcess::start({[] {}, [] {}, [] { return true; }}, std::move(work)).value()) {}
+
+  ReaderProcess readers;
+  transport::Loop loop;
+};
+
+Task<std::string> tell_part(Reading& reading, test::Bytes part) {
+  std::ignore = co_await reading.write_part(part);
+  co_await reading.finish();
+  std::string said = co_await all_of(reading);
+  co_return said;
+}
+
+/// How many bytes a part has, and how many come behind it.
+Result<void> count_part(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
+  std::size_t bytes = 0;
+  for (auto piece = from.next_of_part(); piece && !piece->empty(); piece = from.next_of_part())
+    bytes += piece->size();
+  const auto rest = from.next();
+  to.write_lines(wanted.text + " " + std::to_string(bytes) + " " + std::to_string(rest ? rest->size() : 1));
+  return {};
+}
+
+std::string said_of(LocalFixture& desk, test::Bytes part) {
+  Reading reading(desk.loop, local_request(ReadingTask::Kind::local, "bytes"), Reading::For::user);
+  REQUIRE(reading.begin(desk.readers));
+  return desk.loop.run(tell_part(reading, std::move(part)));
+}
+
+}  // namespace
+
+TEST_CASE("a part of any length comes whole", "[readers]") {
+  LocalFixture desk(count_part);
+  for (const std::size_t size : {0UL, 1UL, kMostPiece, kMostPiece + 1, 5 * kMostPiece})
+    CHECK(said_of(desk, test::Bytes(size, std::byte{7})) == "bytes " + std::to_string(size) + " 0end");
+}
+
+TEST_CASE("a user is told what a reader says, and nothing beside", "[readers]") {
+  LocalFixture desk(
+      [](const auto&, auto&, auto&) -> Result<void> { return fail("look into", "it", "it is dark"); });
+  CHECK(said_of(desk, {}) == "error: it is dark");
+}
+
+TEST_CASE("a reader that may not give up its rights reads nothing", "[readers]") {
+  ReaderProcess readers = ReaderProcess::start({[] {}, [] {}, [] { return false; }}, count_part).value();
+  transport::Loop loop;
+  Reading reading(loop, local_request(ReadingTask::Kind::local), Reading::For::user);
+  REQUIRE(reading.begin(readers));
+  CHECK_THAT(loop.run(tell_part(reading, test::Bytes(3))), Catch::Contains("seccomp"));
+}
