@@ -13,6 +13,19 @@ namespace {
 using router::ReaderFrame;
 using transport::Task;
 
+/// Lines that no terminal obeys, though a runtime has taken over who has made them.
+std::string visible(std::string_view lines) {
+  std::string all;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    escape_into(all, lines.substr(0, end));
+    if (end == std::string_view::npos) break;
+    all += '\n';
+    lines.remove_prefix(end + 1);
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<router::ReaderProcess> start_readers(router::ReaderWork work) {
@@ -83,6 +96,7 @@ Task<Result<void>> ReaderSink::take_frame(router::Reading::Frame frame) {
   } else if (frame.kind == ReaderFrame::notice) {
     print_message(escape(frame.text));
   } else if (frame.kind == ReaderFrame::lines) {
+    if (lines_ != nullptr && lines_->is_terminal()) frame.text = visible(frame.text);
     taken = co_await append(std::move(frame.text));
   } else if (frame.kind == ReaderFrame::file) {
     if (file_ != nullptr) taken = file_->append(std::as_bytes(std::span(frame.text)));

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "base/output_file.hpp"
 #include "transport/loop.hpp"
 #include "transport/task.hpp"
@@ -33,6 +35,7 @@ class RecordingFile : public std::enable_shared_from_this<RecordingFile> {
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 
+  [[nodiscard]] bool is_terminal() const { return output_ && ::isatty(output_.get()) != 0; }
   /// Appends, on the thread pool: a disk may be slow, and a session must stay alive meanwhile. The piece is
   /// not to be changed before it passes. Errors: the system's.
   transport::Task<Result<void>> append(transport::Loop& loop, std::shared_ptr<const Piece> piece);

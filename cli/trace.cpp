@@ -12,7 +12,7 @@ int trace(const config::TraceSettings& settings) {
   const config::StoppingEventSettings& stopping = settings.stopping_event;
   auto filter = events::EventFilter::parse(stopping.provider, stopping.event, stopping.payload);
   if (!filter) return report(filter.error(), kUsage);
-  return record_trace(settings, std::move(*wanted), std::move(*filter));
+  return record_trace(settings, std::move(*wanted), *filter);
 }
 
 }  // namespace farport::cli

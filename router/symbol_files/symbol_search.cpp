@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostFetched = 2ULL << 30;
 constexpr std::uint64_t kTellEvery = 1U << 20;
 
 /// One file, read by a thread that may outlive who asks.
-struct Reading {
+struct FileReading {
   OpenFiles open;
   UnnamedFile file;
   Result<FileSymbols> answer{};
@@ -89,7 +89,7 @@ Task<void> SymbolSearch::run(std::vector<UnnamedFile> files, SampleSink& to) {
 
 /// False: the file has another build id, or is no file at all. Errors: it could not be read.
 Task<Result<bool>> SymbolSearch::read(OpenFiles open, Work& work, SampleSink& to) {
-  const auto reading = std::make_shared<Reading>(Reading{std::move(open), work.file});
+  const auto reading = std::make_shared<FileReading>(FileReading{std::move(open), work.file});
   std::function<void()> run = [reading] { reading->run(); };
   const Result<void> ended = co_await transport::run_detached(loop_, std::move(run));
   if (!ended) co_return tl::unexpected(ended.error());

@@ -25,6 +25,7 @@ class LocalReaders(Looking, Case):
         named = lambda pid: [each for each in proc.children(pid) if proc.status(each, "Name") == "farport-reader"]
         starter = wait.until(lambda: named(process.pid) or named(int(proc.status(process.pid, "PPid"))), process.output)[0]
         reader = wait.until(lambda: proc.children(starter), process.output)[0]
+        wait.until(lambda: proc.status(reader, "Seccomp") == "2", "it reads")
         return process, starter, reader
 
     def test_it_has_no_rights_and_no_files(self):

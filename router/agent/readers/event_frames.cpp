@@ -7,15 +7,15 @@ namespace farport::router {
 namespace {
 
 /// EventPipe's stacks have 100 frames at most.
-constexpr std::size_t kMostFrames = 1000;
-constexpr std::size_t kMostExceptionValues = kMostFrames + 16;
+constexpr std::size_t kMostStackFrames = 1000;
+constexpr std::size_t kMostExceptionValues = kMostStackFrames + 16;
 constexpr std::size_t kMostMethodValues = 8;
 constexpr std::size_t kMostName = 4 * 1024;
 /// Where each byte takes six in JSON.
 constexpr std::size_t kLeastMessage = 4 * 1024;
 
 json object_of(const events::ThrownException& thrown, std::size_t most_message) {
-  const std::size_t frames = std::min(thrown.stack.size(), kMostFrames);
+  const std::size_t frames = std::min(thrown.stack.size(), kMostStackFrames);
   return {{"time", thrown.time.time_since_epoch().count()},
           {"thread", thrown.thread},
           {"type", thrown.type.substr(0, kMostName)},
@@ -30,8 +30,8 @@ json object_of(const events::ThrownException& thrown, std::size_t most_message) 
 }  // namespace
 
 std::string encode_exception(const events::ThrownException& thrown) {
-  std::string whole = text_of(object_of(thrown, thrown.message.size()));
-  return whole.size() <= kMostFrame ? whole : text_of(object_of(thrown, kLeastMessage));
+  std::string whole = router::text_of(object_of(thrown, thrown.message.size()));
+  return whole.size() <= kMostFrame ? whole : router::text_of(object_of(thrown, kLeastMessage));
 }
 
 std::optional<events::ThrownException> decode_exception(std::string_view text) {
@@ -53,9 +53,9 @@ std::optional<events::ThrownException> decode_exception(std::string_view text) {
 }
 
 std::string encode_method(std::uint64_t address, const profile::Frame& method) {
-  return text_of({{"address", address},
-                  {"name", method.name.substr(0, kMostName)},
-                  {"module", method.module.substr(0, kMostName)}});
+  return router::text_of({{"address", address},
+                          {"name", method.name.substr(0, kMostName)},
+                          {"module", method.module.substr(0, kMostName)}});
 }
 
 std::optional<NamedAddresses::value_type> decode_method(std::string_view text) {

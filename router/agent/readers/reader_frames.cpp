@@ -64,7 +64,10 @@ Result<ReaderInput::Piece> ReaderInput::read_whole(std::size_t size) {
 
 void ReaderOutput::write(ReaderFrame kind, std::string_view text) {
   do {
-    const std::string_view piece = text.substr(0, kMostFrame);
+    std::string_view piece = text.substr(0, kMostFrame);
+    // Lines stay whole, where they can.
+    if (piece.size() < text.size()) piece = piece.substr(0, piece.rfind('\n') + 1);
+    if (piece.empty()) piece = text.substr(0, kMostFrame);
     const auto size = static_cast<std::uint32_t>(piece.size());
     std::array<char, kFrameHead> head{static_cast<char>(kind)};
     for (std::size_t i = 1; i < head.size(); ++i) head[i] = static_cast<char>(size >> (8 * (i - 1)));
