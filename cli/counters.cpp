@@ -8,6 +8,7 @@
 #include "cli/counter_lines.hpp"
 #include "cli/counter_screen.hpp"
 #include "cli/event_lines.hpp"
+#include "cli/helpers.hpp"
 #include "cli/recorder.hpp"
 #include "cli/terminal_keys.hpp"
 #include "router/agent/readers/answers.hpp"
@@ -92,7 +93,7 @@ int counters(const config::CountersSettings& settings) {
   if (!selection) return report(selection.error(), kUsage);
   const double interval = std::chrono::duration<double>(settings.interval).count();
   const bool draws = settings.format.empty() && settings.output.empty() && can_draw_on(STDOUT_FILENO);
-  const auto readers = start_readers([&](const auto&, auto& from, auto& to) -> Result<void> {
+  const auto readers = start_readers(settings.remote, [&](const auto&, auto& from, auto& to) -> Result<void> {
     const auto values = make_counter_lines(settings.format, *selection, interval);
     Result<void> told =
         draws ? router::tell_measurements(*values, from, to) : router::make_lines(*values, from, to);

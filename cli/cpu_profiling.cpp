@@ -99,10 +99,10 @@ Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSo
 Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                               transport::StopSource& stop) {
   const auto told = co_await first_of(ask_names(runtime, samples), stop.again());
-  const router::NamedAddresses names = told && *told ? **told : router::NamedAddresses();
+  const router::NamedMethods names = told && *told ? **told : router::NamedMethods();
   const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
-    const auto found = names.find(address);
-    return found == names.end() ? std::nullopt : std::optional(found->second);
+    const profile::Frame* const found = names.find(address);
+    return found == nullptr ? std::nullopt : std::optional(*found);
   };
   std::vector<std::string> missing = co_await search_symbols(samples, managed, stop);
   progress_.end();
@@ -117,8 +117,8 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
   co_return made;
 }
 
-Task<Result<router::NamedAddresses>> CpuProfiling::ask_names(const router::Runtime& runtime,
-                                                             const router::CpuSamples& samples) {
+Task<Result<router::NamedMethods>> CpuProfiling::ask_names(const router::Runtime& runtime,
+                                                           const router::CpuSamples& samples) {
   if (runtime.state == router::RuntimeState::suspended)
     co_return tl::unexpected(router::is_suspended(runtime));
   // Who has pressed Ctrl-C wants what there is, and no wait for one that can't answer.

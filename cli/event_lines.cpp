@@ -1,6 +1,5 @@
 #include "cli/event_lines.hpp"
 
-#include <array>
 #include <ctime>
 
 #include <fmt/format.h>

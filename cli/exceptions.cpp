@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/event_lines.hpp"
+#include "cli/helpers.hpp"
 #include "cli/method_names.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
@@ -24,12 +25,9 @@ namespace {
 
 using transport::Task;
 
-/// That wait for the names of their methods, and the frames on all of their stacks. What is thrown beyond
-/// that is only counted.
+/// That wait for the names of their methods, and what they take. What is thrown beyond that is only counted.
 constexpr std::size_t kMostWaiting = 1000;
-constexpr std::size_t kMostWaitingFrames = 100'000;
-/// Read in one piece: a runtime that really throws so many tells a few hundred bytes of each.
-constexpr std::size_t kMostAtOnce = 250;
+constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
 
 /// Those that are not printed: how many they are is said once a second.
 class LeftOut {
@@ -63,7 +61,7 @@ class ExceptionTeller final : public events::LineMaker {
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override {
     if (!events::is_exception(event)) return;
-    if (at_once_ == kMostAtOnce) return left_out_.add(1);
+    if (at_once_ == kMostWaiting) return left_out_.add(1);
     const auto thrown = events::read_exception(trace_, event);
     if (!thrown) return;
     ++at_once_;
@@ -105,6 +103,7 @@ class ExceptionSink final : public EventLines {
     return EventLines::prepare(runtime);
   }
   void begin(router::SessionManager& sessions) override { names_.emplace(sessions, readers_, runtime_id_); }
+  void leave() override { printing_.clear(); }
   Task<Result<void>> finish() override {
     auto finished = co_await EventLines::finish();
     names_->hurry();
@@ -116,11 +115,12 @@ class ExceptionSink final : public EventLines {
  private:
   void take_part(const router::Reading::Frame& part) override {
     auto thrown = router::decode_exception(part.text);
-    if (!thrown) return;
-    if (pending_.size() == kMostWaiting || frames_ + thrown->stack.size() > kMostWaitingFrames) {
+    const bool room =
+        pending_.size() < kMostWaiting && waiting_bytes_ + part.text.size() <= kMostWaitingBytes;
+    if (!thrown || !room) {
       left_out_.add(1);
     } else {
-      frames_ += thrown->stack.size();
+      waiting_bytes_ += part.text.size();
       pending_.push_back(std::move(*thrown));
     }
     if (printing_.size() == 0) printing_.spawn(print_pending());
@@ -136,7 +136,7 @@ class ExceptionSink final : public EventLines {
       print_messages(left_out_.take(false));
       printed_ = co_await append(take_lines());
     }
-    if (!printed_) has_enough();
+    if (!printed_) give_up(printed_.error());
   }
 
   /// The addresses of all stacks that have not been printed.
@@ -156,7 +156,7 @@ class ExceptionSink final : public EventLines {
       lines += json_ ? events::to_json(thrown, frames) + "\n" : text_of(thrown, frames);
     }
     pending_.clear();
-    frames_ = 0;
+    waiting_bytes_ = 0;
     return lines;
   }
 
@@ -169,7 +169,7 @@ class ExceptionSink final : public EventLines {
   std::string runtime_id_;
   std::optional<MethodNames> names_;
   std::vector<events::ThrownException> pending_;
-  std::size_t frames_ = 0;  ///< On their stacks.
+  std::size_t waiting_bytes_ = 0;
   LeftOut left_out_;
   Result<void> printed_;
   bool said_ = false;
@@ -179,7 +179,7 @@ class ExceptionSink final : public EventLines {
 }  // namespace
 
 int exceptions(const config::RecordingSettings& settings) {
-  const auto readers = start_readers([](const auto&, auto& from, auto& to) {
+  const auto readers = start_readers(settings.remote, [](const auto&, auto& from, auto& to) {
     ExceptionTeller teller(to);
     return router::make_lines(teller, from, to);
   });

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/heap_output.hpp"
+#include "cli/helpers.hpp"
 #include "cli/output_path.hpp"
 #include "cli/reader_sink.hpp"
 #include "cli/recorder.hpp"
@@ -78,9 +79,11 @@ class HeapLines final : public events::LineMaker {
     std::string lines = heap_lines(heap, origin_, settings_, width_);
     if (settings_.output.empty()) return lines;
     const Result<void> written =
-        write_heap(std::move(heap), origin_, settings_,
-                   [this](std::string_view piece) { to_.write(router::ReaderFrame::file, piece); });
+        write_heap(std::move(heap), origin_, settings_, [this](std::string_view piece) {
+          if (!piece.empty()) to_.write(router::ReaderFrame::file, piece);
+        });
     if (!written) return tl::unexpected(written.error());
+    to_.write(router::ReaderFrame::file);
     return lines;
   }
 
@@ -122,15 +125,16 @@ int gcdump(const config::GcdumpSettings& settings) {
   const auto file = open_output(settings);
   if (!file) return report_output(file.error());
   const std::size_t width = terminal_size(STDOUT_FILENO).columns;
-  const auto readers = start_readers([&settings, width](const auto& wanted, auto& from, auto& to) {
-    HeapLines lines(settings, width, origin_of(wanted.text), to);
-    return router::make_lines(lines, from, to);
-  });
+  const auto readers =
+      start_readers(settings.remote, [&settings, width](const auto& wanted, auto& from, auto& to) {
+        HeapLines lines(settings, width, origin_of(wanted.text), to);
+        return router::make_lines(lines, from, to);
+      });
   if (!readers) return report(readers.error());
   transport::Loop loop;
   HeapSink sink(loop, *readers, file->get());
   const int code = record(settings, sink, loop, Recorder::Progress::shown);
-  if (code != kSuccess) return code;
+  if (code != kSuccess || !sink.made_file()) return code;
   const Result<void> kept = keep_output(file->get());
   return kept ? kSuccess : report(kept.error());
 }

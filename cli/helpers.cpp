@@ -1,5 +1,8 @@
 #include "cli/helpers.hpp"
 
+#include <cstdlib>
+#include <ctime>
+
 #include <openssl/crypto.h>
 
 #include "confinement/confinement.hpp"
@@ -13,6 +16,15 @@ void forget(const config::TlsFiles& tls) {
   if (tls.passphrase == nullptr) return;
   const std::string_view text = tls.passphrase->text();
   OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
+}
+
+/// By what starts readers, and by each. `tls` must stay as long as that is started.
+router::ReaderProcess::GivenUp given_up(const config::TlsFiles& tls, bool confined) {
+  return {[&tls] { forget(tls); },
+          [confined] {
+            if (confined) confinement::confine_reader_starter();
+          },
+          [confined] { return !confined || confinement::confine_parser(); }};
 }
 
 }  // namespace
@@ -30,18 +42,24 @@ std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeS
 
 std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSettings& settings,
                                                            const Log& log) {
-  const bool confined = settings.confinement.mode != "off";
-  router::ReaderProcess::GivenUp given_up;
-  given_up.secrets = [&settings] { forget(settings.tls); };
-  given_up.rights = [confined] {
-    if (confined) confinement::confine_reader_starter();
-  };
-  given_up.rights_of_reader = [confined] { return !confined || confinement::confine_parser(); };
-  auto started = router::ReaderProcess::start(std::move(given_up), router::make_answer);
+  auto started = router::ReaderProcess::start(given_up(settings.tls, settings.confinement.mode != "off"),
+                                              router::make_answer);
   if (started) return std::make_shared<const router::ReaderProcess>(std::move(*started));
   log->warn("{}: there are no recordings over HTTP, no profiles as files, and no --app-metrics",
             started.error().message());
   return nullptr;
+}
+
+Result<router::ReaderProcess> start_readers(const config::RemoteSettings& remote, router::ReaderWork work) {
+  const char* const mode = std::getenv("FARPORT_CONFINE");
+  // They can't read it any more.
+  ::tzset();
+  return router::ReaderProcess::start(
+      given_up(remote.tls, mode == nullptr || std::string_view(mode) != "off"),
+      [work = std::move(work)](const auto& wanted, auto& from, auto& to) {
+        const bool names = wanted.kind == router::ReadingTask::Kind::methods;
+        return names ? router::tell_methods(from, to) : work(wanted, from, to);
+      });
 }
 
 }  // namespace farport::cli

@@ -1,4 +1,4 @@
-// The processes that take profiles and read recordings for the agent.
+// The processes that take profiles and read recordings.
 #pragma once
 
 #include <memory>
@@ -18,5 +18,11 @@ namespace farport::cli {
 /// The same of the one that starts readers of recordings.
 [[nodiscard]] std::shared_ptr<const router::ReaderProcess> start_readers(
     const config::ServeSettings& settings, const Log& log);
+
+/// The same on the user's side: readers of what a runtime says to a command, which may be anything. To be
+/// called before there is a loop. `work` is done by each, with what it refers to as that is now. Errors:
+/// there can be none.
+[[nodiscard]] Result<router::ReaderProcess> start_readers(const config::RemoteSettings& remote,
+                                                          router::ReaderWork work);
 
 }  // namespace farport::cli

@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/event_lines.hpp"
+#include "cli/helpers.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
 #include "events/json.hpp"
@@ -66,10 +67,8 @@ class LogSink final : public EventLines {
     if (any()) co_return;
     print_message(
         "it has logged nothing so far. An application shows its log here where it has the EventSource "
-        "logger: "
-        "CreateSlimBuilder() leaves that out, and builder.Logging.AddEventSourceLogger() adds it. --level "
-        "Trace "
-        "shows all that it writes");
+        "logger: CreateSlimBuilder() leaves that out, and builder.Logging.AddEventSourceLogger() adds it. "
+        "--level Trace shows all that it writes");
   }
 
   transport::Loop& loop_;
@@ -81,7 +80,7 @@ class LogSink final : public EventLines {
 int logs(const config::LogsSettings& settings) {
   auto wanted = router::wanted_logs(settings.level, settings.categories);
   if (!wanted) return report(wanted.error(), kUsage);
-  const auto readers = start_readers([&settings](const auto&, auto& from, auto& to) {
+  const auto readers = start_readers(settings.remote, [&settings](const auto&, auto& from, auto& to) {
     events::LogLines lines(settings.format == "json" ? log_json : log_text);
     return router::make_lines(lines, from, to);
   });

@@ -1,9 +1,12 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <tuple>
 
+#include <fcntl.h>
 #include <nss.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "base/resident_memory.hpp"
 #include "cli/certs.hpp"
@@ -91,10 +94,20 @@ void use_built_in_lookups() {
   ::__nss_configure_lookup("hosts", "files dns");
 }
 
+/// Where a standard descriptor is closed, keeps its number from whatever is opened next: that would be
+/// written to, or read. Writing to it fails as before.
+void hold_standard_descriptors() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(standard, F_GETFD) < 0)
+      std::ignore = ::open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 }  // namespace farport::cli
 
 int main(int argc, char** argv) {
+  farport::cli::hold_standard_descriptors();
   farport::cli::use_built_in_lookups();
   farport::return_large_memory();
   // A broken pipe is an error value of the write that meets it.

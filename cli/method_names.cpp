@@ -15,13 +15,12 @@ using transport::Task;
 
 constexpr Milliseconds kBetweenQuestions{5000};
 constexpr std::size_t kMostWithout = 100'000;
-constexpr std::size_t kMostMethods = 100'000;
 
 }  // namespace
 
 bool MethodNames::lacks(const std::vector<std::uint64_t>& addresses) const {
   return std::any_of(addresses.begin(), addresses.end(), [this](std::uint64_t address) {
-    return !methods_.contains(address) && !without_.contains(address);
+    return methods_.find(address) == nullptr && !without_.contains(address);
   });
 }
 
@@ -32,9 +31,9 @@ Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
   }
   auto told = co_await router::read_methods(sessions_, runtime_id_, readers_, addresses);
   asked_ = steady_clock::now();
-  if (told && methods_.size() < kMostMethods) methods_.merge(*told);
+  if (told) methods_.add(std::move(*told));
   for (const std::uint64_t address : addresses) {
-    if (!methods_.contains(address) && without_.size() < kMostWithout) without_.insert(address);
+    if (methods_.find(address) == nullptr && without_.size() < kMostWithout) without_.insert(address);
   }
   if (!told) co_return tl::unexpected(told.error());
   co_return Result<void>();
@@ -43,8 +42,8 @@ Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
 std::vector<std::string> MethodNames::of(const std::vector<std::uint64_t>& addresses) const {
   std::vector<std::string> names;
   for (const std::uint64_t address : addresses) {
-    const auto method = methods_.find(address);
-    names.push_back(method == methods_.end() ? fmt::format("{:#x}", address) : method->second.name);
+    const profile::Frame* const method = methods_.find(address);
+    names.push_back(method == nullptr ? fmt::format("{:#x}", address) : method->name);
   }
   return names;
 }

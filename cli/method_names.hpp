@@ -33,7 +33,7 @@ class MethodNames {
   const router::ReaderProcess& readers_;
   std::string runtime_id_;
   transport::Event hurry_;
-  router::NamedAddresses methods_;
+  router::NamedMethods methods_;
   std::unordered_set<std::uint64_t> without_;  ///< Addresses that the runtime knows no name of.
   std::optional<std::chrono::steady_clock::time_point> asked_;
 };

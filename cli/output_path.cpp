@@ -1,6 +1,7 @@
 #include "cli/output_path.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -30,8 +31,11 @@ std::string output_path(const std::string& given, const std::string& runtime, st
 Result<void> keep_output(OutputFile* file) {
   if (file == nullptr) return {};
   Result<void> kept = file->keep();
-  if (kept) std::printf("%s\n", (::isatty(STDOUT_FILENO) != 0 ? escape(file->path()) : file->path()).c_str());
-  return kept;
+  if (!kept) return kept;
+  const std::string path = ::isatty(STDOUT_FILENO) != 0 ? escape(file->path()) : file->path();
+  // Nobody may read what is printed, any more.
+  if ((std::printf("%s\n", path.c_str()) >= 0 && std::fflush(stdout) == 0) || errno == EPIPE) return {};
+  return fail_errno("write to", "standard output", errno);
 }
 
 }  // namespace farport::cli

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/cpu_profiling.hpp"
 #include "cli/explain.hpp"
+#include "cli/helpers.hpp"
 #include "cli/output_path.hpp"
 #include "cli/profile_output.hpp"
 #include "cli/reader_sink.hpp"
@@ -59,33 +60,38 @@ Result<void> render_samples(const std::string& process, const ProfileOutput& out
       return {};
     };
   };
-  Result<void> rendered =
-      render(taken, output, rows, write_to(router::ReaderFrame::lines), write_to(router::ReaderFrame::file));
-  if (!rendered || read) return rendered;
+  Result<void> rendered;
+  if (!output.path.empty()) {
+    rendered = render_file(taken, output, write_to(router::ReaderFrame::file));
+    if (!rendered) return rendered;
+    to.write(router::ReaderFrame::file);
+  }
+  rendered = render_lines(taken, output, rows, write_to(router::ReaderFrame::lines));
   // What comes before the rest is worth a graph, which is whole.
-  to.write(router::ReaderFrame::enough);
-  return read;
+  return read ? rendered : read;
 }
 
-/// Whether the reader has made all that it makes.
-transport::Task<bool> finish_in_time(transport::Loop& loop, ProfileSink& sink) {
-  const auto finished = co_await with_deadline(loop, sink.finish(), kRenderLimit);
-  co_return finished&&* finished;
+/// Errors: the reader's, or it takes too long.
+transport::Task<Result<void>> finish_in_time(transport::Loop& loop, ProfileSink& sink) {
+  auto finished = co_await with_deadline(loop, sink.finish(), kRenderLimit);
+  co_return finished.value_or(fail("make", "a graph of what has come", "it takes too long"));
 }
 
 /// The runtime's own samples, of its threads whether they compute or wait.
 int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& output, OutputFile* file) {
   const std::uint32_t rows = rows_for(output);
-  const auto readers = start_readers([&output, rows](const auto& wanted, auto& from, auto& to) {
-    return render_samples(wanted.text, output, rows, from, to);
-  });
+  const auto readers =
+      start_readers(settings.remote, [&output, rows](const auto& wanted, auto& from, auto& to) {
+        return render_samples(wanted.text, output, rows, from, to);
+      });
   if (!readers) return report(readers.error());
   transport::Loop loop;
   ProfileSink sink(loop, *readers, file);
   const int code = record(settings, sink, loop, Recorder::Progress::shown);
   // What has come of a recording that breaks off is worth a graph.
-  const bool rendered = loop.run(finish_in_time(loop, sink));
-  if (!sink.any() || (!rendered && !sink.said_enough())) return code;
+  const Result<void> rendered = loop.run(finish_in_time(loop, sink));
+  const bool unread = !rendered && rendered.error().cause == EPIPE;
+  if (!sink.made_file()) return code == kSuccess && !rendered && !unread ? report(rendered.error()) : code;
   const Result<void> kept = keep_output(file);
   return kept ? code : report(kept.error());
 }
@@ -100,7 +106,8 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
     return tl::unexpected(agents.error());
   }
   // For the names of methods.
-  const auto readers = start_readers([](const auto&, auto&, auto&) { return Result<void>(); });
+  const auto readers =
+      start_readers(settings.remote, [](const auto&, auto&, auto&) { return Result<void>(); });
   if (!readers) {
     code = report(readers.error());
     return tl::unexpected(readers.error());

@@ -37,24 +37,29 @@ std::uint32_t rows_for(const ProfileOutput& output) {
   return output.top == 0 && is_for_people ? kUsualRows : output.top;
 }
 
-Result<void> render(const profile::Profile& taken, const ProfileOutput& output, std::uint32_t rows,
-                    const profile::Sink& lines, const profile::Sink& file) {
-  if (rows > 0) {
-    Result<void> printed = lines(profile::top_table(taken, rows));
-    if (!printed || output.path.empty()) return printed;
-  }
-  if (output.path.empty()) return profile::write_profile(taken, profile::Form::folded, lines);
+Result<void> render_file(const profile::Profile& taken, const ProfileOutput& output,
+                         const profile::Sink& file) {
   const auto form = profile::form_of(output.path);
   if (!form) return tl::unexpected(form.error());
   return profile::write_profile(taken, *form, file);
 }
 
+Result<void> render_lines(const profile::Profile& taken, const ProfileOutput& output, std::uint32_t rows,
+                          const profile::Sink& lines) {
+  if (rows > 0) return lines(profile::top_table(taken, rows));
+  return output.path.empty() ? profile::write_profile(taken, profile::Form::folded, lines) : Result<void>();
+}
+
 Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output,
                           std::unique_ptr<OutputFile> file) {
-  Result<void> written =
-      render(taken, output, rows_for(output), print_piece,
-             [&file](std::string_view piece) { return file->append(std::as_bytes(std::span(piece))); });
-  if (!written) return written;
+  if (file != nullptr) {
+    Result<void> written = render_file(taken, output, [&file](std::string_view piece) {
+      return file->append(std::as_bytes(std::span(piece)));
+    });
+    if (!written) return written;
+  }
+  Result<void> printed = render_lines(taken, output, rows_for(output), print_piece);
+  if (!printed) return printed;
   return keep_output(file.get());
 }
 

@@ -31,9 +31,14 @@ struct ProfileOutput {
 /// So many rows a table on standard output has; 0: there is none.
 [[nodiscard]] std::uint32_t rows_for(const ProfileOutput& output);
 
-/// What standard output has of it, with a table of `rows`, and what the file has. Errors: a sink's.
-[[nodiscard]] Result<void> render(const profile::Profile& taken, const ProfileOutput& output,
-                                  std::uint32_t rows, const profile::Sink& lines, const profile::Sink& file);
+/// What the file has of it. Errors: the sink's.
+[[nodiscard]] Result<void> render_file(const profile::Profile& taken, const ProfileOutput& output,
+                                       const profile::Sink& file);
+
+/// What standard output has of it: a table of `rows`, or where there is no file folded stacks. Errors: the
+/// sink's.
+[[nodiscard]] Result<void> render_lines(const profile::Profile& taken, const ProfileOutput& output,
+                                        std::uint32_t rows, const profile::Sink& lines);
 
 /// Writes it into the file of open_output(), and prints its path. Errors: the system's; there is no file
 /// then.

@@ -1,11 +1,10 @@
 #include "cli/reader_sink.hpp"
 
-#include <cstdlib>
+#include <span>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "cli/text.hpp"
-#include "confinement/confinement.hpp"
-#include "router/agent/readers/answers.hpp"
 
 namespace farport::cli {
 namespace {
@@ -27,22 +26,6 @@ std::string visible(std::string_view lines) {
 }
 
 }  // namespace
-
-Result<router::ReaderProcess> start_readers(router::ReaderWork work) {
-  const char* const mode = std::getenv("FARPORT_CONFINE");
-  const bool confined = mode == nullptr || std::string_view(mode) != "off";
-  router::ReaderProcess::GivenUp given_up;
-  given_up.secrets = [] {};
-  given_up.rights = [confined] {
-    if (confined) confinement::confine_reader_starter();
-  };
-  given_up.rights_of_reader = [confined] { return !confined || confinement::confine_parser(); };
-  return router::ReaderProcess::start(
-      std::move(given_up), [work = std::move(work)](const auto& wanted, auto& from, auto& to) {
-        const bool names = wanted.kind == router::ReadingTask::Kind::methods;
-        return names ? router::tell_methods(from, to) : work(wanted, from, to);
-      });
-}
 
 ReaderSink::ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers)
     : loop_(loop), readers_(readers), taking_(loop) {}
@@ -73,37 +56,68 @@ Task<Result<void>> ReaderSink::finish() {
   co_return answered_.value_or(Result<void>());
 }
 
+Result<void> ReaderSink::keep() {
+  // What was never begun leaves nothing.
+  if (lines_ == nullptr || (answered_ && !*answered_ && !any_)) return {};
+  return lines_->keep();
+}
+
 Task<void> ReaderSink::take_frames() {
   while (!answered_) {
     auto frame = co_await reading_->next();
+    if (answered_) co_return;
     if (!frame) {
-      answered_ = tl::unexpected(frame.error());
-    } else if (frame->kind == ReaderFrame::end) {
+      give_up(frame.error());
+    } else if (frame->kind != ReaderFrame::end) {
+      const Result<void> taken = co_await take_frame(std::move(*frame));
+      if (!taken) give_up(taken.error());
+    } else if (finished_) {
       answered_.emplace();
-    } else if (auto taken = co_await take_frame(std::move(*frame)); !taken) {
-      answered_ = taken;
+    } else {
+      give_up({"read", "what the runtime says", "its reader has ended before the runtime has", {}});
     }
   }
-  if (!*answered_) take_failure(answered_->error());
+}
+
+void ReaderSink::give_up(const Error& why) {
+  if (answered_) return;
+  answered_ = tl::unexpected(why);
+  // Whoever waits for the reader to take something waits no longer.
+  reading_->abort(why);
+  take_failure(why);
 }
 
 Task<Result<void>> ReaderSink::take_frame(router::Reading::Frame frame) {
   Result<void> taken;
   any_ = any_ || frame.kind != ReaderFrame::notice;
   if (frame.kind == ReaderFrame::enough) {
-    said_enough_ = true;
     has_enough();
   } else if (frame.kind == ReaderFrame::notice) {
-    print_message(escape(frame.text));
+    print_notice(frame.text);
   } else if (frame.kind == ReaderFrame::lines) {
     if (lines_ != nullptr && lines_->is_terminal()) frame.text = visible(frame.text);
     taken = co_await append(std::move(frame.text));
   } else if (frame.kind == ReaderFrame::file) {
-    if (file_ != nullptr) taken = file_->append(std::as_bytes(std::span(frame.text)));
+    taken = take_file(frame.text);
   } else {
     take_part(frame);
   }
   co_return taken;
+}
+
+Result<void> ReaderSink::take_file(std::string_view part) {
+  if (file_ == nullptr || made_file_) return {};
+  made_file_ = part.empty();
+  return file_->append(std::as_bytes(std::span(part)));
+}
+
+void ReaderSink::print_notice(const std::string& notice) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - notices_since_ > std::chrono::seconds(1)) {
+    notices_since_ = now;
+    notices_ = 0;
+  }
+  if (++notices_ <= router::kMostNotices) print_message(notice);
 }
 
 Task<Result<void>> ReaderSink::append(std::string lines) {

@@ -1,6 +1,7 @@
 // A recording that a reader reads: what it makes of it is shown, or kept.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -10,11 +11,8 @@
 
 namespace farport::cli {
 
-/// Starts what starts readers for a command. A runtime may say anything: whoever reads it has nothing but its
-/// input and its output, and as much memory as there is for it. To be called before there is a loop; `work`
-/// is done by each, with what it refers to as that is now. Errors: there can be none.
-[[nodiscard]] Result<router::ReaderProcess> start_readers(router::ReaderWork work);
-
+/// What a runtime says goes to a reader, and what the reader says is printed, or goes to a file. Readers come
+/// from start_readers() (cli/helpers.hpp).
 class ReaderSink : public RecordingSink {
  public:
   /// All must outlive this.
@@ -24,11 +22,12 @@ class ReaderSink : public RecordingSink {
   /// Passes when the reader has said all that it has to say of it.
   transport::Task<Result<void>> finish() override;
   void discard() override { lines_.reset(); }
-  [[nodiscard]] Result<void> keep() override { return lines_ == nullptr ? Result<void>() : lines_->keep(); }
+  /// Of lines that go to a file.
+  [[nodiscard]] Result<void> keep() override;
   /// Whether the reader has said anything of what it is to say.
   [[nodiscard]] bool any() const { return any_; }
-  /// Whether the reader has all that it needs, whatever becomes of the rest.
-  [[nodiscard]] bool said_enough() const { return said_enough_; }
+  /// Whether the file that it makes is whole.
+  [[nodiscard]] bool made_file() const { return made_file_; }
 
  protected:
   /// Starts the reader. `about`: for its work. `lines`: where its lines go. `file`: where the file goes that
@@ -40,12 +39,16 @@ class ReaderSink : public RecordingSink {
   /// There is no answer, for this reason. The recording is stopped then, since nothing of what may still come
   /// is of any use.
   virtual void take_failure(const Error& /*why*/) { has_enough(); }
+  /// Nothing more can be done with what comes.
+  void give_up(const Error& why);
   /// Prints lines.
   transport::Task<Result<void>> append(std::string lines);
 
  private:
   transport::Task<void> take_frames();
   transport::Task<Result<void>> take_frame(router::Reading::Frame frame);
+  [[nodiscard]] Result<void> take_file(std::string_view part);
+  void print_notice(const std::string& notice);
 
   transport::Loop& loop_;
   const router::ReaderProcess& readers_;
@@ -54,7 +57,9 @@ class ReaderSink : public RecordingSink {
   std::optional<router::Reading> reading_;
   bool finished_ = false;
   bool any_ = false;
-  bool said_enough_ = false;
+  bool made_file_ = false;
+  std::size_t notices_ = 0;  ///< Since notices_since_.
+  std::chrono::steady_clock::time_point notices_since_;
   std::optional<Result<void>> answered_;  ///< How it has ended.
   transport::TaskSet taking_;
 };

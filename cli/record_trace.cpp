@@ -6,14 +6,19 @@
 #include <unistd.h>
 
 #include "cli/commands.hpp"
+#include "cli/helpers.hpp"
 #include "cli/output_path.hpp"
 #include "cli/reader_sink.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
 #include "router/agent/readers/answers.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {
+
+/// How long a recording waits for who looks for the event.
+constexpr transport::Milliseconds kWatchLimit{5'000};
 
 /// Has a reader look for the event that ends the recording.
 class EventWatch final : public ReaderSink {
@@ -25,6 +30,8 @@ class EventWatch final : public ReaderSink {
     if (!begun) return tl::unexpected(begun.error());
     return ipc::CollectTracing();
   }
+  /// The reader does not take what comes.
+  void miss() { give_up({"look for", "the event", "its reader stands still", {}}); }
   /// Whether there is nobody who looks.
   [[nodiscard]] bool failed() const { return failed_; }
 
@@ -64,8 +71,11 @@ class TraceFile final : public RecordingSink {
     return wanted_;
   }
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
-    if (watch_ && !watch_->failed()) std::ignore = co_await watch_->take(piece);
-    auto appended = co_await file_->append(loop_, std::move(piece));
+    auto appended = co_await file_->append(loop_, piece);
+    if (watch_ && !watch_->failed()) {
+      const auto looked = co_await with_deadline(loop_, watch_->take(piece), kWatchLimit);
+      if (!looked) watch_->miss();
+    }
     co_return appended;
   }
   void discard() override { file_.reset(); }
@@ -92,7 +102,7 @@ int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing 
                  const events::EventFilter& stopping_event) {
   std::optional<router::ReaderProcess> readers;
   if (!stopping_event.provider.empty()) {
-    auto started = start_readers([&stopping_event](const auto&, auto& from, auto& to) {
+    auto started = start_readers(settings.remote, [&stopping_event](const auto&, auto& from, auto& to) {
       events::StoppingEvent search(stopping_event);
       return router::make_lines(search, from, to);
     });

@@ -64,6 +64,8 @@ Task<Result<void>> RecordingSink::do_without_answer(router::SessionManager& /*se
 
 Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::StopSource& stop) {
   auto result = co_await record(sink, stop);
+  sink.leave();
+  sink.when_enough({});
   co_await first_of(session_.leave(), stop.again());
   progress_.end();
   co_return result;
@@ -78,7 +80,10 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (suspended && settings_.at_start == config::AtStart::refused)
     co_return tl::unexpected(router::is_suspended(runtime));
   const auto wanted = sink.prepare(runtime);
-  if (!wanted) co_return tl::unexpected(wanted.error());
+  if (!wanted) {
+    sink.discard();
+    co_return tl::unexpected(wanted.error());
+  }
   router::Recording recording(session_.sessions(), runtime.id);
   const auto begun = co_await first_of(begin(runtime, recording, *wanted, sink), stop.wait());
   if (begun && *begun && !**begun) co_return RecordingEnd::whole;
@@ -144,22 +149,24 @@ Task<void> Recorder::resume(const router::Runtime& runtime, router::Recording& r
 Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router::Recording& recording,
                                          RecordingSink& sink) {
   auto taken = co_await take_all(recording, sink);
-  if (!taken) {
-    co_await with_deadline(loop_, sink.broke_off(), kShowLimit);
-    co_return taken;
-  }
-  if (shows_until_) {
+  if (taken && shows_until_) {
     auto shown = co_await with_deadline(loop_, sink.finish(), kShowLimit);
     co_return shown.value_or(Result<void>());
   }
-  auto finished = co_await sink.finish();
   // A runtime that has said nothing before it was told to stop has nothing to end.
-  if (finished && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
-    co_return fail("record", runtime.name,
-                   stopping_ ? "it ended before it had said all: it was killed, or it crashed"
-                             : "it ended in the middle of it: it was killed, or it crashed");
+  if (taken && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
+    taken = fail("record", runtime.name,
+                 stopping_ ? "it ended before it had said all: it was killed, or it crashed"
+                           : "it ended in the middle of it: it was killed, or it crashed");
   }
-  co_return finished;
+  // What the sink prints is not to stand beside it.
+  progress_.end();
+  if (taken) {
+    taken = co_await sink.finish();
+  } else {
+    co_await with_deadline(loop_, sink.broke_off(), kShowLimit);
+  }
+  co_return taken;
 }
 
 /// What has come by then may be very much, when it is decompressed.

@@ -38,6 +38,8 @@ class RecordingSink {
   virtual transport::Task<Result<void>> finish();
   /// No more come: the recording breaks off. What has come may still be shown, in a moment.
   virtual transport::Task<void> broke_off();
+  /// The session ends: nothing may use it from now on.
+  virtual void leave() {}
   /// Nothing has come, and nothing will.
   virtual void discard() {}
   /// What has come, whole or not, is all that comes: it is to be kept. Errors fail the command.

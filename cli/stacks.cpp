@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/event_lines.hpp"
+#include "cli/helpers.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
 #include "events/json.hpp"
@@ -128,7 +129,7 @@ class StackSink final : public EventLines {
 int stacks(const config::RecordingSettings& settings) {
   config::RecordingSettings brief = settings;
   brief.duration = settings.duration.value_or(router::kStacksTime);
-  const auto readers = start_readers([&settings](const auto&, auto& from, auto& to) {
+  const auto readers = start_readers(settings.remote, [&settings](const auto&, auto& from, auto& to) {
     StackLines lines(settings.format == "json");
     return router::make_lines(lines, from, to);
   });

@@ -11,9 +11,6 @@ namespace {
 
 using transport::Task;
 
-/// What names may take in all.
-constexpr std::size_t kMostNameBytes = std::size_t{64} << 20;
-
 Task<void> stop(Recording& recording) {
   const Result<void> stopped = co_await recording.stop();
   if (!stopped) recording.stream().abort(stopped.error());
@@ -29,25 +26,21 @@ Task<void> feed(Reading& reading, const std::set<std::uint64_t>& addresses, Reco
   if (written == transport::IoStatus::ok) co_await reading.pass_all_on(recording.stream());
 }
 
-Task<Result<NamedAddresses>> take_names(Reading& reading, const std::set<std::uint64_t>& addresses) {
-  NamedAddresses named;
-  for (std::size_t held = 0;;) {
+Task<Result<NamedMethods>> take_names(Reading& reading) {
+  NamedMethods named;
+  for (;;) {
     const auto frame = co_await reading.next();
     if (!frame) co_return tl::unexpected(frame.error());
     if (frame->kind == ReaderFrame::end) co_return named;
-    if (frame->kind != ReaderFrame::method || held > kMostNameBytes) continue;
-    auto method = decode_method(frame->text);
-    if (!method || !addresses.contains(method->first)) continue;
-    held += frame->text.size();
-    named.insert(std::move(*method));
+    if (frame->kind != ReaderFrame::method) continue;
+    if (auto method = decode_method(frame->text)) named.add(std::move(*method));
   }
 }
 
 }  // namespace
 
-Task<Result<NamedAddresses>> read_methods(SessionManager& sessions, std::string runtime_id,
-                                          const ReaderProcess& readers,
-                                          std::vector<std::uint64_t> addresses) {
+Task<Result<NamedMethods>> read_methods(SessionManager& sessions, std::string runtime_id,
+                                        const ReaderProcess& readers, std::vector<std::uint64_t> addresses) {
   const std::set<std::uint64_t> wanted(addresses.begin(), addresses.end());
   Recording recording(sessions, runtime_id);
   const Result<void> begun = co_await recording.begin(wanted_methods());
@@ -59,7 +52,7 @@ Task<Result<NamedAddresses>> read_methods(SessionManager& sessions, std::string 
   transport::TaskSet working(sessions.loop());
   working.spawn(stop(recording));
   working.spawn(feed(reading, wanted, recording));
-  auto named = co_await take_names(reading, wanted);
+  auto named = co_await take_names(reading);
   co_return named;
 }
 

@@ -10,11 +10,11 @@
 namespace farport::router {
 
 /// Has the runtime tell the names of all its methods, which takes it a moment, and a reader find those that
-/// are at these addresses. Addresses that are in none are left out. Errors: the runtime does not tell, or
+/// are at these addresses. Errors: the runtime does not tell, or
 /// there is no reader. `readers` must outlive it.
-[[nodiscard]] transport::Task<Result<NamedAddresses>> read_methods(SessionManager& sessions,
-                                                                   std::string runtime_id,
-                                                                   const ReaderProcess& readers,
-                                                                   std::vector<std::uint64_t> addresses);
+[[nodiscard]] transport::Task<Result<NamedMethods>> read_methods(SessionManager& sessions,
+                                                                 std::string runtime_id,
+                                                                 const ReaderProcess& readers,
+                                                                 std::vector<std::uint64_t> addresses);
 
 }  // namespace farport::router

@@ -3,11 +3,16 @@
 import os
 import signal
 import time
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 from harness import needs, proc, wait
 from harness.case import Case, main
+from harness.fake import FakeRuntime
+from harness.hostile_traces import recorded
 from harness.looking import Looking
 
+PLACE = "Asia/Kolkata"
 LINES = ("counters", "--format", "json")
 
 
@@ -25,7 +30,8 @@ class LocalReaders(Looking, Case):
         named = lambda pid: [each for each in proc.children(pid) if proc.status(each, "Name") == "farport-reader"]
         starter = wait.until(lambda: named(process.pid) or named(int(proc.status(process.pid, "PPid"))), process.output)[0]
         reader = wait.until(lambda: proc.children(starter), process.output)[0]
-        wait.until(lambda: proc.status(reader, "Seccomp") == "2", "it reads")
+        # One filter is what starts it has.
+        wait.until(lambda: proc.status(reader, "Seccomp_filters") == "2", "it reads")
         return process, starter, reader
 
     def test_it_has_no_rights_and_no_files(self):
@@ -84,6 +90,44 @@ class LocalReaders(Looking, Case):
         self.assertEqual(process.wait(30), 1, process.output())
         self.assertIn("its reader has ended", process.stderr())
         self.assertFalse(proc.is_alive(reader))
+
+    def test_times_are_of_the_users_place(self):
+        self.assertTrue(os.path.exists(f"/usr/share/zoneinfo/{PLACE}"))
+        process = self.look("counters", "--format", "csv", environment={"TZ": PLACE})
+        line = wait.until(lambda: process.stdout().splitlines()[1:2], process.output)[0]
+        told = datetime.strptime(line.partition(",")[0], "%m/%d/%Y %H:%M:%S").replace(tzinfo=ZoneInfo(PLACE))
+        self.assertLess(abs(datetime.now(timezone.utc) - told), timedelta(minutes=5))
+        self.end(process)
+
+    def shell(self, script, *command):
+        """How a command ends in a script that has it as its arguments."""
+        whole = ["sh", "-c", script, "sh", needs.farport(), *command]
+        return self.lab.near.run(*whole)
+
+    def test_who_reads_what_is_printed_may_leave_though_much_is_under_way(self):
+        flags = self.lab.tools_pair.flags()
+        hostile = self.use(FakeRuntime(self.lab, "--stream-file", recorded(self.lab.far, "logs", 32), pid=4713))
+        self.agent.wait_for(self.application, hostile)
+        target = f"{self.agent.remote}/{hostile.pid_inside}"
+        done = self.shell('{ "$@"; echo "it ends with $?" >&2; } | sleep 3', "logs", target, *flags)
+        self.assertIn("it ends with 0", done.stderr)
+        hostile.stop()
+
+    def test_a_file_is_kept_though_nobody_reads_the_table_beside_it(self):
+        directory = self.lab.new_directory(self.lab.near, "table")
+        target = f"{self.agent.remote}/{self.application.pid_inside}"
+        for command, name in ((("profile", "--wall", "--duration", "1s"), "x.svg"), (("gcdump",), "x.gcdump")):
+            file = os.path.join(directory, name)
+            done = self.shell('{ "$@"; echo "it ends with $?" >&2; } | true', command[0], target, *command[1:],
+                              *self.lab.tools_pair.flags(), "--top=5", "-o", file)
+            self.assertIn("it ends with", done.stderr)
+            self.assertTrue(os.path.exists(file), done.described)
+            self.assertGreater(os.path.getsize(file), 1000, done.described)
+
+    def test_a_closed_output_fails(self):
+        done = self.shell('"$@" >&-', "stacks", f"{self.agent.remote}/{self.application.pid_inside}", *self.lab.tools_pair.flags())
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("standard output", done.stderr)
 
 
 if __name__ == "__main__":

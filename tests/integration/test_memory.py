@@ -6,14 +6,14 @@ memory than there is."""
 
 import json
 import os
-import pathlib
 import signal
 import sys
 
-from harness import hostile_traces, needs, proc, wait
+from harness import needs, proc, wait
 from harness.api import Api
 from harness.case import Case, main
 from harness.fake import FakeRuntime
+from harness.hostile_traces import recorded
 from harness.memory_group import MemoryGroup
 
 LIMIT = 64 << 20
@@ -23,13 +23,6 @@ LONGEST_LINE = 4000
 # Frozen, for one who waits for an answer.
 FROZEN_MS = 2000
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def recorded(host, name, mebibytes):
-    """A file with a hostile recording."""
-    file = os.path.join(host.directory, f"{name}.nettrace")
-    pathlib.Path(file).write_bytes(hostile_traces.make(name, mebibytes))
-    return file
 
 
 class Flooded(Case):

@@ -177,7 +177,7 @@ Result<Lifeline> HelperProcess::begin(std::string_view request, std::vector<int>
   RequestMessage message(bytes);
   message.enclose(descriptors);
   if (::sendmsg(requests_.get(), &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-    return fail_errno("reach the process", name_, errno, "start farport again");
+    return fail_errno("reach the process", name_, errno, "start the agent again");
   return Lifeline(std::move(reading), std::move(writing));
 }
 

@@ -1,5 +1,6 @@
 #include "router/agent/readers/answers.hpp"
 
+#include <set>
 #include <utility>
 
 #include "events/methods.hpp"
@@ -130,9 +131,11 @@ Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
   events::MethodTable methods(wanted);
   MethodEvents handler(methods);
   Result<void> read = read_recording(from, handler, [] {});
+  std::set<std::uint64_t> told;
   for (const std::uint64_t address : *addresses) {
-    if (const auto method = methods.frame_at(address))
-      to.write(ReaderFrame::method, encode_method(address, *method));
+    const events::Method* const method = methods.find(address);
+    if (method != nullptr && told.insert(method->begin).second)
+      to.write(ReaderFrame::method, encode_method({method->begin, method->end, methods.frame_of(address)}));
   }
   return read;
 }

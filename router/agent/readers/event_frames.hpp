@@ -16,12 +16,30 @@ namespace farport::router {
 /// The reverse. Nothing where it is none.
 [[nodiscard]] std::optional<events::ThrownException> decode_exception(std::string_view text);
 
-/// The methods at addresses.
-using NamedAddresses = std::map<std::uint64_t, profile::Frame>;
+/// Methods whose names are known, by their code.
+class NamedMethods {
+ public:
+  struct Method {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  ///< Behind its last byte.
+    profile::Frame frame;
+  };
+
+  /// One more. Where there is no room for it, it is left out.
+  void add(Method method);
+  /// All of them.
+  void add(NamedMethods more);
+  /// Whose code is at the address; null where none is known. Valid until the next add().
+  [[nodiscard]] const profile::Frame* find(std::uint64_t address) const;
+
+ private:
+  std::map<std::uint64_t, Method> by_begin_;
+  std::size_t held_ = 0;
+};
 
 /// In one frame; of a name what there is room for.
-[[nodiscard]] std::string encode_method(std::uint64_t address, const profile::Frame& method);
+[[nodiscard]] std::string encode_method(const NamedMethods::Method& method);
 /// The reverse. Nothing where it is none.
-[[nodiscard]] std::optional<NamedAddresses::value_type> decode_method(std::string_view text);
+[[nodiscard]] std::optional<NamedMethods::Method> decode_method(std::string_view text);
 
 }  // namespace farport::router

@@ -15,7 +15,7 @@ namespace farport::router {
 /// What a reader says: frames of a kind, four bytes of length (little-endian), and so many bytes.
 enum class ReaderFrame : char {
   lines = 'l',        ///< Of the answer.
-  file = 'w',         ///< Of the file that the answer goes to, beside its lines.
+  file = 'w',         ///< Of the file that the answer goes to, beside its lines. An empty one: it is whole.
   measurement = 'v',  ///< One, as encode_measurement() has it.
   exception = 'x',    ///< One, as encode_exception() has it.
   method = 'd',       ///< One, as encode_method() has it.

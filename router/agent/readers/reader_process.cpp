@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <new>
 
 #include <fcntl.h>
@@ -29,6 +30,8 @@ void be_reader(const ReaderWork& work, const ReadingRequest& wanted, int socket)
     }
   } catch (const std::bad_alloc&) {
     to.write(ReaderFrame::memory);
+  } catch (const std::exception& error) {
+    to.write(ReaderFrame::failure, encode_failure({"read", "what the runtime says", error.what(), {}}));
   }
   // Whoever still writes gets no error before this has been read.
   for (std::array<char, 4096> rest{}; ::read(socket, rest.data(), rest.size()) > 0;) {
@@ -98,7 +101,7 @@ Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
   if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) return fail_errno("make", "a pair of sockets", errno);
   const std::string bytes = encoded(wanted);
   if (bytes.size() > HelperProcess::kMostRequest)
-    return fail("start", "a reader", "too much is asked of it", "name fewer counters");
+    return fail("start", "a reader", "too much is asked of it", "ask for less at once");
   auto lifeline = process_.begin(bytes, {theirs.get()});
   if (!lifeline) return tl::unexpected(lifeline.error());
   return ReaderEnds{std::move(ours), std::move(*lifeline)};

@@ -41,6 +41,10 @@ bool has_text(ReaderFrame kind) {
   return false;
 }
 
+void write_head(std::span<std::byte> piece, std::size_t size) {
+  for (std::size_t i = 0; i < kPieceHead; ++i) piece[i] = static_cast<std::byte>(size >> (8 * i));
+}
+
 bool is_known(ReaderFrame kind) {
   return has_text(kind) || kind == ReaderFrame::enough || kind == ReaderFrame::memory ||
          kind == ReaderFrame::end;
@@ -73,10 +77,12 @@ Error Reading::no_answer(std::string why) const {
 
 Result<void> Reading::begin(const ReaderProcess& readers) {
   auto ends = readers.begin(wanted_);
+  if (!ends && for_ == For::user) ends.error().hint = "start the command again";
   if (!ends) return tl::unexpected(ends.error());
   reader_.emplace(loop_, std::move(ends->socket), "a reader");
   lifeline_.emplace(std::move(ends->lifeline));
-  watching_.spawn(watch());
+  // A user can press Ctrl-C, and may have stopped both for a while.
+  if (for_ == For::caller) watching_.spawn(watch());
   return {};
 }
 
@@ -109,7 +115,7 @@ Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
     const bool over = got.status == IoStatus::end;
     if (over && as == As::rest) co_return Passed::all;
     const std::size_t size = over ? 0 : got.bytes;
-    for (std::size_t i = 0; i < kPieceHead; ++i) piece[i] = static_cast<std::byte>(size >> (8 * i));
+    write_head(whole, size);
     const std::span<std::byte> passed = whole.first(kPieceHead + size);
     const IoStatus written = co_await write(as == As::part ? passed : passed.subspan(kPieceHead));
     if (written != IoStatus::ok) co_return Passed::not_taken;
@@ -121,9 +127,8 @@ Task<IoStatus> Reading::write_part(std::span<const std::byte> part) {
   std::vector<std::byte> piece;
   for (;;) {
     const std::span<const std::byte> passed = part.first(std::min(part.size(), kMostPiece));
-    piece.clear();
-    for (std::size_t i = 0; i < kPieceHead; ++i)
-      piece.push_back(static_cast<std::byte>(passed.size() >> (8 * i)));
+    piece.resize(kPieceHead);
+    write_head(piece, passed.size());
     piece.insert(piece.end(), passed.begin(), passed.end());
     const IoStatus written = co_await write(piece);
     if (written != IoStatus::ok || passed.empty()) co_return written;
@@ -169,7 +174,7 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
   }
   if (frame.kind == ReaderFrame::memory) {
     co_return tl::unexpected(
-        no_answer(fmt::format("it takes more than the {} MiB of memory that there are for it",
+        no_answer(fmt::format("it takes more than the {:.4g} MiB of memory that there are for it",
                               static_cast<double>(wanted_.memory_bytes) / kBytesOfMiB)));
   }
   co_return frame;
@@ -179,6 +184,7 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
 Error Reading::lost(IoStatus status) const {
   const bool gone = reader_->peer_gone() || (status == IoStatus::failed && reader_->error().cause == EPIPE);
   if (status == IoStatus::failed && !gone) return reader_->error();
+  if (for_ == For::user) return no_answer("its reader has ended: it was killed, or crashed");
   return no_answer(fmt::format("its reader has ended: it used more than {} s of the processor, or crashed",
                                wanted_.processor_seconds));
 }

@@ -1,6 +1,8 @@
 """What a hostile runtime writes: recordings (nettrace, format 4) that are right in form, and made to use up whoever reads
 them."""
 
+import os
+import pathlib
 import struct
 
 SAMPLES = "Microsoft-DotNETCore-SampleProfiler"
@@ -173,3 +175,10 @@ _ALL = {"stacks": _stacks, "heap": _heap, "quantiles": _quantiles, "series": _se
 def make(name, mebibytes):
     """The recording of this name, of so many MiB where it has no end of its own."""
     return _ALL[name](mebibytes)
+
+
+def recorded(host, name, mebibytes):
+    """A file with it."""
+    file = os.path.join(host.directory, f"{name}.nettrace")
+    pathlib.Path(file).write_bytes(make(name, mebibytes))
+    return file

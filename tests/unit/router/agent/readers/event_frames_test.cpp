@@ -42,7 +42,7 @@ TEST_CASE("an exception always has room in a frame", "[readers]") {
   thrown.message = std::string(100'000, '\x01');
   thrown.stack.assign(100'000, 0xffffffffffffffff);
   const std::string frame = encode_exception(thrown);
-  CHECK(frame.size() <= 2 * kMostFrame);
+  CHECK(frame.size() <= kMostFrame);
   CHECK(encode_exception(an_exception()).size() < kMostFrame);
 }
 
@@ -59,18 +59,37 @@ TEST_CASE("what is no exception is none", "[readers]") {
   CHECK_FALSE(decode_exception(many + "]}"));
 }
 
-TEST_CASE("a method comes as it was told, with its address", "[readers]") {
-  profile::Frame method;
-  method.name = "Orders.Pricing.Quote(int32)";
-  method.module = "orders.dll";
-  const auto told = decode_method(encode_method(0xffffffffffffffff, method));
+TEST_CASE("a method comes as it was told, with its addresses", "[readers]") {
+  NamedMethods::Method method{0xfffffffffffffff0, 0xffffffffffffffff, {}};
+  method.frame.name = "Orders.Pricing.Quote(int32)";
+  method.frame.module = "orders.dll";
+  const auto told = decode_method(encode_method(method));
   REQUIRE(told);
-  CHECK(told->first == 0xffffffffffffffff);
-  CHECK(told->second.name == method.name);
-  CHECK(told->second.module == method.module);
-  CHECK(told->second.kind == profile::FrameKind::managed);
-  for (const std::string text : {"", "{}", "[1,2,3]", R"({"address":"1","name":"","module":""})"})
+  CHECK(told->begin == method.begin);
+  CHECK(told->end == method.end);
+  CHECK(told->frame.name == method.frame.name);
+  CHECK(told->frame.module == method.frame.module);
+  CHECK(told->frame.kind == profile::FrameKind::managed);
+  method.frame.name = std::string(100'000, 'x');
+  CHECK(encode_method(method).size() < kMostFrame);
+  for (const std::string text : {"", "{}", "[1,2,3]", R"({"begin":"1","end":2,"name":"","module":""})"})
     CHECK_FALSE(decode_method(text));
+}
+
+TEST_CASE("named methods are found by any address of their code, and take only so much", "[readers]") {
+  NamedMethods methods;
+  methods.add({10, 20, {profile::FrameKind::managed, "a", "m", {}, 0}});
+  methods.add({20, 30, {profile::FrameKind::managed, "b", "m", {}, 0}});
+  CHECK(methods.find(9) == nullptr);
+  CHECK(methods.find(10)->name == "a");
+  CHECK(methods.find(19)->name == "a");
+  CHECK(methods.find(29)->name == "b");
+  CHECK(methods.find(30) == nullptr);
+  const std::string name(std::size_t{1} << 20, 'x');
+  for (std::uint64_t i = 0; i < 100; ++i)
+    methods.add({100 + i, 101 + i, {profile::FrameKind::managed, name, "", {}, 0}});
+  CHECK(methods.find(100) != nullptr);
+  CHECK(methods.find(199) == nullptr);
 }
 
 TEST_CASE("a failure comes as it was, without its cause", "[readers]") {
