@@ -16,8 +16,8 @@
 #include "cli/text.hpp"
 #include "events/json.hpp"
 #include "events/line_maker.hpp"
-#include "router/agent/readers/answers.hpp"
-#include "router/agent/readers/event_frames.hpp"
+#include "router/readers/answers.hpp"
+#include "router/readers/event_frames.hpp"
 #include "router/wanted/recordings.hpp"
 
 namespace farport::cli {

@@ -12,7 +12,7 @@
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
 #include "events/heap_walk.hpp"
-#include "router/agent/readers/answers.hpp"
+#include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 
 namespace farport::cli {

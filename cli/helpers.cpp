@@ -6,7 +6,7 @@
 #include <openssl/crypto.h>
 
 #include "confinement/confinement.hpp"
-#include "router/agent/readers/answers.hpp"
+#include "router/readers/answers.hpp"
 
 namespace farport::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/log.hpp"
 #include "config/settings.hpp"
-#include "router/agent/readers/reader_process.hpp"
 #include "router/agent/sampler/sampler_process.hpp"
+#include "router/readers/reader_process.hpp"
 
 namespace farport::cli {
 

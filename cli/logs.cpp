@@ -10,7 +10,7 @@
 #include "cli/text.hpp"
 #include "events/json.hpp"
 #include "events/log_lines.hpp"
-#include "router/agent/readers/answers.hpp"
+#include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"

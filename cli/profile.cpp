@@ -13,7 +13,7 @@
 #include "cli/recorder.hpp"
 #include "cli/remotes.hpp"
 #include "events/sampled_profile.hpp"
-#include "router/agent/readers/answers.hpp"
+#include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/race.hpp"
 #include "transport/signals.hpp"

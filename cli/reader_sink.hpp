@@ -7,7 +7,7 @@
 
 #include "base/output_file.hpp"
 #include "cli/recording_sink.hpp"
-#include "router/agent/readers/reading.hpp"
+#include "router/readers/reading.hpp"
 
 namespace farport::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/reader_sink.hpp"
 #include "cli/recorder.hpp"
 #include "cli/text.hpp"
-#include "router/agent/readers/answers.hpp"
+#include "router/readers/answers.hpp"
 #include "transport/race.hpp"
 
 namespace farport::cli {

@@ -13,8 +13,8 @@
 #include "cli/text.hpp"
 #include "events/json.hpp"
 #include "events/line_maker.hpp"
-#include "router/agent/readers/answers.hpp"
 #include "router/collect/cpu_profile.hpp"
+#include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/timer.hpp"
 

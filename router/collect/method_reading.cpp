@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "router/agent/readers/reading.hpp"
+#include "router/readers/reading.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/task_set.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "router/agent/readers/event_frames.hpp"
-#include "router/agent/readers/reader_process.hpp"
 #include "router/collect/recording.hpp"
+#include "router/readers/event_frames.hpp"
+#include "router/readers/reader_process.hpp"
 
 namespace farport::router {
 

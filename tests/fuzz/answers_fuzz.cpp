@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "events/providers.hpp"
-#include "router/agent/readers/line_makers.hpp"
-#include "router/agent/readers/measurement_frame.hpp"
+#include "router/readers/event_frames.hpp"
+#include "router/readers/line_makers.hpp"
+#include "router/readers/measurement_frame.hpp"
+#include "router/readers/reader_frames.hpp"
 #include "tests/fuzz/events.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -143,7 +145,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (kind < kKinds.size()) make_lines(kKinds[kind], in);
   if (kind == kKinds.size()) pass_measurements(in);
   // What a reader that has been taken over may say.
-  if (kind == kKinds.size() + 1)
-    std::ignore = decode_measurement({reinterpret_cast<const char*>(data) + 1, size - 1});
+  if (kind == kKinds.size() + 1) {
+    const std::string_view said(reinterpret_cast<const char*>(data) + 1, size - 1);
+    std::ignore = decode_measurement(said);
+    std::ignore = decode_exception(said);
+    std::ignore = decode_method(said);
+    std::ignore = decode_failure(said);
+  }
   return 0;
 }

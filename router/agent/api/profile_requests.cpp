@@ -7,9 +7,9 @@
 
 #include "router/agent/gate/gate.hpp"
 #include "router/agent/recordings/method_reading.hpp"
-#include "router/agent/runtimes/process_exit.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
+#include "transport/process_exit.hpp"
 #include "transport/race.hpp"
 #include "transport/task_set.hpp"
 
@@ -174,9 +174,10 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
     return failed(
         "its process is not visible to the agent; share its pid namespace with it (in a pod: "
         "shareProcessNamespace)");
-  const UniqueFd process = open_pidfd(request.process);
+  const UniqueFd process = transport::open_pidfd(request.process);
   // Another process may have its pid by now.
-  if (!process || start_of(request.process) != port->process_start()) return failed("it has ended");
+  if (!process || transport::start_of(request.process) != port->process_start())
+    return failed("it has ended");
   auto ends = sampler_->begin(request, process);
   if (!ends) return failed(ends.error().message());
   return std::move(*ends);

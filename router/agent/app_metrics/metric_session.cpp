@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "ipc/error.hpp"
-#include "router/agent/readers/measurement_frame.hpp"
-#include "router/agent/readers/reading.hpp"
 #include "router/agent/runtimes/probe.hpp"
+#include "router/readers/measurement_frame.hpp"
+#include "router/readers/reading.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"
 

@@ -10,8 +10,8 @@
 #include "base/directory.hpp"
 #include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
-#include "router/agent/runtimes/process_exit.hpp"
 #include "router/wire/dump.hpp"
+#include "transport/process_exit.hpp"
 
 namespace farport::router {
 namespace {
@@ -52,7 +52,7 @@ bool is_stopped(pid_t runtime) {
 }
 
 void wake_stopped(pid_t runtime) {
-  const UniqueFd process = open_pidfd(runtime);
+  const UniqueFd process = transport::open_pidfd(runtime);
   if (!process || !is_stopped(runtime)) return;
   ::syscall(SYS_pidfd_send_signal, process.get(), SIGCONT, nullptr, 0);
 }
@@ -62,7 +62,7 @@ bool stop_createdump(pid_t runtime, const std::string& path) {
   if (runtime <= 0) return false;
   each_child(runtime, [&](pid_t child) {
     // By descriptor, so that no later process with this pid is meant.
-    const UniqueFd process = open_pidfd(child);
+    const UniqueFd process = transport::open_pidfd(child);
     if (!process || !writes_to(child, path)) return;
     stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
   });

@@ -1,8 +1,8 @@
 // The names of a runtime's methods, for a reader that makes a profile.
 #pragma once
 
-#include "router/agent/readers/reading.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
+#include "router/readers/reading.hpp"
 
 namespace farport::router {
 

@@ -2,7 +2,7 @@
 
 #include "ipc/error.hpp"
 #include "router/agent/gate/limits.hpp"
-#include "router/agent/readers/reading.hpp"
+#include "router/readers/reading.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"

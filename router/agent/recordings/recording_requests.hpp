@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "router/agent/connections/response.hpp"
-#include "router/agent/readers/reader_budget.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/agent/recordings/wanted_recording.hpp"
+#include "router/readers/reader_budget.hpp"
 
 namespace farport::router {
 

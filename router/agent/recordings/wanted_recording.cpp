@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "events/fields.hpp"
-#include "router/agent/readers/line_makers.hpp"
+#include "router/readers/line_makers.hpp"
 #include "router/wanted/lists.hpp"
 #include "router/wanted/providers.hpp"
 #include "router/wanted/recordings.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ipc/event_pipe.hpp"
-#include "router/agent/readers/reader_process.hpp"
+#include "router/readers/reader_process.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/loop.hpp"
 

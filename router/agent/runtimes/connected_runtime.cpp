@@ -1,8 +1,8 @@
 #include "router/agent/runtimes/connected_runtime.hpp"
 
-#include "router/agent/runtimes/process_exit.hpp"
 #include "router/agent/runtimes/suspension.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
+#include "transport/process_exit.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -41,8 +41,8 @@ Task<void> ConnectedRuntime::follow() {
     ConnectionQueue& queue;
     ~Close() { queue.close(); }
   } const close{*queue_};
-  UniqueFd pidfd = open_pidfd(process_.pid);
-  process_start_ = start_of(process_.pid);
+  UniqueFd pidfd = transport::open_pidfd(process_.pid);
+  process_start_ = transport::start_of(process_.pid);
   const Result<Runtime> met = co_await meet();
   using Listing = Result<std::unique_ptr<Registry::Entry>>;
   const Listing entry =
@@ -62,7 +62,7 @@ Task<void> ConnectedRuntime::give_up(UniqueFd pidfd, Error wrong) {
   if (pidfd) {
     co_await transport::sleep(services_.loop, kDying);
     // Many processes are over before they have answered: nothing is wrong with them.
-    if (has_ended(pidfd)) co_return;
+    if (transport::has_ended(pidfd)) co_return;
   }
   services_.warnings.add("useless " + describe(process_),
                          describe(process_) + " dialled in, but: " + wrong.message());
@@ -81,7 +81,7 @@ Task<Result<Runtime>> ConnectedRuntime::meet() {
 
 Task<void> ConnectedRuntime::until_ended(UniqueFd pidfd) {
   if (pidfd) {
-    co_await process_exit(services_.loop, std::move(pidfd));
+    co_await transport::process_exit(services_.loop, std::move(pidfd));
     co_return;
   }
   transport::Loop& loop = services_.loop;

@@ -9,8 +9,8 @@
 
 #include "base/process_stat.hpp"
 #include "ipc/error.hpp"
-#include "router/agent/runtimes/process_exit.hpp"
 #include "router/agent/runtimes/suspension.hpp"
+#include "transport/process_exit.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -155,9 +155,9 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   const auto peer = transport::peer_credentials(**connection);
   if (!peer) co_return tl::unexpected(peer.error());
   Contact contact;
-  contact.pidfd = open_pidfd(peer->pid);
+  contact.pidfd = transport::open_pidfd(peer->pid);
   process_ = *peer;
-  const std::uint64_t before = std::exchange(process_start_, start_of(process_.pid));
+  const std::uint64_t before = std::exchange(process_start_, transport::start_of(process_.pid));
   if (process_start_ != before) {
     stand_in_.reset();
     stand_in_id_.clear();
@@ -199,7 +199,7 @@ void ListenPort::add_names(Runtime& runtime) const {
 
 Task<void> ListenPort::until_ended(Contact contact) {
   if (contact.pidfd) {
-    co_await process_exit(loop_, std::move(contact.pidfd));
+    co_await transport::process_exit(loop_, std::move(contact.pidfd));
     co_return;
   }
   const OpenPort reopen = [this] { return open_for_probing(); };

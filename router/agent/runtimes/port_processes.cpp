@@ -13,6 +13,7 @@
 #include "base/limited_read.hpp"
 #include "base/process_stat.hpp"
 #include "base/unique_fd.hpp"
+#include "router/helpers/helper_process.hpp"
 
 namespace farport::router {
 namespace {

@@ -14,10 +14,6 @@
 
 namespace farport::router {
 
-/// What the agent's helpers are called: at most 15 characters (PR_SET_NAME).
-inline constexpr const char* kSamplerName = "farport-sampler";
-inline constexpr const char* kReaderName = "farport-reader";
-
 /// A process, and the paths under which a socket of its name may be: in its own mount namespace, and bound by
 /// whoever likes.
 struct PortProcess {

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "router/agent/runtimes/port_processes.hpp"
 #include "router/agent/sampler/sampling.hpp"
 
 namespace farport::router {

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "router/agent/helpers/helper_process.hpp"
 #include "router/agent/sampler/sampling_request.hpp"
+#include "router/helpers/helper_process.hpp"
 
 namespace farport::router {
 

@@ -1,0 +1,184 @@
+#include "router/helpers/helper_process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/process_limits.hpp"
+#include "base/resident_memory.hpp"
+#include "transport/event.hpp"
+#include "transport/process_exit.hpp"
+
+namespace farport::router {
+namespace {
+
+/// A request and its descriptors on their way (unix(7), SCM_RIGHTS).
+class RequestMessage {
+ public:
+  explicit RequestMessage(std::span<char> request) : part_{request.data(), request.size()} {
+    header_.msg_iov = &part_;
+    header_.msg_iovlen = 1;
+    header_.msg_control = space_.data();
+    header_.msg_controllen = space_.size();
+  }
+  RequestMessage(const RequestMessage&) = delete;
+  RequestMessage& operator=(const RequestMessage&) = delete;
+
+  void enclose(const std::vector<int>& descriptors) {
+    const std::size_t size = descriptors.size() * sizeof(int);
+    cmsghdr* const control = CMSG_FIRSTHDR(&header_);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(size);
+    header_.msg_controllen = CMSG_SPACE(size);
+    std::memcpy(CMSG_DATA(control), descriptors.data(), size);
+  }
+  [[nodiscard]] std::vector<UniqueFd> enclosed() {
+    std::vector<UniqueFd> owned;
+    const cmsghdr* const control = CMSG_FIRSTHDR(&header_);
+    if (control == nullptr || control->cmsg_type != SCM_RIGHTS) return owned;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    std::vector<int> descriptors(count);
+    std::memcpy(descriptors.data(), CMSG_DATA(control), count * sizeof(int));
+    for (const int descriptor : descriptors) owned.emplace_back(descriptor);
+    return owned;
+  }
+  [[nodiscard]] msghdr& header() { return header_; }
+
+ private:
+  msghdr header_{};
+  iovec part_;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMostDescriptors + 1))> space_{};
+};
+
+/// Has the kernel kill this process when nobody can write to a pipe any more (fcntl(2), F_SETSIG).
+void end_with_lifeline(int lifeline) {
+  std::ignore = ::fcntl(lifeline, F_SETSIG, SIGKILL);
+  std::ignore = ::fcntl(lifeline, F_SETOWN, ::getpid());
+  std::ignore = ::fcntl(lifeline, F_SETFL, O_ASYNC | O_NONBLOCK);
+  // That may have come about by now.
+  char nothing = 0;
+  if (::read(lifeline, &nothing, 1) == 0) ::_exit(0);
+}
+
+/// Leaves nothing open but one descriptor, which becomes the first.
+int keep_only(int descriptor) {
+  constexpr int kRequests = 3;
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, standard);
+  ::dup2(descriptor, kRequests);
+  ::close_range(kRequests + 1, ~0U, 0);
+  return kRequests;
+}
+
+/// Has each request seen to by a process of its own, until the agent has gone.
+[[noreturn]] void serve(int requests, const HelperProcess::Work& work) {
+  std::vector<char> request(HelperProcess::kMostRequest);
+  for (;;) {
+    RequestMessage message(request);
+    const ssize_t got = ::recvmsg(requests, &message.header(), MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) ::_exit(0);
+    std::vector<UniqueFd> descriptors = message.enclosed();
+    if (descriptors.empty()) continue;
+    const pid_t self = ::getpid();
+    // Not fork(2): libraries would see to files of theirs that are not open here, and have others' numbers.
+    if (::_Fork() != 0) continue;
+    end_with(self);
+    const UniqueFd lifeline = std::move(descriptors.back());
+    descriptors.pop_back();
+    end_with_lifeline(lifeline.get());
+    ::close(requests);
+    std::signal(SIGCHLD, SIG_DFL);
+    work.run(std::string_view(request.data(), static_cast<std::size_t>(got)), std::move(descriptors));
+    ::_exit(0);
+  }
+}
+
+/// As fork(2). But where an engine has put this process beside an application, the new process is the
+/// engine's child as well, which waits for all of its own. Otherwise it would become the application's if
+/// this process is killed, and stay as a zombie: most applications wait for none. (clone(2), CLONE_PARENT.
+/// glibc's fork() can't do it; without glibc's knowledge the process must have no threads.)
+pid_t fork_for_engine() {
+  constexpr pid_t kOutside = 0;
+  constexpr pid_t kFirst = 1;
+  if (::getppid() != kOutside || ::getpid() == kFirst) return ::fork();
+  return static_cast<pid_t>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+[[noreturn]] void be_helper(int requests, pid_t agent, const HelperProcess::Work& work) {
+  // Else the end of the requests ends it.
+  if (::getppid() != 0) end_with(agent);
+  ::prctl(PR_SET_NAME, work.name);
+  // The agent decides when it is over: it may have to see its connections to their ends.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
+  // Nobody waits for those who do the work, and for what they leave when they are killed: beside an
+  // application that would be the application's to wait for.
+  std::signal(SIGCHLD, SIG_IGN);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int kept = keep_only(requests);
+  work.confine();
+  // It mostly waits.
+  release_start_memory();
+  serve(kept, work);
+}
+
+}  // namespace
+
+Result<HelperProcess> HelperProcess::start(const Work& work) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fail_errno("make", "a pair of sockets", errno);
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const pid_t self = ::getpid();
+  const pid_t child = fork_for_engine();
+  if (child < 0) return fail_errno("start", work.name, errno);
+  if (child == 0) be_helper(theirs.get(), self, work);
+  return HelperProcess(work.name, std::move(ours), transport::open_pidfd(child));
+}
+
+HelperProcess::~HelperProcess() {
+  if (!process_ || ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0) != 0) return;
+  while (::waitid(P_PIDFD, static_cast<id_t>(process_.get()), nullptr, WEXITED) < 0 && errno == EINTR) {
+  }
+}
+
+bool HelperProcess::running() const {
+  // Where the kernel has no pidfds it shows when it is asked for something.
+  return !process_ || !transport::has_ended(process_);
+}
+
+transport::Task<void> HelperProcess::ended(transport::Loop& loop) const {
+  if (!process_) {
+    transport::Event never(loop);
+    co_await never.wait();
+  }
+  co_await transport::process_exit(loop, UniqueFd(::fcntl(process_.get(), F_DUPFD_CLOEXEC, 0)));
+}
+
+Result<Lifeline> HelperProcess::begin(std::string_view request, std::vector<int> descriptors) const {
+  std::array<int, 2> lifeline{};
+  if (::pipe2(lifeline.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
+  UniqueFd reading(lifeline[0]);
+  UniqueFd writing(lifeline[1]);
+  descriptors.push_back(reading.get());
+  std::vector<char> bytes(request.begin(), request.end());
+  RequestMessage message(bytes);
+  message.enclose(descriptors);
+  if (::sendmsg(requests_.get(), &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    return fail_errno("reach the process", name_, errno, "start the agent again");
+  return Lifeline(std::move(reading), std::move(writing));
+}
+
+}  // namespace farport::router

@@ -1,0 +1,157 @@
+#include "router/readers/answers.hpp"
+
+#include <set>
+#include <utility>
+
+#include "events/methods.hpp"
+#include "nettrace/reader.hpp"
+#include "router/cpu_samples/cpu_samples.hpp"
+#include "router/readers/event_frames.hpp"
+#include "router/readers/line_makers.hpp"
+#include "router/readers/measurement_frame.hpp"
+#include "router/wire/sample_reader.hpp"
+
+namespace farport::router {
+namespace {
+
+void write_notices(events::LineMaker& maker, ReaderOutput& to) {
+  for (const std::string& notice : maker.take_notices()) {
+    to.write(ReaderFrame::notice, std::string_view(notice).substr(0, kMostNoticeBytes));
+  }
+}
+
+/// Samples, which are a part. Errors: they are none, or have no end.
+Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
+  SampleReader reader(to);
+  for (;;) {
+    const auto piece = from.next_of_part();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) break;
+    const Result<void> read = reader.read(*piece);
+    if (!read) return read;
+  }
+  if (!reader.ended()) return fail("read", "the samples", "they have no end");
+  return {};
+}
+
+/// Adds what is told of methods to a table.
+class MethodEvents final : public nettrace::Handler {
+ public:
+  explicit MethodEvents(events::MethodTable& to) : to_(to) {}
+  void on_event(const nettrace::Event& event) override { to_.add(event); }
+
+ private:
+  events::MethodTable& to_;
+};
+
+/// Addresses, which are a part.
+Result<std::vector<std::uint64_t>> read_addresses(ReaderInput& from) {
+  std::vector<std::uint64_t> addresses;
+  std::uint64_t address = 0;
+  for (unsigned shift = 0;;) {
+    const auto piece = from.next_of_part();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return addresses;
+    for (const std::byte byte : *piece) {
+      address |= std::to_integer<std::uint64_t>(byte) << shift;
+      shift = (shift + 8) % 64;
+      if (shift == 0) addresses.push_back(std::exchange(address, 0));
+    }
+  }
+}
+
+/// Methods that the runtime does not tell have their addresses.
+void read_method_names(ReaderInput& from, events::MethodTable& to) {
+  MethodEvents methods(to);
+  std::ignore = read_recording(from, methods, [] {});
+}
+
+Result<void> make_profile(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
+  CpuSamples samples;
+  const Result<void> read = read_samples(from, samples);
+  if (!read) return tl::unexpected(read.error());
+  events::CodeAddresses sampled;
+  for (const SampledCall& call : samples.calls()) sampled.add(call.address);
+  events::MethodTable methods(sampled);
+  read_method_names(from, methods);
+  profile::Profile made;
+  made.process = wanted.text;
+  made.pid = wanted.pid;
+  samples.add_to(made, [&](std::uint64_t address) { return methods.frame_at(address); });
+  return profile::write_profile(made, wanted.form, [&](std::string_view piece) -> Result<void> {
+    to.write_lines(piece);
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
+                            const std::function<void()>& after) {
+  nettrace::Reader reader(handler);
+  for (;;) {
+    const auto piece = from.next();
+    if (!piece) return tl::unexpected(piece.error());
+    if (piece->empty()) return {};
+    const Result<void> fed = reader.feed(*piece);
+    after();
+    if (!fed) return fed;
+  }
+}
+
+Result<void> make_lines(events::LineMaker& maker, ReaderInput& from, ReaderOutput& to) {
+  bool told = false;
+  Result<void> read = read_recording(from, maker, [&] {
+    write_notices(maker, to);
+    to.write_lines(maker.take_lines());
+    if (maker.has_enough() && !std::exchange(told, true)) to.write(ReaderFrame::enough);
+  });
+  if (!read) return read;
+  const Result<std::string> end = maker.take_end();
+  write_notices(maker, to);
+  if (!end) return tl::unexpected(end.error());
+  to.write_lines(*end);
+  return {};
+}
+
+Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from, ReaderOutput& to) {
+  return read_recording(from, values, [&] {
+    write_notices(values, to);
+    for (const events::Measurement& each : values.take()) {
+      if (const auto text = encode_measurement(each)) to.write(ReaderFrame::measurement, *text);
+    }
+  });
+}
+
+Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
+  const auto addresses = read_addresses(from);
+  if (!addresses) return tl::unexpected(addresses.error());
+  events::CodeAddresses wanted;
+  for (const std::uint64_t address : *addresses) wanted.add(address);
+  events::MethodTable methods(wanted);
+  MethodEvents handler(methods);
+  Result<void> read = read_recording(from, handler, [] {});
+  std::set<std::uint64_t> told;
+  for (const std::uint64_t address : *addresses) {
+    const events::Method* const method = methods.find(address);
+    if (method != nullptr && told.insert(method->begin).second)
+      to.write(ReaderFrame::method, encode_method({method->begin, method->end, methods.frame_of(address)}));
+  }
+  return read;
+}
+
+Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
+  if (wanted.kind == ReadingRequest::Kind::profile) return make_profile(wanted, from, to);
+  if (wanted.kind == ReadingRequest::Kind::metrics) {
+    auto selection = selection_named(wanted.text);
+    if (!selection) return tl::unexpected(selection.error());
+    events::MeasurementReader values(
+        kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
+    return tell_measurements(values, from, to);
+  }
+  const auto maker = line_maker(wanted);
+  if (maker == nullptr) return fail("make", "the answer", "nobody knows how");
+  return make_lines(*maker, from, to);
+}
+
+}  // namespace farport::router
