@@ -134,17 +134,16 @@ TlsStream::~TlsStream() {
   lower_->when_gone(nullptr);
 }
 
-int TlsStream::handshake_step(Share* share) {
-  std::optional<Work> work;
-  if (share != nullptr) work.emplace(*share);
+int TlsStream::handshake_step(Share& time) {
+  const Work work(time);
   ERR_clear_error();
   return SSL_do_handshake(ssl_.get());
 }
 
-Task<Result<void>> TlsStream::handshake(Share* share) {
+Task<Result<void>> TlsStream::handshake(Share& time) {
   for (;;) {
-    if (share != nullptr) co_await share->turn();
-    const int result = handshake_step(share);
+    co_await time.turn();
+    const int result = handshake_step(time);
     if (result == 1) co_return Result<void>{};
     if (failed_) co_return tl::unexpected(*error_);
     if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {

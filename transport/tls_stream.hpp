@@ -31,9 +31,9 @@ class TlsStream final : public Stream {
   ~TlsStream() override;
 
   /// Runs the handshake to its end. Note that a TLS 1.3 client learns only at its first read whether the
-  /// server accepted its certificate (RFC 8446 section 4.4.2.4 and appendix E.1.2). Its steps are heavy: with
-  /// a share, each waits for its turn there.
-  Task<Result<void>> handshake(Share* share = nullptr);
+  /// server accepted its certificate (RFC 8446 section 4.4.2.4 and appendix E.1.2). Its steps are heavy:
+  /// each waits for its turn, and is charged. `time` must outlive it.
+  Task<Result<void>> handshake(Share& time);
 
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
@@ -57,7 +57,7 @@ class TlsStream final : public Stream {
   /// What the lower stream has not taken yet.
   class Overflow;
 
-  int handshake_step(Share* share);
+  int handshake_step(Share& time);
   bool push(WriteOperation& operation);
   void lower_taken(IoStatus status);
   void fail_tls(std::string_view what, int ssl_result);

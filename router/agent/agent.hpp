@@ -110,7 +110,8 @@ class Agent {
   transport::Task<void> end_when_unused();
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
-  [[nodiscard]] transport::Http2Limits http2_limits(const Caller& caller, const Limits::Session& share);
+  [[nodiscard]] transport::Party stranger(const Caller& caller);
+  [[nodiscard]] transport::Http2Limits http2_limits() const;
   void note_pause(const Error& why);
   transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(
       Accepted connection, const Caller& caller, const transport::HandshakeLimiter::Entry& entry);

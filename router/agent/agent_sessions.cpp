@@ -108,7 +108,7 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
   if (speaks) {
     tls =
         std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
-    const Result<void> agreed = co_await tls->handshake(strangers_.get());
+    const Result<void> agreed = co_await tls->handshake(*strangers_);
     if (agreed) co_return tls;
   }
   if (entry.ended()) {
@@ -157,12 +157,9 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
 
 Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
   if (tls->alpn() == "h2" && caller.access->none()) {
-    co_await turn_away(std::move(tls), strangers_, std::move(refusal.why));
+    co_await turn_away(std::move(tls), stranger(caller), std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
-    transport::Http2Limits limits;
-    limits.account = budget_.account_of(identity_key(caller));
-    limits.share = strangers_;
-    co_await refuse_session(std::move(tls), std::move(limits), std::move(refusal));
+    co_await refuse_session(std::move(tls), stranger(caller), std::move(refusal));
   } else {
     RawEndpoint tool(*tls);
     co_await tool.refuse(std::move(refusal));
@@ -170,12 +167,15 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& ca
   }
 }
 
-transport::Http2Limits Agent::http2_limits(const Caller& caller, const Limits::Session& share) {
+/// One that has no session: all of them share their time, and each identity has its own account.
+transport::Party Agent::stranger(const Caller& caller) {
+  return {strangers_, budget_.account_of(identity_key(caller))};
+}
+
+transport::Http2Limits Agent::http2_limits() const {
   transport::Http2Limits limits = settings_.session.limits();
   limits.streams = static_cast<std::uint32_t>(settings_.limits.connections_per_session) + kOtherStreams;
   limits.head_bytes = static_cast<std::uint32_t>(settings_.limits.head_size);
-  limits.account = budget_.account_of(identity_key(caller));
-  limits.share = share.share();
   return limits;
 }
 
@@ -184,7 +184,8 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   log_->info("session of {}", caller);
   const transport::RecordedTime recorded(metrics_.session_times);
   const std::size_t number = sessions_begun_;
-  transport::Http2Limits limits = http2_limits(caller, *share);
+  transport::Http2Limits limits = http2_limits();
+  transport::Party party(share->share(), budget_.account_of(identity_key(caller)));
   limits.end_is_break = ssl == nullptr;
   const auto api = std::make_shared<Api>(api_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
@@ -197,7 +198,8 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
     return true;
   });
   transport::TaskSet requests(loop_);
-  transport::Http2Session session(std::move(connection), transport::Http2Session::Role::server, limits,
+  transport::Http2Session session(std::move(connection), transport::Http2Session::Role::server,
+                                  std::move(party), limits,
                                   [&](std::unique_ptr<transport::Http2Stream> request) {
                                     last_asked_ = number;
                                     requests.spawn(answer(*api, idle, std::move(request)));
@@ -239,23 +241,20 @@ Task<void> Agent::serve_local(Accepted connection) {
     socket.abort(Error{"begin a session with", "a local user", kTooManyHandshakes, {}, ENOBUFS});
   };
   // Those who are refused count as handshakes and as nothing else, as with TLS.
-  std::optional<transport::HandshakeLimiter::Entry> stranger(std::in_place, handshakes_, identity_key(caller),
-                                                             std::move(make_room));
+  std::optional<transport::HandshakeLimiter::Entry> handshake(std::in_place, handshakes_,
+                                                              identity_key(caller), std::move(make_room));
   ++metrics_.sessions;
   if (caller.access->none()) {
-    co_await turn_away(std::move(connection), strangers_, refusals_.no_role(caller).why);
+    co_await turn_away(std::move(connection), stranger(caller), refusals_.no_role(caller).why);
     co_return;
   }
   auto share = limits_.begin_session(identity_key(caller));
   if (!share) {
-    transport::Http2Limits limits;
-    limits.account = budget_.account_of(identity_key(caller));
-    limits.share = strangers_;
-    co_await refuse_session(std::move(connection), std::move(limits),
+    co_await refuse_session(std::move(connection), stranger(caller),
                             refusals_.limit_reached(caller, share.error()));
   } else {
     co_await discovery_.first_look();
-    stranger.reset();
+    handshake.reset();
     co_await serve_session(std::move(connection), nullptr, std::move(caller), std::move(*share));
   }
 }

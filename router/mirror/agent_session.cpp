@@ -29,11 +29,11 @@ std::string agent_of(const std::string& instance, const SSL* ssl) {
   return instance + " " + auth::identity_of(SSL_get0_peer_certificate(ssl)).spki_pin;
 }
 
-AgentSession::AgentSession(AgentConnection connection, transport::Http2Limits limits)
+AgentSession::AgentSession(AgentConnection connection, transport::Party party, transport::Http2Limits limits)
     : loop_(connection.stream->loop()),
       connection_(std::move(connection)),
-      http_(std::move(connection_.stream), transport::Http2Session::Role::client,
-            limits_on(connection_, std::move(limits))) {
+      http_(std::move(connection_.stream), transport::Http2Session::Role::client, std::move(party),
+            limits_on(connection_, limits)) {
   if (connection_.peers == nullptr) return;
   std::function<void(const Error&)> end = [this](const Error& why) { end_distrusted(http_, why); };
   verified_.emplace(*connection_.peers, connection_.ssl, std::move(end));

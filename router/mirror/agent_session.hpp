@@ -20,7 +20,7 @@ inline constexpr transport::Milliseconds kOtherAddresses{1000};
 
 class AgentSession {
  public:
-  AgentSession(AgentConnection connection, transport::Http2Limits limits);
+  AgentSession(AgentConnection connection, transport::Party party, transport::Http2Limits limits);
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
 

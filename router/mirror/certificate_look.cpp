@@ -3,6 +3,7 @@
 #include "auth/openssl.hpp"
 #include "auth/tls_context.hpp"
 #include "transport/race.hpp"
+#include "transport/share.hpp"
 #include "transport/socket.hpp"
 #include "transport/tls_stream.hpp"
 
@@ -13,6 +14,8 @@ using transport::Task;
 using transport::TlsStream;
 
 constexpr transport::Milliseconds kLookLimit{5000};
+/// Of the loop, in one of its turns.
+constexpr std::chrono::milliseconds kLookShare{5};
 
 Task<std::optional<auth::Validity>> look(transport::Loop& loop, transport::Address address,
                                          std::string server_name) {
@@ -24,7 +27,8 @@ Task<std::optional<auth::Validity>> look(transport::Loop& loop, transport::Addre
   TlsStream tls(std::move(*connection), context.get(), TlsStream::Side::client);
   const Result<void> named = auth::set_expected_server_name(tls.ssl(), server_name);
   if (!named) co_return std::nullopt;
-  const Result<void> agreed = co_await tls.handshake();
+  transport::Share time(loop, kLookShare);
+  const Result<void> agreed = co_await tls.handshake(time);
   const X509* shown = SSL_get0_peer_certificate(tls.ssl());
   if (!agreed || shown == nullptr) co_return std::nullopt;
   co_return auth::validity_of(shown);

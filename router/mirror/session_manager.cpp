@@ -17,6 +17,10 @@ constexpr Milliseconds kLongestPause{5'000};
 /// Some five times what 1 Gbit/s carries in 100 ms (http2/window.cpp has why): what an agent keeps for us at
 /// most.
 constexpr std::uint32_t kLargestWindow = 64U << 20;
+/// Of the loop, in one of its turns.
+constexpr std::chrono::milliseconds kAgentShare{5};
+/// What an agent may have us keep where no budget is given: commands have one agent each.
+constexpr std::uint64_t kAgentBytes = std::uint64_t{1} << 30;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kMirrorsFarewell{1500};
 
@@ -59,6 +63,11 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
   }
 }
 
+transport::Party SessionManager::party() {
+  if (options_.budget == nullptr) return transport::Party::alone(loop_, kAgentShare, kAgentBytes);
+  return {std::make_shared<transport::Share>(loop_, kAgentShare), options_.budget->account_of(address_text_)};
+}
+
 void SessionManager::dial_now() {
   if (session_ == nullptr) dial_now_.set();
 }
@@ -66,12 +75,11 @@ void SessionManager::dial_now() {
 Task<Error> SessionManager::hold_session(const OnSession& follow) {
   transport::Http2Limits limits = options_.limits();
   limits.largest_window = kLargestWindow;
-  if (options_.budget != nullptr) limits.account = options_.budget->account_of(address_text_);
   auto connection = co_await route_->open();
   if (!connection) co_return connection.error();
   address_text_ = connection->address;
   const auto held = std::make_shared<HeldSession>(
-      loop_, std::make_shared<AgentSession>(std::move(*connection), std::move(limits)));
+      loop_, std::make_shared<AgentSession>(std::move(*connection), party(), limits));
   struct Current {
     SessionManager& sessions;
     ~Current() {

@@ -53,6 +53,8 @@ class SessionManager {
  private:
   struct HeldSession;
   transport::Task<Error> hold_session(const OnSession& follow);
+  /// For whom a session with the agent reads, and keeps what it keeps.
+  [[nodiscard]] transport::Party party();
   transport::Task<void> carry(std::shared_ptr<HeldSession> held);
   transport::Task<void> tell(std::vector<std::string> tokens);
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "auth/tls_context.hpp"
+#include "transport/share.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
 
@@ -14,6 +15,8 @@ using transport::Task;
 using transport::TlsStream;
 
 constexpr transport::Milliseconds kHandshakeLimit{10'000};
+/// Of the loop, in one of its turns.
+constexpr std::chrono::milliseconds kHandshakeShare{5};
 
 std::string explain(const TlsStream& tls, const Error& error) {
   if (tls.openssl_error() == 0) return error.why;
@@ -75,7 +78,8 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
       stream.abort(
           Error{"agree on TLS with", {}, "it does not answer; is this the port of farport serve?", {}, 0});
     });
-    const Result<void> agreed = co_await stream.handshake();
+    transport::Share time(stream.loop(), kHandshakeShare);
+    const Result<void> agreed = co_await stream.handshake(time);
     if (!agreed) {
       const std::string why = limit.expired()
                                   ? agreed.error().why

@@ -153,7 +153,7 @@ Task<void> run(Loop& loop, unsigned ways, std::size_t piece, std::span<const std
     users.spawn(answer(loop, std::move(request), requests++));
   };
   Http2Session session(std::move(lower), client ? Http2Session::Role::client : Http2Session::Role::server,
-                       limits(), handler);
+                       Party::alone(loop, std::chrono::seconds(1), 1U << 30U), limits(), handler);
   for (int way = 0; client && way < kRequests; ++way) {
     const HeaderFields none;
     users.spawn(ask(loop, session.request("POST", "/v1/runtimes", "agent", none, way % 2 == 0), way));

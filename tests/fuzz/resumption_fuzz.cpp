@@ -118,9 +118,10 @@ class Session {
     Http2Limits limits;
     limits.window = kWindow;
     limits.ping_interval = Milliseconds{0};
-    mirror = std::make_unique<Http2Session>(std::move(ends.first), Http2Session::Role::client, limits);
+    mirror = std::make_unique<Http2Session>(std::move(ends.first), Http2Session::Role::client,
+                                            test::a_party(loop), limits);
     agent_ = std::make_unique<Http2Session>(
-        std::move(ends.second), Http2Session::Role::server, limits,
+        std::move(ends.second), Http2Session::Role::server, test::a_party(loop), limits,
         [&agent, caller](auto request) { agent.take(std::move(request), caller); });
     tasks_.spawn(carry(*mirror));
     tasks_.spawn(carry(*agent_));

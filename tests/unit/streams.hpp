@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "transport/fd_stream.hpp"
+#include "transport/party.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 
@@ -30,6 +31,11 @@ inline StreamPair make_pair(Loop& loop) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0) std::abort();
   return {std::make_unique<FdStream>(loop, UniqueFd(fds[0]), "left"),
           std::make_unique<FdStream>(loop, UniqueFd(fds[1]), "right")};
+}
+
+/// One that may take what it likes.
+inline transport::Party a_party(Loop& loop) {
+  return transport::Party::alone(loop, std::chrono::seconds(1), std::uint64_t{1} << 30);
 }
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {

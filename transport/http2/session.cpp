@@ -27,12 +27,13 @@ constexpr std::size_t kUsualHead = 1024;
 
 }  // namespace
 
-Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits limits,
+Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Party party, Http2Limits limits,
                            RequestHandler on_request)
     : loop_(lower->loop()),
       lower_(std::move(lower)),
       role_(role),
-      limits_(std::move(limits)),
+      party_(std::move(party)),
+      limits_(limits),
       on_request_(std::move(on_request)),
       session_(make_session()),
       streams_(loop_, *this, session_.get()),
@@ -41,13 +42,11 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits
       credit_(session_.get(), limits_.window, std::max(limits_.window, limits_.largest_window)),
       keepalive_(loop_, *this, limits_.ping_interval, limits_.ping_timeout),
       draining_(loop_) {
-  if (limits_.account != nullptr) {
-    holding_ = std::make_unique<BufferBudget::Holding>(*limits_.account, [this] {
-      holding_.reset();
-      // Not here: this may be in the middle of anything.
-      loop_.defer(*this);
-    });
-  }
+  holding_ = std::make_unique<BufferBudget::Holding>(party_.memory(), [this] {
+    holding_.reset();
+    // Not here: this may be in the middle of anything.
+    loop_.defer(*this);
+  });
   submit_settings();
   // While nothing else is under way: how long the network takes by itself.
   if (limits_.largest_window > limits_.window) std::ignore = keepalive_.ask();
@@ -118,7 +117,7 @@ Task<Result<void>> Http2Session::run() {
     ssize_t used = 0;
     // Once it has ended, all that is waited for is that the peer closes.
     while (!ended_ && used >= 0 && (heads_.paused() || !rest.empty())) {
-      if (limits_.share != nullptr) co_await limits_.share->turn();
+      co_await party_.time().turn();
       if (ended_) break;
       used = feed(rest);
       if (used > 0) rest = rest.subspan(static_cast<std::size_t>(used));
@@ -142,8 +141,7 @@ Task<Result<void>> Http2Session::run() {
 
 /// Hands bytes to nghttp2, and out what they ask for. Returns how many were taken, or nghttp2's error.
 ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
-  std::optional<Work> work;
-  if (limits_.share != nullptr) work.emplace(*limits_.share);
+  const Work work(party_.time());
   heads_.resume();
   const ssize_t used = nghttp2_session_mem_recv(
       session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
@@ -220,7 +218,7 @@ void Http2Session::turn_away(std::string_view why) {
 }
 
 void Http2Session::end_of_tick() {
-  if (limits_.account != nullptr && holding_ == nullptr && !ended_) {
+  if (holding_ == nullptr && !ended_) {
     abort(Error{"go on with", "the session", "the agent keeps as much as it may", {}, ENOBUFS});
   }
   if (!output_.send_all(session_.get())) {

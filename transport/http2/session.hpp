@@ -15,7 +15,7 @@
 #include "transport/http2/keepalive.hpp"
 #include "transport/http2/output.hpp"
 #include "transport/http2/streams.hpp"
-#include "transport/share.hpp"
+#include "transport/party.hpp"
 
 namespace farport::transport {
 
@@ -34,9 +34,7 @@ struct Http2Limits {
   /// The lower stream's end says nothing of the peer's will, as that of a pipe does: it is a break like any
   /// other unless the peer has said that it leaves.
   bool end_is_break = false;
-  Milliseconds settings_timeout{10'000};           ///< For the peer to acknowledge our SETTINGS.
-  std::shared_ptr<BufferBudget::Account> account;  ///< Counts what the session keeps; may be null.
-  std::shared_ptr<Share> share;                    ///< Bounds how long it keeps the loop busy; may be null.
+  Milliseconds settings_timeout{10'000};  ///< For the peer to acknowledge our SETTINGS.
 };
 
 class Http2Session final : private Http2Connection,
@@ -48,8 +46,9 @@ class Http2Session final : private Http2Connection,
   /// Called for each request, from the loop. The stream is the handler's to keep.
   using RequestHandler = std::function<void(std::unique_ptr<Http2Stream>)>;
 
-  /// Owns the lower stream. `on_request` is for servers.
-  Http2Session(std::unique_ptr<Stream> lower, Role role, Http2Limits limits, RequestHandler on_request = {});
+  /// Owns the lower stream. `party`: for whom it reads, and keeps what it keeps. `on_request` is for servers.
+  Http2Session(std::unique_ptr<Stream> lower, Role role, Party party, Http2Limits limits,
+               RequestHandler on_request = {});
   ~Http2Session();
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
@@ -92,7 +91,7 @@ class Http2Session final : private Http2Connection,
 
   // For Http2Stream.
   [[nodiscard]] bool is_server() const override { return role_ == Role::server; }
-  [[nodiscard]] BufferBudget::Account* account() const override { return limits_.account.get(); }
+  [[nodiscard]] BufferBudget::Account& account() const override { return party_.memory(); }
   void write_waits(Http2Stream& stream) override;
   void write_cancelled(Http2Stream& stream) override { output_.release(stream); }
   void consumed(Http2Stream& stream, std::size_t bytes) override;
@@ -132,6 +131,7 @@ class Http2Session final : private Http2Connection,
   Loop& loop_;
   std::unique_ptr<Stream> lower_;
   Role role_;
+  Party party_;
   Http2Limits limits_;
   RequestHandler on_request_;
   SessionPtr session_;
@@ -141,7 +141,7 @@ class Http2Session final : private Http2Connection,
   Http2FlowControl credit_;
   Http2Keepalive keepalive_;
 
-  std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's own, where there is an account.
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's own; null: it has to go.
 
   bool ended_ = false;
   bool peer_left_ = false;

@@ -127,9 +127,9 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
 
 /// Counts what is kept. Too much of that, over all sessions, may be the end of this stream.
 void Http2Stream::hold() {
-  if (connection_ == nullptr || connection_->account() == nullptr) return;
+  if (connection_ == nullptr) return;
   if (!holding_) {
-    holding_ = std::make_unique<BufferBudget::Holding>(*connection_->account(), [this] {
+    holding_ = std::make_unique<BufferBudget::Holding>(connection_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
       abort(Error{"keep what is held for", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});

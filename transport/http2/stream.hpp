@@ -37,7 +37,7 @@ class Http2Connection {
  public:
   [[nodiscard]] virtual bool is_server() const = 0;
   /// Counts what the connection keeps; may be null.
-  [[nodiscard]] virtual BufferBudget::Account* account() const = 0;
+  [[nodiscard]] virtual BufferBudget::Account& account() const = 0;
   /// The stream has something to write.
   virtual void write_waits(Http2Stream& stream) = 0;
   /// The bytes of the stream's write won't stay where they are.
@@ -147,7 +147,7 @@ class Http2Stream final : public Stream, private ListNode {
   std::vector<std::byte> inbound_;
   std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
   bool inbound_ended_ = false;
-  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Where the session has an account.
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Once there is something.
   std::size_t counted_kept_ = 0;                    ///< Bytes.
 
   WriteOperation* write_ = nullptr;

@@ -41,25 +41,24 @@ Task<void> answer_refused(Response& response, Refusal refusal) {
   std::ignore = co_await response.stream().write_last(std::as_bytes(std::span(body)));
 }
 
-Task<void> turn_away(std::unique_ptr<transport::Stream> connection, std::shared_ptr<transport::Share> share,
-                     std::string why) {
-  transport::Http2Limits limits;
-  limits.share = std::move(share);
-  Http2Session session(std::move(connection), Http2Session::Role::server, limits);
+Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party, std::string why) {
+  Http2Session session(std::move(connection), Http2Session::Role::server, std::move(party), {});
   session.turn_away(why);
   std::ignore = co_await session.run();
 }
 
-Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Http2Limits limits,
+Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Party party,
                           Refusal refusal) {
   transport::Loop& loop = connection->loop();
   transport::TaskSet requests(loop);
+  transport::Http2Limits limits;
   limits.streams = kRefusedStreams;
   limits.window = kRefusedWindow;
   Http2Session::RequestHandler refuse = [&](std::unique_ptr<Http2Stream> request) {
     requests.spawn(answer_and_forget(std::move(request), refusal));
   };
-  Http2Session session(std::move(connection), Http2Session::Role::server, limits, std::move(refuse));
+  Http2Session session(std::move(connection), Http2Session::Role::server, std::move(party), limits,
+                       std::move(refuse));
   const transport::Deadline end(loop, kRefusing, [&session, &refusal] {
     session.abort(Error{"go on with", "the session", refusal.why, {}, 0});
   });

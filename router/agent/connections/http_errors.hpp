@@ -13,13 +13,12 @@ namespace farport::router {
 transport::Task<void> answer_refused(Response& response, Refusal refusal);
 
 /// For a session that there is no room for: answers whatever it asks with the refusal, for as long as a
-/// client takes to ask once, then closes it. `limits`: its account and its share of the loop count.
-transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connection,
-                                     transport::Http2Limits limits, Refusal refusal);
+/// client takes to ask once, then closes it.
+transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Party party,
+                                     Refusal refusal);
 
-/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes. `share`: how
-/// long it may keep the loop busy.
-transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection,
-                                std::shared_ptr<transport::Share> share, std::string why);
+/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes.
+transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party,
+                                std::string why);
 
 }  // namespace farport::router

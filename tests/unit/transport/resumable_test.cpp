@@ -54,9 +54,10 @@ struct Ends {
   struct Pair {
     Pair(Loop& loop, Http2Session::RequestHandler handler) : tasks(loop) {
       auto [left, right] = make_pair(loop);
-      client = std::make_unique<Http2Session>(std::move(left), Http2Session::Role::client, limits());
-      server = std::make_unique<Http2Session>(std::move(right), Http2Session::Role::server, limits(),
-                                              std::move(handler));
+      client = std::make_unique<Http2Session>(std::move(left), Http2Session::Role::client, a_party(loop),
+                                              limits());
+      server = std::make_unique<Http2Session>(std::move(right), Http2Session::Role::server, a_party(loop),
+                                              limits(), std::move(handler));
       tasks.spawn(carry(*client));
       tasks.spawn(carry(*server));
     }
@@ -180,7 +181,7 @@ TEST_CASE("what is being sent stays, though its peer acknowledges it before") {
   // One frame is more than the socket takes at once.
   const int least = 1;
   ::setsockopt(near->fd(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
-  Http2Session session(std::move(near), Http2Session::Role::client, Ends::Pair::limits());
+  Http2Session session(std::move(near), Http2Session::Role::client, a_party(loop), Ends::Pair::limits());
   ResumableStream asking(loop, ResumableStream::Side::asks);
   const std::string text = pattern(10'000);
   auto scenario = [&]() -> Task<void> {

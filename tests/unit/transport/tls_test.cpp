@@ -5,6 +5,7 @@
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/streams.hpp"
 #include "transport/http2/session.hpp"
+#include "transport/share.hpp"
 #include "transport/tls_stream.hpp"
 
 using namespace farport;
@@ -31,12 +32,13 @@ struct TlsPair {
   }
 
   Task<void> shake_hands() {
+    transport::Share time(loop, std::chrono::seconds(1));
     transport::TaskSet tasks(loop);
-    tasks.spawn([](TlsStream& stream) -> Task<void> {
-      const Result<void> agreed = co_await stream.handshake();
+    tasks.spawn([](TlsStream& stream, transport::Share& time) -> Task<void> {
+      const Result<void> agreed = co_await stream.handshake(time);
       CHECK(agreed.has_value());
-    }(*server));
-    const Result<void> agreed = co_await client->handshake();
+    }(*server, time));
+    const Result<void> agreed = co_await client->handshake(time);
     CHECK(agreed.has_value());
     co_await tasks.idle();
   }
@@ -168,9 +170,10 @@ TEST_CASE("a session over TLS carries streams both ways") {
   TlsPair pair(loop);
   CHECK(pair.server->alpn() == "h2");
   transport::TaskSet tasks(loop);
-  transport::Http2Session client(std::move(pair.client), transport::Http2Session::Role::client, {});
+  transport::Http2Session client(std::move(pair.client), transport::Http2Session::Role::client, a_party(loop),
+                                 {});
   transport::Http2Session server(
-      std::move(pair.server), transport::Http2Session::Role::server, {},
+      std::move(pair.server), transport::Http2Session::Role::server, a_party(loop), {},
       [&](std::unique_ptr<transport::Http2Stream> request) {
         tasks.spawn([](std::unique_ptr<transport::Http2Stream> stream) -> Task<void> {
           stream->respond(200, {}, true);

@@ -19,9 +19,10 @@ using Handler = std::function<Task<void>(std::unique_ptr<Http2Stream>)>;
 struct Sessions {
   Sessions(Loop& on, Handler handler, transport::Http2Limits limits = {}) : loop(on), tasks(on) {
     auto [left, right] = make_pair(loop);
-    client = std::make_unique<Http2Session>(std::move(left), Http2Session::Role::client, limits);
+    client =
+        std::make_unique<Http2Session>(std::move(left), Http2Session::Role::client, a_party(loop), limits);
     server = std::make_unique<Http2Session>(
-        std::move(right), Http2Session::Role::server, limits,
+        std::move(right), Http2Session::Role::server, a_party(loop), limits,
         [this, handler](std::unique_ptr<Http2Stream> request) { tasks.spawn(handler(std::move(request))); });
     tasks.spawn(carry(*client));
     tasks.spawn(carry(*server));
@@ -206,7 +207,8 @@ TEST_CASE("streams fail when their session is broken off") {
 TEST_CASE("garbage instead of HTTP/2 ends the session with a reason") {
   Loop loop;
   auto [left, right] = make_pair(loop);
-  Http2Session server(std::move(right), Http2Session::Role::server, {}, [](std::unique_ptr<Http2Stream>) {});
+  Http2Session server(std::move(right), Http2Session::Role::server, a_party(loop), {},
+                      [](std::unique_ptr<Http2Stream>) {});
   Result<void> ended;
   auto scenario = [&]() -> Task<void> {
     transport::TaskSet tasks(loop);
@@ -243,7 +245,7 @@ TEST_CASE("a head that is too large is told to be, and the session goes on") {
 TEST_CASE("an answer whose status is of no class fails, rather than to be waited for") {
   Loop loop;
   auto [left, right] = make_pair(loop);
-  Http2Session client(std::move(left), Http2Session::Role::client, {});
+  Http2Session client(std::move(left), Http2Session::Role::client, a_party(loop), {});
   // Empty SETTINGS, and HEADERS that end stream 1, with the one field ":status: 099" (RFC 7541
   // section 6.2.2).
   const std::string peer(
