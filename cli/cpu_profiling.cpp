@@ -98,8 +98,8 @@ Task<void> CpuProfiling::stop_early(router::CpuProfile& taken, transport::StopSo
 
 Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                               transport::StopSource& stop) {
-  const auto told = co_await first_of(ask_names(runtime, samples), stop.again());
-  const router::NamedMethods names = told && *told ? **told : router::NamedMethods();
+  router::NamedMethods names;
+  const auto told = co_await first_of(ask_names(runtime, samples, names), stop.again());
   const router::CpuSamples::NameManaged managed = [&names](std::uint64_t address) {
     const profile::Frame* const found = names.find(address);
     return found == nullptr ? std::nullopt : std::optional(*found);
@@ -117,8 +117,8 @@ Task<profile::Profile> CpuProfiling::name_all(router::CpuSamples& samples, const
   co_return made;
 }
 
-Task<Result<router::NamedMethods>> CpuProfiling::ask_names(const router::Runtime& runtime,
-                                                           const router::CpuSamples& samples) {
+Task<Result<void>> CpuProfiling::ask_names(const router::Runtime& runtime, const router::CpuSamples& samples,
+                                           router::NamedMethods& names) {
   if (runtime.state == router::RuntimeState::suspended)
     co_return tl::unexpected(router::is_suspended(runtime));
   // Who has pressed Ctrl-C wants what there is, and no wait for one that can't answer.
@@ -128,7 +128,7 @@ Task<Result<router::NamedMethods>> CpuProfiling::ask_names(const router::Runtime
   std::vector<std::uint64_t> addresses;
   for (const router::SampledCall& call : samples.calls()) addresses.push_back(call.address);
   auto told = co_await patience_.wait(
-      runtime, router::read_methods(session_.sessions(), runtime.id, readers_, std::move(addresses)));
+      runtime, router::read_methods(session_.sessions(), runtime.id, readers_, std::move(addresses), names));
   co_return told;
 }
 

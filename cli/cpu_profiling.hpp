@@ -32,8 +32,8 @@ class CpuProfiling {
   transport::Task<void> stop_early(router::CpuProfile& taken, transport::StopSource& stop);
   transport::Task<profile::Profile> name_all(router::CpuSamples& samples, const router::Runtime& runtime,
                                              transport::StopSource& stop);
-  transport::Task<Result<router::NamedMethods>> ask_names(const router::Runtime& runtime,
-                                                          const router::CpuSamples& samples);
+  transport::Task<Result<void>> ask_names(const router::Runtime& runtime, const router::CpuSamples& samples,
+                                          router::NamedMethods& names);
   transport::Task<std::vector<std::string>> search_symbols(router::CpuSamples& samples,
                                                            const router::CpuSamples::NameManaged& managed,
                                                            transport::StopSource& stop);

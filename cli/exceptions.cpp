@@ -103,7 +103,10 @@ class ExceptionSink final : public EventLines {
     return EventLines::prepare(runtime);
   }
   void begin(router::SessionManager& sessions) override { names_.emplace(sessions, readers_, runtime_id_); }
-  void leave() override { printing_.clear(); }
+  void leave() override {
+    left_ = true;
+    printing_.clear();
+  }
   Task<Result<void>> finish() override {
     auto finished = co_await EventLines::finish();
     names_->hurry();
@@ -123,7 +126,8 @@ class ExceptionSink final : public EventLines {
       waiting_bytes_ += part.text.size();
       pending_.push_back(std::move(*thrown));
     }
-    if (printing_.size() == 0) printing_.spawn(print_pending());
+    // Names are asked for in the session.
+    if (printing_.size() == 0 && !left_) printing_.spawn(print_pending());
   }
 
   Task<void> print_pending() {
@@ -173,6 +177,7 @@ class ExceptionSink final : public EventLines {
   LeftOut left_out_;
   Result<void> printed_;
   bool said_ = false;
+  bool left_ = false;  ///< The session has ended.
   transport::TaskSet printing_;
 };
 

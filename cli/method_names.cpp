@@ -29,14 +29,13 @@ Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
     const auto rest = std::chrono::ceil<Milliseconds>(*asked_ + kBetweenQuestions - steady_clock::now());
     if (rest > Milliseconds::zero()) co_await with_deadline(sessions_.loop(), hurry_.wait(), rest);
   }
-  auto told = co_await router::read_methods(sessions_, runtime_id_, readers_, addresses);
+  const Result<void> told =
+      co_await router::read_methods(sessions_, runtime_id_, readers_, addresses, methods_);
   asked_ = steady_clock::now();
-  if (told) methods_.add(std::move(*told));
   for (const std::uint64_t address : addresses) {
     if (methods_.find(address) == nullptr && without_.size() < kMostWithout) without_.insert(address);
   }
-  if (!told) co_return tl::unexpected(told.error());
-  co_return Result<void>();
+  co_return told;
 }
 
 std::vector<std::string> MethodNames::of(const std::vector<std::uint64_t>& addresses) const {

@@ -12,6 +12,7 @@
 #include "cli/record_trace.hpp"
 #include "cli/recorder.hpp"
 #include "cli/remotes.hpp"
+#include "cli/text.hpp"
 #include "events/sampled_profile.hpp"
 #include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
@@ -91,7 +92,12 @@ int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& o
   // What has come of a recording that breaks off is worth a graph.
   const Result<void> rendered = loop.run(finish_in_time(loop, sink));
   const bool unread = !rendered && rendered.error().cause == EPIPE;
-  if (!sink.made_file()) return code == kSuccess && !rendered && !unread ? report(rendered.error()) : code;
+  if (!sink.made_file()) {
+    // What a recording fails by has been said.
+    const bool unsaid = !rendered && !unread && code != kFailure;
+    if (unsaid) std::ignore = report(rendered.error());
+    return unsaid && code == kSuccess ? kFailure : code;
+  }
   const Result<void> kept = keep_output(file);
   return kept ? code : report(kept.error());
 }

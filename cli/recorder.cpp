@@ -23,6 +23,8 @@ constexpr std::size_t kPieceSize = 256 * 1024;
 constexpr transport::Milliseconds kStopLimit{300};
 /// How long what has come is still shown after Ctrl-C.
 constexpr transport::Milliseconds kShowLimit{300};
+/// How long it is shown after a recording has broken off: the last lines before a crash count.
+constexpr transport::Milliseconds kBreakLimit{5'000};
 /// How long whoever has pressed Ctrl-C waits for that at most.
 constexpr transport::Milliseconds kLeaveLimit{450};
 /// How long what can be done without an answer may still take once that is given up.
@@ -164,7 +166,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   if (taken) {
     taken = co_await sink.finish();
   } else {
-    co_await with_deadline(loop_, sink.broke_off(), kShowLimit);
+    co_await with_deadline(loop_, sink.broke_off(), kBreakLimit);
   }
   co_return taken;
 }
@@ -230,7 +232,6 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
   if (stopped && !*stopped) {
     stop_failed_ = stopped->error();
     recording.stream().abort(stopped->error());
-    co_return;
   }
   if (stopped) co_await stop.again();
   cut_off_.set();

@@ -111,6 +111,7 @@ class Agent {
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
   [[nodiscard]] transport::Party stranger(const Caller& caller);
+  [[nodiscard]] transport::Party turned_away();
   [[nodiscard]] transport::Http2Limits http2_limits() const;
   void note_pause(const Error& why);
   transport::Task<std::unique_ptr<transport::TlsStream>> shake_hands(

@@ -157,7 +157,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
 
 Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
   if (tls->alpn() == "h2" && caller.access->none()) {
-    co_await turn_away(std::move(tls), stranger(caller), std::move(refusal.why));
+    co_await turn_away(std::move(tls), turned_away(), std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
     co_await refuse_session(std::move(tls), stranger(caller), std::move(refusal));
   } else {
@@ -170,6 +170,11 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& ca
 /// One that has no session: all of them share their time, and each identity has its own account.
 transport::Party Agent::stranger(const Caller& caller) {
   return {strangers_, budget_.account_of(identity_key(caller))};
+}
+
+/// Those that may do nothing: all of them are one.
+transport::Party Agent::turned_away() {
+  return {strangers_, budget_.account_of("turned away")};
 }
 
 transport::Http2Limits Agent::http2_limits() const {
@@ -245,7 +250,7 @@ Task<void> Agent::serve_local(Accepted connection) {
                                                               identity_key(caller), std::move(make_room));
   ++metrics_.sessions;
   if (caller.access->none()) {
-    co_await turn_away(std::move(connection), stranger(caller), refusals_.no_role(caller).why);
+    co_await turn_away(std::move(connection), turned_away(), refusals_.no_role(caller).why);
     co_return;
   }
   auto share = limits_.begin_session(identity_key(caller));

@@ -10,11 +10,11 @@
 namespace farport::router {
 
 /// Has the runtime tell the names of all its methods, which takes it a moment, and a reader find those that
-/// are at these addresses. Errors: the runtime does not tell, or
-/// there is no reader. `readers` must outlive it.
-[[nodiscard]] transport::Task<Result<NamedMethods>> read_methods(SessionManager& sessions,
-                                                                 std::string runtime_id,
-                                                                 const ReaderProcess& readers,
-                                                                 std::vector<std::uint64_t> addresses);
+/// are at these addresses, and adds them to `to`. Errors: the runtime does not tell
+/// them all, or there is no reader. `readers` must outlive it.
+[[nodiscard]] transport::Task<Result<void>> read_methods(SessionManager& sessions, std::string runtime_id,
+                                                         const ReaderProcess& readers,
+                                                         std::vector<std::uint64_t> addresses,
+                                                         NamedMethods& to);
 
 }  // namespace farport::router

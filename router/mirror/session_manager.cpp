@@ -19,7 +19,7 @@ constexpr Milliseconds kLongestPause{5'000};
 constexpr std::uint32_t kLargestWindow = 64U << 20;
 /// Of the loop, in one of its turns.
 constexpr std::chrono::milliseconds kAgentShare{5};
-/// What an agent may have us keep where no budget is given: commands have one agent each.
+/// What an agent may have us keep where no budget is given, as commands give none.
 constexpr std::uint64_t kAgentBytes = std::uint64_t{1} << 30;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kMirrorsFarewell{1500};
@@ -63,9 +63,14 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
   }
 }
 
-transport::Party SessionManager::party() {
-  if (options_.budget == nullptr) return transport::Party::alone(loop_, kAgentShare, kAgentBytes);
-  return {std::make_shared<transport::Share>(loop_, kAgentShare), options_.budget->account_of(address_text_)};
+const transport::Party& SessionManager::party() {
+  if (!party_ && options_.budget == nullptr)
+    party_ = transport::Party::alone(loop_, kAgentShare, kAgentBytes);
+  if (!party_) {
+    party_.emplace(std::make_shared<transport::Share>(loop_, kAgentShare),
+                   options_.budget->account_of(address_text_));
+  }
+  return *party_;
 }
 
 void SessionManager::dial_now() {

@@ -53,8 +53,8 @@ class SessionManager {
  private:
   struct HeldSession;
   transport::Task<Error> hold_session(const OnSession& follow);
-  /// For whom a session with the agent reads, and keeps what it keeps.
-  [[nodiscard]] transport::Party party();
+  /// For whom all sessions with the agent read, and keep what they keep.
+  [[nodiscard]] const transport::Party& party();
   transport::Task<void> carry(std::shared_ptr<HeldSession> held);
   transport::Task<void> tell(std::vector<std::string> tokens);
 
@@ -63,6 +63,7 @@ class SessionManager {
   std::unique_ptr<AgentRoute> route_;
   std::string address_text_;
   SessionOptions options_;
+  std::optional<transport::Party> party_;
   std::shared_ptr<AgentSession> session_;
   bool answered_ = false;  ///< In the last session.
   RequestPace pace_;

@@ -69,10 +69,6 @@ void NamedMethods::add(Method method) {
   if (by_begin_.insert_or_assign(method.begin, std::move(method)).second) held_ += size;
 }
 
-void NamedMethods::add(NamedMethods more) {
-  for (auto& [begin, method] : more.by_begin_) add(std::move(method));
-}
-
 const profile::Frame* NamedMethods::find(std::uint64_t address) const {
   const auto after = by_begin_.upper_bound(address);
   if (after == by_begin_.begin()) return nullptr;

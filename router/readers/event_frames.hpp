@@ -27,8 +27,6 @@ class NamedMethods {
 
   /// One more. Where there is no room for it, it is left out.
   void add(Method method);
-  /// All of them.
-  void add(NamedMethods more);
   /// Whose code is at the address; null where none is known. Valid until the next add().
   [[nodiscard]] const profile::Frame* find(std::uint64_t address) const;
 

@@ -82,7 +82,8 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
     const ReaderWork no_work = [](const ReadingRequest&, ReaderInput&, ReaderOutput&) -> Result<void> {
       return fail(
           "read", "what the runtime says",
-          "the kernel does not let a reader give up its rights (seccomp), and what it reads may be hostile");
+          "the kernel does not let a reader give up its rights (seccomp), and what it reads may be hostile",
+          "FARPORT_CONFINE=off has it read all the same");
     };
     be_reader(no_work, *wanted, socket);
   };

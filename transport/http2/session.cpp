@@ -219,7 +219,7 @@ void Http2Session::turn_away(std::string_view why) {
 
 void Http2Session::end_of_tick() {
   if (holding_ == nullptr && !ended_) {
-    abort(Error{"go on with", "the session", "the agent keeps as much as it may", {}, ENOBUFS});
+    abort(Error{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS});
   }
   if (!output_.send_all(session_.get())) {
     lower_->abort(Error{"go on with", "the session", "out of memory", {}, 0});

@@ -132,7 +132,7 @@ void Http2Stream::hold() {
     holding_ = std::make_unique<BufferBudget::Holding>(connection_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
-      abort(Error{"keep what is held for", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
+      abort(Error{"keep what is held for", "a stream", "farport keeps as much as it may", {}, ENOBUFS});
     });
   }
   holding_->update(unread() + counted_kept_);

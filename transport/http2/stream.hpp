@@ -36,7 +36,7 @@ struct MessageHead {
 class Http2Connection {
  public:
   [[nodiscard]] virtual bool is_server() const = 0;
-  /// Counts what the connection keeps; may be null.
+  /// Counts what the connection keeps.
   [[nodiscard]] virtual BufferBudget::Account& account() const = 0;
   /// The stream has something to write.
   virtual void write_waits(Http2Stream& stream) = 0;
