@@ -19,12 +19,12 @@ void forget(const config::TlsFiles& tls) {
 }
 
 /// By what starts readers, and by each. `tls` must stay as long as that is started.
-router::ReaderProcess::GivenUp given_up(const config::TlsFiles& tls, bool confined) {
+router::ReaderProcess::GivenUp given_up(const config::TlsFiles& tls, bool confined, bool behind_others) {
   return {[&tls] { forget(tls); },
           [confined] {
             if (confined) confinement::confine_reader_starter();
           },
-          [confined] { return !confined || confinement::confine_parser(); }};
+          [confined] { return !confined || confinement::confine_parser(); }, behind_others};
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeS
 
 std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSettings& settings,
                                                            const Log& log) {
-  auto started = router::ReaderProcess::start(given_up(settings.tls, settings.confinement.mode != "off"),
-                                              router::make_answer);
+  auto started = router::ReaderProcess::start(
+      given_up(settings.tls, settings.confinement.mode != "off", true), router::make_answer);
   if (started) return std::make_shared<const router::ReaderProcess>(std::move(*started));
   log->warn("{}: there are no recordings over HTTP, no profiles as files, and no --app-metrics",
             started.error().message());
@@ -55,7 +55,7 @@ Result<router::ReaderProcess> start_readers(const config::RemoteSettings& remote
   // They can't read it any more.
   ::tzset();
   return router::ReaderProcess::start(
-      given_up(remote.tls, mode == nullptr || std::string_view(mode) != "off"),
+      given_up(remote.tls, mode == nullptr || std::string_view(mode) != "off", false),
       [work = std::move(work)](const auto& wanted, auto& from, auto& to) {
         const bool names = wanted.kind == router::ReadingTask::Kind::methods;
         return names ? router::tell_methods(from, to) : work(wanted, from, to);

@@ -50,14 +50,17 @@ std::optional<ReadingRequest> decoded(std::string_view bytes) {
   return ReadingRequest{task, std::string(bytes.substr(sizeof task))};
 }
 
-/// The kernel ends a reader before the agent where the memory of both is used up, and gives it the processor
-/// after others. The file of a process that hides its memory is root's alone.
+/// The kernel ends a reader before the agent where the memory of both is used up. The file of a process that
+/// hides its memory is root's alone.
 void be_ended_first() {
   ::prctl(PR_SET_DUMPABLE, 1);
   const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   constexpr std::string_view kMost = "1000";
   std::ignore = ::write(file.get(), kMost.data(), kMost.size());
   ::prctl(PR_SET_DUMPABLE, 0);
+}
+
+void go_behind_others() {
   constexpr int kBehindOthers = 10;
   std::ignore = ::setpriority(PRIO_PROCESS, 0, kBehindOthers);
 }
@@ -65,10 +68,11 @@ void be_ended_first() {
 }  // namespace
 
 Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
-  std::function<void()> confine = [secrets = std::move(given_up.secrets),
-                                   rights = std::move(given_up.rights)] {
+  std::function<void()> confine = [secrets = std::move(given_up.secrets), rights = std::move(given_up.rights),
+                                   behind = given_up.behind_others] {
     secrets();
     be_ended_first();
+    if (behind) go_behind_others();
     rights();
   };
   auto run = [rights = std::move(given_up.rights_of_reader), work = std::move(work)](

@@ -25,6 +25,7 @@ class ReaderProcess {
     std::function<void()> secrets;
     std::function<void()> rights;
     std::function<bool()> rights_of_reader;  ///< False: that can't be, and nothing is read.
+    bool behind_others = true;  ///< The processor is for others first: for those that are read, for one.
   };
   /// Starts what starts them, before this process has threads. `work`: as it is then. Errors: there can be
   /// none.

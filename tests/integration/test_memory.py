@@ -199,7 +199,7 @@ class Laptop(Case):
                                interrupted.output)
                     interrupted.send(signal.SIGINT)
                     # Where it was about to end it may be the kernel that ends it.
-                    self.assertIn(interrupted.wait(5), (0, 1, 130, -signal.SIGINT), interrupted.stderr())
+                    self.assertIn(interrupted.wait(15), (0, 1, 130, -signal.SIGINT), interrupted.stderr())
             hostile.stop()
         print(f"peak of the commands: {self.group.peak() >> 20} MiB", file=sys.stderr)
 
