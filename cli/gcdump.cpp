@@ -98,19 +98,13 @@ class HeapLines final : public events::LineMaker {
 
 class HeapSink final : public ReaderSink {
  public:
-  HeapSink(transport::Loop& loop, const router::ReaderProcess& readers, OutputFile* file)
-      : ReaderSink(loop, readers), file_(file) {}
+  using ReaderSink::ReaderSink;
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    auto out = RecordingFile::standard_output();
-    if (!out) return tl::unexpected(out.error());
-    const Result<void> begun = begin_reading(runtime.host + '\0' + runtime.name, std::move(*out), file_);
+    const Result<void> begun = begin_printing(runtime.host + '\0' + runtime.name);
     if (!begun) return tl::unexpected(begun.error());
     return router::wanted_heap(runtime.version);
   }
-
- private:
-  OutputFile* file_;
 };
 
 /// Of what prepare() says that the recording is about.

@@ -28,14 +28,17 @@ std::string output_path(const std::string& given, const std::string& runtime, st
   return std::filesystem::absolute(wanted, error).lexically_normal().string();
 }
 
+Result<void> print_path(const std::string& path) {
+  const std::string shown = ::isatty(STDOUT_FILENO) != 0 ? escape(path) : path;
+  // Nobody may read what is printed, any more.
+  if ((std::printf("%s\n", shown.c_str()) >= 0 && std::fflush(stdout) == 0) || errno == EPIPE) return {};
+  return fail_errno("write to", "standard output", errno);
+}
+
 Result<void> keep_output(OutputFile* file) {
   if (file == nullptr) return {};
   Result<void> kept = file->keep();
-  if (!kept) return kept;
-  const std::string path = ::isatty(STDOUT_FILENO) != 0 ? escape(file->path()) : file->path();
-  // Nobody may read what is printed, any more.
-  if ((std::printf("%s\n", path.c_str()) >= 0 && std::fflush(stdout) == 0) || errno == EPIPE) return {};
-  return fail_errno("write to", "standard output", errno);
+  return kept ? print_path(file->path()) : kept;
 }
 
 }  // namespace farport::cli

@@ -29,19 +29,13 @@ constexpr transport::Milliseconds kRenderLimit{10'000};
 /// Has a reader make a profile of the samples that a runtime records.
 class ProfileSink final : public ReaderSink {
  public:
-  ProfileSink(transport::Loop& loop, const router::ReaderProcess& readers, OutputFile* file)
-      : ReaderSink(loop, readers), file_(file) {}
+  using ReaderSink::ReaderSink;
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    auto out = RecordingFile::standard_output();
-    if (!out) return tl::unexpected(out.error());
-    const Result<void> begun = begin_reading(runtime.name, std::move(*out), file_);
+    const Result<void> begun = begin_printing(runtime.name);
     if (!begun) return tl::unexpected(begun.error());
     return router::wanted_samples();
   }
-
- private:
-  OutputFile* file_;
 };
 
 /// What a reader does for it.

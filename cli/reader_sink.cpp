@@ -27,13 +27,17 @@ std::string visible(std::string_view lines) {
 
 }  // namespace
 
-ReaderSink::ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers)
-    : loop_(loop), readers_(readers), taking_(loop) {}
+ReaderSink::ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers, OutputFile* file)
+    : loop_(loop), readers_(readers), file_(file), taking_(loop) {}
 
-Result<void> ReaderSink::begin_reading(std::string about, std::shared_ptr<RecordingFile> lines,
-                                       OutputFile* file) {
+Result<void> ReaderSink::begin_printing(std::string about) {
+  auto output = RecordingFile::standard_output();
+  if (!output) return tl::unexpected(output.error());
+  return begin_reading(std::move(about), std::move(*output));
+}
+
+Result<void> ReaderSink::begin_reading(std::string about, std::shared_ptr<RecordingFile> lines) {
   lines_ = std::move(lines);
-  file_ = file;
   reading_.emplace(loop_, router::local_request(router::ReadingTask::Kind::local, std::move(about)),
                    router::Reading::For::user);
   Result<void> begun = reading_->begin(readers_);
@@ -82,7 +86,7 @@ Task<void> ReaderSink::take_frames() {
 void ReaderSink::give_up(const Error& why) {
   if (answered_) return;
   answered_ = tl::unexpected(why);
-  // Whoever waits for the reader to take something waits no longer.
+  // A take() that waits for the reader ends.
   reading_->abort(why);
   take_failure(why);
 }

@@ -16,7 +16,8 @@ namespace farport::cli {
 class ReaderSink : public RecordingSink {
  public:
   /// All must outlive this.
-  ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers);
+  /// `file`: where the file goes that the reader makes beside its lines; null: it makes none.
+  ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers, OutputFile* file = nullptr);
 
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) final;
   /// Passes when the reader has said all that it has to say of it.
@@ -30,10 +31,10 @@ class ReaderSink : public RecordingSink {
   [[nodiscard]] bool made_file() const { return made_file_; }
 
  protected:
-  /// Starts the reader. `about`: for its work. `lines`: where its lines go. `file`: where the file goes that
-  /// it makes beside them; null: it makes none.
-  [[nodiscard]] Result<void> begin_reading(std::string about, std::shared_ptr<RecordingFile> lines,
-                                           OutputFile* file = nullptr);
+  /// Starts the reader. `about`: for its work. `lines`: where its lines go; null: it makes none.
+  [[nodiscard]] Result<void> begin_reading(std::string about, std::shared_ptr<RecordingFile> lines);
+  /// The same; its lines go to standard output.
+  [[nodiscard]] Result<void> begin_printing(std::string about);
   /// Something else that the reader says: a measurement, an exception.
   virtual void take_part(const router::Reading::Frame& /*part*/) {}
   /// There is no answer, for this reason. The recording is stopped then, since nothing of what may still come
@@ -52,8 +53,8 @@ class ReaderSink : public RecordingSink {
 
   transport::Loop& loop_;
   const router::ReaderProcess& readers_;
+  OutputFile* file_;
   std::shared_ptr<RecordingFile> lines_;
-  OutputFile* file_ = nullptr;
   std::optional<router::Reading> reading_;
   bool finished_ = false;
   bool any_ = false;

@@ -1,9 +1,7 @@
 #include "cli/record_trace.hpp"
 
-#include <cstdio>
 #include <optional>
-
-#include <unistd.h>
+#include <tuple>
 
 #include "cli/commands.hpp"
 #include "cli/helpers.hpp"
@@ -113,8 +111,7 @@ int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing 
   TraceFile file(loop, settings, std::move(wanted), readers ? &*readers : nullptr);
   const int code = record(settings, file, loop, Recorder::Progress::shown);
   if (file.path().empty()) return code;
-  const std::string& path = file.path();
-  std::printf("%s\n", ::isatty(STDOUT_FILENO) != 0 ? escape(path).c_str() : path.c_str());
+  std::ignore = print_path(file.path());
   if (code == kInterrupted)
     print_message("it was ended before the runtime had said all: some methods may have no names");
   return code;

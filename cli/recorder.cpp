@@ -25,7 +25,7 @@ constexpr transport::Milliseconds kStopLimit{300};
 constexpr transport::Milliseconds kShowLimit{300};
 /// How long it is shown after a recording has broken off: the last lines before a crash count.
 constexpr transport::Milliseconds kBreakLimit{5'000};
-/// How long whoever has pressed Ctrl-C waits for that at most.
+/// After Ctrl-C the command ends within this time.
 constexpr transport::Milliseconds kLeaveLimit{450};
 /// How long what can be done without an answer may still take once that is given up.
 constexpr transport::Milliseconds kWithoutLimit{30'000};

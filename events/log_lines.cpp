@@ -9,7 +9,6 @@ void LogLines::on_event(const nettrace::Event& event) {
   auto entry = read_log_entry(trace_, event);
   if (!entry) return;
   entries_.push_back(std::move(*entry));
-  any_ = true;
 }
 
 void LogLines::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) {

@@ -18,15 +18,12 @@ class LogLines final : public LineMaker {
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override;
   std::string take_lines() override;
   std::vector<std::string> take_notices() override;
-  /// Whether an entry has come, ever.
-  [[nodiscard]] bool any() const { return any_; }
 
  private:
   std::function<std::string(const LogEntry&)> line_of_;
   nettrace::TraceHeader trace_;
   std::vector<LogEntry> entries_;
   std::uint64_t dropped_ = 0;
-  bool any_ = false;
 };
 
 }  // namespace farport::events

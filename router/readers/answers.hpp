@@ -24,8 +24,9 @@ namespace farport::router {
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,
                                              ReaderOutput& to);
 
-/// Tells the methods that are at addresses: eight bytes each (little-endian), a part; then what a runtime
-/// tells of its methods. Errors: it is no recording.
+/// Tells the methods that are at given addresses. What comes is first the addresses, as a part, eight bytes
+/// each (little-endian), and then a recording in which the runtime names its methods. Errors: it can't be
+/// read.
 [[nodiscard]] Result<void> tell_methods(ReaderInput& from, ReaderOutput& to);
 
 /// What the agent wants made. Errors: there is no answer.

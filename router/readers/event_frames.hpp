@@ -13,7 +13,7 @@ namespace farport::router {
 
 /// In one frame; of a message, and of a stack, what there is room for.
 [[nodiscard]] std::string encode_exception(const events::ThrownException& thrown);
-/// The reverse. Nothing where it is none.
+/// Reads it again. Nothing where the text is malformed.
 [[nodiscard]] std::optional<events::ThrownException> decode_exception(std::string_view text);
 
 /// Methods whose names are known, by their code.
@@ -37,7 +37,7 @@ class NamedMethods {
 
 /// In one frame; of a name what there is room for.
 [[nodiscard]] std::string encode_method(const NamedMethods::Method& method);
-/// The reverse. Nothing where it is none.
+/// Reads it again. Nothing where the text is malformed.
 [[nodiscard]] std::optional<NamedMethods::Method> decode_method(std::string_view text);
 
 }  // namespace farport::router
