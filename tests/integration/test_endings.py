@@ -64,20 +64,24 @@ class Endings(Case):
         self.wait_until_gone(second, rows)
 
     def test_a_runtime_that_exits_in_the_middle_ends_the_session_properly(self):
-        second = self.lab.orders("--seconds", "4")
+        second = self.lab.orders()
         row = self.mirror.wait_for(self.application, second)[1]
-        values = self.assert_ok(self.tools.driver("until-end", row["local_pid"], seconds=20)).values()
-        self.assertEqual((values["whole"], values["lost"]), ("True", "0"))
+        tool = self.tools.start_driver("until-end", row["local_pid"])
+        tool.wait_for_output("open True")
+        second.stop()
+        self.assertEqual(tool.wait(20), 0, tool.output())
+        self.assertIn("whole True", tool.stdout())
+        self.assertIn("lost 0", tool.stdout())
         self.mirror.wait_for(self.application)
 
     def test_what_a_runtime_said_at_its_end_still_reaches_a_slow_tool(self):
-        second = self.lab.orders("--seconds", "2")
+        second = self.lab.orders()
         row = self.mirror.wait_for(self.application, second)[1]
         tool = self.tools.start_driver("until-end", row["local_pid"])
         tool.wait_for_output("open True")
         tool.freeze()
         try:
-            second.process.wait(15)
+            second.stop()
             self.mirror.wait_for(self.application)
         finally:
             tool.thaw()

@@ -121,9 +121,10 @@ class Terminal:
         environment = host.environment({"TERM": "xterm-256color", "PS1": "$ ", **(environment or {})})
         self._launcher, self._master = pty.fork()
         if self._launcher == 0:
+            # The program may ask before this one goes on.
+            self._set_size(0, columns, rows)
             os.chdir(host.directory)
             os.execvpe(host.enter[0], [*host.enter, *(str(argument) for argument in arguments)], environment)
-        self._set_size(columns, rows)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._code = None
@@ -133,8 +134,9 @@ class Terminal:
         """The program's pid, as the lab sees it: the launcher has entered the host and forked."""
         return wait.until(lambda: proc.children(self._launcher), "the terminal's program has started")[0]
 
-    def _set_size(self, columns, rows):
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    @staticmethod
+    def _set_size(terminal, columns, rows):
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def _read(self):
         # Not in a read when the window is closed: the terminal would stay for as long as that waits.
@@ -166,7 +168,7 @@ class Terminal:
         """Makes the window another size."""
         with self._lock:
             self.screen.resize(columns, rows)
-        self._set_size(columns, rows)
+        self._set_size(self._master, columns, rows)
 
     def shows_what_is_typed(self):
         """Whether it echoes."""
