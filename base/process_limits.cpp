@@ -1,14 +1,18 @@
 #include "base/process_limits.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
+#include <string_view>
 #include <tuple>
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/limited_read.hpp"
+#include "base/unique_fd.hpp"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
@@ -41,10 +45,24 @@ void limit_processor_time(std::uint32_t seconds) {
   limit(RLIMIT_CPU, seconds);
 }
 
-void limit_memory([[maybe_unused]] std::uint64_t more_bytes) {
+void limit_memory([[maybe_unused]] std::uint64_t more_bytes, [[maybe_unused]] std::uint64_t for_children) {
 #ifndef FARPORT_HAS_SANITIZER
-  limit(RLIMIT_DATA, data_now() + more_bytes);
+  rlimit now{};
+  std::ignore = ::getrlimit(RLIMIT_DATA, &now);
+  const rlim_t own = std::min<rlim_t>(data_now() + more_bytes, now.rlim_max);
+  const rlimit both{own, std::min<rlim_t>(own + for_children, now.rlim_max)};
+  std::ignore = ::setrlimit(RLIMIT_DATA, &both);
 #endif
+}
+
+void be_ended_first() {
+  // The files of a process that hides its memory are root's alone.
+  const int dumpable = ::prctl(PR_GET_DUMPABLE);
+  ::prctl(PR_SET_DUMPABLE, 1);
+  const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  constexpr std::string_view kMost = "1000";
+  std::ignore = ::write(file.get(), kMost.data(), kMost.size());
+  ::prctl(PR_SET_DUMPABLE, dumpable == 1 ? 1 : 0);
 }
 
 void end_with(pid_t parent) {

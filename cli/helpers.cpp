@@ -5,6 +5,7 @@
 
 #include <openssl/crypto.h>
 
+#include "base/process_limits.hpp"
 #include "confinement/confinement.hpp"
 #include "router/readers/answers.hpp"
 
@@ -33,6 +34,7 @@ std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeS
                                                             const Log& log) {
   auto started = router::SamplerProcess::start([&settings] {
     forget(settings.tls);
+    be_ended_first();
     if (settings.confinement.mode != "off") confinement::confine_sampler();
   });
   if (started) return std::make_shared<const router::SamplerProcess>(std::move(*started));

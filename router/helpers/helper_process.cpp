@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory_limit.hpp"
 #include "base/process_limits.hpp"
 #include "base/resident_memory.hpp"
 #include "transport/event.hpp"
@@ -99,7 +100,12 @@ int keep_only(int descriptor) {
     end_with_lifeline(lifeline.get());
     ::close(requests);
     std::signal(SIGCHLD, SIG_DFL);
-    work.run(std::string_view(request.data(), static_cast<std::size_t>(got)), std::move(descriptors));
+    try {
+      work.run(std::string_view(request.data(), static_cast<std::size_t>(got)), std::move(descriptors));
+    } catch (...) {
+      // Nothing of the process that this one is a copy of is to be done here.
+      ::_exit(1);
+    }
     ::_exit(0);
   }
 }
@@ -133,6 +139,11 @@ pid_t fork_for_engine() {
 }
 
 }  // namespace
+
+std::uint64_t memory_for_helpers() {
+  constexpr std::uint64_t kUsualMemory = std::uint64_t{2} << 30;
+  return memory_limit().value_or(kUsualMemory) / 4;
+}
 
 Result<HelperProcess> HelperProcess::start(const Work& work) {
   std::array<int, 2> ends{};

@@ -2,6 +2,7 @@
 // one, which faces the network, can't or should not do itself.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ class Lifeline {
 /// What helpers are called: at most 15 characters (PR_SET_NAME).
 inline constexpr const char* kSamplerName = "farport-sampler";
 inline constexpr const char* kReaderName = "farport-reader";
+
+/// For the work of all helpers of one kind: a quarter of what the control group allows, in bytes; of 2 GiB
+/// where it allows all.
+[[nodiscard]] std::uint64_t memory_for_helpers();
 
 class HelperProcess {
  public:

@@ -31,6 +31,7 @@ Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
     if (!read) return read;
   }
   if (!reader.ended()) return fail("read", "the samples", "they have no end");
+  if (to.end() == SamplingEnd::failed) return fail("read", "the samples", to.why_ended());
   return {};
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/memory_limit.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -15,7 +14,7 @@ constexpr std::chrono::seconds kBaseProcessorTime{60};
 }  // namespace
 
 std::uint64_t memory_for_readers() {
-  return std::clamp(memory_limit().value_or(2048 * kMiB) / 4, 8 * kMiB, 1024 * kMiB);
+  return std::clamp(memory_for_helpers(), 8 * kMiB, 1024 * kMiB);
 }
 
 std::uint64_t ReaderBudget::share_of(ReadingTask::Kind kind) const {

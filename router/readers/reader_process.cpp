@@ -7,7 +7,6 @@
 #include <new>
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,16 +47,6 @@ std::optional<ReadingRequest> decoded(std::string_view bytes) {
   if (bytes.size() < sizeof task) return std::nullopt;
   std::memcpy(&task, bytes.data(), sizeof task);
   return ReadingRequest{task, std::string(bytes.substr(sizeof task))};
-}
-
-/// The kernel ends a reader before the agent where the memory of both is used up. The file of a process that
-/// hides its memory is root's alone.
-void be_ended_first() {
-  ::prctl(PR_SET_DUMPABLE, 1);
-  const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  constexpr std::string_view kMost = "1000";
-  std::ignore = ::write(file.get(), kMost.data(), kMost.size());
-  ::prctl(PR_SET_DUMPABLE, 0);
 }
 
 void go_behind_others() {

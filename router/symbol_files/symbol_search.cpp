@@ -20,6 +20,8 @@ using transport::Task;
 constexpr std::size_t kMostFiles = 200;
 /// That servers send for one profile.
 constexpr std::uint64_t kMostFetched = 2ULL << 30;
+/// For reading one.
+constexpr std::uint64_t kOneFileMemory = 64U << 20U;
 /// How much comes before that is told once more.
 constexpr std::uint64_t kTellEvery = 1U << 20;
 
@@ -31,7 +33,7 @@ struct FileReading {
 
   void run() {
     const ReadFile names = [this](int fd, SampleSink& told) { return read_debug_symbols(fd, file, told); };
-    answer = read_file_symbols(open, names, kOneFileLimit);
+    answer = read_file_symbols(open, names, kOneFileLimit, kOneFileMemory);
   }
 };
 

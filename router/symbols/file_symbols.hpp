@@ -30,9 +30,10 @@ using OpenFiles = std::function<std::vector<UniqueFd>(std::string& why)>;
 using ReadFile = std::function<bool(int fd, SampleSink& to)>;
 
 /// Opens files and reads the first that can be used, all of it in a process without rights that has so much
-/// time: not even opening one may be waited for here. Errors: there was no answer.
+/// time and memory (bytes, beside the file): not even opening one may be waited for here. Errors: there was
+/// no answer.
 [[nodiscard]] Result<FileSymbols> read_file_symbols(const OpenFiles& open, const ReadFile& read,
-                                                    std::chrono::milliseconds limit);
+                                                    std::chrono::milliseconds limit, std::uint64_t memory);
 
 /// How files are opened that may be anything: a pipe is not waited for, and no device does anything.
 inline constexpr int kOpenAnything = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

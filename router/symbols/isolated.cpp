@@ -1,5 +1,6 @@
 #include "router/symbols/isolated.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -19,16 +20,21 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kProcessorSeconds = 3;
-/// Beside the file, which is mapped, and what this process has already.
-constexpr std::uint64_t kMemory = 64U << 20U;
 /// Names of all functions of a stack that is sampled for an hour are less.
-constexpr std::size_t kMostResult = 8U << 20U;
+constexpr std::uint64_t kMostResult = 8U << 20U;
 
-[[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to, pid_t parent) {
-  end_with(parent);
-  limit_processor_time(kProcessorSeconds);
-  limit_memory(kMemory);
-  const std::string result = work();
+[[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to, pid_t parent,
+                                std::uint64_t memory) {
+  std::string result;
+  try {
+    end_with(parent);
+    limit_processor_time(kProcessorSeconds);
+    limit_memory(memory);
+    result = work();
+  } catch (...) {
+    // Nothing of this process is to go on with what the other one does.
+    ::_exit(1);
+  }
   for (std::string_view rest = result; !rest.empty();) {
     const ssize_t written = ::write(to, rest.data(), rest.size());
     if (written <= 0) ::_exit(1);
@@ -38,7 +44,7 @@ constexpr std::size_t kMostResult = 8U << 20U;
 }
 
 /// What comes until its end. Errors: not within the time, or too much.
-Result<std::string> read_all(int from, Clock::time_point until) {
+Result<std::string> read_all(int from, Clock::time_point until, std::uint64_t most) {
   std::string all;
   for (std::array<char, 16 * 1024> part{};;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -50,13 +56,14 @@ Result<std::string> read_all(int from, Clock::time_point until) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return all;
     all.append(part.data(), static_cast<std::size_t>(got));
-    if (all.size() > kMostResult) return fail("read", "the symbols", "there are too many");
+    if (all.size() > most) return fail("read", "the symbols", "there are too many");
   }
 }
 
 }  // namespace
 
-Result<std::string> run_isolated(const std::function<std::string()>& work, std::chrono::milliseconds limit) {
+Result<std::string> run_isolated(const std::function<std::string()>& work, std::chrono::milliseconds limit,
+                                 std::uint64_t memory) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
   UniqueFd from(ends[0]);
@@ -64,9 +71,9 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
   const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("start", "a process", errno);
-  if (child == 0) work_and_tell(work, to.get(), self);
+  if (child == 0) work_and_tell(work, to.get(), self, memory);
   to.reset();
-  auto result = read_all(from.get(), Clock::now() + limit);
+  auto result = read_all(from.get(), Clock::now() + limit, std::min(memory / 4, kMostResult));
   if (!result) ::tgkill(child, child, SIGKILL);
   // One that still writes does not wait for us.
   from.reset();

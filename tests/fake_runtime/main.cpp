@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGINT, &action, nullptr);
     Server server(options);
+    take_on(options.burden);
     std::puts("ready");
     std::fflush(stdout);
     server.run(stopped);

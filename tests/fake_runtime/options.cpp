@@ -12,6 +12,7 @@ constexpr const char* kUsage =
     "                    [--fault hang|garbage|half-answer|close|early-answer|flood|silent|old] "
     "[--leave-socket]\n"
     "                    [--dump bytes:N|link:TARGET|hard:TARGET|user:N|directory|nothing|error:TEXT]\n"
+    "                    [--burden THREADS MAPPINGS DIR]\n"
     "       fake_runtime --many N DIR\n"
     "       fake_runtime --write-dump PATH N";
 
@@ -60,6 +61,10 @@ Options parse_options(int argc, char** argv) {
       options.fault = fault_named(value());
     } else if (argument == "--leave-socket") {
       options.leave_socket = true;
+    } else if (argument == "--burden") {
+      options.burden.threads = std::stoull(value());
+      options.burden.mappings = std::stoull(value());
+      options.burden.directory = value();
     } else if (argument == "--many") {
       options.many = std::stoi(value());
       options.directory = value();

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "burden.hpp"
+
 namespace farport::fake {
 
 enum class Fault {
@@ -33,6 +35,7 @@ struct Options {
   std::uint64_t dump_size = 0;
   Fault fault = Fault::none;
   bool leave_socket = false;
+  Burden burden;
 };
 
 /// Throws std::invalid_argument with the usage.

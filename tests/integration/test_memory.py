@@ -4,8 +4,10 @@ lives, those beside them are served, and its memory returns.
 FARPORT_TEST_FLOOD_SECONDS says how long each flood lasts (4). With the release binary alone: the sanitizers take more
 memory than there is."""
 
+import concurrent.futures
 import json
 import os
+import re
 import signal
 import sys
 
@@ -138,6 +140,77 @@ class Recorded(Flooded):
         told = Api(self.lab, self.observer).request(f"/v1/runtimes/{listed['id']}/stacks")
         self.assertEqual(told.status, 502, told)
         self.assertIn("8 MiB of memory", told.error)
+
+
+class RecordedByEachRoute(Flooded):
+    """Whoever asks for what would take all the memory is told so, and nobody else notices."""
+    ATTACKS = ("stacks", "heap", "quantiles", "series", "notices", "threads", "exceptions", "logs")
+    ROUTES = ("counters", "stacks", "logs", "exceptions", "gcdump")
+    # Which are too much for whom, for sure.
+    TOO_MUCH = {("stacks", "stacks"), ("heap", "gcdump")}
+    # What curl(1) says of an answer that breaks off.
+    BROKEN_OFF = re.compile("exit code (18|56|92),")
+
+    def ask(self, path):
+        """The status of the answer, and why; None where it breaks off."""
+        try:
+            answer = Api(self.lab, self.lab.tools_pair).request(path, seconds=90)
+        except AssertionError as broken:
+            self.assertRegex(str(broken), self.BROKEN_OFF)
+            return None, str(broken)
+        return answer.status, "" if answer.status == 200 else answer.error
+
+    def test_each_attack_by_each_route(self):
+        for number, attack in enumerate(self.ATTACKS):
+            with self.subTest(attack):
+                file = recorded(self.lab.far, attack, 8)
+                hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4720 + number))
+                listed = self.agent.wait_for(self.fake, self.quiet, hostile)[2]
+                paths = [f"/v1/runtimes/{listed['id']}/{route}?seconds=2" for route in self.ROUTES]
+                with concurrent.futures.ThreadPoolExecutor() as asking:
+                    answers = dict(zip(self.ROUTES, asking.map(self.ask, paths)))
+                for route, (status, why) in answers.items():
+                    self.assertIn(status, (200, 502, None), answers)
+                    if (attack, route) in self.TOO_MUCH:
+                        self.assertRegex(why, "more than the [0-9.]+ MiB of memory", answers)
+                self.assertTrue(self.agent.process.running(), self.agent.process.output())
+                wait.until(lambda: not proc.children(self.agent.helper("farport-reader")), "no reader is left")
+                hostile.stop()
+        print(f"peak of each attack by each route: {self.group.peak() >> 20} MiB of 64", file=sys.stderr)
+        self.assert_lives()
+
+
+class LookedAt(Flooded):
+    """A process that takes all it can of whoever looks at its threads."""
+    THREADS, MAPPINGS = 1500, 40_000
+    SECONDS = 5
+
+    def ask(self, runtime, seconds):
+        """What a profile from outside comes to."""
+        path = f"/v1/runtimes/{runtime['id']}/profile?event=wall&frequency=99&format=folded&duration={seconds}"
+        return Api(self.lab, self.lab.tools_pair).request(path, "--request", "POST", seconds=90)
+
+    def test_threads_whose_stacks_are_never_alike_and_mappings_with_long_paths(self):
+        hostile = self.use(FakeRuntime(self.lab, "--burden", self.THREADS, self.MAPPINGS, self.lab.far.tmp, pid=4713))
+        listed = self.agent.wait_for(self.fake, self.quiet, hostile)[2]
+        with concurrent.futures.ThreadPoolExecutor() as asking:
+            asked = asking.submit(self.ask, listed, self.SECONDS)
+            self.assert_lives()
+            answer = asked.result()
+        # Either there is room for it, or the memory that it had was not enough. The group's is.
+        self.assertIn(answer.status, (200, 502), answer)
+        if answer.status == 502:
+            self.assertIn("of memory", answer.error)
+        self.assertEqual(self.group.killed(), 0)
+        hostile.stop()
+        # The one before may not have been counted as over yet.
+        again = wait.until(lambda: self.usual(self.ask(self.answering, 1)), "another profile")
+        self.assertEqual(again.status, 200, again)
+
+    @staticmethod
+    def usual(answer):
+        """The answer, unless it says that there are too many."""
+        return None if answer.status == 429 else answer
 
 
 class AppMetrics(Flooded):

@@ -1,5 +1,6 @@
 #include "router/agent/api/profile_requests.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -23,8 +24,9 @@ using transport::Task;
 
 /// Concurrent profiles. Each needs locked memory, which RLIMIT_MEMLOCK restricts.
 constexpr std::size_t kMostProfiles = 4;
-/// Of one identity, so that it leaves room for others.
-constexpr std::size_t kMostOfOne = 2;
+/// What a profile of any application should have.
+constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 20;
 constexpr std::uint32_t kFrequency = 99;
 constexpr std::uint32_t kMostFrequency = 1000;
 constexpr std::uint32_t kSeconds = 10;
@@ -96,7 +98,8 @@ Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
   const std::size_t zero = std::min(text.find('\0'), text.size());
   const Error error{"profile", std::move(name), text.substr(0, zero),
                     text.substr(std::min(zero + 1, text.size())), 0};
-  co_return no_profile(http_status::kNotImplemented, error.message());
+  const int status = said[0] == kNoMemory ? http_status::kBadGateway : http_status::kNotImplemented;
+  co_return no_profile(status, error.message());
 }
 
 /// Ends the sampling once the caller has said anything; that it says nothing more means nothing.
@@ -136,6 +139,21 @@ Task<Result<void>> carry(FdStream& samples, transport::Stream& caller, std::uint
 
 }  // namespace
 
+ProfileRequests::ProfileRequests(transport::Loop& loop, Registry& registry,
+                                 std::shared_ptr<const SamplerProcess> sampler, Readers readers,
+                                 DiagnosticConnections& connections, Audit& audit, Metrics& metrics)
+    : loop_(loop),
+      registry_(registry),
+      sampler_(std::move(sampler)),
+      readers_(std::move(readers)),
+      connections_(connections),
+      audit_(audit),
+      metrics_(metrics) {
+  const std::uint64_t for_all = memory_for_helpers();
+  at_once_ = std::clamp<std::size_t>(for_all / kLeastMemory, 1, kMostProfiles);
+  memory_of_each_ = std::clamp(for_all / at_once_, kLeastMemory, kMostMemory);
+}
+
 Handled ProfileRequests::take(Response& response, Route route, const Caller& caller,
                               tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"profile", caller};
@@ -170,6 +188,7 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
   SamplingRequest request = wanted;
   request.process = port->process().pid;
   request.user = port->process().uid;
+  request.memory = memory_of_each_;
   if (request.process <= 0)
     return failed(
         "its process is not visible to the agent; share its pid namespace with it (in a pod: "
@@ -188,11 +207,13 @@ tl::expected<ProfileRequests::Place, Refusal> ProfileRequests::take_place(const 
   std::erase_if(under_way_of_, [](const auto& each) { return *each.second == 0; });
   auto& theirs = under_way_of_[identity_key(caller)];
   if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
-  const bool all = *under_way_ >= kMostProfiles;
-  if (!all && *theirs < kMostOfOne) return Place{CountedSlot(under_way_), CountedSlot(theirs)};
+  const bool all = *under_way_ >= at_once_;
+  // Others are to find room.
+  const std::size_t most_of_one = std::max<std::size_t>(at_once_ / 2, 1);
+  if (!all && *theirs < most_of_one) return Place{CountedSlot(under_way_), CountedSlot(theirs)};
   Refusal many = no_profile(http_status::kTooManyRequests,
-                            all ? fmt::format("the agent takes {} profiles already", kMostProfiles)
-                                : fmt::format("the agent takes {} profiles for you already", kMostOfOne));
+                            all ? fmt::format("the agent takes {} profiles already", at_once_)
+                                : fmt::format("the agent takes {} profiles for you already", most_of_one));
   many.retry_after = static_cast<int>(seconds);
   return tl::unexpected(std::move(many));
 }

@@ -18,14 +18,7 @@ class ProfileRequests {
  public:
   /// `sampler`: null where there is none.
   ProfileRequests(transport::Loop& loop, Registry& registry, std::shared_ptr<const SamplerProcess> sampler,
-                  Readers readers, DiagnosticConnections& connections, Audit& audit, Metrics& metrics)
-      : loop_(loop),
-        registry_(registry),
-        sampler_(std::move(sampler)),
-        readers_(std::move(readers)),
-        connections_(connections),
-        audit_(audit),
-        metrics_(metrics) {}
+                  Readers readers, DiagnosticConnections& connections, Audit& audit, Metrics& metrics);
 
   /// POST /v1/runtimes/{id}/profile. `runtime`: the one that is meant, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
@@ -69,6 +62,8 @@ class ProfileRequests {
   DiagnosticConnections& connections_;
   Audit& audit_;
   Metrics& metrics_;
+  std::size_t at_once_ = 0;           ///< Profiles.
+  std::uint64_t memory_of_each_ = 0;  ///< What its samples and symbols may take, in bytes.
   std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
   std::map<std::string, std::shared_ptr<std::size_t>> under_way_of_;  ///< By identity_key().
 };

@@ -1,14 +1,20 @@
 #include "router/agent/sampler/address_space.hpp"
 
 #include <charconv>
+#include <fstream>
 #include <optional>
-
-#include "base/limited_read.hpp"
+#include <string>
+#include <string_view>
 
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kMostFiles = 65'536;
+constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
+
+/// What a file takes, with what a map and an allocator need for it.
+std::size_t size_of(const MappedFile& file) {
+  return sizeof file + 64 + file.path.size();
+}
 
 /// Takes a hexadecimal number and the character behind it away.
 std::optional<std::uint64_t> take_hex(std::string_view& line, char behind) {
@@ -46,16 +52,15 @@ std::optional<MappedPart> parse_line(std::string_view line) {
 
 }  // namespace
 
-std::vector<MappedFile> parse_maps(std::string_view text) {
-  std::vector<MappedFile> files;
+void read_maps(std::istream& maps, const TakeMapped& take) {
+  constexpr std::size_t kMostMaps = 16U << 20U;
   // The last file whose first byte is there: its other parts follow.
   std::string beginning;
   std::uint64_t base = 0;
-  while (!text.empty()) {
-    // The kernel writes a newline in a path as \012.
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    auto part = parse_line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  std::size_t text = 0;
+  // The kernel writes a newline in a path as \012.
+  for (std::string line; text < kMostMaps && std::getline(maps, line); text += line.size()) {
+    auto part = parse_line(line);
     if (!part) continue;
     if (part->file.offset == 0 && part->file.path.starts_with('/')) {
       beginning = part->file.path;
@@ -63,14 +68,13 @@ std::vector<MappedFile> parse_maps(std::string_view text) {
     }
     if (!part->may_execute) continue;
     if (base != 0 && part->file.path == beginning) part->file.base = base;
-    files.push_back(std::move(part->file));
+    take(std::move(part->file));
   }
-  return files;
 }
 
-std::vector<MappedFile> mapped_files(pid_t process) {
-  constexpr std::size_t kMostMaps = 16U << 20U;
-  return parse_maps(read_limited("/proc/" + std::to_string(process) + "/maps", kMostMaps).value_or(""));
+void read_maps_of(pid_t process, const TakeMapped& take) {
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  read_maps(maps, take);
 }
 
 void AddressSpace::add(MappedFile file) {
@@ -82,19 +86,31 @@ void AddressSpace::add(MappedFile file) {
       ++each;
       continue;
     }
-    each = files_.erase(each);
+    each = remove(each);
     if (old.end > file.end) {
       MappedFile rest = old;
       rest.offset += file.end - old.start;
       rest.start = file.end;
-      each = files_.emplace(rest.start, std::move(rest)).first;
+      each = put(std::move(rest));
     }
     if (old.start < file.start) {
       old.end = file.start;
-      files_.emplace(old.start, std::move(old));
+      put(std::move(old));
     }
   }
-  if (files_.size() < kMostFiles) files_.emplace(file.start, std::move(file));
+  put(std::move(file));
+}
+
+AddressSpace::Files::iterator AddressSpace::remove(Files::iterator each) {
+  bytes_ -= size_of(each->second);
+  return files_.erase(each);
+}
+
+AddressSpace::Files::iterator AddressSpace::put(MappedFile file) {
+  if (bytes_ + size_of(file) > kMostBytes) return files_.upper_bound(file.start);
+  bytes_ += size_of(file);
+  const std::uint64_t start = file.start;
+  return files_.emplace(start, std::move(file)).first;
 }
 
 const MappedFile* AddressSpace::find(std::uint64_t address) const {

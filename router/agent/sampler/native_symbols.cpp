@@ -125,7 +125,7 @@ milliseconds NativeSymbols::time_left() const {
 }
 
 void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses,
-                         SampleSink& to) {
+                         SampleSink& to, const std::function<void()>& told) {
   until_ = std::chrono::steady_clock::now() + kReadingLimit;
   std::map<std::string, SymbolQuestion> questions;
   const MappedFile* last = nullptr;
@@ -143,6 +143,10 @@ void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint6
     } else {
       tell_places(question.parts, to);
     }
+    // Whoever waits for that may take long.
+    const auto before = std::chrono::steady_clock::now();
+    told();
+    until_ += std::chrono::steady_clock::now() - before;
   }
 }
 
@@ -150,7 +154,7 @@ void NativeSymbols::tell_file(const SymbolQuestion& question, SampleSink& to) {
   const std::string& path = question.parts.front().path;
   auto answer = read_file_symbols(
       opener(*root_, user_, {path}),
-      [&](int fd, SampleSink& told) { return read_symbols(fd, question, told); }, time_left());
+      [&](int fd, SampleSink& told) { return read_symbols(fd, question, told); }, time_left(), memory_);
   const std::string why = answer ? answer->why : answer.error().why;
   if (!why.empty()) to.on_note(fmt::format("{} has no names: {}", path, why));
   if (!answer || answer->parts.empty()) return tell_places(question.parts, to);
@@ -168,7 +172,7 @@ void NativeSymbols::tell_file(const SymbolQuestion& question, SampleSink& to) {
 void NativeSymbols::tell_debug(const UnnamedFile& of, SampleSink& to) {
   const auto answer = read_file_symbols(
       opener(*root_, user_, debug_paths(of.parts.front())),
-      [&](int fd, SampleSink& told) { return read_debug_symbols(fd, of, told); }, time_left());
+      [&](int fd, SampleSink& told) { return read_debug_symbols(fd, of, told); }, time_left(), memory_);
   // That there is none is usual.
   if (!answer) return;
   for (const SampledSymbol& symbol : answer->symbols) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,12 +15,15 @@ namespace farport::router {
 class NativeSymbols {
  public:
   /// `root`: the process's; none: its files can't be read, and only their places are told. `user`: whose
-  /// process it is. Files are read as this user, who may have put anything in their places.
-  NativeSymbols(std::optional<ProcessRoot> root, uid_t user) : root_(std::move(root)), user_(user) {}
+  /// process it is. Files are read as this user, who may have put anything in their places,
+  /// by processes that may take `memory` bytes each.
+  NativeSymbols(std::optional<ProcessRoot> root, uid_t user, std::uint64_t memory)
+      : root_(std::move(root)), user_(user), memory_(memory) {}
 
   /// Tells `to` what is known of these addresses, in their order: where each file is, and its functions. What
-  /// can't be read becomes a note.
-  void tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses, SampleSink& to);
+  /// can't be read becomes a note. `told`: called after each file.
+  void tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses, SampleSink& to,
+            const std::function<void()>& told);
 
  private:
   void tell_file(const SymbolQuestion& question, SampleSink& to);
@@ -28,6 +32,7 @@ class NativeSymbols {
 
   std::optional<ProcessRoot> root_;
   uid_t user_;
+  std::uint64_t memory_;
   std::chrono::steady_clock::time_point until_;
 };
 

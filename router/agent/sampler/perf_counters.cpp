@@ -16,6 +16,8 @@ namespace {
 
 /// How often to look for threads that have begun while the others were made to be sampled.
 constexpr int kMostLooks = 10;
+/// What the kernel keeps for an open one, and counts as ours: a file, its name, its place among descriptors.
+constexpr std::uint64_t kCounterBytes = 512;
 
 /// Passes everything on, and remembers which threads are sampled since those that began them are.
 class NotingThreads final : public PerfSink {
@@ -27,6 +29,7 @@ class NotingThreads final : public PerfSink {
     threads_.insert(thread);
     sink_.on_begin(process, thread);
   }
+  void on_gone(pid_t process, pid_t thread) override { sink_.on_gone(process, thread); }
   void on_name(pid_t thread, std::string_view name) override { sink_.on_name(thread, name); }
   void on_mapped(pid_t process, MappedFile file) override { sink_.on_mapped(process, std::move(file)); }
   void on_lost(std::uint64_t records) override { sink_.on_lost(records); }
@@ -71,10 +74,10 @@ int PerfCounters::open_counter(const Kind& kind, pid_t thread, int processor) {
 }
 
 Result<std::unique_ptr<PerfCounters>> PerfCounters::open(pid_t process, std::uint32_t frequency, bool kernel,
-                                                         PerfSink& sink) {
+                                                         PerfSink& sink, std::uint64_t kernel_memory) {
   // One for each thread on each processor.
   raise_descriptor_limit();
-  std::unique_ptr<PerfCounters> counters(new PerfCounters);
+  std::unique_ptr<PerfCounters> counters(new PerfCounters(kernel_memory / kCounterBytes));
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
   for (int number = 0; number < processors; ++number) counters->numbers_.push_back(number);
   if (auto chosen = counters->choose_kind(process, frequency, kernel); !chosen)
@@ -122,6 +125,13 @@ Result<void> PerfCounters::add_threads(pid_t process, PerfSink& sink) {
 }
 
 Result<void> PerfCounters::add_thread(pid_t thread) {
+  if (counters_.size() + numbers_.size() > most_counters_) {
+    const Error much{
+        "have the kernel sample", "the process",
+        "a counter for each of its threads on each processor takes more memory than there is for it",
+        "raise the agent's memory limit, or look at its threads (--event wall)", ENOMEM};
+    return tl::unexpected(much);
+  }
   for (auto number = numbers_.begin(); number != numbers_.end();) {
     UniqueFd counter(open_counter(kind_, thread, *number));
     if (!counter && errno == ESRCH) return {};

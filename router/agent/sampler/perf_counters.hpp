@@ -15,9 +15,11 @@ class PerfCounters final : public SampleSource {
  public:
   /// Samples the process's threads, and those that they begin, from now on: by the processor's cycles where
   /// they can be counted; with `kernel` also the kernel's part of stacks, where that is allowed. Errors: the
-  /// system's (`cause`); explain_perf_refusal() knows what those mean.
+  /// system's (`cause`); explain_perf_refusal() knows what those mean. `kernel_memory`: so many
+  /// bytes for all counters; where it would take more, that is an error, too.
   [[nodiscard]] static Result<std::unique_ptr<PerfCounters>> open(pid_t process, std::uint32_t frequency,
-                                                                  bool kernel, PerfSink& sink);
+                                                                  bool kernel, PerfSink& sink,
+                                                                  std::uint64_t kernel_memory);
 
   void read(PerfSink& sink) override;
   /// The kernel has room for longer.
@@ -40,12 +42,13 @@ class PerfCounters final : public SampleSource {
     PerfRing ring;
   };
 
-  PerfCounters() = default;
+  explicit PerfCounters(std::uint64_t most) : most_counters_(most) {}
   [[nodiscard]] static int open_counter(const Kind& kind, pid_t thread, int processor);
   [[nodiscard]] Result<void> choose_kind(pid_t process, std::uint32_t frequency, bool with_kernel);
   [[nodiscard]] Result<void> add_threads(pid_t process, PerfSink& sink);
   [[nodiscard]] Result<void> add_thread(pid_t thread);
 
+  std::uint64_t most_counters_;
   Kind kind_;
   std::vector<UniqueFd> counters_;
   std::vector<int> numbers_;           ///< Of the processors that may be there.

@@ -87,12 +87,13 @@ void read_perf_record(std::span<const std::byte> record, PerfSink& sink) {
       return read_sample(fields, sink);
     case PERF_RECORD_MMAP2:
       return read_mapping(fields, sink);
-    case PERF_RECORD_FORK: {
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT: {
       const auto process = fields.number<pid_t>();
       std::ignore = fields.number<pid_t>();  // Its parent.
       const auto thread = fields.number<pid_t>();
-      if (!fields.failed()) sink.on_begin(process, thread);
-      return;
+      if (fields.failed()) return;
+      return header.type == PERF_RECORD_FORK ? sink.on_begin(process, thread) : sink.on_gone(process, thread);
     }
     case PERF_RECORD_COMM: {
       std::ignore = fields.number<pid_t>();  // The process.

@@ -35,6 +35,8 @@ class PerfSink {
   virtual void on_again(pid_t thread, std::uint64_t time) = 0;
   /// A thread begins, which is sampled like the one that began it.
   virtual void on_begin(pid_t process, pid_t thread) = 0;
+  /// A thread has ended.
+  virtual void on_gone(pid_t process, pid_t thread) = 0;
   /// A thread calls itself something else.
   virtual void on_name(pid_t thread, std::string_view name) = 0;
   virtual void on_mapped(pid_t process, MappedFile file) = 0;

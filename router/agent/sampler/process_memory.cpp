@@ -14,8 +14,8 @@ namespace {
 /// Of this size everywhere where stacks are walked.
 constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kStackPages = 4;
-/// 4 MiB.
-constexpr std::size_t kMostRemembered = 1024;
+/// 1 MiB.
+constexpr std::size_t kMostRemembered = 256;
 
 }  // namespace
 

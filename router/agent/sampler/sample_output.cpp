@@ -7,15 +7,9 @@
 #include <unistd.h>
 
 namespace farport::router {
-namespace {
-
-/// Of a minute that the reader is away, with two busy threads.
-constexpr std::size_t kMostPending = std::size_t{1} << 20U;
-
-}  // namespace
 
 bool SampleOutput::full() const {
-  return pending_.size() > kMostPending;
+  return pending_.size() > most_;
 }
 
 void SampleOutput::write(std::string_view bytes) {

@@ -8,8 +8,8 @@ namespace farport::router {
 
 class SampleOutput {
  public:
-  /// `fd`: does not block.
-  explicit SampleOutput(int fd) : fd_(fd) {}
+  /// `fd`: does not block. `most`: bytes that may wait.
+  SampleOutput(int fd, std::size_t most) : fd_(fd), most_(most) {}
 
   /// Takes bytes, and writes what may be written now.
   void write(std::string_view bytes);
@@ -27,6 +27,7 @@ class SampleOutput {
   void write_pending();
 
   int fd_;
+  std::size_t most_;
   std::string pending_;
   bool broken_ = false;
 };

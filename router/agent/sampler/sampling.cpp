@@ -7,13 +7,16 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <unordered_map>
 
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/process_limits.hpp"
 #include "confinement/system_calls.hpp"
 #include "router/agent/runtimes/standing.hpp"
 #include "router/agent/sampler/kernel_symbols.hpp"
@@ -32,6 +35,21 @@ using Clock = std::chrono::steady_clock;
 
 /// That are heard of or told, so that a process which renames its threads all the time fills nothing.
 constexpr std::size_t kMostNames = 20'000;
+
+/// Of the memory that there is.
+std::uint64_t memory_for_calls(const SamplingRequest& request) {
+  return request.memory / 4;
+}
+
+/// What the kernel may keep for this process beside that: no limit of a process bounds it.
+std::uint64_t memory_for_kernel(const SamplingRequest& request) {
+  return request.event == SamplingEvent::cpu ? request.memory : request.memory / 4;
+}
+
+/// The same, for a process of its own that reads a file.
+std::uint64_t memory_for_symbols(const SamplingRequest& request) {
+  return request.memory / 4;
+}
 
 /// Clock::now() is the same clock that samples have: CLOCK_MONOTONIC.
 std::int64_t nanoseconds_of(Clock::time_point time) {
@@ -74,11 +92,13 @@ Error explained(const PerfFacts& facts, Error error) {
 class Sampling final : private PerfSink {
  public:
   Sampling(const SamplingRequest& request, SampleOutput& output)
-      : request_(request), output_(output), base_(secret_base()), stacks_(base_) {}
+      : request_(request), output_(output), base_(secret_base()), stacks_(base_, memory_for_calls(request)) {}
 
   /// Errors: it can't be sampled.
   Result<void> begin(const UniqueFd& process);
   SamplingEnd run(const UniqueFd& process, const UniqueFd& control);
+  /// The beginning of the stream, once begin() has succeeded.
+  [[nodiscard]] std::string beginning() { return writer_.take(); }
   void name_addresses();
   void end(SamplingEnd how);
 
@@ -86,6 +106,7 @@ class Sampling final : private PerfSink {
   void on_sample(const PerfSample& taken) override;
   void on_again(pid_t thread, std::uint64_t time) override;
   void on_begin(pid_t, pid_t) override {}
+  void on_gone(pid_t process, pid_t thread) override;
   void on_name(pid_t thread, std::string_view name) override;
   void on_mapped(pid_t process, MappedFile file) override;
   void on_lost(std::uint64_t records) override { lost_ += records; }
@@ -93,6 +114,7 @@ class Sampling final : private PerfSink {
   [[nodiscard]] Result<std::unique_ptr<SampleSource>> open_source();
   void tell_what_is_missing();
   void tell_sample(pid_t thread, std::uint64_t time, CallNumber call);
+  void send_names();
   void name_system_calls(const std::vector<std::uint64_t>& addresses);
   [[nodiscard]] std::string name_of(pid_t thread) const;
   void tell_name(pid_t thread, std::string_view name);
@@ -109,7 +131,8 @@ class Sampling final : private PerfSink {
   Clock::time_point began_;
   std::unordered_map<pid_t, CallNumber> last_;  ///< Of threads that have been sampled.
   std::unordered_map<pid_t, std::string> names_;
-  std::size_t heard_ = 0;  ///< Names that threads have given themselves.
+  std::vector<pid_t> gone_;  ///< Threads that have ended since the last look.
+  std::size_t heard_ = 0;    ///< Names that threads have given themselves.
   std::size_t names_told_ = 0;
   std::uint64_t samples_told_ = 0;
   std::uint64_t lost_ = 0;
@@ -118,8 +141,10 @@ class Sampling final : private PerfSink {
 
 Result<std::unique_ptr<SampleSource>> Sampling::open_source() {
   if (request_.event == SamplingEvent::wall)
-    return ThreadWalker::open(request_.process, request_.user, request_.frequency, space_, base_);
-  auto counters = PerfCounters::open(request_.process, request_.frequency, request_.kernel, *this);
+    return ThreadWalker::open(request_.process, request_.user, request_.frequency, space_, base_,
+                              memory_for_kernel(request_));
+  auto counters = PerfCounters::open(request_.process, request_.frequency, request_.kernel, *this,
+                                     memory_for_kernel(request_));
   if (!counters) return tl::unexpected(explained(look_at_perf(request_.user), counters.error()));
   return std::move(*counters);
 }
@@ -131,7 +156,7 @@ Result<void> Sampling::begin(const UniqueFd& process) {
   auto source = open_source();
   if (!source) return tl::unexpected(source.error());
   source_ = std::move(*source);
-  for (MappedFile& file : mapped_files(request_.process)) space_.add(std::move(file));
+  read_maps_of(request_.process, [this](MappedFile file) { space_.add(std::move(file)); });
   pollfd ended{process.get(), POLLIN, 0};
   // All of that was of this process, and of no later one with its pid.
   if (::poll(&ended, 1, 0) != 0) return fail("profile", "the process", "it has ended", {});
@@ -184,6 +209,11 @@ void Sampling::on_name(pid_t thread, std::string_view name) {
   if (last_.contains(thread)) tell_name(thread, name);
 }
 
+void Sampling::on_gone(pid_t process, pid_t thread) {
+  // Its last samples may stand in what is read next: each processor has its own order.
+  if (process == request_.process) gone_.push_back(thread);
+}
+
 /// What it has called itself meanwhile: it may be gone by now.
 std::string Sampling::name_of(pid_t thread) const {
   const auto known = names_.find(thread);
@@ -192,7 +222,8 @@ std::string Sampling::name_of(pid_t thread) const {
 }
 
 void Sampling::tell_name(pid_t thread, std::string_view name) {
-  if (++names_told_ <= kMostNames) writer_.on_thread(static_cast<std::uint32_t>(thread), name);
+  if (!name.empty() && ++names_told_ <= kMostNames)
+    writer_.on_thread(static_cast<std::uint32_t>(thread), name);
 }
 
 void Sampling::on_mapped(pid_t process, MappedFile file) {
@@ -202,14 +233,18 @@ void Sampling::on_mapped(pid_t process, MappedFile file) {
 
 void Sampling::take() {
   end_if_stuck();
+  const std::vector<pid_t> gone = std::exchange(gone_, {});
   source_->read(*this);
+  for (const pid_t thread : gone) {
+    last_.erase(thread);
+    names_.erase(thread);
+  }
   if (lost_ > 0) writer_.on_lost(std::exchange(lost_, 0));
   output_.write(writer_.take());
 }
 
 SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
   const auto until = began_ + std::chrono::seconds(request_.seconds);
-  output_.write({&kSampling, 1});
   for (auto next = began_;;) {
     std::array<pollfd, 3> polled{pollfd{process.get(), POLLIN, 0}, pollfd{control.get(), POLLIN, 0},
                                  pollfd{output_.fd(), static_cast<short>(output_.waits() ? POLLOUT : 0), 0}};
@@ -245,13 +280,22 @@ void Sampling::name_addresses() {
                                            [](std::uint64_t each) { return !is_kernel_address(each); });
   const std::vector<std::uint64_t> of_kernel(kernel, addresses.end());
   addresses.erase(kernel, addresses.end());
-  NativeSymbols(std::move(root_), request_.user).tell(space_, addresses, writer_);
+  NativeSymbols names(std::move(root_), request_.user, memory_for_symbols(request_));
+  names.tell(space_, addresses, writer_, [this] { send_names(); });
   if (of_kernel.empty()) return;
   if (request_.event == SamplingEvent::wall) return name_system_calls(of_kernel);
   std::ifstream kallsyms("/proc/kallsyms");
   if (tell_kernel_symbols(kallsyms, of_kernel, base_, writer_)) return;
   writer_.on_note(
       "the kernel's functions have no names here: /proc/kallsyms hides them from all who lack CAP_SYSLOG");
+}
+
+/// All names together may be more than there is memory for. Its reader has no limit of time.
+void Sampling::send_names() {
+  ::alarm(0);
+  output_.write(writer_.take());
+  output_.finish();
+  end_if_stuck();
 }
 
 void Sampling::name_system_calls(const std::vector<std::uint64_t>& addresses) {
@@ -269,21 +313,48 @@ void Sampling::end(SamplingEnd how) {
   output_.finish();
 }
 
-}  // namespace
+void refuse(SampleOutput& output, char kind, const Error& why) {
+  output.write(kind + why.why + '\0' + why.hint);
+  output.finish();
+}
 
-void run_sampling(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& samples,
-                  const UniqueFd& control) {
-  SampleOutput output(samples.get());
+/// `begun`: set once it samples.
+void sample(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& control,
+            SampleOutput& output, bool& begun) {
   Sampling sampling(request, output);
-  const Result<void> begun = sampling.begin(process);
-  if (!begun) {
-    output.write(kRefused + begun.error().why + '\0' + begun.error().hint);
-    return output.finish();
-  }
+  const Result<void> can = sampling.begin(process);
+  if (!can) return refuse(output, can.error().cause == ENOMEM ? kNoMemory : kRefused, can.error());
+  output.write(kSampling + sampling.beginning());
+  begun = true;
   const SamplingEnd how = sampling.run(process, control);
   if (output.broken() || how == SamplingEnd::failed) return;
   sampling.name_addresses();
   sampling.end(how);
+}
+
+}  // namespace
+
+void run_sampling(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& samples,
+                  const UniqueFd& control) {
+  limit_memory(request.memory - memory_for_symbols(request), memory_for_symbols(request));
+  SampleOutput output(samples.get(), request.memory / 16);
+  bool begun = false;
+  try {
+    sample(request, process, control, output, begun);
+  } catch (const std::bad_alloc&) {
+    const Error much{
+        "profile", "the process",
+        fmt::format("it takes more than the {} MiB of memory that there are for it", request.memory >> 20U),
+        "raise the agent's memory limit"};
+    if (!begun) return refuse(output, kNoMemory, much);
+    ::alarm(0);
+    // The stream has begun already.
+    SampleWriter last;
+    std::ignore = last.take();
+    last.on_end(SamplingEnd::failed, much.why + "; " + much.hint);
+    output.write(last.take());
+    output.finish();
+  }
 }
 
 }  // namespace farport::router

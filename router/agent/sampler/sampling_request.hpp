@@ -19,11 +19,13 @@ struct SamplingRequest {
   uid_t user = 0;               ///< Whose process it is.
   std::uint32_t frequency = 0;  ///< A second; of what computes, each busy thread.
   std::uint32_t seconds = 0;    ///< After which it ends.
+  std::uint64_t memory = 0;     ///< That it may take, in bytes.
   bool kernel = false;          ///< The kernel's part of stacks too, where the kernel lets us have it.
 };
 
 /// The first byte of what comes back.
 inline constexpr char kSampling = 's';
-inline constexpr char kRefused = 'r';
+inline constexpr char kRefused = 'r';   ///< It may not, or cannot, be sampled.
+inline constexpr char kNoMemory = 'm';  ///< It takes more memory than the request has.
 
 }  // namespace farport::router

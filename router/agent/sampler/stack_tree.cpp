@@ -5,8 +5,9 @@
 namespace farport::router {
 namespace {
 
-/// About 16 MiB of them.
-constexpr std::size_t kMostCalls = std::size_t{1} << 18U;
+constexpr std::uint64_t kMostCalls = 1U << 18U;
+/// Each, in a map.
+constexpr std::uint64_t kCallBytes = 64;
 
 /// Within the instruction where it was interrupted or, further out, which called: what is known of a caller
 /// is the place behind its call, where something else may begin.
@@ -15,6 +16,9 @@ std::uint64_t within(const std::vector<std::uint64_t>& part, std::size_t place) 
 }
 
 }  // namespace
+
+StackTree::StackTree(std::uint64_t kernel_base, std::uint64_t memory)
+    : kernel_base_(kernel_base), most_calls_(std::min(memory / kCallBytes, kMostCalls)) {}
 
 CallNumber StackTree::add(const PerfSample& sample, SampleSink& to) {
   CallNumber caller = 0;
@@ -34,7 +38,7 @@ CallNumber StackTree::call(CallNumber caller, std::uint64_t address, SampleSink&
   const Edge edge{caller, address};
   const auto known = calls_.find(edge);
   if (known != calls_.end()) return known->second;
-  if (calls_.size() == kMostCalls) return caller;
+  if (calls_.size() >= most_calls_) return caller;
   const auto number = static_cast<CallNumber>(calls_.size() + 1);
   calls_.emplace(edge, number);
   to.on_call({caller, address});

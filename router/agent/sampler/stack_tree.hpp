@@ -13,7 +13,8 @@ namespace farport::router {
 class StackTree {
  public:
   /// `kernel_base`: what is taken away from the kernel's addresses, so that nobody learns where it is.
-  explicit StackTree(std::uint64_t kernel_base) : kernel_base_(kernel_base) {}
+  /// `memory`: about so many bytes for calls, of which 16 MiB are the most that is used.
+  StackTree(std::uint64_t kernel_base, std::uint64_t memory);
 
   /// The innermost call of a sample's stack. Calls that are new are told to `to`. A stack that would make
   /// more of them than there may be ends where they are used up.
@@ -37,6 +38,7 @@ class StackTree {
   CallNumber call(CallNumber caller, std::uint64_t address, SampleSink& to);
 
   std::uint64_t kernel_base_;
+  std::size_t most_calls_;
   std::unordered_map<Edge, CallNumber, EdgeHash> calls_;
 };
 

@@ -10,8 +10,8 @@ namespace {
 
 /// As many as the kernel shows of a stack.
 constexpr std::size_t kMostFrames = 127;
-/// About 2 MiB of them.
-constexpr std::size_t kMostRules = 16'384;
+/// About 1 MiB of them.
+constexpr std::size_t kMostRules = 8192;
 /// How far a frame pointer is looked for.
 constexpr std::uint64_t kSearched = 16 * 1024;
 /// No stack is larger.

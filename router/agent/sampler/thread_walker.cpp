@@ -25,9 +25,13 @@ constexpr std::chrono::milliseconds kThreadsEvery{50};
 constexpr std::chrono::milliseconds kMapsEvery{2000};
 /// Of the lines that the kernel writes about a thread.
 constexpr std::size_t kThreadLine = 512;
+/// That a look takes beside those of threads.
+constexpr std::size_t kOtherFiles = 32;
+/// What the kernel keeps for an open file of a thread (seq_file(9): a page, and what describes it).
+constexpr std::uint64_t kFileBytes = 8192;
 
 /// A file of /proc from its beginning. Empty: it can't be read.
-std::string_view read_again(int fd, std::array<char, kThreadLine>& space) {
+std::string_view read_again(int fd, std::span<char> space) {
   const ssize_t got = ::pread(fd, space.data(), space.size(), 0);
   return {space.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
 }
@@ -89,8 +93,8 @@ std::uint64_t system_call_address(std::uint32_t number) {
 }
 
 Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t user, std::uint32_t frequency,
-                                                         const AddressSpace& space,
-                                                         std::uint64_t kernel_base) {
+                                                         const AddressSpace& space, std::uint64_t kernel_base,
+                                                         std::uint64_t kernel_memory) {
 #ifndef __x86_64__
   return fail("look at", "the threads", "this agent can do that on x86-64 alone");
 #endif
@@ -98,23 +102,29 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
   raise_descriptor_limit();
   auto acting = user != 0 ? confinement::act_as(user, confinement::capability(CAP_SYS_PTRACE)) : std::nullopt;
   const bool acts = acting.has_value();
-  auto opened = open_as(std::move(acting), process, frequency, space, kernel_base);
+  // A look takes some, too.
+  const std::size_t files = descriptor_limit() - std::min<std::size_t>(descriptor_limit(), kOtherFiles);
+  const auto most_files =
+      static_cast<std::size_t>(std::min<std::uint64_t>(files, kernel_memory / kFileBytes));
+  auto opened = open_as(std::move(acting), process, frequency, space, kernel_base, most_files);
   // What a process has that does not want to be looked at is root's.
   const bool is_roots = !opened && acts && is_denial(static_cast<int>(opened.error().cause.value()));
-  return is_roots ? open_as(std::nullopt, process, frequency, space, kernel_base) : std::move(opened);
+  return is_roots ? open_as(std::nullopt, process, frequency, space, kernel_base, most_files)
+                  : std::move(opened);
 }
 
 Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open_as(std::optional<confinement::ActingAs> acting,
                                                             pid_t process, std::uint32_t frequency,
                                                             const AddressSpace& space,
-                                                            std::uint64_t kernel_base) {
+                                                            std::uint64_t kernel_base,
+                                                            std::size_t most_files) {
   auto memory = ProcessMemory::open(process);
   if (!memory && (memory.error().cause == ENOENT || memory.error().cause == ESRCH)) return ended();
   if (!memory)
     return tl::unexpected(denied(process, "its memory", static_cast<int>(memory.error().cause.value())));
-  std::unique_ptr<ThreadWalker> walker(
-      new ThreadWalker(process, std::move(*memory),
-                       std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space, kernel_base));
+  std::unique_ptr<ThreadWalker> walker(new ThreadWalker(
+      process, std::move(*memory), std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space,
+      kernel_base, most_files));
   if (acting) walker->acting_.emplace(std::move(*acting));
   if (auto seen = walker->try_out(); !seen) return tl::unexpected(seen.error());
   return walker;
@@ -150,7 +160,7 @@ void ThreadWalker::read(PerfSink& sink) {
   if (began < rests_until_) return;
   const auto missed = last_read_ ? (began - *last_read_ - interval_ / 2) / interval_ : 0;
   last_read_ = began;
-  if (began - threads_found_ >= kThreadsEvery) find_threads();
+  if (began - threads_found_ >= kThreadsEvery) find_threads(sink);
   if (began - maps_read_ >= kMapsEvery) read_maps(sink);
   // Where there was no time for all, those that were left out come first.
   auto next = threads_.lower_bound(next_);
@@ -160,50 +170,54 @@ void ThreadWalker::read(PerfSink& sink) {
     next = sample(next->first, next->second, sink) ? std::next(next) : threads_.erase(next);
   }
   next_ = next == threads_.end() ? 0 : next->first;
-  const std::uint64_t all = threads_.size() + left_out_;
-  const std::uint64_t lost = left + left_out_ + (missed > 0 ? static_cast<std::uint64_t>(missed) * all : 0);
+  const std::uint64_t lost = left + (missed > 0 ? static_cast<std::uint64_t>(missed) * threads_.size() : 0);
   if (lost > 0) sink.on_lost(lost);
   const auto ended = Clock::now();
   rests_until_ = ended + 2 * (ended - began);
 }
 
-void ThreadWalker::find_threads() {
+void ThreadWalker::find_threads(PerfSink& sink) {
   threads_found_ = Clock::now();
+  const std::vector<pid_t> there = threads_of(process_, kMostThreads);
   for (auto& [number, thread] : threads_) thread.there = false;
-  left_out_ = 0;
-  // A look takes some, too.
-  constexpr std::size_t kOtherFiles = 32;
-  const std::size_t most = descriptor_limit() > kOtherFiles ? descriptor_limit() - kOtherFiles : 0;
-  for (const pid_t number : threads_of(process_, kMostThreads)) {
+  for (const pid_t number : there) {
     const auto known = threads_.find(number);
-    if (known != threads_.end()) {
-      known->second.there = true;
-      continue;
-    }
-    UniqueFd schedule;
-    if (threads_.size() < most)
-      schedule = UniqueFd(::open(path_of(number, "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
-    if (schedule) {
-      threads_.emplace(number, Thread{std::move(schedule), {}, {}, true});
-    } else {
-      // It may also be gone by now; then it is missing from one look.
-      ++left_out_;
-    }
+    if (known != threads_.end()) known->second.there = true;
   }
-  std::erase_if(threads_, [](const auto& each) { return !each.second.there; });
+  for (auto each = threads_.begin(); each != threads_.end();) {
+    if (!each->second.there) sink.on_gone(process_, each->first);
+    each = each->second.there ? std::next(each) : threads_.erase(each);
+  }
+  auto files = std::count_if(threads_.begin(), threads_.end(),
+                             [](const auto& each) { return bool(each.second.schedule); });
+  for (const pid_t number : there) {
+    if (threads_.contains(number)) continue;
+    Thread thread;
+    if (std::cmp_less(files, most_files_))
+      thread.schedule = UniqueFd(::open(path_of(number, "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    if (thread.schedule) ++files;
+    threads_.emplace(number, std::move(thread));
+  }
 }
 
 void ThreadWalker::read_maps(PerfSink& sink) {
   maps_read_ = Clock::now();
   walk_.forget();
   memory_.code().forget();
-  for (MappedFile& file : mapped_files(process_)) sink.on_mapped(process_, std::move(file));
+  read_maps_of(process_, [&](MappedFile file) { sink.on_mapped(process_, std::move(file)); });
 }
 
 bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
-  std::array<char, kThreadLine> space{};
-  const std::string ran(read_again(thread.schedule.get(), space));
-  if (ran.empty()) return false;
+  const std::optional<std::string> schedule = schedule_of(number, thread);
+  if (schedule && schedule->empty()) {
+    sink.on_gone(process_, number);
+    return false;
+  }
+  if (!schedule) {
+    sink.on_lost(1);
+    return true;
+  }
+  const std::string& ran = *schedule;
   const auto now =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
   if (ran == thread.ran) {
@@ -221,6 +235,14 @@ bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
   sample->time = now;
   sink.on_sample(*sample);
   return true;
+}
+
+std::optional<std::string> ThreadWalker::schedule_of(pid_t number, const Thread& thread) const {
+  std::array<char, kThreadLine> space{};
+  if (thread.schedule) return std::string(read_again(thread.schedule.get(), space));
+  const UniqueFd file(::open(path_of(number, "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno != ENOENT && errno != ESRCH) return std::nullopt;
+  return std::string(read_again(file.get(), space));
 }
 
 void ThreadWalker::tell_name(pid_t number, Thread& thread, PerfSink& sink) const {
@@ -244,7 +266,7 @@ std::optional<PerfSample> ThreadWalker::look(pid_t number, const Thread& thread,
                                                             : std::vector{doing->at.instruction};
   if (doing->call) sample.kernel.push_back(system_call_address(*doing->call) + kernel_base_);
   // It may have gone on meanwhile, and what was read be of two moments.
-  if (read_again(thread.schedule.get(), space) != ran) return std::nullopt;
+  if (schedule_of(number, thread) != ran) return std::nullopt;
   return sample;
 }
 

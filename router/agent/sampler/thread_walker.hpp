@@ -22,11 +22,13 @@ class ThreadWalker final : public SampleSource {
  public:
   /// `user`: whose process it is; as root this process acts as that user until the walker is destroyed.
   /// `space`: what may be executed there; what comes later is told to the sink. `kernel_base`: what the sink
-  /// takes away from the kernel's addresses. Errors: it may not be looked into.
+  /// takes away from the kernel's addresses. `kernel_memory`: about so many bytes for files that are kept
+  /// open, of threads that can be looked at for less then. Errors: it may not be looked into.
   [[nodiscard]] static Result<std::unique_ptr<ThreadWalker>> open(pid_t process, uid_t user,
                                                                   std::uint32_t frequency,
                                                                   const AddressSpace& space,
-                                                                  std::uint64_t kernel_base);
+                                                                  std::uint64_t kernel_base,
+                                                                  std::uint64_t kernel_memory);
 
   /// Samples each thread now: one that has not run since it was sampled last has the same stack again, one
   /// that runs has none.
@@ -38,24 +40,27 @@ class ThreadWalker final : public SampleSource {
  private:
   using Clock = std::chrono::steady_clock;
   struct Thread {
-    UniqueFd schedule;  ///< /proc/PID/task/TID/schedstat.
+    UniqueFd schedule;  ///< /proc/PID/task/TID/schedstat; none: it is opened for each look.
     std::string ran;    ///< What that said when it was sampled last.
     std::string name;   ///< That was told last.
     bool there = true;
   };
   ThreadWalker(pid_t process, ProcessMemory memory, std::chrono::nanoseconds interval,
-               const AddressSpace& space, std::uint64_t kernel_base)
+               const AddressSpace& space, std::uint64_t kernel_base, std::size_t most_files)
       : process_(process),
         interval_(interval),
         kernel_base_(kernel_base),
+        most_files_(most_files),
         memory_(std::move(memory)),
         walk_(memory_, memory_.code(), space) {}
 
   [[nodiscard]] static Result<std::unique_ptr<ThreadWalker>> open_as(
       std::optional<confinement::ActingAs> acting, pid_t process, std::uint32_t frequency,
-      const AddressSpace& space, std::uint64_t kernel_base);
+      const AddressSpace& space, std::uint64_t kernel_base, std::size_t most_files);
   [[nodiscard]] Result<void> try_out();
-  void find_threads();
+  void find_threads(PerfSink& sink);
+  /// What its schedstat says. Empty: it is gone; none: it can't be read now.
+  [[nodiscard]] std::optional<std::string> schedule_of(pid_t number, const Thread& thread) const;
   void read_maps(PerfSink& sink);
   /// False: the thread is gone.
   [[nodiscard]] bool sample(pid_t number, Thread& thread, PerfSink& sink);
@@ -68,11 +73,11 @@ class ThreadWalker final : public SampleSource {
   pid_t process_;
   std::chrono::nanoseconds interval_;
   std::uint64_t kernel_base_;
+  std::size_t most_files_;  ///< Of threads that are kept open.
   ProcessMemory memory_;
   StackWalk walk_;
   std::map<pid_t, Thread> threads_;
-  pid_t next_ = 0;            ///< With which to begin.
-  std::size_t left_out_ = 0;  ///< Threads that can't be looked at.
+  pid_t next_ = 0;  ///< With which to begin.
   std::optional<Clock::time_point> last_read_;
   Clock::time_point rests_until_;
   Clock::time_point threads_found_;

@@ -41,10 +41,11 @@ class Api:
         return [needs.program("curl"), "--silent", "--show-error", "--http2", "--max-time", "20", "--cert",
                 self.pair.cert, "--key", self.pair.key, "--cacert", self.pair.ca, *arguments]
 
-    def request(self, path, *arguments, data=b""):
+    def request(self, path, *arguments, data=b"", seconds=20):
         """One request; a GET unless the arguments say otherwise."""
         trailer = "\n%{http_code} %{http_version} %{content_type}"
-        output, code = self.lab.near.pipe(self.curl("--write-out", trailer, *arguments, self.base + path), data)
+        command = self.curl("--write-out", trailer, "--max-time", seconds, *arguments, self.base + path)
+        output, code = self.lab.near.pipe(command, data, seconds + 5)
         if code != 0:
             raise AssertionError(f"curl {path}: exit code {code}, {output!r}")
         body, _, trailer = output.rpartition(b"\n")

@@ -54,6 +54,12 @@ class MemoryGroup:
         """The most that they have used."""
         return self._read("memory.peak" if self._version == 2 else "memory.max_usage_in_bytes")
 
+    def killed(self):
+        """How many of its programs the kernel has killed for want of memory."""
+        with open(os.path.join(self._directory, "memory.events" if self._version == 2 else "memory.oom_control"),
+                  encoding="ascii") as file:
+            return int(dict(line.split() for line in file)["oom_kill"])
+
     def remove(self):
         """Removes it, once its programs have ended."""
         os.rmdir(self._directory)

@@ -35,6 +35,8 @@ namespace farport_test {
 
 namespace {
 
+constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
+
 UniqueFd file_with(std::string_view content) {
   UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
   REQUIRE(::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
@@ -105,22 +107,22 @@ TEST_CASE("what is no ELF file, or half of one, is no harm", "[symbols]") {
 }
 
 TEST_CASE("work that crashes, or never ends, or says too much, costs its result alone", "[symbols]") {
-  CHECK(run_isolated([] { return std::string("fine"); }, 10s) == std::string("fine"));
-  CHECK(run_isolated([] { return std::string(1U << 20U, 'x'); }, 10s).value().size() == 1U << 20U);
+  CHECK(run_isolated([] { return std::string("fine"); }, 10s, kMemory) == std::string("fine"));
+  CHECK(run_isolated([] { return std::string(1U << 20U, 'x'); }, 10s, kMemory).value().size() == 1U << 20U);
   const auto crashed = run_isolated(
       []() -> std::string {
         ::raise(SIGKILL);
         return "";
       },
-      10s);
+      10s, kMemory);
   REQUIRE_FALSE(crashed);
   CHECK_THAT(crashed.error().why, Catch::Contains("crashed"));
   const auto slow = run_isolated(
       []() -> std::string {
         for (;;) ::pause();
       },
-      50ms);
+      50ms, kMemory);
   REQUIRE_FALSE(slow);
   CHECK_THAT(slow.error().why, Catch::Contains("too long"));
-  CHECK_FALSE(run_isolated([] { return std::string(64U << 20U, 'x'); }, 10s));
+  CHECK_FALSE(run_isolated([] { return std::string(64U << 20U, 'x'); }, 10s, kMemory));
 }

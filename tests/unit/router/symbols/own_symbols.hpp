@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "base/limited_read.hpp"
 #include "router/agent/sampler/address_space.hpp"
 #include "router/wire/samples.hpp"
 
@@ -25,9 +24,7 @@ class Told final : public SampleSink {
 
 inline AddressSpace own_space() {
   AddressSpace space;
-  for (MappedFile& file : parse_maps(read_limited("/proc/self/maps", 16U << 20U).value())) {
-    space.add(std::move(file));
-  }
+  read_maps_of(::getpid(), [&](MappedFile file) { space.add(std::move(file)); });
   return space;
 }
 

@@ -11,6 +11,8 @@ using namespace farport::router;
 
 namespace {
 
+constexpr std::uint64_t kMemory = std::uint64_t{1} << 20;
+
 class Heard final : public PerfSink {
  public:
   void on_sample(const PerfSample& sample) override { samples.push_back(sample); }
@@ -19,6 +21,9 @@ class Heard final : public PerfSink {
   }
   void on_begin(pid_t process, pid_t thread) override {
     lines.push_back("begin " + std::to_string(process) + " " + std::to_string(thread));
+  }
+  void on_gone(pid_t process, pid_t thread) override {
+    lines.push_back("gone " + std::to_string(process) + " " + std::to_string(thread));
   }
   void on_name(pid_t thread, std::string_view name) override {
     lines.push_back("name " + std::to_string(thread) + " " + std::string(name));
@@ -108,6 +113,9 @@ TEST_CASE("threads, names, files and losses are heard of", "[sampler]") {
   Record fork(PERF_RECORD_FORK);
   fork.add(std::int32_t{10}).add(std::int32_t{1}).add(std::int32_t{12}).add(std::int32_t{11});
   read_perf_record(fork.bytes(), heard);
+  Record exit(PERF_RECORD_EXIT);
+  exit.add(std::int32_t{10}).add(std::int32_t{1}).add(std::int32_t{13}).add(std::int32_t{11});
+  read_perf_record(exit.bytes(), heard);
   Record name(PERF_RECORD_COMM);
   name.add(std::int32_t{10}).add(std::int32_t{12}).add_text(".NET TP Worker");
   read_perf_record(name.bytes(), heard);
@@ -119,7 +127,7 @@ TEST_CASE("threads, names, files and losses are heard of", "[sampler]") {
   Record lost(PERF_RECORD_LOST);
   lost.add(std::uint64_t{1}).add(std::uint64_t{17});
   read_perf_record(lost.bytes(), heard);
-  CHECK(heard.lines == std::vector<std::string>{"begin 10 12", "name 12 .NET TP Worker",
+  CHECK(heard.lines == std::vector<std::string>{"begin 10 12", "gone 10 13", "name 12 .NET TP Worker",
                                                 "mapped 10 4096-8192 8192 /app/lib.so", "lost 17"});
 }
 
@@ -135,10 +143,20 @@ TEST_CASE("a record that is cut short says nothing", "[sampler]") {
   CHECK(heard.lines.empty());
 }
 
+TEST_CASE("stacks without an end are cut where there is no memory for more calls", "[sampler]") {
+  Calls calls;
+  StackTree tree(0, 10 * 64);
+  PerfSample deep{1, 1, 0, {}, {}};
+  for (std::uint64_t address = 100; address > 0; --address) deep.user.push_back(address * 10);
+  CHECK(tree.add(deep, calls) == 10);
+  CHECK(calls.calls.size() == 10);
+  CHECK(tree.add(deep, calls) == 10);
+}
+
 TEST_CASE("stacks that begin alike are told once", "[sampler]") {
   Calls calls;
   constexpr std::uint64_t kBase = 0x5000;
-  StackTree tree(kBase);
+  StackTree tree(kBase, kMemory);
   const PerfSample one{1, 1, 0, {kHigh + kBase}, {10, 21, 31}};
   const PerfSample other{1, 1, 0, {}, {11, 21, 31}};
   CHECK(tree.add(one, calls) == 4);
@@ -156,7 +174,7 @@ TEST_CASE("stacks that begin alike are told once", "[sampler]") {
 
 TEST_CASE("what looks like the kernel's on a process's own stack is left out", "[sampler]") {
   Calls calls;
-  StackTree tree(0);
+  StackTree tree(0, kMemory);
   CHECK(tree.add({1, 1, 0, {}, {kHigh, kHigh}}, calls) == 0);
   CHECK(calls.calls.empty());
 }

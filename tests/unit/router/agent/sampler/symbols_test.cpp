@@ -30,9 +30,9 @@ constexpr const char* kKallsyms =
 TEST_CASE("a file's names are read in a process of its own, through the root of who has it", "[sampler]") {
   auto root = ProcessRoot::open(::getpid());
   REQUIRE(root);
-  NativeSymbols symbols(std::move(*root), ::geteuid());
+  NativeSymbols symbols(std::move(*root), ::geteuid(), 64U << 20U);
   Told told;
-  symbols.tell(own_space(), {place_of_function()}, told);
+  symbols.tell(own_space(), {place_of_function()}, told, [] {});
   REQUIRE(told.symbols.size() == 1);
   CHECK(told.symbols[0].name == "farport_test_function");
   CHECK(told.notes.empty());
@@ -49,7 +49,7 @@ TEST_CASE("a file that is a pipe, a device or a directory, or not there, is not 
     auto root = ProcessRoot::open(::getpid());
     REQUIRE(root);
     Told told;
-    NativeSymbols(std::move(*root), ::geteuid()).tell(space, {0x1234}, told);
+    NativeSymbols(std::move(*root), ::geteuid(), 64U << 20U).tell(space, {0x1234}, told, [] {});
     CHECK(told.symbols.empty());
     // Where it is, is told all the same.
     REQUIRE(told.mappings.size() == 1);

@@ -27,12 +27,14 @@ class Seen final : public PerfSink {
   void on_sample(const PerfSample& sample) override { stacks[sample.thread] = sample; }
   void on_again(pid_t /*thread*/, std::uint64_t /*time*/) override { ++again; }
   void on_begin(pid_t /*process*/, pid_t /*thread*/) override {}
+  void on_gone(pid_t /*process*/, pid_t /*thread*/) override { ++gone; }
   void on_name(pid_t /*thread*/, std::string_view /*name*/) override {}
   void on_mapped(pid_t /*process*/, MappedFile /*file*/) override {}
   void on_lost(std::uint64_t records) override { lost += records; }
 
   std::map<pid_t, PerfSample> stacks;
   std::uint64_t again = 0;
+  std::uint64_t gone = 0;
   std::uint64_t lost = 0;
 };
 
@@ -83,7 +85,7 @@ constexpr std::uint64_t kBase = 0x123000;
 
 AddressSpace space_of(pid_t process) {
   AddressSpace space;
-  for (MappedFile& file : mapped_files(process)) space.add(std::move(file));
+  read_maps_of(process, [&](MappedFile file) { space.add(std::move(file)); });
   return space;
 }
 
@@ -99,7 +101,7 @@ PerfSample look_until(const Child& child, const AddressSpace& space,
                       const std::function<bool(const PerfSample&)>& good) {
   PerfSample last;
   for (int tries = 0; tries < 500; ++tries) {
-    auto walker = ThreadWalker::open(child.pid(), ::getuid(), 100, space, kBase);
+    auto walker = ThreadWalker::open(child.pid(), ::getuid(), 100, space, kBase, 1 << 20);
     REQUIRE(walker);
     Seen seen;
     (*walker)->read(seen);
@@ -125,11 +127,12 @@ TEST_CASE("A thread that waits is seen from its system call to its outermost cal
   CHECK(sample.user.size() > 5);
 }
 
-TEST_CASE("A thread that has not run since is sampled again without a look") {
+TEST_CASE("A thread that has not run since is sampled again without a look, be its file kept open or not") {
+  const std::uint64_t for_files = GENERATE(0, 1 << 20);
   const Child child(true);
   const AddressSpace space = space_of(child.pid());
   look_until(child, space, [](const PerfSample& each) { return is_in(each.user, outer); });
-  auto walker = ThreadWalker::open(child.pid(), ::getuid(), 100, space, kBase);
+  auto walker = ThreadWalker::open(child.pid(), ::getuid(), 100, space, kBase, for_files);
   REQUIRE(walker);
   Seen seen;
   // It rests twice as long as a look has taken.
@@ -163,14 +166,17 @@ TEST_CASE("What has ended can't be looked at, and what ends meanwhile is no samp
     const Child child(true);
     pid = child.pid();
     space = space_of(pid);
-    auto opened = ThreadWalker::open(pid, ::getuid(), 100, space, kBase);
+    auto opened = ThreadWalker::open(pid, ::getuid(), 100, space, kBase, 1 << 20);
     REQUIRE(opened);
     walker = std::move(*opened);
+    Seen before;
+    walker->read(before);
   }
   Seen seen;
   walker->read(seen);
   CHECK(seen.stacks.empty());
-  const auto late = ThreadWalker::open(pid, ::getuid(), 100, space, kBase);
+  CHECK(seen.gone == 1);
+  const auto late = ThreadWalker::open(pid, ::getuid(), 100, space, kBase, 1 << 20);
   REQUIRE_FALSE(late);
   CHECK(late.error().why == "the process has ended");
 }
