@@ -98,7 +98,7 @@ Task<Answers> ask(transport::Loop& loop, std::vector<router::MirroredAgent> agen
                   const config::CanISettings& settings) {
   const std::string path =
       "/v1/access" + (settings.command.empty() ? std::string() : "?command=" + settings.command);
-  auto all = co_await router::find_all_agents(loop, agents, {}, path);
+  auto all = co_await router::find_all_agents(loop, agents, router::ClientOptions(loop), path);
   Answers answers;
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (!all[i]) answers.failures.push_back(all[i].error());

@@ -215,7 +215,8 @@ Task<void> Examination::of_ways(MirroredAgent agent) {
 
 Task<void> Examination::of_session(MirroredAgent agent, std::string name, Examined& into) {
   // There is one place to look at, and so one agent.
-  auto found = co_await router::find_agents(loop_, std::move(agent), {}, "/v1/agent");
+  auto found =
+      co_await router::find_agents(loop_, std::move(agent), router::ClientOptions(loop_), "/v1/agent");
   if (found) {
     co_await of_answer(found->front(), name, into);
     co_await router::leave_agents(loop_, std::move(*found));

@@ -64,7 +64,7 @@ transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& fou
 
 transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   Listing listing;
-  auto all = co_await router::find_all_agents(loop, agents, {}, "/v1/runtimes");
+  auto all = co_await router::find_all_agents(loop, agents, router::ClientOptions(loop), "/v1/runtimes");
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (!all[i]) listing.failures.push_back(all[i].error());
     if (all[i]) co_await add_lists(listing, *all[i], agents[i]);

@@ -46,7 +46,8 @@ RuntimeSession::RuntimeSession(transport::Loop& loop, const router::MirroredAgen
     : loop_(loop), agent_(agent), settings_(settings), on_break_(std::move(on_break)) {}
 
 Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
-  auto found = co_await router::find_agents(loop_, agent_, session_options(settings_), "/v1/runtimes");
+  auto found = co_await router::find_agents(
+      loop_, agent_, router::ClientOptions(loop_, session_options(settings_)), "/v1/runtimes");
   if (!found) co_return tl::unexpected(found.error());
   Listed listed;
   Result<void> added;

@@ -55,6 +55,7 @@ class Top {
   Top(transport::Loop& loop, const config::TopSettings& settings)
       : loop_(loop),
         settings_(settings),
+        options_(loop, session_options(settings.session)),
         order_(top_order(settings.order).value_or(TopOrder::cpu)),
         graphs_(shows_graphs()),
         changed_(loop),
@@ -90,8 +91,7 @@ class Top {
   /// Tries until an agent answers; once where a command leads there, which might ask for a password again.
   Task<void> find(Named& named) {
     for (;;) {
-      auto found =
-          co_await router::find_agents(loop_, named.name, session_options(settings_.session), "/v1/runtimes");
+      auto found = co_await router::find_agents(loop_, named.name, options_, "/v1/runtimes");
       if (found) {
         co_await follow(named, std::move(*found));
         co_return;
@@ -231,6 +231,7 @@ class Top {
 
   transport::Loop& loop_;
   const config::TopSettings& settings_;
+  router::ClientOptions options_;
   TopOrder order_;
   bool upside_down_ = false;
   bool graphs_;

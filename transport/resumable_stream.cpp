@@ -24,7 +24,15 @@ constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 
 }  // namespace
 
-ResumableStream::ResumableStream(Loop& loop, Side side) : Stream(loop), side_(side), interrupted_(loop) {}
+ResumableStream::ResumableStream(Loop& loop, Side side, BufferBudget::LateHolding::AccountOf account_of)
+    : Stream(loop), side_(side), interrupted_(loop) {
+  counted_.emplace(std::move(account_of), [this] {
+    const char* const who = side_ == Side::answers ? "the agent" : "this program";
+    abort(Error{
+        "keep what was sent on", "a stream", std::string(who) + " keeps as much as it may", {}, ENOBUFS});
+    kept_.clear();
+  });
+}
 
 ResumableStream::~ResumableStream() {
   release_carrier();
@@ -115,13 +123,6 @@ void ResumableStream::end_of_tick() {
   send();
   write_on();
   if (reading_stopped_ && finish_sent_ && carrier_ != nullptr) carrier_->stop_reading();
-}
-
-void ResumableStream::count_in(BufferBudget::LateHolding::AccountOf account_of) {
-  counted_.emplace(std::move(account_of), [this] {
-    abort(Error{"keep what was sent on", "a stream", "the agent keeps as much as it may", {}, ENOBUFS});
-    kept_.clear();
-  });
 }
 
 void ResumableStream::count_kept() {

@@ -22,13 +22,11 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   /// read the answer to its end; the side that answers waits for that before it takes the end for good.
   enum class Side { asks, answers };
 
-  ResumableStream(Loop& loop, Side side);
+  /// What is kept for the peer is counted in an account, which is asked for once there is enough to count:
+  /// most streams never keep so much. A stream may be aborted for keeping most in the account that keeps
+  /// most, beyond its budget.
+  ResumableStream(Loop& loop, Side side, BufferBudget::LateHolding::AccountOf account_of);
   ~ResumableStream() override;
-
-  /// Counts what is kept for the peer in an account, which is asked for once there is enough to count: most
-  /// streams never keep so much. A stream may be aborted for keeping most in the account that keeps most,
-  /// beyond its budget.
-  void count_in(BufferBudget::LateHolding::AccountOf account_of);
 
   /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
   void accept_answer();

@@ -15,6 +15,8 @@ using transport::Task;
 
 /// Handshakes under way: those who knock need not be agents.
 constexpr std::size_t kHandshakes = 64;
+/// Of the loop, in a turn, for their handshakes.
+constexpr std::chrono::milliseconds kStrangersShare{5};
 /// A handshake and the greeting behind it.
 constexpr Milliseconds kGreetingLimit{15'000};
 /// How many agents are followed.
@@ -48,6 +50,7 @@ AcceptedAgents::AcceptedAgents(MirrorServices& services, MirrorChoice choice,
       name_(listeners.front()->name()),
       listeners_(std::move(listeners)),
       handshakes_(kHandshakes),
+      strangers_(services.loop, kStrangersShare),
       warnings_(services.loop, services.log),
       changed_(services.loop),
       tasks_(services.loop) {}
@@ -90,7 +93,7 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
   };
   const transport::HandshakeLimiter::Entry handshake(handshakes_, address, std::move(make_room));
   auto greeted = co_await with_deadline(
-      services_.loop, greet(std::move(connection), server_name_, credentials_), kGreetingLimit);
+      services_.loop, greet(std::move(connection), server_name_, credentials_, strangers_), kGreetingLimit);
   if (!greeted) {
     warnings_.add("handshake", address + " has dialled in and does not say which agent it is");
   } else if (!*greeted && greeted->error().cause == ECONNRESET) {

@@ -63,6 +63,7 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
   std::string name_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::HandshakeLimiter handshakes_;
+  transport::Share strangers_;  ///< For those who dial in: anybody may.
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
   std::vector<Kept> links_;

@@ -8,10 +8,11 @@
 namespace farport::router {
 
 transport::Task<Result<AcceptedConnection>> greet(std::unique_ptr<transport::FdStream> connection,
-                                                  std::string server_name, CredentialWatch& credentials) {
+                                                  std::string server_name, CredentialWatch& credentials,
+                                                  transport::Share& time) {
   const std::string address = connection->name();
-  auto agreed =
-      co_await shake_hands(std::move(connection), address, std::move(server_name), credentials.context());
+  auto agreed = co_await shake_hands(std::move(connection), address, std::move(server_name),
+                                     credentials.context(), time);
   if (!agreed) co_return tl::unexpected(agreed.error());
   const auto line = co_await transport::read_line(*agreed->stream, kDialledGreetingSize);
   const auto instance = line ? instance_in_greeting(*line) : std::nullopt;

@@ -17,8 +17,9 @@ struct AcceptedConnection {
 
 /// Shakes hands, and reads which agent it is (dialled_greeting.hpp). `server_name`: what its certificate must
 /// hold; empty: nothing in particular. Errors: it is none; `cause` is ECONNRESET where the peer has just
-/// gone.
+/// gone. `time`: see shake_hands().
 transport::Task<Result<AcceptedConnection>> greet(std::unique_ptr<transport::FdStream> connection,
-                                                  std::string server_name, CredentialWatch& credentials);
+                                                  std::string server_name, CredentialWatch& credentials,
+                                                  transport::Share& time);
 
 }  // namespace farport::router

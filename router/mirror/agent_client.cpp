@@ -27,24 +27,26 @@ Error no_answer(const std::string& address) {
 }  // namespace
 
 AgentClient::AgentClient(transport::Loop& loop, const MirroredAgent& agent, AgentPlace place,
-                         const SessionOptions& options)
+                         const ClientOptions& options)
     : loop_(loop),
       log_(make_silent_log()),
       reach_(place.reach),
-      sessions_(loop, log_, route_to(agent, place), options),
+      sessions_(loop, log_, route_to(agent, place, options.agents->strangers()), options),
       answered_(loop) {
   address_ = sessions_.address();
 }
 
 AgentClient::~AgentClient() = default;
 
-std::unique_ptr<AgentRoute> AgentClient::route_to(const MirroredAgent& agent, const AgentPlace& place) {
+std::unique_ptr<AgentRoute> AgentClient::route_to(const MirroredAgent& agent, const AgentPlace& place,
+                                                  transport::Share& time) {
   if (place.reach != nullptr) return std::make_unique<ReachRoute>(loop_, log_, place.reach);
   credentials_.emplace(loop_, log_, agent.credentials);
-  if (!place.address) return std::make_unique<ProxyRoute>(loop_, *agent.proxy, agent.address, *credentials_);
+  if (!place.address)
+    return std::make_unique<ProxyRoute>(loop_, *agent.proxy, agent.address, *credentials_, time);
   std::vector<transport::Address> addresses(1, *place.address);
-  auto route =
-      std::make_unique<TcpRoute>(loop_, std::move(addresses), agent.address.verified_name(), *credentials_);
+  auto route = std::make_unique<TcpRoute>(loop_, std::move(addresses), agent.address.verified_name(),
+                                          *credentials_, time);
   tcp_ = route.get();
   return route;
 }

@@ -23,7 +23,7 @@ struct AgentPlace {
 class AgentClient {
  public:
   AgentClient(transport::Loop& loop, const MirroredAgent& agent, AgentPlace place,
-              const SessionOptions& options);
+              const ClientOptions& options);
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
   ~AgentClient();
@@ -54,7 +54,8 @@ class AgentClient {
   void add_place(const AgentPlace& other);
 
  private:
-  [[nodiscard]] std::unique_ptr<AgentRoute> route_to(const MirroredAgent& agent, const AgentPlace& place);
+  [[nodiscard]] std::unique_ptr<AgentRoute> route_to(const MirroredAgent& agent, const AgentPlace& place,
+                                                     transport::Share& time);
   transport::Task<void> begin(AgentSession& session, std::string path);
   void ended(const Error& why);
 

@@ -23,7 +23,7 @@ struct Asked {
 /// All places behind one name.
 class Search {
  public:
-  Search(transport::Loop& loop, const MirroredAgent& agent, const SessionOptions& options,
+  Search(transport::Loop& loop, const MirroredAgent& agent, const ClientOptions& options,
          std::vector<AgentPlace> places)
       : loop_(loop), changed_(loop), asking_(loop) {
     for (AgentPlace& place : places) {
@@ -105,7 +105,7 @@ Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredA
 }
 
 Task<void> find_into(Result<FoundAgents>& found, transport::Loop& loop, MirroredAgent agent,
-                     SessionOptions options, std::string path) {
+                     ClientOptions options, std::string path) {
   found = co_await find_agents(loop, std::move(agent), options, std::move(path));
 }
 
@@ -126,7 +126,7 @@ FoundAgents take_repeated(std::vector<Result<FoundAgents>>& all) {
 
 }  // namespace
 
-Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent, SessionOptions options,
+Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent, ClientOptions options,
                                       std::string path) {
   auto places = co_await places_of(loop, agent);
   if (!places) co_return tl::unexpected(places.error());
@@ -137,7 +137,7 @@ Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent
 
 Task<std::vector<Result<FoundAgents>>> find_all_agents(transport::Loop& loop,
                                                        std::vector<MirroredAgent> agents,
-                                                       SessionOptions options, std::string path) {
+                                                       ClientOptions options, std::string path) {
   std::vector<Result<FoundAgents>> all(agents.size());
   transport::TaskSet finding(loop);
   for (std::size_t i = 0; i < agents.size(); ++i)

@@ -21,12 +21,12 @@ using FoundAgents = std::vector<FoundAgent>;
 /// leads to one. An agent is there once, however many addresses it has. Addresses that give no session while
 /// another has answered are left out. Errors: the first place's, if none answers.
 [[nodiscard]] transport::Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent,
-                                                               SessionOptions options, std::string path);
+                                                               ClientOptions options, std::string path);
 
 /// The same of several names at once, in their order. An agent that is behind two of them is in the first
 /// one's alone; nothing may be left for the other then.
 [[nodiscard]] transport::Task<std::vector<Result<FoundAgents>>> find_all_agents(
-    transport::Loop& loop, std::vector<MirroredAgent> agents, SessionOptions options, std::string path);
+    transport::Loop& loop, std::vector<MirroredAgent> agents, ClientOptions options, std::string path);
 
 /// Ends their sessions in good order, all at once.
 transport::Task<void> leave_agents(transport::Loop& loop, FoundAgents agents);

@@ -15,20 +15,11 @@ using transport::Task;
 namespace {
 
 constexpr std::string_view kProgramsPrefix = "farport-programs-";
-/// What may have come for tools that have not taken it: one that has stopped reading keeps a window's worth.
-constexpr std::uint64_t kBuffered = 512ULL << 20;
 
 }  // namespace
 
 Mirror::Mirror(transport::Loop& loop, Log log, MirrorSettings settings)
-    : loop_(loop),
-      log_(std::move(log)),
-      settings_(std::move(settings)),
-      changed_(loop),
-      budget_(kBuffered),
-      tasks_(loop) {
-  settings_.session.budget = &budget_;
-}
+    : loop_(loop), log_(std::move(log)), settings_(std::move(settings)), changed_(loop), tasks_(loop) {}
 
 Task<Result<void>> Mirror::start() {
   if (!has_room_for_sockets(settings_.socket_directory)) {
@@ -47,7 +38,8 @@ Task<Result<void>> Mirror::start() {
   if (!image) co_return tl::unexpected(image.error());
   image_ = std::make_unique<PlaceholderImage>(std::move(*image));
   services_ = std::make_unique<MirrorServices>(
-      MirrorServices{loop_, log_, *files_, buffers_, *image_, settings_.session, [this] { changed_.set(); },
+      MirrorServices{loop_, log_, *files_, buffers_, *image_, ClientOptions(loop_, settings_.session),
+                     [this] { changed_.set(); },
                      [this](const RemoteAgents& than, const std::string& agent) {
                        return is_followed_elsewhere(than, agent);
                      }});

@@ -102,7 +102,6 @@ class Mirror {
   transport::Event changed_;
   bool stopped_settling_ = false;
   transport::BufferPool buffers_;
-  transport::BufferBudget budget_;
   std::unique_ptr<SocketManifest> files_;
   std::unique_ptr<OwnedDirectory> programs_;  ///< What placeholders execute.
   std::unique_ptr<PlaceholderImage> image_;

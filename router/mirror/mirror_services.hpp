@@ -19,7 +19,7 @@ struct MirrorServices {
   SocketManifest& files;
   transport::BufferPool& buffers;
   PlaceholderImage& image;
-  SessionOptions session;
+  ClientOptions session;
   std::function<void()> on_change;  ///< Something that a person would want to see is different now.
   /// Whether an agent (AgentSession::agent()) is followed under another name than this one, with the same
   /// choice.

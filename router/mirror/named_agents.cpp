@@ -124,8 +124,8 @@ Task<void> NamedAgents::dial_pending() {
 }
 
 void NamedAgents::add_link(const Address& address) {
-  auto route =
-      std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(), credentials_);
+  auto route = std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(),
+                                          credentials_, services_.session.agents->strangers());
   TcpRoute* const way = route.get();
   links_.push_back(
       {way, RunningLink(std::make_unique<AgentLink>(services_, *this, choice_, std::move(route)))});

@@ -15,7 +15,8 @@ class ProxiedAgent final : public RemoteAgents, private LinkOwner {
       : name_(agent.text()),
         choice_(std::move(choice)),
         link_(services, *this, choice_,
-              std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials)) {}
+              std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials,
+                                           services.session.agents->strangers())) {}
 
   transport::Task<void> run() override { return link_.run(); }
   transport::Task<void> leave() override { return link_.leave(); }

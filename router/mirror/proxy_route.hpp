@@ -11,12 +11,17 @@ namespace farport::router {
 
 /// Connects to an agent through the proxy, and shakes hands. Errors say what to do.
 transport::Task<Result<AgentConnection>> open_through(transport::Loop& loop, Proxy proxy, AgentAddress agent,
-                                                      SSL_CTX* context);
+                                                      SSL_CTX* context, transport::Share& time);
 
 class ProxyRoute final : public AgentRoute {
  public:
-  ProxyRoute(transport::Loop& loop, Proxy proxy, AgentAddress agent, CredentialWatch& credentials)
-      : loop_(loop), proxy_(std::move(proxy)), agent_(std::move(agent)), credentials_(credentials) {}
+  ProxyRoute(transport::Loop& loop, Proxy proxy, AgentAddress agent, CredentialWatch& credentials,
+             transport::Share& time)
+      : loop_(loop),
+        proxy_(std::move(proxy)),
+        agent_(std::move(agent)),
+        credentials_(credentials),
+        time_(time) {}
 
   transport::Task<Result<AgentConnection>> open() override;
   [[nodiscard]] std::string text() const override { return agent_.text(); }
@@ -26,6 +31,7 @@ class ProxyRoute final : public AgentRoute {
   Proxy proxy_;
   AgentAddress agent_;
   CredentialWatch& credentials_;
+  transport::Share& time_;
 };
 
 }  // namespace farport::router

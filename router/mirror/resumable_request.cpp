@@ -26,7 +26,8 @@ ResumableRequest::ResumableRequest(SessionManager& sessions, std::string path, t
     : sessions_(sessions),
       path_(std::move(path)),
       fields_(std::move(fields)),
-      stream_(sessions.loop(), transport::ResumableStream::Side::asks),
+      stream_(sessions.loop(), transport::ResumableStream::Side::asks,
+              [this] { return sessions_.party().memory(); }),
       head_event_(sessions.loop()),
       turn_(sessions.pace(), stream_.interrupted()),
       keeping_(keep()) {

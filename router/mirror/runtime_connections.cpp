@@ -82,7 +82,13 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   std::optional<DecompressingStream> decompressing;
   if (is_zstd(request.head())) decompressing.emplace(runtime);
   transport::Stream& from_runtime = decompressing ? *decompressing : runtime;
-  const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers);
+  transport::BufferBudget::LateHolding held(
+      [this] { return sessions_.party().memory(); },
+      [&tool] {
+        tool.abort(Error{
+            "keep what is held for", "a connection", "this program keeps as much as it may", {}, ENOBUFS});
+      });
+  const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers, held);
   services_.log->debug("{} on {}: {} bytes", first.command(), runtime_.name, outcome.to_tool);
   if (!outcome.broken) discard_unread(tool);
   // Only a tool that is still there misses anything.

@@ -17,10 +17,6 @@ constexpr Milliseconds kLongestPause{5'000};
 /// Some five times what 1 Gbit/s carries in 100 ms (http2/window.cpp has why): what an agent keeps for us at
 /// most.
 constexpr std::uint32_t kLargestWindow = 64U << 20;
-/// Of the loop, in one of its turns.
-constexpr std::chrono::milliseconds kAgentShare{5};
-/// What an agent may have us keep where no budget is given, as commands give none.
-constexpr std::uint64_t kAgentBytes = std::uint64_t{1} << 30;
 /// How long an agent may take to hear that its mirror leaves.
 constexpr Milliseconds kMirrorsFarewell{1500};
 
@@ -37,12 +33,13 @@ struct SessionManager::HeldSession {
 };
 
 SessionManager::SessionManager(transport::Loop& loop, Log log, std::unique_ptr<AgentRoute> route,
-                               SessionOptions options)
+                               ClientOptions options)
     : loop_(loop),
       log_(std::move(log)),
       route_(std::move(route)),
       address_text_(route_->text()),
-      options_(options),
+      options_(std::move(options)),
+      party_(options_.agents->party(address_text_)),
       pace_(loop),
       session_changed_(loop),
       dial_now_(loop),
@@ -63,16 +60,6 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
   }
 }
 
-const transport::Party& SessionManager::party() {
-  if (!party_ && options_.budget == nullptr)
-    party_ = transport::Party::alone(loop_, kAgentShare, kAgentBytes);
-  if (!party_) {
-    party_.emplace(std::make_shared<transport::Share>(loop_, kAgentShare),
-                   options_.budget->account_of(address_text_));
-  }
-  return *party_;
-}
-
 void SessionManager::dial_now() {
   if (session_ == nullptr) dial_now_.set();
 }
@@ -84,7 +71,7 @@ Task<Error> SessionManager::hold_session(const OnSession& follow) {
   if (!connection) co_return connection.error();
   address_text_ = connection->address;
   const auto held = std::make_shared<HeldSession>(
-      loop_, std::make_shared<AgentSession>(std::move(*connection), party(), limits));
+      loop_, std::make_shared<AgentSession>(std::move(*connection), party_, limits));
   struct Current {
     SessionManager& sessions;
     ~Current() {

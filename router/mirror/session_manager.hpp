@@ -18,7 +18,7 @@ namespace farport::router {
 
 class SessionManager {
  public:
-  SessionManager(transport::Loop& loop, Log log, std::unique_ptr<AgentRoute> route, SessionOptions options);
+  SessionManager(transport::Loop& loop, Log log, std::unique_ptr<AgentRoute> route, ClientOptions options);
   SessionManager(const SessionManager&) = delete;
   SessionManager& operator=(const SessionManager&) = delete;
   ~SessionManager();
@@ -48,13 +48,13 @@ class SessionManager {
   /// Of the last session; before there is one, where the route leads.
   [[nodiscard]] const std::string& address() const { return address_text_; }
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
-  [[nodiscard]] const SessionOptions& options() const { return options_; }
+  [[nodiscard]] const ClientOptions& options() const { return options_; }
+  /// For whom all sessions with the agent read, and keep what they keep.
+  [[nodiscard]] const transport::Party& party() const { return party_; }
 
  private:
   struct HeldSession;
   transport::Task<Error> hold_session(const OnSession& follow);
-  /// For whom all sessions with the agent read, and keep what they keep.
-  [[nodiscard]] const transport::Party& party();
   transport::Task<void> carry(std::shared_ptr<HeldSession> held);
   transport::Task<void> tell(std::vector<std::string> tokens);
 
@@ -62,8 +62,8 @@ class SessionManager {
   Log log_;
   std::unique_ptr<AgentRoute> route_;
   std::string address_text_;
-  SessionOptions options_;
-  std::optional<transport::Party> party_;
+  ClientOptions options_;
+  transport::Party party_;
   std::shared_ptr<AgentSession> session_;
   bool answered_ = false;  ///< In the last session.
   RequestPace pace_;

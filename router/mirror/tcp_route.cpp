@@ -15,8 +15,6 @@ using transport::Task;
 using transport::TlsStream;
 
 constexpr transport::Milliseconds kHandshakeLimit{10'000};
-/// Of the loop, in one of its turns.
-constexpr std::chrono::milliseconds kHandshakeShare{5};
 
 std::string explain(const TlsStream& tls, const Error& error) {
   if (tls.openssl_error() == 0) return error.why;
@@ -26,12 +24,13 @@ std::string explain(const TlsStream& tls, const Error& error) {
 }  // namespace
 
 TcpRoute::TcpRoute(transport::Loop& loop, std::vector<transport::Address> addresses, std::string server_name,
-                   CredentialWatch& credentials)
+                   CredentialWatch& credentials, transport::Share& time)
     : loop_(loop),
       addresses_(std::move(addresses)),
       text_(addresses_.front().text()),
       server_name_(std::move(server_name)),
       credentials_(credentials),
+      time_(time),
       addresses_changed_(loop) {}
 
 bool TcpRoute::set_addresses(std::vector<transport::Address> addresses) {
@@ -53,7 +52,7 @@ Task<Result<AgentConnection>> TcpRoute::open() {
     auto connection = co_await transport::connect_any(loop_, addresses, kDialLimit);
     if (!connection) co_return tl::unexpected(failure ? *failure : connection.error());
     std::erase(addresses, connection->address);
-    auto agreed = co_await shake_hands(std::move(*connection), server_name_, context);
+    auto agreed = co_await shake_hands(std::move(*connection), server_name_, context, time_);
     if (agreed) {
       agreed->peers = &credentials_.peers();
       co_return agreed;
@@ -64,7 +63,7 @@ Task<Result<AgentConnection>> TcpRoute::open() {
 }
 
 Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> connection, std::string address,
-                                          std::string server_name, SSL_CTX* context) {
+                                          std::string server_name, SSL_CTX* context, transport::Share& time) {
   SSL_CTX_up_ref(context);
   const auth::SslCtxPtr kept(context);
   auto tls = std::make_unique<TlsStream>(std::move(connection), context, TlsStream::Side::client);
@@ -78,7 +77,6 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
       stream.abort(
           Error{"agree on TLS with", {}, "it does not answer; is this the port of farport serve?", {}, 0});
     });
-    transport::Share time(stream.loop(), kHandshakeShare);
     const Result<void> agreed = co_await stream.handshake(time);
     if (!agreed) {
       const std::string why = limit.expired()
@@ -99,10 +97,10 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
 }
 
 Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
-                                          SSL_CTX* context) {
+                                          SSL_CTX* context, transport::Share& time) {
   const transport::Address address = connection.address;
-  auto agreed =
-      co_await shake_hands(std::move(connection.stream), address.text(), std::move(server_name), context);
+  auto agreed = co_await shake_hands(std::move(connection.stream), address.text(), std::move(server_name),
+                                     context, time);
   if (agreed) agreed->peer = address;
   co_return agreed;
 }

@@ -39,7 +39,7 @@ struct Direction {
 /// The buffers of a relay that wait for their receiver.
 class Waiting {
  public:
-  explicit Waiting(transport::BufferBudget::LateHolding* counted) : counted_(counted) {}
+  explicit Waiting(transport::BufferBudget::LateHolding& counted) : counted_(counted) {}
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
@@ -58,10 +58,10 @@ class Waiting {
  private:
   void add(int buffers) {
     buffers_ += buffers;
-    if (counted_ != nullptr) counted_->update(static_cast<std::uint64_t>(buffers_) * BufferPool::kSpace);
+    counted_.update(static_cast<std::uint64_t>(buffers_) * BufferPool::kSpace);
   }
 
-  transport::BufferBudget::LateHolding* counted_;
+  transport::BufferBudget::LateHolding& counted_;
   int buffers_ = 0;
 };
 
@@ -126,8 +126,8 @@ auto note_gone(Direction& way, transport::Event& changed) {
 
 }  // namespace
 
-Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers, RelayCounts* counts,
-                         transport::BufferBudget::LateHolding* waiting) {
+Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers,
+                         transport::BufferBudget::LateHolding& waiting, RelayCounts* counts) {
   transport::Event changed(tool.loop());
   RelayCounts own;
   RelayCounts& carried = counts == nullptr ? own : *counts;

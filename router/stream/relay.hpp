@@ -30,8 +30,9 @@ struct RelayOutcome {
 /// `counts` is up to date at every moment, also where the task is destroyed before its end. `waiting` counts
 /// the buffers whose receiver takes nothing for now. Both must outlive the task.
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
-                                    transport::BufferPool& buffers, RelayCounts* counts = nullptr,
-                                    transport::BufferBudget::LateHolding* waiting = nullptr);
+                                    transport::BufferPool& buffers,
+                                    transport::BufferBudget::LateHolding& waiting,
+                                    RelayCounts* counts = nullptr);
 
 [[nodiscard]] inline Error tool_is_gone() {
   return Error{"go on for", "the tool", "it is gone", {}, ECANCELED};

@@ -17,7 +17,6 @@ struct SessionOptions {
   transport::Milliseconds ping_interval{5'000};  ///< 0: no PINGs.
   transport::Milliseconds ping_timeout{5'000};   ///< Silence for this long after a PING: it is broken.
   Compression compression = Compression::automatic;
-  transport::BufferBudget* budget = nullptr;  ///< Bounds what all sessions keep; must outlive them.
 
   [[nodiscard]] transport::Http2Limits limits() const {
     transport::Http2Limits limits;
@@ -25,6 +24,18 @@ struct SessionOptions {
     limits.ping_timeout = ping_timeout;
     return limits;
   }
+};
+
+/// For the side that asks: what all copies share bounds what all agents may take together.
+struct ClientOptions : SessionOptions {
+  explicit ClientOptions(transport::Loop& loop, const SessionOptions& options = {})
+      : SessionOptions(options), agents(std::make_shared<transport::Parties>(loop, kShare, kBytes)) {}
+
+  std::shared_ptr<transport::Parties> agents;
+
+ private:
+  static constexpr std::chrono::milliseconds kShare{5};
+  static constexpr std::uint64_t kBytes = std::uint64_t{512} << 20;
 };
 
 }  // namespace farport::router

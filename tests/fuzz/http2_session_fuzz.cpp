@@ -148,12 +148,13 @@ Task<void> run(Loop& loop, unsigned ways, std::size_t piece, std::span<const std
   auto lower = std::make_unique<FedStream>(loop, stream_ways);
   FedStream& stream = *lower;
   TaskSet users(loop);
+  Parties parties(loop, std::chrono::seconds(1), 1U << 30U);
   int requests = 0;
   const Http2Session::RequestHandler handler = [&](std::unique_ptr<Http2Stream> request) {
     users.spawn(answer(loop, std::move(request), requests++));
   };
   Http2Session session(std::move(lower), client ? Http2Session::Role::client : Http2Session::Role::server,
-                       Party::alone(loop, std::chrono::seconds(1), 1U << 30U), limits(), handler);
+                       parties.party("fuzz"), limits(), handler);
   for (int way = 0; client && way < kRequests; ++way) {
     const HeaderFields none;
     users.spawn(ask(loop, session.request("POST", "/v1/runtimes", "agent", none, way % 2 == 0), way));

@@ -35,7 +35,13 @@ inline StreamPair make_pair(Loop& loop) {
 
 /// One that may take what it likes.
 inline transport::Party a_party(Loop& loop) {
-  return transport::Party::alone(loop, std::chrono::seconds(1), std::uint64_t{1} << 30);
+  struct Own {
+    explicit Own(Loop& loop) : all(loop, std::chrono::seconds(1), std::uint64_t{1} << 30) {}
+    transport::Parties all;
+    transport::Party one = all.party("tests");
+  };
+  const auto own = std::make_shared<Own>(loop);
+  return {{own, &own->one.time()}, {own, own->one.memory().get()}};
 }
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {

@@ -91,7 +91,7 @@ class Http2Session final : private Http2Connection,
 
   // For Http2Stream.
   [[nodiscard]] bool is_server() const override { return role_ == Role::server; }
-  [[nodiscard]] BufferBudget::Account& account() const override { return party_.memory(); }
+  [[nodiscard]] BufferBudget::Account& account() const override { return *party_.memory(); }
   void write_waits(Http2Stream& stream) override;
   void write_cancelled(Http2Stream& stream) override { output_.release(stream); }
   void consumed(Http2Stream& stream, std::size_t bytes) override;

@@ -126,7 +126,7 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
   }
   tool.accept(compressing.has_value());
   transport::Stream& to_tool = compressing ? *compressing : tool.stream();
-  const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, &counts, &held);
+  const RelayOutcome outcome = co_await relay(to_tool, *opened, buffers_, held, &counts);
   if (tracing && !outcome.runtime_ended) co_await tracing->abandon(*opened);
   entry.outcome = {};
   if (outcome.broken) entry.outcome = {Outcome::Kind::broken_off, outcome.broken->message()};

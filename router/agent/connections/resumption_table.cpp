@@ -42,9 +42,9 @@ ResumableResponse::ResumableResponse(ResumptionTable& table, std::string token, 
       token_(std::move(token)),
       owner_(std::move(owner)),
       request_(request->take_head()),
-      stream_(table.loop_, ResumableStream::Side::answers),
+      stream_(table.loop_, ResumableStream::Side::answers,
+              [this] { return table_.budget_.account_of(owner_); }),
       watching_carrier_(watch_carrier()) {
-  stream_.count_in([this] { return table_.budget_.account_of(owner_); });
   stream_.resume(std::move(request), 0, 0);
   watching_carrier_.start();
 }

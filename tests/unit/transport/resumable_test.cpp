@@ -19,8 +19,12 @@ std::uint64_t number(std::string_view text) {
 
 /// Two ends of one resumable stream, and the sessions that carry it, one after the other.
 struct Ends {
-  explicit Ends(Loop& on)
-      : loop(on), asking(on, ResumableStream::Side::asks), answering(on, ResumableStream::Side::answers) {}
+  /// `limit`: of what the answering one keeps.
+  explicit Ends(Loop& on, std::uint64_t limit = std::uint64_t{1} << 30)
+      : loop(on),
+        budget(limit),
+        asking(on, ResumableStream::Side::asks, [this] { return unlimited.account_of("asks"); }),
+        answering(on, ResumableStream::Side::answers, [this] { return budget.account_of("answers"); }) {}
 
   /// Opens a session, and a request in it that goes on with the stream.
   void connect() {
@@ -75,6 +79,8 @@ struct Ends {
 
   Loop& loop;
   transport::BufferPool buffers;
+  transport::BufferBudget budget;
+  transport::BufferBudget unlimited{std::uint64_t{1} << 30};
   ResumableStream asking;
   ResumableStream answering;
   std::unique_ptr<Pair> pair;
@@ -182,7 +188,8 @@ TEST_CASE("what is being sent stays, though its peer acknowledges it before") {
   const int least = 1;
   ::setsockopt(near->fd(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
   Http2Session session(std::move(near), Http2Session::Role::client, a_party(loop), Ends::Pair::limits());
-  ResumableStream asking(loop, ResumableStream::Side::asks);
+  transport::BufferBudget budget(std::uint64_t{1} << 30);
+  ResumableStream asking(loop, ResumableStream::Side::asks, [&] { return budget.account_of("tests"); });
   const std::string text = pattern(10'000);
   auto scenario = [&]() -> Task<void> {
     transport::TaskSet tasks(loop);
@@ -216,15 +223,14 @@ TEST_CASE("what is being sent stays, though its peer acknowledges it before") {
 TEST_CASE("what may have to be sent again is counted, and given up where it is too much") {
   Loop loop;
   const std::uint64_t limit = GENERATE(50'000, 1'000'000);
-  transport::BufferBudget budget(limit);
-  Ends ends(loop);
+  Ends ends(loop, limit);
+  transport::BufferBudget& budget = ends.budget;
   const std::string text = pattern(1'000'000);
   const bool fits = limit > text.size() / 2;
   auto scenario = [&]() -> Task<void> {
     transport::TaskSet tasks(loop);
     std::string back;
     bool back_done = false;
-    ends.answering.count_in([&] { return std::make_shared<transport::BufferBudget::Account>(budget); });
     ends.connect();
     tasks.spawn([](Ends& all, const std::string& sent, bool all_is_taken) -> Task<void> {
       const IoStatus status = co_await write_in_buffers(all.buffers, all.answering, sent);

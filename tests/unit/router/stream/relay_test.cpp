@@ -18,7 +18,7 @@ struct Joined {
   }
 
   Task<void> join() {
-    outcome = co_await router::relay(*tool_side, *runtime_side, buffers);
+    outcome = co_await router::relay(*tool_side, *runtime_side, buffers, held);
     over = true;
     tool_side.reset();
     runtime_side.reset();
@@ -31,6 +31,8 @@ struct Joined {
 
   Loop& loop;
   transport::BufferPool buffers;
+  transport::BufferBudget budget{std::uint64_t{1} << 30};
+  transport::BufferBudget::LateHolding held{[this] { return budget.account_of("tests"); }, [] {}};
   std::unique_ptr<FdStream> tool, tool_side, runtime, runtime_side;
   router::RelayOutcome outcome;
   bool over = false;
