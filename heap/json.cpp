@@ -1,13 +1,45 @@
 #include "heap/json.hpp"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "heap/largest.hpp"
 
 namespace farport::heap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json_of(const Type& type) {
+  Json json;
+  json["type"] = label_of(type);
+  if (!type.module.empty()) json["module"] = type.module;
+  json["bytes"] = type.bytes;
+  json["objects"] = type.objects;
+  return json;
+}
+
+/// Behind a comma, or the beginning of the array that it is in.
+void add_element(std::string& text, const std::string& element) {
+  constexpr std::string_view kIndent = "    ";
+  for (std::size_t begin = 0; begin < element.size();) {
+    const std::size_t end = std::min(element.find('\n', begin), element.size());
+    (text += '\n') += kIndent;
+    text.append(element, begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+}  // namespace
 
 std::string to_json(const Heap& heap, const std::string& process, std::size_t most) {
-  using Json = nlohmann::ordered_json;
   Json whole;
   whole["process"] = process;
   whole["pid"] = heap.pid;
@@ -15,17 +47,18 @@ std::string to_json(const Heap& heap, const std::string& process, std::size_t mo
   whole["bytes"] = heap.bytes;
   whole["objects"] = heap.objects;
   whole["references"] = heap.references;
-  Json& types = whole["types"] = Json::array();
+  whole["types"] = Json::array();
+  constexpr std::string_view kEnd = "]\n}";
+  std::string text = text_of(whole);
+  text.resize(text.size() - kEnd.size());
+  // One by one: tens of thousands as one structure take some times what their text does, and it must not run
+  // out of memory when it is destroyed.
+  bool any = false;
   for (const TypeId id : largest_types(heap, most)) {
-    const Type& type = heap.types[id];
-    Json entry;
-    entry["type"] = label_of(type);
-    if (!type.module.empty()) entry["module"] = type.module;
-    entry["bytes"] = type.bytes;
-    entry["objects"] = type.objects;
-    types.push_back(std::move(entry));
+    if (std::exchange(any, true)) text += ',';
+    add_element(text, text_of(json_of(heap.types[id])));
   }
-  return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text + (any ? "\n  " : "") + std::string(kEnd) + "\n";
 }
 
 }  // namespace farport::heap

@@ -3,6 +3,9 @@
 #include <string>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "heap/json.hpp"
 
 using namespace farport;
 using namespace farport::heap;
@@ -102,4 +105,22 @@ TEST_CASE("a sink's error is the file's", "[heap]") {
   });
   REQUIRE_FALSE(written);
   CHECK(written.error().why == "no room");
+}
+
+TEST_CASE("the types of a heap are JSON that a whole document would be, too", "[heap]") {
+  Heap heap;
+  const auto whole = [&] {
+    const std::string text = to_json(heap, "orders \"1\"", 10);
+    return std::pair(text, nlohmann::ordered_json::parse(text));
+  };
+  const auto [empty, nothing] = whole();
+  CHECK(empty == nothing.dump(2) + "\n");
+  CHECK(nothing["types"].empty());
+  heap.types.push_back({"Orders.Quote\n", "orders.dll", 1, 2, 100});
+  heap.types.push_back({"System.String", "", 2, 3, 200});
+  const auto [text, two] = whole();
+  CHECK(text == two.dump(2) + "\n");
+  REQUIRE(two["types"].size() == 2);
+  CHECK(two["types"][0]["type"] == "System.String");
+  CHECK(two["types"][1]["module"] == "orders.dll");
 }
