@@ -36,6 +36,10 @@ constexpr transport::Milliseconds kBeginLimit{10'000};
 constexpr std::size_t kMostRefusal = 4096;
 constexpr std::size_t kSamplesPieceSize = 16 * 1024;
 
+std::string profiles(std::size_t count) {
+  return count == 1 ? "one profile" : fmt::format("{} profiles", count);
+}
+
 Refusal no_profile(int status, std::string why) {
   return {status, http_status::hresult_of(Cause::http(status)), std::move(why)};
 }
@@ -211,9 +215,9 @@ tl::expected<ProfileRequests::Place, Refusal> ProfileRequests::take_place(const 
   // Others are to find room.
   const std::size_t most_of_one = std::max<std::size_t>(at_once_ / 2, 1);
   if (!all && *theirs < most_of_one) return Place{CountedSlot(under_way_), CountedSlot(theirs)};
-  Refusal many = no_profile(http_status::kTooManyRequests,
-                            all ? fmt::format("the agent takes {} profiles already", at_once_)
-                                : fmt::format("the agent takes {} profiles for you already", most_of_one));
+  Refusal many = no_profile(
+      http_status::kTooManyRequests,
+      "the agent takes " + (all ? profiles(at_once_) : profiles(most_of_one) + " for you") + " already");
   many.retry_after = static_cast<int>(seconds);
   return tl::unexpected(std::move(many));
 }
