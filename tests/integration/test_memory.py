@@ -111,6 +111,8 @@ class Memory(Flooded):
 class ManyRuntimes(Flooded):
     """As a crowded node has them, with command lines as long as the agent takes them."""
     RETURNED = 32 << 20
+    OBSERVERS = tuple(f"observer-{number}" for number in range(8))
+    FLAGS = tuple(word for name in OBSERVERS for word in ("--allow-cn", f"{name}=observer"))
 
     @classmethod
     def prepare(cls):
@@ -121,6 +123,10 @@ class ManyRuntimes(Flooded):
 
     def test_lists_that_are_read_and_lists_that_are_not(self):
         self.assert_lives(*(self.flood(kind, self.observer) for kind in ("lists", "lists_read", "requests_read")))
+
+    def test_lists_that_many_observers_do_not_read(self):
+        pairs = [self.lab.authority.client(name) for name in self.OBSERVERS]
+        self.assert_lives(*(self.flood("lists", pair) for pair in pairs))
 
     def test_what_everybody_may_do_unread(self):
         self.assert_lives(self.flood("accesses", self.observer))

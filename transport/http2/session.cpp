@@ -187,6 +187,7 @@ void Http2Session::abort(const Error& why) {
   output_.release_all();
   streams_.close_all(why, false);
   leave();
+  last_words_.emplace(loop_, kFarewell, [this] { end(*ended_why_, false); });
 }
 
 void Http2Session::end(const Error& why, bool lost) {
@@ -219,7 +220,10 @@ void Http2Session::turn_away(std::string_view why) {
 
 void Http2Session::end_of_tick() {
   if (holding_ == nullptr && !ended_) {
-    abort(Error{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS});
+    // Without a word: a peer that reads nothing would have us keep all of it until it does.
+    output_.release_all();
+    end(Error{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS}, false);
+    return;
   }
   if (!output_.send_all(session_.get())) {
     lower_->abort(Error{"go on with", "the session", "out of memory", {}, 0});

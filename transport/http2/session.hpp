@@ -148,8 +148,9 @@ class Http2Session final : private Http2Connection,
   bool pinged_ = false;             ///< The peer has sent a PING in what is being read.
   std::optional<Error> ended_why_;  ///< By abort(), or by the peer's word.
   std::optional<Deadline> settings_limit_;
-  bool draining_out_ = false;         ///< To be left with the last stream.
-  std::optional<Deadline> farewell_;  ///< How long the peer may take to close after us.
+  bool draining_out_ = false;           ///< To be left with the last stream.
+  std::optional<Deadline> last_words_;  ///< Since abort(): a peer need not read why.
+  std::optional<Deadline> farewell_;    ///< How long the peer may take to close after us.
   Event draining_;
 };
 

@@ -125,24 +125,29 @@ Task<void> ListenPort::follow() {
       ++failures;
       continue;
     }
-    Runtime runtime = contact->runtime;
+    Runtime runtime = std::move(contact->runtime);
     add_names(runtime);
+    // Its command line may be long, and the list has it.
+    const std::string id = runtime.id;
+    const std::string version = runtime.version;
+    const std::string name = runtime.name;
+    const std::uint64_t pid = runtime.pid;
     {
-      const auto entry = registry_.add(runtime, *this, !name_.empty());
+      const auto entry = registry_.add(std::move(runtime), *this, !name_.empty());
       if (!entry) {
         report(DiscoveryIssue::other, entry.error());
         co_await transport::sleep(loop_, retry_);
         continue;
       }
-      if (!stand_in_id_.empty() && stand_in_id_ != runtime.id) (*entry)->was_called(stand_in_id_);
-      log_->info("found {} (pid {}, .NET {}) at {}", runtime.name, runtime.pid, runtime.version, path_);
+      if (!stand_in_id_.empty() && stand_in_id_ != id) (*entry)->was_called(stand_in_id_);
+      log_->info("found {} (pid {}, .NET {}) at {}", name, pid, version, path_);
       listed_ = true;
       was_listed_ = true;
       problem_.reset();
-      co_await until_ended(std::move(*contact));
+      co_await until_ended(std::move(contact->pidfd), id);
     }
     listed_ = false;
-    log_->info("{} (pid {}) has ended", runtime.name, runtime.pid);
+    log_->info("{} (pid {}) has ended", name, pid);
     reported_.clear();
     failures = kFirstTries.size();
   }
@@ -197,9 +202,9 @@ void ListenPort::add_names(Runtime& runtime) const {
   runtime.container = container_;
 }
 
-Task<void> ListenPort::until_ended(Contact contact) {
-  if (contact.pidfd) {
-    co_await transport::process_exit(loop_, std::move(contact.pidfd));
+Task<void> ListenPort::until_ended(UniqueFd pidfd, std::string id) {
+  if (pidfd) {
+    co_await transport::process_exit(loop_, std::move(pidfd));
     co_return;
   }
   const OpenPort reopen = [this] { return open_for_probing(); };
@@ -208,7 +213,7 @@ Task<void> ListenPort::until_ended(Contact contact) {
     const Result<Runtime> now = co_await probe(reopen, path_, nullptr);
     // Busy is not dead: only a refused connection, or another runtime, says that this one has ended.
     const bool refused = !now && (now.error().cause == ECONNREFUSED || now.error().cause == ENOENT);
-    if (refused || (now && now->id != contact.runtime.id)) co_return;
+    if (refused || (now && now->id != id)) co_return;
   }
 }
 

@@ -56,7 +56,7 @@ class ListenPort final : public DiagnosticPort {
  private:
   struct Contact;
   transport::Task<Result<Contact>> make_contact();
-  transport::Task<void> until_ended(Contact contact);
+  transport::Task<void> until_ended(UniqueFd pidfd, std::string id);
   transport::Task<void> stand_in_when_late();
   void add_names(Runtime& runtime) const;
   transport::Task<Connection> open_for_probing();
