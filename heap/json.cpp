@@ -58,7 +58,9 @@ std::string to_json(const Heap& heap, const std::string& process, std::size_t mo
     if (std::exchange(any, true)) text += ',';
     add_element(text, text_of(json_of(heap.types[id])));
   }
-  return text + (any ? "\n  " : "") + std::string(kEnd) + "\n";
+  if (any) text += "\n  ";
+  (text += kEnd) += '\n';
+  return text;
 }
 
 }  // namespace farport::heap

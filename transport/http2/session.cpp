@@ -219,10 +219,13 @@ void Http2Session::turn_away(std::string_view why) {
 }
 
 void Http2Session::end_of_tick() {
-  if (holding_ == nullptr && !ended_) {
-    // Without a word: a peer that reads nothing would have us keep all of it until it does.
-    output_.release_all();
-    end(Error{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS}, false);
+  if (holding_ == nullptr) {
+    const Error much{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS};
+    if (!ended_) abort(much);
+    // Said as far as that takes no waiting: a peer that reads nothing would have us keep all of it until it
+    // does.
+    if (output_.send_all(session_.get())) output_.say_farewell();
+    end(ended_why_.value_or(much), false);
     return;
   }
   if (!output_.send_all(session_.get())) {
@@ -244,6 +247,7 @@ void Http2Session::end_if_over() {
   }
   // Closing first could cut off what the peer has not read yet, such as why.
   output_.say_farewell();
+  last_words_.reset();
   farewell_.emplace(loop_, kFarewell, [this] {
     end(Error{"go on with", "the session", "one side has ended it (GOAWAY)", {}, 0}, false);
   });

@@ -1,5 +1,7 @@
 #include "transport/http2/session.hpp"
 
+#include <cerrno>
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/streams.hpp"
@@ -186,6 +188,26 @@ TEST_CASE("what came before a reset can still be read") {
   };
   loop.run(scenario());
   CHECK(got == "stop tracing");
+}
+
+TEST_CASE("a session beyond its budget is gone at once, and whoever reads hears that it is no accident") {
+  Loop loop;
+  const bool reads = GENERATE(true, false);
+  // Less than a session takes by itself.
+  transport::Parties poor(loop, std::chrono::seconds(1), 1024);
+  auto [left, right] = make_pair(loop);
+  Http2Session client(std::move(left), Http2Session::Role::client, a_party(loop), {});
+  Http2Session server(std::move(right), Http2Session::Role::server, poor.party("tests"), {});
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    if (reads) tasks.spawn(Sessions::carry(client));
+    const Result<void> ended = co_await server.run();
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().cause == ENOBUFS);
+    co_await tasks.idle();
+    CHECK(client.peer_left() == reads);
+  };
+  loop.run(scenario());
 }
 
 TEST_CASE("streams fail when their session is broken off") {
