@@ -14,7 +14,8 @@ namespace farport::cli {
 [[nodiscard]] std::string output_path(const std::string& given, const std::string& runtime,
                                       std::string_view extension);
 
-/// Prints the path of a result. Errors: the system's; that nobody reads it is none.
+/// Prints the path of a result to standard output. Errors: the system's, but not that nobody reads it
+/// (EPIPE).
 [[nodiscard]] Result<void> print_path(const std::string& path);
 
 /// Keeps the file, which is whole now, and prints its path. Nullptr: there is none, and nothing is done.

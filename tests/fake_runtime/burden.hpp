@@ -1,4 +1,4 @@
-// A process that takes all it can of whoever looks at it from outside.
+// Makes this process expensive to profile from outside: many threads, deep stacks, many mappings.
 #pragma once
 
 #include <cstddef>

@@ -143,7 +143,7 @@ void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint6
     } else {
       tell_places(question.parts, to);
     }
-    // Whoever waits for that may take long.
+    // `told` may wait for a slow reader: that time does not count.
     const auto before = std::chrono::steady_clock::now();
     told();
     until_ += std::chrono::steady_clock::now() - before;

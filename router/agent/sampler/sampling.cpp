@@ -36,17 +36,17 @@ using Clock = std::chrono::steady_clock;
 /// That are heard of or told, so that a process which renames its threads all the time fills nothing.
 constexpr std::size_t kMostNames = 20'000;
 
-/// Of the memory that there is.
+/// How much of its memory a sampling has for calls, in bytes.
 std::uint64_t memory_for_calls(const SamplingRequest& request) {
   return request.memory / 4;
 }
 
-/// What the kernel may keep for this process beside that: no limit of a process bounds it.
+/// How much the kernel may keep for a sampling, beside its memory: no limit of a process bounds it.
 std::uint64_t memory_for_kernel(const SamplingRequest& request) {
   return request.event == SamplingEvent::cpu ? request.memory : request.memory / 4;
 }
 
-/// The same, for a process of its own that reads a file.
+/// How much of its memory a sampling has for reading a file's symbols, in a process of its own.
 std::uint64_t memory_for_symbols(const SamplingRequest& request) {
   return request.memory / 4;
 }

@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kThreadsEvery{50};
 constexpr std::chrono::milliseconds kMapsEvery{2000};
 /// Of the lines that the kernel writes about a thread.
 constexpr std::size_t kThreadLine = 512;
-/// That a look takes beside those of threads.
+/// Descriptors for what a look opens, beside the files that are kept open.
 constexpr std::size_t kOtherFiles = 32;
 /// What the kernel keeps for an open file of a thread (seq_file(9): a page, and what describes it).
 constexpr std::uint64_t kFileBytes = 8192;
@@ -102,7 +102,6 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
   raise_descriptor_limit();
   auto acting = user != 0 ? confinement::act_as(user, confinement::capability(CAP_SYS_PTRACE)) : std::nullopt;
   const bool acts = acting.has_value();
-  // A look takes some, too.
   const std::size_t files = descriptor_limit() - std::min<std::size_t>(descriptor_limit(), kOtherFiles);
   const auto most_files =
       static_cast<std::size_t>(std::min<std::uint64_t>(files, kernel_memory / kFileBytes));

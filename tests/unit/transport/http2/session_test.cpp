@@ -190,7 +190,7 @@ TEST_CASE("what came before a reset can still be read") {
   CHECK(got == "stop tracing");
 }
 
-TEST_CASE("a session beyond its budget is gone at once, and whoever reads hears that it is no accident") {
+TEST_CASE("a session over its budget ends at once, and a peer that reads gets GOAWAY") {
   Loop loop;
   const bool reads = GENERATE(true, false);
   // Less than a session takes by itself.
