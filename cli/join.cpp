@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include <openssl/crypto.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "auth/bundle.hpp"
@@ -32,11 +33,13 @@ struct Pasted {
   Pasted& operator=(const Pasted&) = delete;
   ~Pasted() { OPENSSL_cleanse(text.data(), text.size()); }
 
-  /// Reads a line, or to the end. False: a signal came.
-  [[nodiscard]] bool read() {
+  /// Reads a line, or to the end, after a wait for each part of it. False: a wait was ended.
+  template <typename Wait>
+  [[nodiscard]] bool read(const Wait& wait) {
     while (size < text.size()) {
+      if (!wait()) return false;
       const ssize_t got = ::read(STDIN_FILENO, text.data() + size, text.size() - size);
-      if (got <= 0) return got == 0 || errno != EINTR;
+      if (got <= 0) return true;
       size += static_cast<std::size_t>(got);
       if (std::find(text.data(), text.data() + size, '\n') != text.data() + size) return true;
     }
@@ -51,32 +54,45 @@ struct Pasted {
   }
 };
 
-/// While this lives, a signal that would end the program ends what it reads: the terminal is put back first.
-class SignalsEndReads {
+/// While this lives, a signal that would end the program ends the wait for what is typed: the terminal is put
+/// back first. Signals are let in during that wait only, or one that comes just before it would be lost.
+class SignalsEndWaiting {
  public:
-  SignalsEndReads() {
+  SignalsEndWaiting() {
+    sigset_t ours;
+    ::sigemptyset(&ours);
+    for (const int signal : kSignals) ::sigaddset(&ours, signal);
+    ::pthread_sigmask(SIG_BLOCK, &ours, &mask_before_);
     struct sigaction ending {};
     ending.sa_handler = [](int) {};
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &ending, &before_[i]);
   }
-  SignalsEndReads(const SignalsEndReads&) = delete;
-  SignalsEndReads& operator=(const SignalsEndReads&) = delete;
-  ~SignalsEndReads() {
+  SignalsEndWaiting(const SignalsEndWaiting&) = delete;
+  SignalsEndWaiting& operator=(const SignalsEndWaiting&) = delete;
+  ~SignalsEndWaiting() {
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  }
+
+  /// Waits until there is something to read. False: a signal came.
+  [[nodiscard]] bool operator()() const {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return ::ppoll(&input, 1, nullptr, &mask_before_) >= 0 || errno != EINTR;
   }
 
  private:
   static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
   std::array<struct sigaction, kSignals.size()> before_{};
+  sigset_t mask_before_{};
 };
 
 /// Reads what is pasted. False: a signal came.
 bool take(Pasted& pasted) {
-  if (::isatty(STDIN_FILENO) == 0) return pasted.read();
-  const SignalsEndReads interruptible;
+  if (::isatty(STDIN_FILENO) == 0) return pasted.read([] { return true; });
+  const SignalsEndWaiting interruptible;
   const HidingTerminal hidden;
   print(stderr, "Paste the invitation (it is not shown), and press Enter: ");
-  const bool whole = pasted.read();
+  const bool whole = pasted.read(interruptible);
   print(stderr, "\n");
   return whole;
 }

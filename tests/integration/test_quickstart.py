@@ -134,7 +134,7 @@ class Quickstart(Case):
         terminal.wait_for_text("Paste the invitation")
         self.assertFalse(terminal.shows_what_is_typed())
         terminal.type("\x03")
-        terminal.wait()
+        self.assertEqual(terminal.wait(), 130, terminal.shown())
         wait.until(terminal.shows_what_is_typed, "the terminal is as it was")
 
     def test_what_is_set_for_other_agents_does_not_count(self):

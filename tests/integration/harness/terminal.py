@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import termios
 import threading
@@ -124,7 +125,12 @@ class Terminal:
             # The program may ask before this one goes on.
             self._set_size(0, columns, rows)
             os.chdir(host.directory)
-            os.execvpe(host.enter[0], [*host.enter, *(str(argument) for argument in arguments)], environment)
+            # Ctrl-C is for the program, as it is below a shell. What leads the session must outlive it: the kernel
+            # would take the terminal from a program that is about to put it back as it was.
+            for key in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(key, signal.SIG_IGN)
+            program = ["env", "--default-signal=INT,QUIT", *(str(argument) for argument in arguments)]
+            os.execvpe(host.enter[0], [*host.enter, *program], environment)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._code = None
