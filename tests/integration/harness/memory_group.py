@@ -1,7 +1,10 @@
 """A control group with a memory limit, as a container has one."""
 
+import errno
 import os
 import subprocess
+
+from harness import wait
 
 OWN_GROUPS = "/proc/self/cgroup"
 MOUNT = "/sys/fs/cgroup"
@@ -42,9 +45,12 @@ class MemoryGroup:
         with open(os.path.join(self._directory, name), "w", encoding="ascii") as file:
             file.write(str(value))
 
-    def _read(self, name):
+    def _read_text(self, name):
         with open(os.path.join(self._directory, name), encoding="ascii") as file:
-            return int(file.read())
+            return file.read()
+
+    def _read(self, name):
+        return int(self._read_text(name))
 
     def usage(self):
         """What its programs use now, in bytes, the kernel's part included."""
@@ -61,5 +67,14 @@ class MemoryGroup:
             return int(dict(line.split() for line in file)["oom_kill"])
 
     def remove(self):
-        """Removes it, once its programs have ended."""
-        os.rmdir(self._directory)
+        """Removes it, once its programs have ended: the kernel may count one for a moment after it has been waited for."""
+        wait.until(self._removed, lambda: f"{self._directory} is empty: {self._read_text('cgroup.procs')!r}")
+
+    def _removed(self):
+        try:
+            os.rmdir(self._directory)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
