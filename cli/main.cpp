@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/resident_memory.hpp"
-#include "cli/certs.hpp"
-#include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/passphrases.hpp"
-#include "cli/quickstart.hpp"
-#include "cli/text.hpp"
+#include "cli/commands/certs.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
+#include "cli/terminal/passphrases.hpp"
+#include "cli/commands/quickstart.hpp"
+#include "cli/terminal/text.hpp"
 #include "config/resolve.hpp"
 #include "confinement/confinement.hpp"
 

@@ -1,7 +1,7 @@
 // Fuzzes what `farport run` finds in a tool's arguments. An input is the arguments, a line each.
 #include <algorithm>
 
-#include "cli/tool_arguments.hpp"
+#include "cli/commands/tool_arguments.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::cli;

@@ -1,4 +1,4 @@
-#include "cli/counter_table.hpp"
+#include "cli/output/counter_table.hpp"
 
 #include <catch2/catch.hpp>
 

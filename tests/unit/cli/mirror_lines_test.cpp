@@ -1,8 +1,8 @@
-#include "cli/mirror_lines.hpp"
+#include "cli/output/mirror_lines.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cli/live_region.hpp"
+#include "cli/terminal/live_region.hpp"
 
 using namespace farport;
 using namespace farport::cli;

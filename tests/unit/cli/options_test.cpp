@@ -1,5 +1,5 @@
 // From the words of a command line to what its flags were given.
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 
 #include <catch2/catch.hpp>
 

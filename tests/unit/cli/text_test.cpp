@@ -1,8 +1,8 @@
-#include "cli/text.hpp"
+#include "cli/terminal/text.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cli/table.hpp"
+#include "cli/terminal/table.hpp"
 
 using namespace farport::cli;
 using Lines = std::vector<std::string>;

@@ -1,4 +1,4 @@
-#include "cli/tool_arguments.hpp"
+#include "cli/commands/tool_arguments.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
-#include "cli/top_table.hpp"
+#include "cli/output/top_table.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cli/text.hpp"
+#include "cli/terminal/text.hpp"
 
 using namespace farport;
 using namespace farport::cli;

@@ -1,8 +1,8 @@
-#include "cli/usage.hpp"
+#include "cli/options/usage.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cli/abilities.hpp"
+#include "cli/commands/abilities.hpp"
 
 using namespace farport::cli;
 using farport::router::AccessRow;

@@ -13,7 +13,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "cli/confine.hpp"
+#include "cli/setup/confine.hpp"
 #include "confinement/user.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/abilities.hpp"
+#include "cli/options/command_name.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/setup/explain.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/text.hpp"
+#include "router/mirror/find_agents.hpp"
+#include "router/wire/access_row.hpp"
+
+namespace farport::cli {
+namespace {
+
+using router::AccessRow;
+using transport::Task;
+
+/// What a command is answered with, for one runtime or for all alike.
+TableRow table_row(const AccessRow& row, const std::string& runtime) {
+  return {row.command, runtime, row.allowed ? "yes" : "no",
+          row.allowed ? row.role + " (" + row.rule + ")" : row.why};
+}
+
+bool same_answer(const AccessRow& a, const AccessRow& b) {
+  return a.allowed == b.allowed && a.rule == b.rule && a.role == b.role && a.why == b.why;
+}
+
+/// The rows that are about one command follow each other: where all say the same, one line says it.
+void add_command_rows(std::vector<TableRow>& table, const AccessRow* first, const AccessRow* last) {
+  const bool alike = std::all_of(first, last, [&](const AccessRow& row) { return same_answer(row, *first); });
+  if (alike) {
+    table.push_back(table_row(*first, last - first > 1 ? "every one" : first->runtime));
+    return;
+  }
+  for (const AccessRow* row = first; row != last; ++row) {
+    table.push_back(table_row(*row, row->runtime + " (pid " + std::to_string(row->pid) + ")"));
+  }
+}
+
+std::string as_table(const std::vector<AccessRow>& rows, const std::string& heading) {
+  std::vector<TableRow> table{{heading, "RUNTIME", "ALLOWED", "BY, OR WHY NOT"}};
+  const AccessRow* const end = rows.data() + rows.size();
+  for (const AccessRow* first = rows.data(); first != end;) {
+    const AccessRow* const last =
+        std::find_if(first, end, [&](const AccessRow& row) { return row.command != first->command; });
+    add_command_rows(table, first, last);
+    first = last;
+  }
+  return format_table(table, terminal_size(STDOUT_FILENO).columns);
+}
+
+/// What the agents answer, as it is printed.
+struct Answers {
+  std::string tables;
+  nlohmann::json rows = nlohmann::json::array();
+  std::vector<Error> failures;
+  std::vector<std::string> explanations;  ///< Why there is no runtime to say anything of.
+  bool all_allowed = true;
+};
+
+/// The agent's own rows, each with the agent's address.
+void add_json(nlohmann::json& all, const router::FoundAgent& found) {
+  for (nlohmann::json row : nlohmann::json::parse(found.answer)) {
+    row["agent"] = found.client->address();
+    all.push_back(std::move(row));
+  }
+}
+
+Task<void> add_answer(Answers& answers, const router::FoundAgent& found, std::string name,
+                      const config::CanISettings& settings) {
+  const auto rows = router::access_from_json(found.answer);
+  if (!rows) {
+    answers.failures.push_back(rows.error());
+    co_return;
+  }
+  if (settings.json) {
+    add_json(answers.rows, found);
+  } else {
+    const bool as_commands = settings.all || !settings.command.empty();
+    answers.tables += as_commands ? as_table(*rows, "COMMAND") : as_table(abilities_of(*rows), "MAY I");
+  }
+  const auto allowed = [](const AccessRow& row) { return row.allowed; };
+  answers.all_allowed = answers.all_allowed && std::all_of(rows->begin(), rows->end(), allowed);
+  const auto of_none = [](const AccessRow& row) { return row.runtime.empty(); };
+  if (!std::all_of(rows->begin(), rows->end(), of_none)) co_return;
+  auto lines = co_await explain_search(*found.client, std::move(name), Missing::everything);
+  std::move(lines.begin(), lines.end(), std::back_inserter(answers.explanations));
+}
+
+Task<Answers> ask(transport::Loop& loop, std::vector<router::MirroredAgent> agents,
+                  const config::CanISettings& settings) {
+  const std::string path =
+      "/v1/access" + (settings.command.empty() ? std::string() : "?command=" + settings.command);
+  auto all = co_await router::find_all_agents(loop, agents, router::ClientOptions(loop), path);
+  Answers answers;
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (!all[i]) answers.failures.push_back(all[i].error());
+    for (std::size_t j = 0; all[i] && j < all[i]->size(); ++j) {
+      co_await add_answer(answers, (*all[i])[j], asked_name(agents[i]), settings);
+    }
+  }
+  co_await router::leave_all(loop, std::move(all));
+  co_return answers;
+}
+
+}  // namespace
+
+int can_i(const config::CanISettings& settings) {
+  if (!settings.command.empty()) {
+    const Result<void> known = check_command_name(settings.command);
+    if (!known) return report(known.error(), kUsage);
+  }
+  const auto agents = agents_of(settings.remotes);
+  if (!agents) return report(agents.error(), kUsage);
+  transport::Loop loop;
+  const Answers answers = loop.run(ask(loop, *agents, settings));
+  std::fputs((settings.json ? answers.rows.dump(2) + "\n" : answers.tables).c_str(), stdout);
+  for (const Error& failure : answers.failures) report(failure);
+  print_messages(answers.explanations);
+  const bool allowed = answers.all_allowed || settings.command.empty();
+  return answers.failures.empty() && allowed ? kSuccess : kFailure;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,148 @@
+#include "cli/commands/certs.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include "auth/bundle.hpp"
+#include "auth/issue.hpp"
+#include "base/directory.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/terminal/passphrases.hpp"
+#include "cli/terminal/text.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// Null: the bundle isn't to be encrypted.
+Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path,
+                                                         const CertsBundleSettings& settings) {
+  if (!settings.encrypt && settings.passphrase_file.empty()) return nullptr;
+  auto passphrase =
+      settings.encrypt ? ask_passphrase(path, true) : auth::read_passphrase(settings.passphrase_file);
+  if (!passphrase) return tl::unexpected(passphrase.error());
+  return std::make_unique<auth::Passphrase>(std::move(*passphrase));
+}
+
+/// Makes the directory, for its owner alone: the CA's key will be in it. One that exists stays as it is.
+Result<void> make_directory(const std::string& path) {
+  std::error_code error;
+  const bool made = std::filesystem::create_directories(path, error);
+  if (error) return fail_errno("make directory", path, error.value(), "is the path right, and writable?");
+  if (made && chmod(path.c_str(), S_IRWXU) != 0) return fail_errno("make directory", path, errno);
+  return {};
+}
+
+std::string listed(const auth::CertificateRequest& request) {
+  std::string text = "CN=" + request.name;
+  for (const auto& dns : request.dns) text += ", DNS " + dns;
+  for (const auto& ip : request.ips) text += ", IP " + ip;
+  for (const auto& uri : request.uris) text += ", URI " + uri;
+  return text;
+}
+
+std::string end_of(const auth::Issued& issued) {
+  return auth::time_text(X509_get0_notAfter(issued.certificate.get()));
+}
+
+void print_next_for_agent(const CertsIssueSettings& settings) {
+  print(stdout,
+        "\nNext: farport certs bundle {0} --name {1}\n"
+        "makes one file of it, {2}: copy that to the agent's host, and there\n"
+        "  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-bundle {1}.pem\n"
+        "where alice is the name of a client certificate:\n"
+        "  farport certs client {0} --name alice\n",
+        settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
+}
+
+void print_next_for_mirror(const CertsIssueSettings& settings) {
+  print(stdout,
+        "\nNext: farport certs bundle {0} --name {1}\n"
+        "makes one file of it, {2}: copy that to the tools' host, and there\n"
+        "  farport connect HOST:9000 --tls-bundle {1}.pem\n"
+        "The agent must allow it: farport serve … --allow-cn '{1}=operator'\n",
+        settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
+  for (const auto& uri : settings.uris)
+    print(stdout, "                     or: farport serve … --allow-uri '{}=operator'\n", uri);
+}
+
+int issue(const CertsIssueSettings& settings, auth::Side side) {
+  auth::CertificateRequest wanted;
+  wanted.side = side;
+  wanted.name = settings.name;
+  wanted.dns = settings.dns;
+  wanted.ips = settings.ips;
+  wanted.uris = settings.uris;
+  const auto request = auth::complete_request(std::move(wanted));
+  if (!request) return report(request.error(), kUsage);
+  const auto ca = auth::load_ca(settings.directory);
+  if (!ca) return report(ca.error(), kFailure);
+  const auto issued = auth::make_certificate(*ca, *request);
+  if (!issued) return report(issued.error(), kFailure);
+  const auth::PairPaths paths = auth::pair_paths(settings.directory, settings.name);
+  if (auto written = auth::write_pair(paths, *issued, settings.force); !written) {
+    return report(written.error(), kFailure);
+  }
+  print(stdout, "{}  certificate for a {}: {}; valid until {}\n{}  its private key: keep it secret\n",
+        paths.cert, side == auth::Side::server ? "server (an agent)" : "client (a mirror)", listed(*request),
+        end_of(*issued), paths.key);
+  if (side == auth::Side::server) {
+    print_next_for_agent(settings);
+  } else {
+    print_next_for_mirror(settings);
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+int certs_init(const CertsInitSettings& settings) {
+  if (auto made = make_directory(settings.directory); !made) return report(made.error(), kFailure);
+  const auto ca = auth::make_ca();
+  if (!ca) return report(ca.error(), kFailure);
+  const auth::PairPaths paths = auth::pair_paths(settings.directory, "ca");
+  if (auto written = auth::write_pair(paths, *ca, settings.force); !written) {
+    return report(written.error(), kFailure);
+  }
+  print(stdout,
+        "{0}  the CA's certificate: goes to every agent and every mirror; valid until {2}\n"
+        "{1}  the CA's key: stays here; anyone who has it can issue certificates\n"
+        "\nNext:\n"
+        "  farport certs server {3} --name orders --dns orders.prod.example --ip 10.0.0.2\n"
+        "  farport certs client {3} --name alice\n",
+        paths.cert, paths.key, end_of(*ca), settings.directory);
+  return kSuccess;
+}
+
+int certs_server(const CertsIssueSettings& settings) {
+  return issue(settings, auth::Side::server);
+}
+
+int certs_client(const CertsIssueSettings& settings) {
+  return issue(settings, auth::Side::client);
+}
+
+int certs_bundle(const CertsBundleSettings& settings) {
+  const auto issued = auth::load_issued(settings.directory, settings.name);
+  if (!issued) return report(issued.error(), kFailure);
+  const std::string path =
+      settings.output.empty() ? auth::bundle_path(settings.directory, settings.name) : settings.output;
+  const auto passphrase = passphrase_for(path, settings);
+  if (!passphrase) return report(passphrase.error(), kFailure);
+  if (auto written = auth::write_bundle(path, *issued, passphrase->get(), settings.force); !written) {
+    return report(written.error(), kFailure);
+  }
+  const bool server = X509_check_purpose(issued->chain.front().get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
+  print(
+      stdout, "{}  certificate, {} and CA of {}: keep it secret\n\nNext: {}\n  {} --tls-bundle {}\n", path,
+      *passphrase ? "encrypted key" : "key", settings.name,
+      server ? "carry it to the agent's host, and there" : "carry it to the tools' host, and there",
+      server ? "farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator" : "farport connect HOST:9000",
+      file_of(path));
+  return kSuccess;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,121 @@
+// farport connect: the mirror.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "base/announcing_log.hpp"
+#include "base/descriptors.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/setup/explain.hpp"
+#include "cli/output/mirror_view.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/setup/session_options.hpp"
+#include "cli/terminal/terminal_watch.hpp"
+#include "transport/signals.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+/// Changes that come in a burst are shown at once.
+constexpr transport::Milliseconds kRedrawPause{100};
+/// How often to look whether the table may be drawn again: no signal says that a job has come to the
+/// foreground.
+constexpr transport::Milliseconds kLookPause{300};
+/// How soon after the session has begun an agent has listed its runtimes.
+constexpr transport::Milliseconds kUntilListed{1000};
+
+/// Says why agents that answer list nothing, once each time that it comes to that, at a level that is shown.
+Task<void> explain_nothing(router::Mirror& mirror, Log log, LogLevel level) {
+  int looks = 0;  // Since there was something.
+  for (bool explained = false;;) {
+    co_await transport::sleep(mirror.loop(), kUntilListed);
+    looks = mirror.lists_nothing() ? looks + 1 : 0;
+    if (mirror.mirrored() > 0) explained = false;
+    // An application that is just being restarted needs no explanation.
+    if (explained || looks < 2) continue;
+    explained = true;
+    const auto lines = co_await explain_mirror(mirror, Missing::everything, false);
+    for (const std::string& line : lines) log->say(level, line);
+  }
+}
+
+Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::StopSource& stop,
+                        Task<void> explain) {
+  const Result<void> started = co_await mirror.start();
+  if (!started) co_return started;
+  // Redraws at each change of the mirror, until it is cancelled.
+  Task<void> redraw = [](router::Mirror& shown, MirrorView& on) -> Task<void> {
+    for (;;) {
+      on.show(shown);
+      co_await transport::sleep(shown.loop(), kRedrawPause);
+      co_await shown.changed().wait();
+    }
+  }(mirror, view);
+  redraw.start();
+  Task<void> look = [](router::Mirror& shown, MirrorView& on) -> Task<void> {
+    for (;;) {
+      co_await transport::sleep(shown.loop(), kLookPause);
+      if (on.is_behind()) shown.changed().set();
+    }
+  }(mirror, view);
+  if (view.kind() == ViewKind::table) look.start();
+  Task<void> explaining = std::move(explain);
+  explaining.start();
+  co_await stop.wait();
+  co_return Result<void>{};
+}
+
+int connect_here(const config::ConnectSettings& settings) {
+  const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
+  // The table shows what the log would say; only what has no place in it is logged.
+  MirrorView view(kind);
+  std::function<void()> make_way;
+  if (kind == ViewKind::table) make_way = [&view] { view.make_way(); };
+  const auto log =
+      make_announcing_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
+                          settings.log.format, std::move(make_way));
+  if (!log) return report(log.error());
+  // The table has no place for some of it, and of the log it shows errors alone.
+  const auto level = kind == ViewKind::table ? LogLevel::error : LogLevel::warn;
+  auto wanted =
+      mirror_settings(settings, [to = *log, level](const std::string& what) { to->say(level, what); });
+  if (!wanted) return report(wanted.error(), kUsage);
+  // Two sockets for each runtime.
+  raise_descriptor_limit();
+  transport::Loop loop;
+  router::Mirror mirror(loop, *log, std::move(*wanted));
+  transport::StopSource stop(loop);
+  TerminalWatch terminal(loop, [&stop] { stop.stop(); });
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
+    if (number == SIGHUP) {
+      mirror.reload_certificates();
+      terminal.hung_up();
+    } else {
+      stop.stop();
+    }
+  });
+  std::optional<transport::SignalWatch> drawing;
+  if (kind == ViewKind::table) {
+    drawing.emplace(loop, std::initializer_list<int>{SIGWINCH, SIGCONT}, [&](int number) {
+      if (number == SIGCONT) view.continued();
+      mirror.changed().set();
+    });
+  }
+  const Result<void> shown = loop.run(show(mirror, view, stop, explain_nothing(mirror, *log, level)));
+  loop.run(mirror.leave());
+  view.end();
+  return shown ? kSuccess : report(shown.error());
+}
+
+}  // namespace
+
+int connect(const config::ConnectSettings& settings) {
+  return settings.detach ? connect_detached(settings) : connect_here(settings);
+}
+
+}  // namespace farport::cli

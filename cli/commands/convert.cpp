@@ -1,0 +1,62 @@
+// farport convert: a flame graph, and other files, of a recording that is there.
+#include <cerrno>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/unique_fd.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/output/profile_output.hpp"
+#include "cli/terminal/text.hpp"
+#include "events/sampled_profile.hpp"
+#include "nettrace/reader.hpp"
+
+namespace farport::cli {
+namespace {
+
+constexpr std::size_t kFilePieceBytes = 1 << 20;
+
+Result<void> read_file(const std::string& path, nettrace::Handler& to) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail_errno("read", path, errno);
+  nettrace::Reader reader(to);
+  std::vector<std::byte> piece(kFilePieceBytes);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno("read", path, errno);
+    if (got == 0) return reader.finish();
+    const Result<void> fed = reader.feed(std::span(piece).first(static_cast<std::size_t>(got)));
+    if (!fed) return fed;
+  }
+}
+
+/// "orders" of "/tmp/orders.nettrace".
+std::string stem_of(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+}  // namespace
+
+int convert(const config::ConvertSettings& settings) {
+  const ProfileOutput output{settings.output, settings.force, settings.top};
+  auto file = open_output(output);
+  if (!file) return report_output(file.error());
+  events::SampledProfile samples(keep_for(output));
+  const Result<void> read = read_file(settings.input, samples);
+  profile::Profile taken = samples.take();
+  if (taken.samples.empty()) {
+    if (!read) return report(read.error());
+    return report(Error{"convert", settings.input, "there are no samples of stacks in it",
+                        "record with the profile dotnet-sampled-thread-time"});
+  }
+  // A recording that breaks off is worth what there is of it.
+  if (!read) print_message(read.error().message() + "; what comes before it is used");
+  taken.process = stem_of(settings.input);
+  const auto written = write_output(taken, output, std::move(*file));
+  return written ? kSuccess : report(written.error());
+}
+
+}  // namespace farport::cli

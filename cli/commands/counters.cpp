@@ -1,0 +1,116 @@
+// farport counters: the counters of a remote application, live.
+#include <csignal>
+#include <optional>
+
+#include <unistd.h>
+
+#include "cli/options/commands.hpp"
+#include "cli/output/counter_lines.hpp"
+#include "cli/output/counter_screen.hpp"
+#include "cli/output/event_lines.hpp"
+#include "cli/setup/helpers.hpp"
+#include "cli/output/recorder.hpp"
+#include "cli/terminal/terminal_keys.hpp"
+#include "router/readers/answers.hpp"
+#include "router/readers/measurement_frame.hpp"
+#include "transport/signals.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+constexpr transport::Milliseconds kUntilDrawn{20};
+
+/// What it asks for depends on the runtime.
+class CounterSink : public EventLines {
+ public:
+  CounterSink(transport::Loop& loop, const router::ReaderProcess& readers,
+              const config::CountersSettings& settings, const router::CounterSelection& selection)
+      : EventLines(loop, readers, settings, {}), settings_(settings), selection_(selection) {}
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    auto opened = EventLines::prepare(runtime);
+    if (!opened) return opened;
+    return selection_.wanted(runtime.version,
+                             {settings_.interval, settings_.most_series, settings_.most_histograms});
+  }
+  /// Values come when they are due.
+  bool wants_rest() const override { return false; }
+
+ private:
+  const config::CountersSettings& settings_;
+  const router::CounterSelection& selection_;
+};
+
+/// The same on a terminal, where keys scroll.
+class CounterScreenSink final : public CounterSink {
+ public:
+  CounterScreenSink(transport::Loop& loop, const router::ReaderProcess& readers,
+                    const config::CountersSettings& settings, const router::CounterSelection& selection,
+                    CounterScreen& screen)
+      : CounterSink(loop, readers, settings, selection),
+        loop_(loop),
+        screen_(screen),
+        continued_(loop, {SIGCONT}, [this](int) { continue_keys(); }),
+        reading_(loop),
+        drawing_(loop) {}
+
+  void begin(router::SessionManager& /*sessions*/) override {
+    // Not before: until then the terminal is for those who ask for a password.
+    keys_.emplace(loop_);
+    reading_.spawn(keys_->read([this](char key) { screen_.take_key(key); }));
+  }
+
+ private:
+  void take_part(const router::Reading::Frame& part) override {
+    const auto measurement = router::decode_measurement(part.text);
+    if (!measurement) return;
+    screen_.take(*measurement);
+    if (drawing_.size() == 0) drawing_.spawn(draw_soon());
+  }
+  /// Values come together.
+  transport::Task<void> draw_soon() {
+    co_await transport::sleep(loop_, kUntilDrawn);
+    screen_.draw();
+  }
+  void continue_keys() {
+    if (keys_) keys_->continued();
+  }
+
+  transport::Loop& loop_;
+  CounterScreen& screen_;
+  std::optional<TerminalKeys> keys_;
+  transport::SignalWatch continued_;
+  transport::TaskSet reading_;
+  transport::TaskSet drawing_;
+};
+
+}  // namespace
+
+int counters(const config::CountersSettings& settings) {
+  auto selection = router::CounterSelection::parse(settings.counters);
+  if (!selection) return report(selection.error(), kUsage);
+  const double interval = std::chrono::duration<double>(settings.interval).count();
+  const bool draws = settings.format.empty() && settings.output.empty() && can_draw_on(STDOUT_FILENO);
+  const auto readers = start_readers(settings.remote, [&](const auto&, auto& from, auto& to) -> Result<void> {
+    const auto values = make_counter_lines(settings.format, *selection, interval);
+    Result<void> told =
+        draws ? router::tell_measurements(*values, from, to) : router::make_lines(*values, from, to);
+    if (told && values->is_refused()) return fail("read", "the counters", "the runtime tells none of them");
+    return told;
+  });
+  if (!readers) return report(readers.error());
+  if (draws) {
+    // Before signals are watched, as by the loop's.
+    CounterScreen screen(interval);
+    transport::Loop loop;
+    CounterScreenSink sink(loop, *readers, settings, *selection, screen);
+    return record(settings, sink, loop, Recorder::Progress::hidden);
+  }
+  transport::Loop loop;
+  CounterSink sink(loop, *readers, settings, *selection);
+  return record(settings, sink, loop, Recorder::Progress::hidden);
+}
+
+}  // namespace farport::cli

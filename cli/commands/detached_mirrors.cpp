@@ -1,0 +1,176 @@
+#include "cli/commands/detached_mirrors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/directory.hpp"
+#include "cli/setup/own_directory.hpp"
+
+namespace farport::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kMirrorPrefix = "mirror-";
+constexpr std::string_view kNewPrefix = ".mirror-";
+constexpr std::size_t kMaxFile = 64 * 1024;
+/// A mirror closes its sessions in good order, for which the network may take its time.
+constexpr int kEndLimitMs = 15'000;
+
+/// The kernel's word on who holds the lock: its pid, 0 for nobody. Below 0: a process that is not visible
+/// here.
+pid_t holder_of(int fd) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
+  return lock.l_pid > 0 ? lock.l_pid : -1;
+}
+
+bool take_lock(int fd) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return ::fcntl(fd, F_SETLK, &lock) == 0;
+}
+
+UniqueFd open_entry(const std::string& file) {
+  return UniqueFd(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+}
+
+DetachedMirror parse(int fd) {
+  std::string text(kMaxFile, '\0');
+  const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  const json object = json::parse(text, nullptr, false);
+  DetachedMirror mirror;
+  if (!object.is_object()) return mirror;
+  try {
+    mirror.agents = object.value("agents", mirror.agents);
+    mirror.socket_dir = object.value("socket_dir", "");
+    mirror.log = object.value("log", "");
+    mirror.since = object.value("since", "");
+  } catch (const json::exception&) {
+    return mirror;  // another version's: what could be read is shown
+  }
+  return mirror;
+}
+
+std::string text_of(const DetachedMirror& mirror) {
+  const json object{{"agents", mirror.agents},
+                    {"socket_dir", mirror.socket_dir},
+                    {"log", mirror.log},
+                    {"since", mirror.since}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string own_log_of(const std::string& file) {
+  return file + ".log";
+}
+
+std::string agents_text(const FoundMirror& found) {
+  std::string agents;
+  for (const std::string& agent : found.mirror.agents) agents += (agents.empty() ? "" : ", ") + agent;
+  return agents;
+}
+
+void remove_files(const FoundMirror& found) {
+  ::unlink(found.file.c_str());
+  if (found.mirror.log == own_log_of(found.file)) ::unlink(found.mirror.log.c_str());
+}
+
+}  // namespace
+
+Result<std::vector<FoundMirror>> find_detached_mirrors() {
+  const auto directory = own_directory();
+  if (!directory) return tl::unexpected(directory.error());
+  std::vector<FoundMirror> all;
+  for (const std::string& name : entries_of(*directory)) {
+    if (!name.starts_with(kMirrorPrefix) || name.ends_with(".log")) continue;
+    const std::string path = *directory + "/" + name;
+    const UniqueFd fd = open_entry(path);
+    if (fd) all.push_back({path, parse(fd.get()), holder_of(fd.get())});
+  }
+  std::sort(all.begin(), all.end(), [](const FoundMirror& a, const FoundMirror& b) {
+    return std::tie(a.mirror.since, a.file) < std::tie(b.mirror.since, b.file);
+  });
+  return all;
+}
+
+Result<void> end_detached_mirror(const FoundMirror& found) {
+  const UniqueFd fd = open_entry(found.file);
+  if (!fd) return {};  // it has just ended
+  const pid_t pid = holder_of(fd.get());
+  if (pid == 0) {
+    remove_files(found);
+    return {};
+  }
+  if (pid < 0) return fail("disconnect from", agents_text(found), "its mirror runs in another container");
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  // Who holds the lock now that the descriptor is open is who the descriptor means: the pid was nobody else's
+  // between.
+  if (!process || holder_of(fd.get()) != pid) return {};
+  if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
+    return fail_errno("disconnect from", agents_text(found), errno);
+  }
+  pollfd ended{process.get(), POLLIN, 0};
+  if (::poll(&ended, 1, kEndLimitMs) == 1) return {};
+  return fail("disconnect from", agents_text(found), "its mirror has not ended in time",
+              "see its log, " + found.mirror.log + "; it is process " + std::to_string(pid));
+}
+
+Result<std::unique_ptr<DetachedEntry>> DetachedEntry::make(DetachedMirror mirror) {
+  const auto directory = own_directory();
+  if (!directory) return tl::unexpected(directory.error());
+  std::string file = *directory + "/" + std::string(kNewPrefix) + "XXXXXX";
+  UniqueFd lock(::mkostemp(file.data(), O_CLOEXEC));
+  if (!lock || !take_lock(lock.get())) return fail_errno("make a file in", *directory, errno);
+  const bool own_log = mirror.log.empty();
+  if (own_log) mirror.log = own_log_of(*directory + "/" + file.substr(file.rfind('/') + 2));
+  UniqueFd log(::open(mirror.log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
+  if (!log) {
+    const int why = errno;
+    ::unlink(file.c_str());
+    return fail_errno("write the log to", mirror.log, why, "choose another place with --log-file");
+  }
+  return std::make_unique<DetachedEntry>(std::move(mirror), std::move(file), std::move(lock), std::move(log),
+                                         own_log);
+}
+
+DetachedEntry::DetachedEntry(DetachedMirror mirror, std::string file, UniqueFd lock, UniqueFd log,
+                             bool own_log)
+    : mirror_(std::move(mirror)),
+      file_(std::move(file)),
+      lock_(std::move(lock)),
+      log_(std::move(log)),
+      own_log_(own_log) {}
+
+DetachedEntry::~DetachedEntry() {
+  ::unlink(file_.c_str());
+  if (own_log_) ::unlink(mirror_.log.c_str());
+}
+
+Result<void> DetachedEntry::publish() {
+  const std::string text = text_of(mirror_);
+  if (::pwrite(lock_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    return fail_errno("write", file_, errno);
+  }
+  std::string published = file_;
+  published.erase(published.rfind('/') + 1, 1);  // the dot that hides it
+  if (::rename(file_.c_str(), published.c_str()) != 0) return fail_errno("write", published, errno);
+  file_ = std::move(published);
+  return {};
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,317 @@
+// examine_remote().
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <openssl/tls1.h>
+
+#include "cli/commands/clock_check.hpp"
+#include "cli/commands/examine.hpp"
+#include "cli/commands/introduction.hpp"
+#include "cli/commands/own_certificate.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/setup/tls_files.hpp"
+#include "router/mirror/certificate_look.hpp"
+#include "router/mirror/find_agents.hpp"
+#include "router/mirror/tcp_route.hpp"
+#include "router/wire/http_status.hpp"
+
+namespace farport::cli {
+namespace {
+
+namespace step = router::step;
+using Level = Finding::Level;
+using router::Diagnosis;
+using router::MirroredAgent;
+using transport::Task;
+
+Diagnosis said(std::string_view step, Level level, std::string text, std::string hint = {}) {
+  return {std::string(step), {level, std::move(text), std::move(hint)}};
+}
+
+Diagnosis said_of_error(std::string_view step, Level level, Error error) {
+  std::string hint = std::move(error.hint);
+  error.hint.clear();
+  return said(step, level, error.message(), std::move(hint));
+}
+
+void append(std::vector<Diagnosis>& all, std::vector<Diagnosis> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// What comes after each step that may fail.
+constexpr std::string_view kAfterName[] = {step::kConnect, step::kCertificate, step::kSession, step::kVersion,
+                                           step::kAccess};
+
+/// Says that the steps between here and the runtimes were not asked, from that one on.
+void skip_from(std::string_view first, std::vector<Diagnosis>& diagnoses) {
+  const auto place = std::find(std::begin(kAfterName), std::end(kAfterName), first);
+  for (auto each = place; each != std::end(kAfterName); ++each) {
+    diagnoses.push_back(said(*each, Level::skipped, "not asked"));
+  }
+  for (const std::string_view each : router::kAgentSteps)
+    diagnoses.push_back(said(each, Level::skipped, "not asked"));
+}
+
+/// An examination of what is behind one remote.
+class Examination {
+ public:
+  Examination(transport::Loop& loop, Depth depth) : loop_(loop), depth_(depth) {}
+
+  Task<void> of_address(MirroredAgent agent, auth::TlsFiles files);
+  Task<void> of_proxied(MirroredAgent agent, auth::TlsFiles files);
+  Task<void> of_ways(MirroredAgent agent);
+  [[nodiscard]] std::vector<Examined> take() { return std::move(all_); }
+  void add(Examined examined) { all_.push_back(std::move(examined)); }
+
+ private:
+  Task<std::vector<transport::Address>> find(router::AgentAddress agent, Examined& into);
+  Task<std::vector<transport::Address>> connect(std::vector<transport::Address> addresses, Examined& into);
+  Task<auth::TlsCredentialsPtr> load(auth::TlsFiles files, std::string name, Examined& into);
+  Task<void> of_session(MirroredAgent agent, std::string name, Examined& into);
+  Task<void> of_answer(const router::FoundAgent& found, std::string name, Examined& into);
+  Task<void> of_refusal(std::string name, Error why, Examined& into);
+  Task<void> suspect_clock(std::string name, bool called_expired, Examined& into);
+
+  transport::Loop& loop_;
+  Depth depth_;
+  std::vector<Examined> all_;
+  std::set<std::string> agents_;  ///< That have been asked.
+  // Of the address that is looked at.
+  std::optional<auth::Validity> own_;
+  std::optional<transport::Address> address_;  ///< None behind a command or a proxy.
+  bool by_command_ = false;
+  std::string server_name_;
+};
+
+/// The same agent at one address alone.
+MirroredAgent narrowed(const MirroredAgent& agent, const transport::Address& address) {
+  MirroredAgent one = agent;
+  one.address.server_name = agent.address.verified_name();
+  const std::string text = address.text();
+  one.address.host = text.substr(0, text.rfind(':'));
+  if (one.address.host.starts_with('['))
+    one.address.host = one.address.host.substr(1, one.address.host.size() - 2);
+  return one;
+}
+
+std::string list_of(const std::vector<transport::Address>& addresses) {
+  std::vector<std::string> texts;
+  for (const transport::Address& address : addresses) texts.push_back(address.text());
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Dials each; those that answer.
+Task<std::vector<transport::Address>> Examination::connect(std::vector<transport::Address> addresses,
+                                                           Examined& into) {
+  std::vector<transport::Address> open;
+  std::vector<Error> failures;
+  for (const transport::Address& address : addresses) {
+    const auto connection = co_await transport::connect_tcp(loop_, address, router::kDialLimit);
+    if (connection) open.push_back(address);
+    if (!connection) failures.push_back(connection.error());
+  }
+  if (!open.empty())
+    into.diagnoses.push_back(said(step::kConnect, Level::ok, list_of(open) + ": the port is open"));
+  for (const Error& failure : failures) {
+    into.diagnoses.push_back(
+        said_of_error(step::kConnect, open.empty() ? Level::problem : Level::warning, failure));
+  }
+  co_return open;
+}
+
+/// The addresses behind the agent's name that take a connection; none where it ends there.
+Task<std::vector<transport::Address>> Examination::find(router::AgentAddress agent, Examined& into) {
+  const auto addresses = co_await transport::resolve(loop_, agent.host, agent.port);
+  if (!addresses) {
+    Error unknown = addresses.error();
+    if (unknown.hint.empty())
+      unknown.hint = "check the spelling, and whether this host's resolver knows the name";
+    into.diagnoses.push_back(said_of_error(step::kName, Level::problem, std::move(unknown)));
+    skip_from(step::kConnect, into.diagnoses);
+    co_return std::vector<transport::Address>();
+  }
+  if (!transport::is_literal(agent.host)) {
+    into.diagnoses.push_back(said(step::kName, Level::ok, agent.host + " is " + list_of(*addresses)));
+  }
+  std::vector<transport::Address> open = co_await connect(*addresses, into);
+  if (open.empty()) skip_from(step::kCertificate, into.diagnoses);
+  co_return open;
+}
+
+/// Our credentials; null where it ends there.
+Task<auth::TlsCredentialsPtr> Examination::load(auth::TlsFiles files, std::string name, Examined& into) {
+  own_ = validity_of_own(files);
+  const auto loaded = auth::TlsCredentials::load(files, auth::Side::client);
+  std::optional<Error> not_loaded;
+  if (!loaded) {
+    not_loaded = loaded.error();
+    // What looks like a certificate that has expired may be the clock, which then comes first.
+    co_await suspect_clock(std::move(name), false, into);
+  }
+  append(into.diagnoses, diagnoses_of_own(files, not_loaded));
+  if (!not_loaded) co_return *loaded;
+  skip_from(step::kSession, into.diagnoses);
+  co_return nullptr;
+}
+
+Task<void> Examination::of_address(MirroredAgent agent, auth::TlsFiles files) {
+  Examined way{agent.address.text(), {}};
+  const std::vector<transport::Address> open = co_await find(agent.address, way);
+  if (!open.empty()) {
+    server_name_ = agent.address.verified_name();
+    address_ = open.front();
+    agent.credentials = co_await load(std::move(files), agent.address.text(), way);
+  }
+  // What was said of all addresses stands before the first.
+  for (std::size_t i = 0; agent.credentials != nullptr && i < open.size(); ++i) {
+    address_ = open[i];
+    if (i > 0) add(std::exchange(way, {}));
+    way.agent = open[i].text();
+    co_await of_session(narrowed(agent, open[i]), way.agent, way);
+  }
+  add(std::move(way));
+}
+
+Task<void> Examination::of_proxied(MirroredAgent agent, auth::TlsFiles files) {
+  const std::string name = agent.address.text();
+  Examined way{name, {}};
+  way.diagnoses.push_back(
+      said(step::kConnect, Level::ok, name + " is dialled through the proxy " + agent.proxy->text()));
+  agent.credentials = co_await load(std::move(files), name, way);
+  if (agent.credentials != nullptr) co_await of_session(std::move(agent), name, way);
+  add(std::move(way));
+}
+
+Task<void> Examination::suspect_clock(std::string name, bool called_expired, Examined& into) {
+  ClockSigns signs{std::time(nullptr), own_, {}, called_expired, {}};
+  if (address_) signs.agents = co_await router::look_at_certificate(loop_, *address_, server_name_);
+  if (const auto wrong = check_clocks(signs, name))
+    into.diagnoses.push_back({std::string(step::kClock), *wrong});
+}
+
+Task<void> Examination::of_ways(MirroredAgent agent) {
+  by_command_ = true;
+  const auto ways = co_await agent.reach->find(loop_);
+  if (!ways || ways->empty()) {
+    Examined none{agent.remote, {}};
+    const Error nothing{"reach", agent.remote, "nothing runs there",
+                        "start the application, or name another one"};
+    none.diagnoses.push_back(said_of_error(step::kReach, Level::problem, ways ? nothing : ways.error()));
+    skip_from(step::kVersion, none.diagnoses);
+    add(std::move(none));
+    co_return;
+  }
+  for (const auto& way : *ways) {
+    MirroredAgent one = agent;
+    one.reach = router::single_way(way);
+    Examined mine{way->text(), {}};
+    co_await of_session(std::move(one), way->text(), mine);
+    add(std::move(mine));
+  }
+}
+
+Task<void> Examination::of_session(MirroredAgent agent, std::string name, Examined& into) {
+  // There is one place to look at, and so one agent.
+  auto found =
+      co_await router::find_agents(loop_, std::move(agent), router::ClientOptions(loop_), "/v1/agent");
+  if (found) {
+    co_await of_answer(found->front(), name, into);
+    co_await router::leave_agents(loop_, std::move(*found));
+  } else {
+    co_await of_refusal(name, found.error(), into);
+  }
+}
+
+Task<void> Examination::of_refusal(std::string name, Error why, Examined& into) {
+  const std::string_view way = by_command_ ? step::kReach : step::kSession;
+  if (why.cause == EACCES && !by_command_) {
+    into.diagnoses.push_back(
+        said(step::kSession, Level::ok, name + ": both sides accept each other's certificates"));
+    into.diagnoses.push_back(said(step::kAccess, Level::problem, name + ": " + why.why,
+                                  "on the agent's host: farport check --as says what an identity may do"));
+    for (const std::string_view each : router::kAgentSteps) {
+      into.diagnoses.push_back(said(each, Level::skipped, "not asked"));
+    }
+    co_return;
+  }
+  const bool called_expired = why.cause == Cause::alert(SSL3_AD_CERTIFICATE_EXPIRED);
+  co_await suspect_clock(name, called_expired, into);
+  into.diagnoses.push_back(said_of_error(way, Level::problem, std::move(why)));
+  skip_from(step::kVersion, into.diagnoses);
+}
+
+Task<void> Examination::of_answer(const router::FoundAgent& found, std::string name, Examined& into) {
+  const std::string_view way = by_command_ ? step::kReach : step::kSession;
+  const std::string way_text =
+      by_command_ ? ": the way there is open" : ": both sides accept each other's certificates";
+  const auto introduction = introduction_in(found.answer);
+  if (!introduction) {
+    into.diagnoses.push_back(said(step::kVersion, Level::problem,
+                                  name + " answers, but it is no farport agent",
+                                  "is it another program's port?"));
+    co_return;
+  }
+  const std::string& agent = found.client->agent();
+  if (!agent.empty() && !agents_.insert(agent).second) {
+    into.diagnoses.push_back(said(way, Level::ok, name + " is an agent that has been asked already"));
+    co_return;
+  }
+  const std::string path = depth_ == Depth::runtimes ? "/v1/doctor" : "/v1/doctor?runtimes=false";
+  const auto told = co_await found.client->get(path);
+  const auto doctor = told ? router::doctor_answer_from_json(*told)
+                           : Result<router::DoctorAnswer>(tl::unexpected(told.error()));
+  if (doctor) {
+    ClockSigns signs{std::time(nullptr), {}, {}, false, doctor->time};
+    if (const auto wrong = check_clocks(signs, name))
+      into.diagnoses.push_back({std::string(step::kClock), *wrong});
+  }
+  into.diagnoses.push_back(said(way, Level::ok, name + way_text));
+  into.diagnoses.push_back(diagnosis_of_version(name, introduction->version));
+  into.diagnoses.push_back(diagnosis_of_access(*introduction));
+  if (doctor) {
+    append(into.diagnoses, doctor->diagnoses);
+  } else if (doctor.error().cause == Cause::http(router::http_status::kNotFound)) {
+    into.diagnoses.push_back(said(step::kSearch, Level::warning, name + " is of a version that says no more",
+                                  "update it, or run farport doctor on its host"));
+  } else {
+    into.diagnoses.push_back(said_of_error(step::kSearch, Level::problem, doctor.error()));
+  }
+}
+
+}  // namespace
+
+std::vector<Examined> examine_remote(const config::RemoteSettings& remote, Depth depth) {
+  transport::Loop loop;
+  Examination examination(loop, depth);
+  if (!remote.accept.empty()) {
+    Examined none{name_of(remote), {}};
+    none.diagnoses.push_back(said(step::kReach, Level::warning,
+                                  name_of(remote) + ": agents that dial in can't be asked",
+                                  "run farport doctor on their hosts"));
+    skip_from(step::kVersion, none.diagnoses);
+    examination.add(std::move(none));
+  } else if (remote.addresses.empty()) {
+    auto agents = agents_of({remote});
+    if (agents) {
+      for (MirroredAgent& agent : *agents) loop.run(examination.of_ways(std::move(agent)));
+    } else {
+      Examined none{name_of(remote), {}};
+      none.diagnoses.push_back(said_of_error(step::kReach, Level::problem, agents.error()));
+      skip_from(step::kVersion, none.diagnoses);
+      examination.add(std::move(none));
+    }
+  }
+  for (const config::Address& address : remote.addresses) {
+    MirroredAgent agent{{address.host, address.port, remote.server_name}, nullptr, {}};
+    agent.proxy = remote.proxy.towards(address.host);
+    const auth::TlsFiles files = tls_files(remote.tls, remote.verify);
+    loop.run(agent.proxy ? examination.of_proxied(std::move(agent), files)
+                         : examination.of_address(std::move(agent), files));
+  }
+  return examination.take();
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,197 @@
+// farport exceptions: what a remote application throws.
+#include "events/exceptions.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/options/commands.hpp"
+#include "cli/output/event_lines.hpp"
+#include "cli/setup/helpers.hpp"
+#include "cli/commands/method_names.hpp"
+#include "cli/output/recorder.hpp"
+#include "cli/terminal/text.hpp"
+#include "events/json.hpp"
+#include "events/line_maker.hpp"
+#include "router/readers/answers.hpp"
+#include "router/readers/event_frames.hpp"
+#include "router/wanted/recordings.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+/// That wait for the names of their methods, and what they take. What is thrown beyond that is only counted.
+constexpr std::size_t kMostWaiting = 1000;
+constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
+
+/// Those that are not printed: how many they are is said once a second.
+class LeftOut {
+ public:
+  void add(std::uint64_t exceptions) { count_ += exceptions; }
+  /// What is to be said now. `last`: there will be no other time.
+  std::vector<std::string> take(bool last) {
+    const auto now = std::chrono::steady_clock::now();
+    if (count_ == 0 || (!last && now - said_ < std::chrono::seconds(1))) return {};
+    said_ = now;
+    return {fmt::format("{} more were thrown than could be kept up with", std::exchange(count_, 0))};
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::chrono::steady_clock::time_point said_;
+};
+
+std::string text_of(const events::ThrownException& thrown, const std::vector<std::string>& frames) {
+  std::string text = fmt::format("{} {}{}: {}\n", clock_of(thrown.time), escape(thrown.type),
+                                 thrown.rethrown ? " (thrown again)" : "", escape(thrown.message));
+  for (const std::string& frame : frames) text += "    at " + escape(frame) + "\n";
+  return text;
+}
+
+/// Tells each exception that is thrown.
+class ExceptionTeller final : public events::LineMaker {
+ public:
+  explicit ExceptionTeller(router::ReaderOutput& to) : to_(to) {}
+
+  void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
+  void on_event(const nettrace::Event& event) override {
+    if (!events::is_exception(event)) return;
+    if (at_once_ == kMostWaiting) return left_out_.add(1);
+    const auto thrown = events::read_exception(trace_, event);
+    if (!thrown) return;
+    ++at_once_;
+    to_.write(router::ReaderFrame::exception, router::encode_exception(*thrown));
+  }
+  void on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) override {
+    left_out_.add(events);
+  }
+  std::string take_lines() override {
+    at_once_ = 0;
+    return {};
+  }
+  std::vector<std::string> take_notices() override { return left_out_.take(ended_); }
+  Result<std::string> take_end() override {
+    ended_ = true;
+    return std::string();
+  }
+
+ private:
+  router::ReaderOutput& to_;
+  nettrace::TraceHeader trace_;
+  std::size_t at_once_ = 0;
+  LeftOut left_out_;
+  bool ended_ = false;
+};
+
+/// Prints each exception once the methods of its stack have names.
+class ExceptionSink final : public EventLines {
+ public:
+  ExceptionSink(transport::Loop& loop, const router::ReaderProcess& readers,
+                const config::RecordingSettings& settings)
+      : EventLines(loop, readers, settings, router::wanted_exceptions()),
+        readers_(readers),
+        json_(settings.format == "json"),
+        printing_(loop) {}
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    runtime_id_ = runtime.id;
+    return EventLines::prepare(runtime);
+  }
+  void begin(router::SessionManager& sessions) override { names_.emplace(sessions, readers_, runtime_id_); }
+  void leave() override {
+    left_ = true;
+    printing_.clear();
+  }
+  Task<Result<void>> finish() override {
+    auto finished = co_await EventLines::finish();
+    names_->hurry();
+    co_await printing_.idle();
+    print_messages(left_out_.take(true));
+    co_return printed_ ? finished : printed_;
+  }
+
+ private:
+  void take_part(const router::Reading::Frame& part) override {
+    auto thrown = router::decode_exception(part.text);
+    const bool room =
+        pending_.size() < kMostWaiting && waiting_bytes_ + part.text.size() <= kMostWaitingBytes;
+    if (!thrown || !room) {
+      left_out_.add(1);
+    } else {
+      waiting_bytes_ += part.text.size();
+      pending_.push_back(std::move(*thrown));
+    }
+    // Names are asked for in the session.
+    if (printing_.size() == 0 && !left_) printing_.spawn(print_pending());
+  }
+
+  Task<void> print_pending() {
+    while (!pending_.empty() && printed_) {
+      auto addresses = addresses_pending();
+      if (names_->lacks(addresses)) {
+        const Result<void> told = co_await names_->ask(std::move(addresses));
+        if (!told) say_nameless(told.error());
+      }
+      print_messages(left_out_.take(false));
+      printed_ = co_await append(take_lines());
+    }
+    if (!printed_) give_up(printed_.error());
+  }
+
+  /// The addresses of all stacks that have not been printed.
+  [[nodiscard]] std::vector<std::uint64_t> addresses_pending() const {
+    std::vector<std::uint64_t> all;
+    for (const auto& thrown : pending_) all.insert(all.end(), thrown.stack.begin(), thrown.stack.end());
+    return all;
+  }
+
+  std::string take_lines() {
+    std::stable_sort(pending_.begin(), pending_.end(),
+                     [](const auto& a, const auto& b) { return a.time < b.time; });
+    std::string lines;
+    for (const events::ThrownException& thrown : pending_) {
+      std::vector<std::string> frames = names_->of(thrown.stack);
+      events::drop_dispatch(frames);
+      lines += json_ ? events::to_json(thrown, frames) + "\n" : text_of(thrown, frames);
+    }
+    pending_.clear();
+    waiting_bytes_ = 0;
+    return lines;
+  }
+
+  void say_nameless(const Error& why) {
+    if (!std::exchange(said_, true)) print_message("methods have no names: " + why.message());
+  }
+
+  const router::ReaderProcess& readers_;
+  bool json_;
+  std::string runtime_id_;
+  std::optional<MethodNames> names_;
+  std::vector<events::ThrownException> pending_;
+  std::size_t waiting_bytes_ = 0;
+  LeftOut left_out_;
+  Result<void> printed_;
+  bool said_ = false;
+  bool left_ = false;  ///< The session has ended.
+  transport::TaskSet printing_;
+};
+
+}  // namespace
+
+int exceptions(const config::RecordingSettings& settings) {
+  const auto readers = start_readers(settings.remote, [](const auto&, auto& from, auto& to) {
+    ExceptionTeller teller(to);
+    return router::make_lines(teller, from, to);
+  });
+  if (!readers) return report(readers.error());
+  transport::Loop loop;
+  ExceptionSink sink(loop, *readers, settings);
+  return record(settings, sink, loop, Recorder::Progress::hidden);
+}
+
+}  // namespace farport::cli

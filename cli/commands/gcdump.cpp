@@ -1,0 +1,136 @@
+// farport gcdump: what is in a remote application's heap.
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+#include "cli/options/commands.hpp"
+#include "cli/output/heap_output.hpp"
+#include "cli/setup/helpers.hpp"
+#include "cli/output/output_path.hpp"
+#include "cli/output/reader_sink.hpp"
+#include "cli/output/recorder.hpp"
+#include "cli/terminal/text.hpp"
+#include "events/heap_walk.hpp"
+#include "router/readers/answers.hpp"
+#include "router/wanted/recordings.hpp"
+
+namespace farport::cli {
+namespace {
+
+using KeptOfHeap = events::HeapWalk::Keep;
+
+/// Why there can't be a file of the objects; success where there can.
+Result<void> check_objects(const heap::Heap& heap, const std::string& path) {
+  if (heap.graph) return {};
+  return fail("write the heap to", path,
+              heap.complete ? "there are too many objects in it" : "parts of it have got lost on the way",
+              "leave --output out: the types are counted all the same");
+}
+
+std::vector<std::string> gaps_of(const heap::Heap& heap) {
+  std::vector<std::string> gaps;
+  if (!heap.complete)
+    gaps.emplace_back(
+        "parts of the heap have got lost on the way, since the runtime told it faster than it was read");
+  std::size_t named = 0;
+  std::size_t nameless = 0;
+  for (const heap::Type& type : heap.types) {
+    if (type.objects > 0) ++(type.name.empty() ? nameless : named);
+  }
+  if (nameless > 0)
+    gaps.emplace_back(named > 0
+                          ? "some types have no names: another session that asks for types has been told them"
+                          : "types have no names: this runtime tells none, as NativeAOT does not");
+  return gaps;
+}
+
+/// What a reader says of the walk, once it has come to its end.
+class HeapLines final : public events::LineMaker {
+ public:
+  HeapLines(const config::GcdumpSettings& settings, std::size_t width, heap::Origin origin,
+            router::ReaderOutput& to)
+      : settings_(settings),
+        width_(width),
+        origin_(std::move(origin)),
+        to_(to),
+        walk_(wants_objects(settings) ? KeptOfHeap::objects : KeptOfHeap::types) {}
+
+  void on_trace(const nettrace::TraceHeader& trace) override { walk_.on_trace(trace); }
+  void on_event(const nettrace::Event& event) override { walk_.on_event(event); }
+  void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override {
+    walk_.on_dropped(thread, events);
+  }
+  bool has_enough() const override { return walk_.ended(); }
+  std::vector<std::string> take_notices() override { return std::exchange(gaps_, {}); }
+  Result<std::string> take_end() override {
+    if (!walk_.ended())
+      return fail(
+          "look into the heap of", origin_.process,
+          walk_.begun() ? "the runtime has not come to the end of it" : "the runtime tells nothing of it",
+          walk_.begun() ? "give it more time with --timeout"
+                        : "give it more time with --timeout; NativeAOT of .NET 8 never does");
+    heap::Heap heap = walk_.take();
+    gaps_ = gaps_of(heap);
+    if (wants_objects(settings_)) {
+      if (const auto there = check_objects(heap, settings_.output); !there)
+        return tl::unexpected(there.error());
+    }
+    std::string lines = heap_lines(heap, origin_, settings_, width_);
+    if (settings_.output.empty()) return lines;
+    const Result<void> written =
+        write_heap(std::move(heap), origin_, settings_, [this](std::string_view piece) {
+          if (!piece.empty()) to_.write(router::ReaderFrame::file, piece);
+        });
+    if (!written) return tl::unexpected(written.error());
+    to_.write(router::ReaderFrame::file);
+    return lines;
+  }
+
+ private:
+  const config::GcdumpSettings& settings_;
+  std::size_t width_;
+  heap::Origin origin_;
+  router::ReaderOutput& to_;
+  events::HeapWalk walk_;
+  std::vector<std::string> gaps_;
+};
+
+class HeapSink final : public ReaderSink {
+ public:
+  using ReaderSink::ReaderSink;
+
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    const Result<void> begun = begin_printing(runtime.host + '\0' + runtime.name);
+    if (!begun) return tl::unexpected(begun.error());
+    return router::wanted_heap(runtime.version);
+  }
+};
+
+/// Of what prepare() says that the recording is about.
+heap::Origin origin_of(const std::string& about) {
+  const std::size_t end = std::min(about.find('\0'), about.size());
+  return {about.substr(0, end), about.substr(std::min(end + 1, about.size()))};
+}
+
+}  // namespace
+
+int gcdump(const config::GcdumpSettings& settings) {
+  const auto file = open_output(settings);
+  if (!file) return report_output(file.error());
+  const std::size_t width = terminal_size(STDOUT_FILENO).columns;
+  const auto readers =
+      start_readers(settings.remote, [&settings, width](const auto& wanted, auto& from, auto& to) {
+        HeapLines lines(settings, width, origin_of(wanted.text), to);
+        return router::make_lines(lines, from, to);
+      });
+  if (!readers) return report(readers.error());
+  transport::Loop loop;
+  HeapSink sink(loop, *readers, file->get());
+  const int code = record(settings, sink, loop, Recorder::Progress::shown);
+  if (code != kSuccess || !sink.made_file()) return code;
+  const Result<void> kept = keep_output(file->get());
+  return kept ? kSuccess : report(kept.error());
+}
+
+}  // namespace farport::cli

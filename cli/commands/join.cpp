@@ -1,0 +1,165 @@
+// farport join: what farport quickstart's invitation leads to, here.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include <openssl/crypto.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "auth/bundle.hpp"
+#include "auth/invitation.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/terminal/hiding_terminal.hpp"
+#include "cli/setup/own_directory.hpp"
+#include "cli/commands/quickstart.hpp"
+#include "cli/terminal/text.hpp"
+#include "config/resolve.hpp"
+#include "config/values.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// What is pasted, wiped when it goes. A byte more than there may be shows that it is too long.
+struct Pasted {
+  std::array<char, auth::kLongestInvitation + 1> text{};
+  std::size_t size = 0;
+
+  Pasted() = default;
+  Pasted(const Pasted&) = delete;
+  Pasted& operator=(const Pasted&) = delete;
+  ~Pasted() { OPENSSL_cleanse(text.data(), text.size()); }
+
+  /// Reads a line, or to the end, after a wait for each part of it. False: a wait was ended.
+  template <typename Wait>
+  [[nodiscard]] bool read(const Wait& wait) {
+    while (size < text.size()) {
+      if (!wait()) return false;
+      const ssize_t got = ::read(STDIN_FILENO, text.data() + size, text.size() - size);
+      if (got <= 0) return true;
+      size += static_cast<std::size_t>(got);
+      if (std::find(text.data(), text.data() + size, '\n') != text.data() + size) return true;
+    }
+    return true;
+  }
+  /// Without the space around it.
+  [[nodiscard]] std::string_view word() const {
+    constexpr std::string_view kSpace = " \t\r\n";
+    const std::string_view all(text.data(), size);
+    const std::size_t begin = std::min(all.find_first_not_of(kSpace), all.size());
+    return all.substr(begin, all.find_first_of(kSpace, begin) - begin);
+  }
+};
+
+/// While this lives, a signal that would end the program ends the wait for what is typed: the terminal is put
+/// back first. Signals are let in during that wait only, or one that comes just before it would be lost.
+class SignalsEndWaiting {
+ public:
+  SignalsEndWaiting() {
+    sigset_t ours;
+    ::sigemptyset(&ours);
+    for (const int signal : kSignals) ::sigaddset(&ours, signal);
+    ::pthread_sigmask(SIG_BLOCK, &ours, &mask_before_);
+    struct sigaction ending {};
+    ending.sa_handler = [](int) {};
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &ending, &before_[i]);
+  }
+  SignalsEndWaiting(const SignalsEndWaiting&) = delete;
+  SignalsEndWaiting& operator=(const SignalsEndWaiting&) = delete;
+  ~SignalsEndWaiting() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  }
+
+  /// Waits until there is something to read. False: a signal came.
+  [[nodiscard]] bool operator()() const {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return ::ppoll(&input, 1, nullptr, &mask_before_) >= 0 || errno != EINTR;
+  }
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+  sigset_t mask_before_{};
+};
+
+/// Reads what is pasted. False: a signal came.
+bool take(Pasted& pasted) {
+  if (::isatty(STDIN_FILENO) == 0) return pasted.read([] { return true; });
+  const SignalsEndWaiting interruptible;
+  const HidingTerminal hidden;
+  print(stderr, "Paste the invitation (it is not shown), and press Enter: ");
+  const bool whole = pasted.read(interruptible);
+  print(stderr, "\n");
+  return whole;
+}
+
+/// An address that a stranger may have written, and that is printed as a command to copy.
+Result<config::Address> plain_address(const std::string& text) {
+  auto address = config::parse_address(text);
+  if (!address) return address;
+  const bool plain = std::all_of(address->host.begin(), address->host.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view(".-_:%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return address;
+  return fail("join", text, "no host has such a name", "paste the line as farport quickstart has printed it");
+}
+
+/// What is shown and trusted comes from the invitation alone, whatever is set for other agents.
+void forget_credentials(config::Given& given) {
+  std::erase_if(given, [](const auto& each) {
+    return each.first.starts_with("tls-") || each.first.starts_with("verify-");
+  });
+}
+
+/// The key's place, by the agent's address: in a directory that is gone once its user has logged out.
+Result<std::string> place_for(const config::Address& agent) {
+  const auto directory = own_directory();
+  if (!directory) return tl::unexpected(directory.error());
+  std::string name = config::to_string(agent);
+  const auto is_odd = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-';
+  };
+  std::replace_if(name.begin(), name.end(), is_odd, '_');
+  return *directory + "/join-" + name + ".pem";
+}
+
+void print_joined(const std::string& agent, const std::string& bundle) {
+  print(stderr,
+        "farport: for farport's other commands in another terminal:\n"
+        "  export FARPORT_TLS_BUNDLE={} FARPORT_SERVER_NAME={}\n"
+        "  farport ps {}\n",
+        bundle, kQuickstartName, agent);
+}
+
+}  // namespace
+
+int join(config::Flags flags) {
+  Pasted pasted;
+  if (!take(pasted)) return kInterrupted;
+  const auto invitation = auth::read_invitation(pasted.word());
+  if (!invitation) return report(invitation.error(), kUsage);
+  const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
+  // Nothing but an address: the other ways to name an agent run commands, and a stranger may have written
+  // this.
+  const auto agent = plain_address(named);
+  if (!agent) return report(agent.error(), kUsage);
+  const auto bundle = place_for(*agent);
+  if (!bundle) return report(bundle.error());
+  const auto kept = auth::write_bundle(*bundle, invitation->credentials, nullptr, true);
+  if (!kept) return report(kept.error());
+  forget_credentials(flags.given);
+  flags.remotes = {config::to_string(*agent)};
+  flags.given["tls-bundle"] = {*bundle};
+  flags.given["server-name"] = {kQuickstartName};
+  const auto settings = config::resolve_connect(flags);
+  if (!settings) return report(settings.error());
+  print_joined(flags.remotes.front(), *bundle);
+  return connect(*settings);
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,93 @@
+// farport logs: what a remote application writes to its log.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/options/commands.hpp"
+#include "cli/output/event_lines.hpp"
+#include "cli/setup/helpers.hpp"
+#include "cli/output/recorder.hpp"
+#include "cli/terminal/text.hpp"
+#include "events/json.hpp"
+#include "events/log_lines.hpp"
+#include "router/readers/answers.hpp"
+#include "router/wanted/recordings.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// Without an entry for so long, it is said what may be the reason.
+constexpr transport::Milliseconds kUntilHint{5000};
+
+/// The text's own lines, each below the entry that it belongs to.
+std::string lines_below(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines += "    " + escape(line) + "\n";
+  }
+  return lines;
+}
+
+/// "12:00:00.123 Warning Orders.Pricing[7] no price for 12"; more lines of the message, and an exception,
+/// below it.
+std::string log_text(const events::LogEntry& entry) {
+  std::string text = fmt::format("{} {:<11} {}", clock_of(entry.time), events::to_string(entry.level),
+                                 escape(entry.category));
+  if (entry.event_id != 0) text += fmt::format("[{}]", entry.event_id);
+  const std::string_view message = entry.message;
+  const std::size_t end = std::min(message.find('\n'), message.size());
+  const std::string_view first = message.substr(0, end);
+  text += " " + escape(first.ends_with('\r') ? first.substr(0, first.size() - 1) : first) + "\n";
+  return text + lines_below(message.substr(std::min(end + 1, message.size()))) +
+         lines_below(events::exception_text(entry));
+}
+
+std::string log_json(const events::LogEntry& entry) {
+  return events::to_json(entry) + "\n";
+}
+
+/// Says what may be wrong where nothing comes.
+class LogSink final : public EventLines {
+ public:
+  LogSink(transport::Loop& loop, const router::ReaderProcess& readers, const config::LogsSettings& settings,
+          ipc::CollectTracing wanted)
+      : EventLines(loop, readers, settings, std::move(wanted)), loop_(loop), hinting_(loop) {}
+
+  void begin(router::SessionManager& /*sessions*/) override { hinting_.spawn(hint()); }
+
+ private:
+  transport::Task<void> hint() {
+    co_await transport::sleep(loop_, kUntilHint);
+    if (any()) co_return;
+    print_message(
+        "it has logged nothing so far. An application shows its log here where it has the EventSource "
+        "logger: CreateSlimBuilder() leaves that out, and builder.Logging.AddEventSourceLogger() adds it. "
+        "--level Trace shows all that it writes");
+  }
+
+  transport::Loop& loop_;
+  transport::TaskSet hinting_;
+};
+
+}  // namespace
+
+int logs(const config::LogsSettings& settings) {
+  auto wanted = router::wanted_logs(settings.level, settings.categories);
+  if (!wanted) return report(wanted.error(), kUsage);
+  const auto readers = start_readers(settings.remote, [&settings](const auto&, auto& from, auto& to) {
+    events::LogLines lines(settings.format == "json" ? log_json : log_text);
+    return router::make_lines(lines, from, to);
+  });
+  if (!readers) return report(readers.error());
+  transport::Loop loop;
+  LogSink sink(loop, *readers, settings, std::move(*wanted));
+  return record(settings, sink, loop, Recorder::Progress::hidden);
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,161 @@
+// farport ps: the runtimes of one or several agents, once.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/options/commands.hpp"
+#include "cli/setup/explain.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/text.hpp"
+#include "router/mirror/find_agents.hpp"
+#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime_names.hpp"
+
+namespace farport::cli {
+namespace {
+
+struct AgentRuntimes {
+  std::string address;
+  std::vector<router::Runtime> runtimes;
+};
+
+struct Listing {
+  std::vector<AgentRuntimes> agents;
+  std::vector<Error> failures;
+  std::vector<std::string> explanations;  ///< Why lists are empty.
+};
+
+bool is_selected(const router::MirroredAgent& agent, const router::Runtime& runtime) {
+  return agent.select.empty() ||
+         std::any_of(agent.select.begin(), agent.select.end(),
+                     [&](const std::string& wanted) { return router::names_runtime(wanted, runtime); });
+}
+
+/// What agents behind one name list, and why one lists nothing.
+transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& found,
+                                const router::MirroredAgent& agent) {
+  for (const router::FoundAgent& each : found) {
+    auto runtimes = router::runtimes_from_json(each.answer);
+    if (!runtimes) {
+      listing.failures.push_back(runtimes.error());
+      continue;
+    }
+    if (runtimes->empty()) {
+      auto lines = co_await explain_search(*each.client, asked_name(agent), Missing::everything);
+      std::move(lines.begin(), lines.end(), std::back_inserter(listing.explanations));
+    }
+    const auto is_left_out = [&agent](const router::Runtime& runtime) {
+      return !is_selected(agent, runtime);
+    };
+    const bool some = !runtimes->empty();
+    std::erase_if(*runtimes, is_left_out);
+    if (some && runtimes->empty()) {
+      listing.explanations.push_back(each.client->address() + " lists no runtime " + agent.select.front());
+    }
+    listing.agents.push_back({each.client->address(), std::move(*runtimes)});
+  }
+}
+
+transport::Task<Listing> list_all(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
+  Listing listing;
+  auto all = co_await router::find_all_agents(loop, agents, router::ClientOptions(loop), "/v1/runtimes");
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (!all[i]) listing.failures.push_back(all[i].error());
+    if (all[i]) co_await add_lists(listing, *all[i], agents[i]);
+  }
+  co_await router::leave_all(loop, std::move(all));
+  co_return listing;
+}
+
+std::string as_json(const Listing& listing) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const AgentRuntimes& agent : listing.agents) {
+    for (nlohmann::json runtime : nlohmann::json::parse(router::to_json(agent.runtimes))) {
+      runtime["agent"] = agent.address;
+      all.push_back(std::move(runtime));
+    }
+  }
+  return all.dump(2) + "\n";
+}
+
+/// By host, name and pid, whatever the order of the answers was.
+void sort_runtimes(Listing& listing) {
+  const auto by_address = [](const AgentRuntimes& a, const AgentRuntimes& b) {
+    return a.address < b.address;
+  };
+  std::stable_sort(listing.agents.begin(), listing.agents.end(), by_address);
+  for (AgentRuntimes& agent : listing.agents) {
+    std::sort(agent.runtimes.begin(), agent.runtimes.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.name, a.pid, a.id) < std::tie(b.name, b.pid, b.id);
+    });
+  }
+}
+
+/// Its own pid, and where that is another one the pid by which its host knows it.
+std::string pid_text(const router::Runtime& runtime) {
+  const std::string pid = std::to_string(runtime.pid);
+  return runtime.host_pid == 0 ? pid : fmt::format("{} ({})", pid, runtime.host_pid);
+}
+
+/// As its pod calls it, else as the engines' short lists do.
+std::string container_text(const router::Container& container) {
+  constexpr std::size_t kShort = 12;
+  if (container.pod.empty()) return container.name.empty() ? container.id.substr(0, kShort) : container.name;
+  return container.name.empty() ? container.pod : container.pod + "/" + container.name;
+}
+
+bool has_containers(const Listing& listing) {
+  const auto in_container = [](const router::Runtime& runtime) { return !runtime.container.id.empty(); };
+  return std::any_of(listing.agents.begin(), listing.agents.end(), [&](const AgentRuntimes& agent) {
+    return std::any_of(agent.runtimes.begin(), agent.runtimes.end(), in_container);
+  });
+}
+
+std::string as_table(const Listing& listing) {
+  // Which host and agent it is says something only where there are several.
+  const bool several = listing.agents.size() > 1;
+  const bool containers = has_containers(listing);
+  std::vector<Column> columns{{"REMOTE PID", 8}, {"NAME", 9, 12}};
+  if (several) columns.push_back({"HOST", 7, 14});
+  if (containers) columns.push_back({"CONTAINER", 7, 12});
+  columns.insert(
+      columns.end(),
+      {{"AGENT", several ? 6 : 1}, {"VERSION", 2}, {"STATE", 5}, {"SINCE", 0}, {"COMMAND LINE", 4, 20}});
+  std::vector<TableRow> rows;
+  for (const AgentRuntimes& agent : listing.agents) {
+    for (const router::Runtime& runtime : agent.runtimes) {
+      TableRow cells{pid_text(runtime), runtime.name};
+      if (several) cells.push_back(runtime.host);
+      if (containers) cells.push_back(container_text(runtime.container));
+      cells.insert(cells.end(), {agent.address, runtime.version, std::string(condition_of(runtime)),
+                                 runtime.since, runtime.command_line});
+      rows.push_back(std::move(cells));
+    }
+  }
+  return join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns));
+}
+
+}  // namespace
+
+int ps(const config::PsSettings& settings) {
+  auto agents = agents_of(settings.remotes);
+  if (!agents) return report(agents.error(), kUsage);
+  transport::Loop loop;
+  Listing listing = loop.run(list_all(loop, std::move(*agents)));
+  sort_runtimes(listing);
+  for (const Error& failure : listing.failures) report(failure);
+  // A table without an agent would only say again that nothing answered; a script still gets its array.
+  if (listing.agents.empty() && !settings.json) return kFailure;
+  const std::string text = settings.json ? as_json(listing) : as_table(listing);
+  std::fputs(text.c_str(), stdout);
+  print_messages(listing.explanations);
+  return listing.failures.empty() ? kSuccess : kFailure;
+}
+
+}  // namespace farport::cli

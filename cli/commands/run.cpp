@@ -1,0 +1,124 @@
+// farport run: a tool with a private mirror.
+#include <cerrno>
+#include <csignal>
+
+#include "base/notices.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/setup/explain.hpp"
+#include "cli/setup/private_directory.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/commands/run_plan.hpp"
+#include "cli/setup/session_options.hpp"
+#include "cli/commands/tool_process.hpp"
+#include "transport/signals.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+constexpr int kNotFound = 127;
+constexpr int kOwnFailure = 125;
+
+/// Says which agents there are no runtimes of, beside others that are there.
+void report_missing(const router::Mirror& mirror) {
+  for (const router::LinkRow& link : mirror.links()) {
+    if (!link.connected && !link.last_error.empty()) {
+      report(Error{"reach", link.agent, link.last_error, {}, 0});
+    }
+  }
+}
+
+Task<void> follow(router::Mirror& mirror, TargetSockets& sockets) {
+  for (;;) {
+    co_await mirror.changed().wait();
+    sockets.look();
+  }
+}
+
+/// Waits until the agents have listed their runtimes. The code to end with where a signal came instead.
+Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& mirror) {
+  const Result<void> started = co_await mirror.start();
+  if (!started) co_return tl::unexpected(started.error());
+  int interrupted = 0;
+  const transport::SignalWatch early(loop, {SIGINT, SIGQUIT, SIGTERM, SIGHUP}, [&](int number) {
+    interrupted = number;
+    mirror.stop_settling();
+  });
+  const transport::Deadline limit(loop, router::kSettleLimit, [&mirror] { mirror.stop_settling(); });
+  const Result<void> settled = co_await mirror.settled();
+  if (interrupted != 0) co_return std::optional<int>(transport::kKilledBySignal + interrupted);
+  if (!settled) co_return tl::unexpected(settled.error());
+  co_return std::optional<int>();
+}
+
+/// A run's parts, which outlive it.
+struct Run {
+  router::Mirror& mirror;
+  const std::string& directory;  ///< A private one, for the tool's sockets.
+  const RunPlan& plan;
+  Log notices;  ///< The log, where it is all that farport says; otherwise null.
+};
+
+Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::string> tool) {
+  TargetSockets sockets(run.mirror, run.directory);
+  const auto ended = co_await settle(loop, run.mirror);
+  if (!ended) co_return tl::unexpected(ended.error());
+  if (*ended) co_return **ended;
+  report_missing(run.mirror);
+  auto arguments = sockets.rewrite(std::move(tool), run.plan.targets);
+  if (!arguments) co_return tl::unexpected(arguments.error());
+  // What is missing has been said: from here on, what changes.
+  if (run.notices != nullptr) run.notices->set_level(LogLevel::warn);
+  // Before the tool runs: a signal may come as soon as it does. The terminal sends Ctrl-C to both, and the
+  // tool decides what it means; others reach only us.
+  transport::ChildProcess* running = nullptr;
+  const transport::SignalWatch terminal(loop, {SIGINT, SIGQUIT}, [](int) {});
+  const transport::SignalWatch others(loop, {SIGTERM, SIGHUP}, [&running](int number) {
+    if (running != nullptr) running->signal(number);
+  });
+  auto process = start_tool(loop, std::move(*arguments), run.directory);
+  if (!process) co_return tl::unexpected(process.error());
+  running = process->get();
+  Task<void> following = follow(run.mirror, sockets);
+  following.start();
+  const int code = co_await running->wait();
+  // A tool may take what was cut off for whole.
+  co_return code == 0 && run.mirror.cut_off() > 0 ? kOwnFailure : code;
+}
+
+}  // namespace
+
+int run(const config::RunSettings& settings) {
+  const auto fatal = [](const Error& error) {
+    report(error);
+    return error.what == "start" && error.cause == ENOENT ? kNotFound : kOwnFailure;
+  };
+  const Result<Log> log =
+      settings.log_level_given ? make_log(settings.log.level, settings.log.format) : make_notices();
+  if (!log) return fatal(log.error());
+  const auto plan = make_run_plan(settings);
+  if (!plan) return fatal(plan.error());
+  auto agents = agents_of(plan->remotes);
+  if (!agents) return fatal(agents.error());
+  const auto directory = make_private_directory();
+  if (!directory) return fatal(directory.error());
+  transport::Loop loop;
+  router::MirrorSettings mirror_settings{std::move(*agents), (*directory)->path()};
+  mirror_settings.session = session_options(settings.session);
+  router::Mirror mirror(loop, *log, std::move(mirror_settings));
+  const Run running{mirror, (*directory)->path(), *plan, settings.log_level_given ? nullptr : *log};
+  const Result<int> code = loop.run(run_tool(loop, running, settings.tool));
+  const Missing missing = mirror.rows().empty() ? Missing::everything : Missing::something;
+  std::vector<std::string> explanation;
+  if (!code && (missing == Missing::everything || code.error().cause == ESRCH))
+    explanation = loop.run(explain_mirror(mirror, missing, true));
+  loop.run(mirror.leave());
+  if (code) return *code;
+  const int failed = fatal(code.error());
+  print_messages(explanation);
+  return failed;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,111 @@
+#include "cli/commands/run_plan.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "base/file_name.hpp"
+#include "cli/setup/remotes.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// Adds the remote that a --diagnostic-port names, unless it is there already: its name.
+Result<std::string> add_remote(const config::RunSettings& settings, const std::string& agent,
+                               std::vector<config::RemoteSettings>& remotes) {
+  auto remote = settings.resolve_remote(agent);
+  if (!remote) return tl::unexpected(remote.error());
+  const auto known = std::find_if(
+      remotes.begin(), remotes.end(),
+      [&](const config::RemoteSettings& candidate) { return candidate.addresses == remote->addresses; });
+  if (known != remotes.end()) return name_of(*known);
+  remotes.push_back(std::move(*remote));
+  return name_of(remotes.back());
+}
+
+/// A path in the directory that nothing has yet. Tools name their files after it.
+std::string free_path(const std::string& directory, std::string_view name) {
+  const std::string path = directory + "/" + file_name_for(name);
+  std::string free = path;
+  for (int number = 2; ::access(free.c_str(), F_OK) == 0; ++number)
+    free = path + "-" + std::to_string(number);
+  return free;
+}
+
+}  // namespace
+
+Result<RunPlan> make_run_plan(const config::RunSettings& settings) {
+  RunPlan plan{settings.remotes, {}};
+  for (ToolTarget& argument : find_targets(settings.tool)) {
+    RunTarget target{std::move(argument)};
+    if (target.argument.kind == ToolTarget::Kind::diagnostic_port) {
+      auto port = parse_remote_port(target.argument.value);
+      if (!port) return tl::unexpected(port.error());
+      // An ordinary socket's path.
+      if (!*port) continue;
+      auto remote = add_remote(settings, (*port)->agent, plan.remotes);
+      if (!remote) return tl::unexpected(remote.error());
+      target.port = std::move(*port);
+      target.remote = std::move(*remote);
+    }
+    plan.targets.push_back(std::move(target));
+  }
+  if (plan.remotes.empty()) {
+    return fail("run", settings.tool.front(), "no agent is named",
+                "name one before the --, or in the tool's --diagnostic-port HOST:PORT");
+  }
+  return plan;
+}
+
+/// The socket that a tool is given for a remote diagnostic port.
+Result<std::string> TargetSockets::diagnostic_port(const RunTarget& target) {
+  const RemotePort& port = *target.port;
+  if (port.listen) {
+    const std::string& name = port.runtime.empty() ? target.remote : port.runtime;
+    std::string socket = free_path(directory_, name.substr(0, name.find_first_of(":@")));
+    ToolListener listener(mirror_, target.remote, port.runtime, socket);
+    const Result<void> begun = listener.begin();
+    if (!begun) return tl::unexpected(begun.error());
+    listeners_.push_back(std::move(listener));
+    return socket;
+  }
+  const auto row = mirror_.choose(port.runtime, target.remote);
+  if (!row) return tl::unexpected(row.error());
+  const std::string link = free_path(directory_, row->runtime.name);
+  if (::symlink(row->socket.c_str(), link.c_str()) != 0) return row->socket + ",connect";
+  return link + ",connect";
+}
+
+/// The argument that reaches the mirrored runtime instead of the remote one.
+Result<std::string> TargetSockets::replacement(const RunTarget& target) {
+  if (target.port) return diagnostic_port(target);
+  const auto row = mirror_.choose(target.argument.value);
+  if (!row) return tl::unexpected(row.error());
+  return std::to_string(row->local_pid);
+}
+
+Result<std::vector<std::string>> TargetSockets::rewrite(std::vector<std::string> arguments,
+                                                        const std::vector<RunTarget>& targets) {
+  for (const RunTarget& target : targets) {
+    const auto value = replacement(target);
+    if (!value) return tl::unexpected(value.error());
+    std::string prefix = target.argument.prefix;
+    if (target.argument.kind == ToolTarget::Kind::name) {
+      // By name the tool might find another process of this host: the pid is sure.
+      const std::string option = prefix.starts_with("--") || prefix.empty() ? "--process-id" : "-p";
+      if (prefix.empty()) {
+        arguments[target.argument.argument - 1] = option;
+      } else {
+        prefix = option + prefix.back();
+      }
+    }
+    arguments[target.argument.argument] = prefix + *value;
+  }
+  return arguments;
+}
+
+void TargetSockets::look() {
+  for (ToolListener& listener : listeners_) listener.look();
+}
+
+}  // namespace farport::cli

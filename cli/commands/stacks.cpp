@@ -1,0 +1,147 @@
+// farport stacks: what each thread of a remote runtime is doing now.
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/options/commands.hpp"
+#include "cli/output/event_lines.hpp"
+#include "cli/setup/helpers.hpp"
+#include "cli/output/recorder.hpp"
+#include "cli/terminal/text.hpp"
+#include "events/json.hpp"
+#include "events/line_maker.hpp"
+#include "router/collect/cpu_profile.hpp"
+#include "router/readers/answers.hpp"
+#include "router/wanted/recordings.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::cli {
+namespace {
+
+/// How threads are looked at from outside.
+constexpr router::CpuSampling kLook{20, transport::Milliseconds(1000), true};
+constexpr transport::Milliseconds kLooks{200};
+
+std::string name_of(const profile::Frame& frame) {
+  const bool in_file =
+      !frame.name.empty() && frame.kind != profile::FrameKind::kernel && !frame.module.empty();
+  return in_file ? frame.module + "!" + frame.name : profile::label_of(frame);
+}
+
+/// Of each thread, what was seen last.
+std::vector<events::ThreadStack> last_stacks(const profile::Profile& profile) {
+  std::map<std::uint64_t, events::ThreadStack> by_thread;
+  for (const profile::Sample& sample : profile.samples.each()) {
+    const profile::ProfiledThread& thread = profile.threads[sample.thread];
+    events::ThreadStack stack{thread.id, thread.name, std::nullopt, {}};
+    const std::vector<profile::FrameId> frames = profile.calls.stack(sample.call);
+    for (const profile::FrameId frame : std::ranges::reverse_view(frames))
+      stack.frames.push_back(name_of(profile.frames[frame]));
+    by_thread[thread.id] = std::move(stack);
+  }
+  std::vector<events::ThreadStack> stacks;
+  for (auto& [thread, stack] : by_thread) stacks.push_back(std::move(stack));
+  return stacks;
+}
+
+std::string stack_text(const events::ThreadStack& stack) {
+  std::string text =
+      fmt::format("Thread {}{}{}\n", stack.thread, stack.name.empty() ? "" : " ", escape(stack.name));
+  if (stack.managed == false) text += "    [native code, or waiting]\n";
+  for (const std::string& frame : stack.frames) text += "    " + escape(frame) + "\n";
+  return text;
+}
+
+std::string text_of(const events::EachStack& stacks, bool json) {
+  std::string text;
+  if (json) {
+    events::write_json(stacks, [&text](std::string_view piece) { text += piece; });
+    return text;
+  }
+  stacks(
+      [&text](const events::ThreadStack& stack) { text += (text.empty() ? "" : "\n") + stack_text(stack); });
+  return text;
+}
+
+/// What a reader says of them, once there are no more.
+class StackLines final : public events::LineMaker {
+ public:
+  explicit StackLines(bool json) : json_(json) {}
+
+  void on_event(const nettrace::Event& event) override { stacks_.on_event(event); }
+  Result<std::string> take_end() override {
+    ended_ = true;
+    return text_of([this](const auto& take) { stacks_.each(take); }, json_);
+  }
+  std::vector<std::string> take_notices() override {
+    if (!ended_ || stacks_.left_out() == 0) return {};
+    return {fmt::format("{} samples are left out: there are more threads, or longer stacks, than are kept",
+                        stacks_.left_out())};
+  }
+
+ private:
+  bool json_;
+  events::ThreadStacks stacks_;
+  bool ended_ = false;
+};
+
+class StackSink final : public EventLines {
+ public:
+  StackSink(transport::Loop& loop, const router::ReaderProcess& readers,
+            const config::RecordingSettings& settings)
+      : EventLines(loop, readers, settings, router::wanted_samples()), json_(settings.format == "json") {}
+
+  [[nodiscard]] Patience::Work work() const override { return Patience::Work::stacks; }
+  /// Stacks of which some are missing are none.
+  transport::Task<void> broke_off() override { co_return; }
+  transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
+                                                  std::string runtime_id) override {
+    router::CpuProfile looked(sessions, runtime_id, kLook);
+    auto begun = co_await looked.begin();
+    if (!begun) co_return begun;
+    // A thread that moves while it is looked at is seen the next time.
+    co_await transport::sleep(sessions.loop(), kLooks);
+    auto stopped = co_await looked.stop();
+    if (!stopped) co_return stopped;
+    auto received = co_await looked.receive([](std::size_t) {});
+    if (!received) co_return received;
+    profile::Profile threads;
+    looked.samples().add_to(threads, {});
+    const std::vector<events::ThreadStack> stacks = last_stacks(threads);
+    if (stacks.empty()) co_return fail("look at", "the threads", "none of them could be seen");
+    from_outside_ = text_of([&stacks](const auto& take) { std::ranges::for_each(stacks, take); }, json_);
+    co_return received;
+  }
+
+  /// What was seen from outside; empty: it has answered.
+  [[nodiscard]] std::string from_outside() const { return any() ? std::string() : from_outside_; }
+
+ private:
+  bool json_;
+  std::string from_outside_;
+};
+
+}  // namespace
+
+int stacks(const config::RecordingSettings& settings) {
+  config::RecordingSettings brief = settings;
+  brief.duration = settings.duration.value_or(router::kStacksTime);
+  const auto readers = start_readers(settings.remote, [&settings](const auto&, auto& from, auto& to) {
+    StackLines lines(settings.format == "json");
+    return router::make_lines(lines, from, to);
+  });
+  if (!readers) return report(readers.error());
+  transport::Loop loop;
+  StackSink sink(loop, *readers, brief);
+  const int code = record(brief, sink, loop, Recorder::Progress::hidden);
+  const std::string from_outside = sink.from_outside();
+  if (code != kSuccess || from_outside.empty()) return code;
+  fmt::print("{}", from_outside);
+  print_message("the stacks are seen from outside: methods of .NET have no names");
+  return kSuccess;
+}
+
+}  // namespace farport::cli

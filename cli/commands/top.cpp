@@ -1,0 +1,260 @@
+// farport top: all runtimes at a glance.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <optional>
+#include <set>
+
+#include <unistd.h>
+
+#include "cli/options/commands.hpp"
+#include "cli/terminal/live_region.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/setup/session_options.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/terminal_keys.hpp"
+#include "cli/commands/top_agent.hpp"
+#include "cli/output/top_table.hpp"
+#include "transport/race.hpp"
+#include "transport/signals.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Milliseconds;
+using transport::Task;
+
+/// Whether the user's language is written in UTF-8.
+bool shows_graphs() {
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const language = std::getenv(variable);
+    if (language == nullptr || *language == '\0') continue;
+    const std::string_view text(language);
+    return text.find("UTF-8") != std::string_view::npos || text.find("utf8") != std::string_view::npos;
+  }
+  return false;
+}
+
+/// How soon a name is tried again behind which no agent answers.
+constexpr Milliseconds kBetweenSearches{5000};
+/// How long the first table waits for the values of all, beside what it takes to ask for them.
+constexpr Milliseconds kFirstValues{10'000};
+
+/// What was named on the command line, and the agents that have been found behind it.
+struct Named {
+  const router::MirroredAgent& name;
+  std::vector<std::unique_ptr<TopAgent>> agents{};
+  bool found = false;
+  std::optional<Error> failure{};  ///< Why there is none.
+};
+
+class Top {
+ public:
+  Top(transport::Loop& loop, const config::TopSettings& settings)
+      : loop_(loop),
+        settings_(settings),
+        options_(loop, session_options(settings.session)),
+        order_(top_order(settings.order).value_or(TopOrder::cpu)),
+        graphs_(shows_graphs()),
+        changed_(loop),
+        done_(loop) {
+    if (settings.format.empty() && can_draw_on(STDOUT_FILENO)) region_.emplace(STDOUT_FILENO);
+  }
+
+  /// Finds the agents, all at once, and shows their runtimes until `stop`.
+  Task<void> run(const std::vector<router::MirroredAgent>& agents, transport::StopSource& stop) {
+    for (const router::MirroredAgent& agent : agents) all_.push_back({agent});
+    {
+      transport::TaskSet finding(loop_);
+      for (Named& each : all_) finding.spawn(find(each));
+      co_await show_until(stop);
+    }
+    transport::TaskSet leaving(loop_);
+    for (const Named& each : all_) {
+      for (const auto& agent : each.agents) leaving.spawn(agent->leave());
+    }
+    co_await first_of(leaving.idle(), stop.again());
+  }
+
+  /// Of the names behind which there is no agent: why.
+  [[nodiscard]] std::vector<Error> failures() const {
+    std::vector<Error> all;
+    for (const Named& each : all_) {
+      if (each.failure) all.push_back(*each.failure);
+    }
+    return all;
+  }
+
+ private:
+  /// Tries until an agent answers; once where a command leads there, which might ask for a password again.
+  Task<void> find(Named& named) {
+    for (;;) {
+      auto found = co_await router::find_agents(loop_, named.name, options_, "/v1/runtimes");
+      if (found) {
+        co_await follow(named, std::move(*found));
+        co_return;
+      }
+      named.failure = found.error();
+      changed_.changed();
+      if (named.name.reach != nullptr) co_return;
+      co_await transport::sleep(loop_, kBetweenSearches);
+    }
+  }
+
+  /// An agent that is behind two names is followed once.
+  Task<void> follow(Named& named, router::FoundAgents found) {
+    router::FoundAgents again;
+    for (router::FoundAgent& each : found) {
+      const std::string& agent = each.client->agent();
+      if (!agent.empty() && !known_.insert(agent).second) {
+        again.push_back(std::move(each));
+        continue;
+      }
+      named.agents.push_back(
+          std::make_unique<TopAgent>(loop_, std::move(each), settings_.interval, changed_));
+    }
+    named.failure.reset();
+    named.found = true;
+    changed_.changed();
+    co_await router::leave_agents(loop_, std::move(again));
+  }
+
+  Task<void> show_until(transport::StopSource& stop) {
+    // Commands that lead to agents may ask for a password on the terminal, which is theirs until then.
+    const bool answered = co_await first_of(wait_for_answers(), stop.wait());
+    if (!answered || none_found()) co_return;
+    std::optional<TerminalKeys> keys;
+    transport::TaskSet working(loop_);
+    if (region_) {
+      keys.emplace(loop_);
+      working.spawn(keys->read([this](char key) { take_key(key); }));
+    }
+    const transport::SignalWatch back(loop_, {SIGCONT}, [&keys](int) {
+      if (keys) keys->continued();
+    });
+    working.spawn(show_all());
+    co_await first_of(wait_done(), stop.wait());
+    if (region_) region_->forget();
+  }
+
+  Task<void> wait_done() { co_await done_.wait(); }
+
+  Task<void> show_all() {
+    if (!region_) co_await with_deadline(loop_, wait_for_values(), kFirstValues + 2 * settings_.interval);
+    for (std::uint32_t round = 1;; ++round) {
+      show();
+      if (round == settings_.rounds) break;
+      co_await transport::sleep(loop_, settings_.interval);
+    }
+    done_.set();
+  }
+
+  /// Until each name has been tried.
+  Task<void> wait_for_answers() {
+    while (std::any_of(all_.begin(), all_.end(), is_open)) co_await changed_.wait();
+  }
+  [[nodiscard]] static bool is_open(const Named& named) { return !named.found && !named.failure; }
+  /// Whether each has been tried, and no agent was there.
+  [[nodiscard]] bool none_found() const {
+    return std::all_of(all_.begin(), all_.end(), [](const Named& each) { return each.failure.has_value(); });
+  }
+
+  Task<void> wait_for_values() {
+    const auto told = [](const TopRuntime& each) { return each.is_told(); };
+    for (;;) {
+      const std::vector<TopRuntime> all = runtimes();
+      if (std::all_of(all.begin(), all.end(), told)) co_return;
+      co_await changed_.wait();
+    }
+  }
+
+  [[nodiscard]] std::vector<TopRuntime> runtimes() const {
+    std::vector<TopRuntime> all;
+    for (const Named& each : all_) {
+      for (const auto& agent : each.agents) {
+        for (TopRuntime& runtime : agent->runtimes()) all.push_back(std::move(runtime));
+      }
+    }
+    return all;
+  }
+
+  /// What keeps agents from telling of their runtimes.
+  [[nodiscard]] std::vector<std::string> troubles() const {
+    std::vector<std::string> all;
+    for (const Named& each : all_) {
+      if (each.failure) all.push_back(each.failure->message());
+      for (const auto& agent : each.agents) {
+        if (!agent->trouble().empty()) all.push_back(agent->trouble());
+      }
+    }
+    return all;
+  }
+
+  void show() {
+    std::vector<TopRuntime> shown = runtimes();
+    sort_runtimes(shown, order_, upside_down_);
+    if (region_) {
+      draw(shown);
+    } else if (settings_.format == "json") {
+      print_whole(top_json(shown));
+    } else {
+      print_whole(join_lines(top_lines(shown, 0, graphs_)) + "\n");
+    }
+  }
+
+  void print_whole(const std::string& text) {
+    const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    if (!printed) done_.set();
+  }
+
+  void draw(const std::vector<TopRuntime>& runtimes) {
+    if (!region_->in_foreground()) return;
+    const TerminalSize room = region_->room();
+    auto lines = top_lines(runtimes, room.columns, graphs_);
+    for (const std::string& trouble : troubles()) lines.push_back(cut(escape(trouble), room.columns));
+    const std::size_t most = room.rows > 1 ? room.rows - 1 : room.rows;
+    if (lines.size() > most) lines.resize(most);
+    lines.push_back(
+        cut("P cpu  M memory  H heap  A allocated  G gc  E exceptions  R requests  N name  I invert  q quit",
+            room.columns));
+    region_->draw(lines);
+  }
+
+  void take_key(char key) {
+    if (key == 'q') return done_.set();
+    if (key == 'I') upside_down_ = !upside_down_;
+    if (const auto order = top_order_of_key(key)) order_ = *order;
+    show();
+  }
+
+  transport::Loop& loop_;
+  const config::TopSettings& settings_;
+  router::ClientOptions options_;
+  TopOrder order_;
+  bool upside_down_ = false;
+  bool graphs_;
+  std::deque<Named> all_;
+  std::set<std::string> known_;  ///< The agents that have been found.
+  std::optional<LiveRegion> region_;
+  transport::Condition changed_;
+  transport::Event done_;
+};
+
+}  // namespace
+
+int top(const config::TopSettings& settings) {
+  const auto agents = agents_of(settings.remotes);
+  if (!agents) return report(agents.error(), kUsage);
+  transport::Loop loop;
+  Top shown(loop, settings);
+  transport::StopSource stop(loop);
+  const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&stop](int) { stop.stop(); });
+  loop.run(shown.run(*agents, stop));
+  const std::vector<Error> failures = shown.failures();
+  for (const Error& failure : failures) report(failure);
+  return failures.empty() ? kSuccess : kFailure;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,44 @@
+#include "cli/output/output_path.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/escape.hpp"
+#include "base/file_name.hpp"
+
+namespace farport::cli {
+
+std::string output_path(const std::string& given, const std::string& runtime, std::string_view extension) {
+  std::string wanted = given;
+  if (wanted.empty()) {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    localtime_r(&now, &parts);
+    std::array<char, sizeof "20260101_120000"> time{};
+    std::strftime(time.data(), time.size(), "%Y%m%d_%H%M%S", &parts);
+    wanted = fmt::format("{}_{}{}", file_name_for(runtime), time.data(), extension);
+  }
+  std::error_code error;
+  return std::filesystem::absolute(wanted, error).lexically_normal().string();
+}
+
+Result<void> print_path(const std::string& path) {
+  const std::string shown = ::isatty(STDOUT_FILENO) != 0 ? escape(path) : path;
+  // Nobody may read what is printed, any more.
+  if ((std::printf("%s\n", shown.c_str()) >= 0 && std::fflush(stdout) == 0) || errno == EPIPE) return {};
+  return fail_errno("write to", "standard output", errno);
+}
+
+Result<void> keep_output(OutputFile* file) {
+  if (file == nullptr) return {};
+  Result<void> kept = file->keep();
+  return kept ? print_path(file->path()) : kept;
+}
+
+}  // namespace farport::cli

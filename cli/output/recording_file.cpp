@@ -1,0 +1,58 @@
+#include "cli/output/recording_file.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/write_whole.hpp"
+#include "transport/offload.hpp"
+
+namespace farport::cli {
+namespace {
+
+constexpr const char* kStandardOutput = "standard output";
+
+}  // namespace
+
+Result<std::shared_ptr<RecordingFile>> RecordingFile::create(const std::string& path, bool force) {
+  const auto existing = force ? OutputFile::Existing::replace : OutputFile::Existing::refuse;
+  auto file = OutputFile::create("the recording", path, existing, OutputFile::Named::from_start);
+  if (!file) return tl::unexpected(file.error());
+  return std::make_shared<RecordingFile>(std::move(*file));
+}
+
+Result<std::shared_ptr<RecordingFile>> RecordingFile::standard_output() {
+  UniqueFd output(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!output) return fail_errno("write to", kStandardOutput, errno);
+  return std::make_shared<RecordingFile>(std::move(output));
+}
+
+transport::Task<Result<void>> RecordingFile::append(transport::Loop& loop,
+                                                    std::shared_ptr<const Piece> piece) {
+  const auto written = std::make_shared<Result<void>>();
+  // What the thread uses lives as long as it does, whatever becomes of this task.
+  std::function<void()> work = [self = shared_from_this(), piece, written] {
+    *written = self->write(*piece);
+  };
+  transport::Offload writing(loop, std::move(work));
+  co_await writing.done();
+  co_return std::move(*written);
+}
+
+Result<void> RecordingFile::write(const Piece& piece) {
+  const std::lock_guard lock(writing_);
+  const auto bytes = std::span(piece.bytes).first(piece.size);
+  if (file_ != nullptr) return file_->append(bytes);
+  const int failed = write_whole(output_.get(), bytes);
+  if (failed != 0) return fail_errno("write to", kStandardOutput, failed);
+  return {};
+}
+
+Result<void> RecordingFile::keep() {
+  if (file_ == nullptr) return {};
+  const std::lock_guard lock(writing_);
+  return file_->keep();
+}
+
+}  // namespace farport::cli

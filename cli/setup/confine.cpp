@@ -1,0 +1,176 @@
+#include "cli/setup/confine.hpp"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include "auth/file_stamp.hpp"
+#include "base/directory.hpp"
+#include "cli/setup/tls_files.hpp"
+#include "confinement/user.hpp"
+
+namespace farport::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using confinement::Access;
+using confinement::FileRule;
+
+/// Gathers what may be done where.
+class Places {
+ public:
+  void add(const std::string& path, std::initializer_list<Access> access) {
+    std::uint8_t all = 0;
+    for (const Access each : access) all = static_cast<std::uint8_t>(all | static_cast<std::uint8_t>(each));
+    if (!path.empty()) rules_.push_back({path, all});
+  }
+  /// The directory of a file: a file that is put in its place is another one. Where the file is a link, that
+  /// of what it leads to as well.
+  void add_around(const std::string& file, std::initializer_list<Access> access) {
+    if (file.empty()) return;
+    std::error_code error;
+    add(directory_of(file), access);
+    const fs::path real = fs::canonical(file, error);
+    if (!error) add(real.parent_path().string(), access);
+  }
+  [[nodiscard]] std::vector<FileRule> take() { return std::move(rules_); }
+
+ private:
+  std::vector<FileRule> rules_;
+};
+
+/// What is read again whenever it is renewed.
+std::vector<std::string> renewed_files(const config::ServeSettings& settings) {
+  return tls_files(settings.tls).paths();
+}
+
+void add_system(Places& places) {
+  // What /proc says of processes, and what the clock's zone and the random numbers take.
+  for (const char* path : {"/proc", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom"}) {
+    places.add(path, {Access::read});
+  }
+  places.add("/dev/null", {Access::read, Access::write});
+}
+
+/// A file that is read again when it is another one, and the links that lead to it. A link in / or right
+/// below it, such as /var/run, is the system's: all that is there would be too much.
+void add_renewable(Places& places, const std::string& file) {
+  if (file.empty()) return;
+  places.add_around(file, {Access::read});
+  for (const std::string& directory : auth::directories_leading_to(file)) {
+    if (directory.rfind('/') > 0) places.add(directory, {Access::read});
+  }
+}
+
+/// What looking up a name reads (resolv.conf(5), nsswitch.conf(5), gai.conf(5)), and the directory of a file
+/// that is a link: services there replace what it leads to.
+void add_resolver(Places& places) {
+  for (const char* file :
+       {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"}) {
+    places.add(file, {Access::read});
+    std::error_code error;
+    if (fs::is_symlink(file, error)) places.add_around(fs::canonical(file, error), {Access::read});
+  }
+}
+
+void add_audit(Places& places, const std::string& audit) {
+  if (audit.find('/') == std::string::npos) return;
+  std::error_code error;
+  // A pipe or a device is not renamed and made anew.
+  if (fs::exists(audit, error) && !fs::is_regular_file(audit, error)) {
+    places.add(audit, {Access::write});
+  } else {
+    places.add_around(audit, {Access::write});
+  }
+}
+
+Result<void> check_readable(const std::string& file, const confinement::User& user) {
+  if (file.empty() || ::access(file.c_str(), R_OK) == 0) return {};
+  return fail_errno(
+      "read as user " + confinement::describe(user), file, errno,
+      "that user must be able to reach and read it, now and whenever it is renewed: chgrp it to a "
+      "group of that user's and chmod 0640");
+}
+
+/// Whether a path goes through another process's root or working directory.
+bool leads_through_process(const std::string& path) {
+  const std::string plain = fs::path(path).lexically_normal().string();
+  return plain.starts_with("/proc/") &&
+         (plain.find("/root") != std::string::npos || plain.find("/cwd") != std::string::npos);
+}
+
+/// Why Landlock can't be in force with these settings; empty where it can.
+std::string against_landlock(const config::ServeSettings& settings) {
+  if (settings.search_processes) {
+    return "it looks into processes (--search proc), and Landlock forbids that whatever its rules say; "
+           "search the "
+           "directories that they share instead";
+  }
+  std::vector<std::string> places = settings.search;
+  for (const config::NamedSocket& named : settings.runtimes) places.push_back(named.path);
+  for (const std::string& place : places) {
+    if (!leads_through_process(place)) continue;
+    return "it looks for runtimes at " + place +
+           ", and Landlock forbids what /proc/PID/root leads to; share the directory as a volume instead";
+  }
+  if (::geteuid() != 0 || !settings.dump.directory.empty()) return {};
+  return "as root it reaches dumps in other mount namespaces through /proc/PID/root, which Landlock forbids; "
+         "name their place with [dump] directory, or run as another user";
+}
+
+}  // namespace
+
+Result<void> become_user(const config::ServeSettings& settings) {
+  if (settings.confinement.user.empty()) return {};
+  const auto user = confinement::find_user(settings.confinement.user);
+  if (!user) return tl::unexpected(user.error());
+  // For listening below port 1024.
+  const auto keep = confinement::capability(CAP_NET_BIND_SERVICE);
+  if (auto became = confinement::become(*user, keep); !became) return became;
+  for (const std::string& file : renewed_files(settings)) {
+    if (auto readable = check_readable(file, *user); !readable) return readable;
+  }
+  return {};
+}
+
+confinement::Needs needs_of(const config::ServeSettings& settings) {
+  Places places;
+  add_system(places);
+  for (const std::string& file : renewed_files(settings)) add_renewable(places, file);
+  add_audit(places, settings.audit);
+  // Where runtimes have their sockets they also write their dumps, unless there is a place for those. Mirrors
+  // say there which of the sockets are theirs.
+  for (const std::string& directory : settings.search)
+    places.add(directory, {Access::read, Access::exchange});
+  for (const config::NamedSocket& named : settings.runtimes) {
+    places.add(directory_of(named.path), {Access::exchange});
+  }
+  for (const std::string& socket : settings.diagnostic_ports) {
+    places.add(directory_of(socket), {Access::exchange, Access::remove});
+  }
+  if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
+  places.add(settings.dump.directory, {Access::exchange});
+  const bool dials = !settings.dial.empty();
+  if (dials) add_resolver(places);
+  return {places.take(), confinement::agent_capabilities(), dials, against_landlock(settings)};
+}
+
+Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings, const Log& log) {
+  if (settings.confinement.mode == "off") {
+    log->warn("not confined: it is switched off");
+    return confinement::Confinement{};
+  }
+  confinement::Confinement confinement = confinement::confine(needs_of(settings));
+  log->info("confined: {}", confinement::join(confinement.in_force));
+  if (confinement.missing.empty()) return confinement;
+  const std::string missing = confinement::join(confinement.missing);
+  if (settings.confinement.mode == "required") {
+    return fail("confine", "the agent as --confine=required asks", missing);
+  }
+  log->info("not confined by all means: {}", missing);
+  return confinement;
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,54 @@
+#include "cli/setup/own_directory.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace farport::cli {
+namespace {
+
+/// Whether a directory is this user's, and nobody else may make anything in it.
+bool is_own(const struct stat& status, mode_t forbidden) {
+  return S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & forbidden) == 0;
+}
+
+/// The user's own run-time directory; empty where the system gives it none. What the environment says may be
+/// another user's: sudo keeps it.
+std::string runtime_directory() {
+  const char* named = std::getenv("XDG_RUNTIME_DIR");
+  for (const std::string& path :
+       {std::string(named == nullptr ? "" : named), "/run/user/" + std::to_string(::geteuid())}) {
+    struct stat status {};
+    if (path.starts_with('/') && ::lstat(path.c_str(), &status) == 0 && is_own(status, 022)) return path;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> own_directory() {
+  const std::string base = runtime_directory();
+  return own_directory_at(base.empty() ? "/tmp/farport-" + std::to_string(::geteuid()) : base + "/farport");
+}
+
+Result<std::string> own_directory_at(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno("make the directory", path, errno, "set XDG_RUNTIME_DIR to a directory of your own");
+  }
+  const auto opened = open_own_directory(path);
+  if (!opened) return tl::unexpected(opened.error());
+  return path;
+}
+
+Result<UniqueFd> open_own_directory(const std::string& path) {
+  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (directory && ::fstat(directory.get(), &status) == 0 && is_own(status, 077)) return directory;
+  return fail("use the directory", path, "it is not yours alone",
+              "remove it, or set XDG_RUNTIME_DIR to a directory of your own");
+}
+
+}  // namespace farport::cli

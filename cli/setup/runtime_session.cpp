@@ -1,0 +1,87 @@
+#include "cli/setup/runtime_session.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "cli/setup/explain.hpp"
+#include "cli/setup/session_options.hpp"
+#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime_names.hpp"
+
+namespace farport::cli {
+namespace {
+
+using transport::Task;
+
+/// What the agents list, each runtime once: two agents may share one.
+struct Listed {
+  std::vector<router::Runtime> runtimes;
+  std::vector<std::size_t> agents;  ///< The agent of each.
+
+  Result<void> add(const router::FoundAgent& found, std::size_t agent) {
+    const auto listed = router::runtimes_from_json(found.answer);
+    if (!listed) return tl::unexpected(listed.error());
+    for (const router::Runtime& runtime : *listed) {
+      const auto same = [&](const router::Runtime& each) { return each.id == runtime.id; };
+      if (std::any_of(runtimes.begin(), runtimes.end(), same)) continue;
+      runtimes.push_back(runtime);
+      runtimes.back().address = found.client->address();
+      agents.push_back(agent);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<std::size_t> choose(const std::string& wanted) const {
+    std::vector<const router::Runtime*> among;
+    for (const router::Runtime& each : runtimes) among.push_back(&each);
+    return router::choose_runtime(wanted, among);
+  }
+};
+
+}  // namespace
+
+RuntimeSession::RuntimeSession(transport::Loop& loop, const router::MirroredAgent& agent,
+                               const config::SessionSettings& settings,
+                               router::SessionManager::OnEnd on_break)
+    : loop_(loop), agent_(agent), settings_(settings), on_break_(std::move(on_break)) {}
+
+Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
+  auto found = co_await router::find_agents(
+      loop_, agent_, router::ClientOptions(loop_, session_options(settings_)), "/v1/runtimes");
+  if (!found) co_return tl::unexpected(found.error());
+  Listed listed;
+  Result<void> added;
+  for (std::size_t i = 0; added && i < found->size(); ++i) added = listed.add((*found)[i], i);
+  const auto chosen = added ? listed.choose(wanted) : tl::unexpected(added.error());
+  if (chosen) {
+    agent_client_ = std::move((*found)[listed.agents[*chosen]].client);
+    agent_client_->on_break(on_break_);
+    std::erase_if(*found, [](const router::FoundAgent& each) { return each.client == nullptr; });
+  } else if (chosen.error().cause == ESRCH) {
+    co_await explain(*found, !listed.runtimes.empty());
+  }
+  co_await router::leave_agents(loop_, std::move(*found));
+  if (!chosen) co_return tl::unexpected(chosen.error());
+  co_return std::move(listed.runtimes[*chosen]);
+}
+
+Task<void> RuntimeSession::explain(router::FoundAgents& agents, bool lists_any) {
+  const Missing missing = lists_any ? Missing::something : Missing::everything;
+  for (const router::FoundAgent& each : agents) {
+    const auto lines = co_await explain_search(*each.client, asked_name(agent_), missing);
+    explanation_.insert(explanation_.end(), lines.begin(), lines.end());
+  }
+}
+
+Task<std::optional<router::Restart>> RuntimeSession::restart() {
+  const router::Reach* reach = agent_client_->reach();
+  if (reach == nullptr) co_return std::nullopt;
+  auto restart = co_await reach->restart(loop_);
+  co_return restart;
+}
+
+Task<void> RuntimeSession::leave() {
+  if (agent_client_ != nullptr) co_await agent_client_->leave();
+}
+
+}  // namespace farport::cli

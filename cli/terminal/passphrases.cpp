@@ -1,0 +1,125 @@
+#include "cli/terminal/passphrases.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <openssl/err.h>
+#include <openssl/ui.h>
+
+#include "auth/bundle.hpp"
+#include "base/escape.hpp"
+#include "cli/terminal/hiding_terminal.hpp"
+#include "cli/terminal/text.hpp"
+#include "cli/setup/tls_files.hpp"
+
+namespace farport::cli {
+namespace {
+
+constexpr int kUnlockTries = 3;
+
+/// What is typed, wiped when it goes.
+struct Typed {
+  std::array<char, auth::kLongestPassphrase + 1> text{};
+
+  Typed() = default;
+  Typed(const Typed&) = delete;
+  Typed& operator=(const Typed&) = delete;
+  ~Typed() { OPENSSL_cleanse(text.data(), text.size()); }
+};
+
+Result<std::shared_ptr<const auth::Passphrase>> ask_until_right(auth::TlsFiles files) {
+  for (int tries = 1;; ++tries) {
+    auto typed = ask_passphrase(files.cert, false);
+    if (!typed) return tl::unexpected(typed.error());
+    files.passphrase = std::make_shared<const auth::Passphrase>(std::move(*typed));
+    const auto opened = auth::load_bundle(files);
+    const bool wrong = !opened && opened.error().cause == EKEYREJECTED;
+    if (!wrong) return files.passphrase;
+    if (tries == kUnlockTries) return tl::unexpected(opened.error());
+    print_message(opened.error().message());
+  }
+}
+
+Result<void> unlock_all(Unlocker& unlocker, std::vector<config::RemoteSettings>& remotes) {
+  for (config::RemoteSettings& remote : remotes) {
+    if (auto unlocked = unlocker.unlock(remote.tls); !unlocked) return unlocked;
+  }
+  return {};
+}
+
+Result<void> unlock_all(std::vector<config::RemoteSettings>& remotes) {
+  Unlocker unlocker;
+  return unlock_all(unlocker, remotes);
+}
+
+}  // namespace
+
+Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new) {
+  const std::string tried = "ask for the passphrase of";
+  const HidingTerminal terminal;
+  if (!terminal) {
+    return fail(tried, bundle, "there is no terminal",
+                is_new ? "name a file that has it: --passphrase-file"
+                       : "name a file that has it: --tls-passphrase-file");
+  }
+  const std::string prompt = (is_new ? "New passphrase of " : "Passphrase of ") + escape(bundle) + ": ";
+  Typed typed;
+  const bool taken = UI_UTIL_read_pw_string(typed.text.data(), static_cast<int>(typed.text.size()),
+                                            prompt.c_str(), is_new ? 1 : 0) == 0;
+  ERR_clear_error();
+  const std::size_t size = std::strlen(typed.text.data());
+  if (taken && size > 0) return auth::Passphrase({typed.text.data(), size});
+  return fail(tried, bundle, taken || !is_new ? "none was typed" : "it was not typed the same twice");
+}
+
+Result<void> Unlocker::unlock(config::TlsFiles& tls) {
+  if (tls.bundle.empty() || !tls.passphrase_file.empty() || !auth::is_encrypted_bundle(tls.bundle)) return {};
+  auto& known = typed_[tls.bundle];
+  if (known == nullptr) {
+    auto typed = ask_until_right(tls_files(tls));
+    if (!typed) return tl::unexpected(typed.error());
+    known = std::move(*typed);
+  }
+  tls.passphrase = known;
+  return {};
+}
+
+Result<void> unlock(config::ServeSettings& settings) {
+  return Unlocker().unlock(settings.tls);
+}
+Result<void> unlock(config::DumpCommandSettings& settings) {
+  return Unlocker().unlock(settings.remote.tls);
+}
+Result<void> unlock(config::RecordingSettings& settings) {
+  return Unlocker().unlock(settings.remote.tls);
+}
+Result<void> unlock(config::TopSettings& settings) {
+  return unlock_all(settings.remotes);
+}
+Result<void> unlock(config::ConnectSettings& settings) {
+  return unlock_all(settings.remotes);
+}
+Result<void> unlock(config::PsSettings& settings) {
+  return unlock_all(settings.remotes);
+}
+Result<void> unlock(config::CanISettings& settings) {
+  return unlock_all(settings.remotes);
+}
+Result<void> unlock(config::DoctorSettings& settings) {
+  return unlock_all(settings.remotes);
+}
+Result<void> unlock(config::RunSettings& settings) {
+  const auto unlocker = std::make_shared<Unlocker>();
+  // Remotes that are named in the tool's arguments are resolved later.
+  settings.resolve_remote = [unlocker, resolve = std::move(settings.resolve_remote)](
+                                const std::string& text) -> Result<config::RemoteSettings> {
+    auto remote = resolve(text);
+    if (!remote) return remote;
+    if (auto unlocked = unlocker->unlock(remote->tls); !unlocked) return tl::unexpected(unlocked.error());
+    return remote;
+  };
+  return unlock_all(*unlocker, settings.remotes);
+}
+
+}  // namespace farport::cli

@@ -1,0 +1,72 @@
+#include "cli/terminal/terminal_keys.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace farport::cli {
+
+using transport::Task;
+
+namespace {
+
+/// What a key that sends a sequence stands for (ECMA-48, and xterm's application mode); '\0': nothing.
+char key_of(std::string_view sequence) {
+  struct Known {
+    std::string_view sequence;
+    char key;
+  };
+  constexpr std::array<Known, 6> kKnown{{{"\x1b[A", 'k'},
+                                         {"\x1bOA", 'k'},
+                                         {"\x1b[B", 'j'},
+                                         {"\x1bOB", 'j'},
+                                         {"\x1b[5~", 'b'},
+                                         {"\x1b[6~", ' '}}};
+  for (const Known& each : kKnown) {
+    if (sequence.starts_with(each.sequence)) return each.key;
+  }
+  return '\0';
+}
+
+}  // namespace
+
+TerminalKeys::TerminalKeys(transport::Loop& loop) {
+  if (::tcgetattr(STDIN_FILENO, &before_) != 0 || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
+  // Opened once more: O_NONBLOCK belongs to what is open, which the shell shares.
+  UniqueFd terminal(::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!terminal) return;
+  keys_ = std::make_unique<transport::FdStream>(loop, std::move(terminal), "the terminal");
+  continued();
+}
+
+TerminalKeys::~TerminalKeys() {
+  if (keys_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+}
+
+void TerminalKeys::continued() {
+  if (!keys_ || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
+  termios single = before_;
+  single.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  single.c_cc[VMIN] = 1;
+  single.c_cc[VTIME] = 0;
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &single);
+}
+
+Task<void> TerminalKeys::read(std::function<void(char)> on_key) {
+  if (!keys_) co_return;
+  std::array<std::byte, 16> typed{};
+  for (;;) {
+    const transport::Io got = co_await keys_->read(typed);
+    if (got.status != transport::IoStatus::ok) co_return;
+    const std::string_view text(reinterpret_cast<const char*>(typed.data()), got.bytes);
+    if (!text.starts_with('\x1b')) {
+      for (const char key : text) on_key(key);
+    } else if (const char key = key_of(text); key != '\0') {
+      on_key(key);
+    }
+  }
+}
+
+}  // namespace farport::cli
