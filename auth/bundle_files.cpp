@@ -8,7 +8,6 @@
 #include <openssl/rand.h>
 #include <sys/stat.h>
 
-#include "auth/bundle.hpp"
 #include "auth/credentials.hpp"
 #include "auth/issue.hpp"
 #include "auth/new_file.hpp"

@@ -7,7 +7,6 @@
 #include "auth/credentials.hpp"
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
-#include "auth/load.hpp"
 
 namespace farport::auth {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <openssl/err.h>
 
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 
 namespace farport::auth {
 namespace {

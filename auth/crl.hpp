@@ -6,7 +6,7 @@
 #include <openssl/x509.h>
 
 #include "auth/openssl.hpp"
-#include "auth/tls_files.hpp"
+#include "auth/credentials.hpp"
 #include "base/error.hpp"
 
 namespace farport::auth {

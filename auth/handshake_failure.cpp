@@ -5,9 +5,8 @@
 #include <openssl/err.h>
 #include <openssl/tls1.h>
 
-#include "auth/expected_agent.hpp"
-#include "auth/identity.hpp"
 #include "auth/tls_context.hpp"
+#include "auth/identity.hpp"
 
 namespace farport::auth {
 namespace {

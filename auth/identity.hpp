@@ -3,10 +3,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <openssl/x509.h>
 #include <sys/types.h>
+
+#include "base/error.hpp"
 
 namespace farport::auth {
 
@@ -34,5 +37,11 @@ struct Identity {
 /// One line for people and logs: "CN=alice, spiffe://acme.example/ns/prod"; "serial 5f3a…" for a nameless
 /// one; "local:1000". Safe to print: without control characters, as an Identity is.
 [[nodiscard]] std::string describe(const Identity& identity);
+
+/// Identities as people write them.
+/// "CN=alice,OU=oncall,DNS=laptop.example,URI=spiffe://acme.example/alice,PIN=…": what a certificate with
+/// these names would be taken for; "LOCAL=1000": a user of the agent's host. Errors name the part that can't
+/// be read.
+[[nodiscard]] Result<Identity> parse_identity(std::string_view text);
 
 }  // namespace farport::auth

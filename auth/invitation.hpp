@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 
 namespace farport::auth {
 

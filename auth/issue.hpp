@@ -6,7 +6,6 @@
 
 #include "auth/openssl.hpp"
 #include "auth/tls_context.hpp"
-#include "auth/validity.hpp"
 #include "base/error.hpp"
 
 namespace farport::auth {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "auth/issue.hpp"
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 #include "auth/new_file.hpp"
 
 namespace farport::auth {

@@ -1,6 +1,7 @@
 // Owners for OpenSSL's objects, and its errors and times in words.
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -9,9 +10,32 @@
 #include <openssl/bn.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 namespace farport::auth {
+
+// When a certificate is valid.
+
+/// In seconds since 1970, UTC.
+struct Validity {
+  std::time_t from = 0;
+  std::time_t until = 0;
+
+  /// From five minutes ago (clocks differ) for that many days from now.
+  [[nodiscard]] static Validity days_from_now(int days);
+
+  /// How the certificate stands at a time.
+  enum class At { too_early, valid, expired };
+  [[nodiscard]] At at(std::time_t time) const {
+    return time < from ? At::too_early : time > until ? At::expired : At::valid;
+  }
+};
+
+/// In seconds since 1970, UTC; 0 where there is none, or it is malformed.
+[[nodiscard]] std::time_t seconds_of(const ASN1_TIME* time);
+
+[[nodiscard]] Validity validity_of(const X509* certificate);
 
 /// Frees an OpenSSL object with the function that OpenSSL has for it.
 template <auto Function>

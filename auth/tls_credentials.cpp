@@ -2,11 +2,86 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <filesystem>
+#include <limits>
 
-#include "auth/validity.hpp"
+#include <openssl/err.h>
+#include <sys/stat.h>
+
+#include "auth/crl.hpp"
+#include "auth/identity.hpp"
+#include "auth/openssl.hpp"
 #include "base/hex.hpp"
 
 namespace farport::auth {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As many links as Linux follows (path_resolution(7)).
+constexpr int kMaxLinks = 40;
+
+std::int64_t nanoseconds(const timespec& time) {
+  constexpr std::int64_t kPerSecond = 1'000'000'000;
+  return std::int64_t{time.tv_sec} * kPerSecond + time.tv_nsec;
+}
+
+FileStamp stamp_of(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+          nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+}
+
+/// How far a path is free of symbolic links, and what is left of it.
+struct Walk {
+  fs::path done{"/"};
+  fs::path rest;
+};
+
+/// Goes on to the next symbolic link, and enters it. False: there is none any more.
+bool enter_next_link(Walk& walk) {
+  std::error_code error;
+  for (auto part = walk.rest.begin(); part != walk.rest.end(); ++part) {
+    if (*part == ".." || *part == "." || *part == "/" || part->empty()) {
+      if (*part == "..") walk.done = walk.done.parent_path();
+      continue;
+    }
+    const fs::path next = walk.done / *part;
+    if (!fs::is_symlink(fs::symlink_status(next, error))) {
+      walk.done = next;
+      continue;
+    }
+    fs::path target = fs::read_symlink(next, error);
+    for (auto left = std::next(part); left != walk.rest.end(); ++left) target /= *left;
+    walk.rest = std::move(target);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FileStamps stamps_of(const std::vector<std::string>& paths) {
+  FileStamps stamps;
+  stamps.reserve(paths.size());
+  for (const std::string& path : paths) stamps.push_back(stamp_of(path));
+  return stamps;
+}
+
+std::set<std::string> directories_leading_to(const std::string& path) {
+  std::set<std::string> directories;
+  std::error_code error;
+  Walk walk{"/", fs::absolute(path, error)};
+  for (int links = 0; links < kMaxLinks && enter_next_link(walk); ++links) {
+    directories.insert(walk.done.string());
+    if (walk.rest.is_absolute()) walk.done = "/";
+  }
+  directories.insert(walk.done.parent_path().string());
+  return directories;
+}
+
 namespace {
 
 using Kind = Lifetime::Kind;
@@ -153,6 +228,86 @@ std::vector<std::string> authorities_without_crl(const TlsCredentials& credentia
     }
   }
   return names;
+}
+
+namespace {
+
+std::time_t first_end(const STACK_OF(X509) * chain) {
+  std::time_t first = std::numeric_limits<std::time_t>::max();
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    std::tm parts{};
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(sk_X509_value(chain, i)), &parts) != 1) continue;
+    first = std::min(first, timegm(&parts));
+  }
+  return first;
+}
+
+std::string subject_of(const X509* certificate) {
+  return distinguished_name(X509_get_subject_name(certificate));
+}
+
+tl::unexpected<Error> distrust(const X509* leaf, const std::string& why, int code) {
+  Error error{"keep the connection of", describe(identity_of(leaf)), why, {}, code};
+  return tl::unexpected(std::move(error));
+}
+
+tl::unexpected<Error> explain(X509_STORE_CTX* verification, const X509* leaf) {
+  const int verdict = X509_STORE_CTX_get_error(verification);
+  const X509* current = X509_STORE_CTX_get_current_cert(verification);
+  const bool own = current == nullptr || current == leaf;
+  const std::string whose = own ? "its certificate" : "the certificate of its CA " + subject_of(current);
+  if (lacks_trusted_ca(verdict)) {
+    return distrust(leaf,
+                    "the CA of its certificate (" + distinguished_name(X509_get_issuer_name(leaf)) +
+                        ") is no longer trusted",
+                    EKEYREJECTED);
+  }
+  switch (verdict) {
+    case X509_V_ERR_CERT_REVOKED:
+      return distrust(leaf, whose + " has been revoked", EKEYREVOKED);
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return distrust(
+          leaf, whose + " expired on " + time_text(X509_get0_notAfter(current == nullptr ? leaf : current)),
+          EKEYEXPIRED);
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+      return distrust(leaf,
+                      "there is no CRL of the CA of its certificate (" +
+                          distinguished_name(X509_get_issuer_name(leaf)) + ")",
+                      EKEYREJECTED);
+    default:
+      return distrust(leaf, whose + ": " + X509_verify_cert_error_string(verdict), EKEYREJECTED);
+  }
+}
+
+}  // namespace
+
+Result<std::time_t> reverify(SSL* ssl, const TlsCredentials& credentials) {
+  X509* leaf = SSL_get0_peer_certificate(ssl);
+  SSL_CTX* context = credentials.context();
+  const X509StoreCtxPtr verification(X509_STORE_CTX_new());
+  ERR_clear_error();
+  if (leaf == nullptr || X509_STORE_CTX_init(verification.get(), SSL_CTX_get_cert_store(context), leaf,
+                                             SSL_get_peer_cert_chain(ssl)) != 1) {
+    return fail("verify", "the peer's certificate", "it is not there");
+  }
+  // As OpenSSL does it in a handshake.
+  X509_STORE_CTX_set_default(verification.get(),
+                             credentials.side() == Side::server ? "ssl_client" : "ssl_server");
+  X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(verification.get()),
+                                   SSL_CTX_get_security_level(context));
+  allow_outdated_crls(verification.get());
+  const bool verified = X509_verify_cert(verification.get()) == 1;
+  ERR_clear_error();
+  if (!verified) return explain(verification.get(), leaf);
+  return first_end(X509_STORE_CTX_get0_chain(verification.get()));
+}
+
+std::time_t valid_until(const SSL* ssl) {
+  return first_end(SSL_get0_verified_chain(ssl));
+}
+
+bool may_return(const Error& distrust) {
+  return distrust.cause != EKEYREVOKED;
 }
 
 }  // namespace farport::auth

@@ -1,16 +1,39 @@
 // What one side shows and trusts in TLS, as its files were when they were read.
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "auth/file_stamp.hpp"
 #include "auth/openssl.hpp"
 #include "auth/tls_context.hpp"
 
 namespace farport::auth {
+
+// Telling by stat(2) that a file is another one than before.
+
+/// Differs between two files, and between a file before and after a write. All zero where there is no file.
+/// A symbolic link stands for what it leads to.
+struct FileStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t modified_ns = 0;  ///< Since 1970.
+  std::int64_t changed_ns = 0;   ///< Of the inode: also changes when a file is made readable.
+  bool operator==(const FileStamp&) const = default;
+};
+using FileStamps = std::vector<FileStamp>;
+
+/// The stamps of files, in their order.
+[[nodiscard]] FileStamps stamps_of(const std::vector<std::string>& paths);
+
+/// The directories in which something may change when `path` leads to another file: its own, and those of all
+/// symbolic links on the way, as in a Kubernetes secret (file → ..data → ..2026_11_21/file). Absolute, and
+/// themselves without links. As far as there is anything.
+[[nodiscard]] std::set<std::string> directories_leading_to(const std::string& path);
 
 /// How long one of the things in the files may be used.
 struct Lifetime {
@@ -77,5 +100,20 @@ class TlsCredentials {
 
 /// "2026-11-21 04:36 UTC".
 [[nodiscard]] std::string time_text(std::time_t time);
+
+// Peers that were let in, seen with the trust of a later day.
+
+/// Verifies the certificate that the peer of a finished handshake has shown, as a handshake would today.
+/// Gives the time at which the first certificate of its chain expires. Errors: why it would be refused;
+/// Error::cause is EKEYREVOKED, EKEYEXPIRED or EKEYREJECTED. A list of revoked certificates that is out of
+/// date is no reason to refuse: it was in force when the peer came.
+[[nodiscard]] Result<std::time_t> reverify(SSL* ssl, const TlsCredentials& credentials);
+
+/// When the first certificate of the peer's chain expires, as the handshake has verified it.
+[[nodiscard]] std::time_t valid_until(const SSL* ssl);
+
+/// Whether a peer that was ended for this may go on with another certificate of the same names: one that was
+/// only overtaken by a rotation, not one whose certificate has been revoked.
+[[nodiscard]] bool may_return(const Error& distrust);
 
 }  // namespace farport::auth

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "auth/role.hpp"
+#include "auth/rules.hpp"
 
 namespace farport::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 #include "auth/issue.hpp"
 #include "base/directory.hpp"
 #include "cli/options/commands.hpp"

@@ -1,8 +1,7 @@
 #include "cli/commands/check_access.hpp"
 
-#include "auth/match.hpp"
 #include "auth/policy.hpp"
-#include "auth/subject.hpp"
+#include "auth/identity.hpp"
 
 namespace farport::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <ctime>
 #include <optional>
 
-#include "auth/validity.hpp"
+#include "auth/openssl.hpp"
 #include "base/finding.hpp"
 
 namespace farport::cli {

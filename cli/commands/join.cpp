@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/terminal/hiding_terminal.hpp"

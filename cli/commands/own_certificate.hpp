@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "auth/tls_files.hpp"
-#include "auth/validity.hpp"
+#include "auth/credentials.hpp"
+#include "auth/openssl.hpp"
 #include "router/wire/diagnosis.hpp"
 
 namespace farport::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 
 namespace farport::cli {
 

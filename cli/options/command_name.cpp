@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "auth/role.hpp"
+#include "auth/rules.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {

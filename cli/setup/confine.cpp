@@ -6,7 +6,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
-#include "auth/file_stamp.hpp"
+#include "auth/tls_credentials.hpp"
 #include "base/directory.hpp"
 #include "cli/setup/tls_files.hpp"
 #include "confinement/user.hpp"

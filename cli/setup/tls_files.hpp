@@ -1,7 +1,7 @@
 // From certificates as they are configured to certificates as they are read.
 #pragma once
 
-#include "auth/tls_files.hpp"
+#include "auth/credentials.hpp"
 #include "config/settings.hpp"
 
 namespace farport::cli {

@@ -7,7 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/ui.h>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 #include "base/escape.hpp"
 #include "cli/terminal/hiding_terminal.hpp"
 #include "cli/terminal/text.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
 

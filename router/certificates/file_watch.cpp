@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "auth/file_stamp.hpp"
+#include "auth/tls_credentials.hpp"
 
 namespace farport::router {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "auth/reverify.hpp"
+#include "auth/tls_credentials.hpp"
 #include "transport/http2/session.hpp"
 #include "transport/loop.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "auth/validity.hpp"
+#include "auth/openssl.hpp"
 #include "transport/address.hpp"
 
 namespace farport::router {

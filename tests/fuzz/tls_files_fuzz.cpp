@@ -8,12 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 #include "auth/check.hpp"
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
 #include "auth/issue.hpp"
-#include "auth/load.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport;

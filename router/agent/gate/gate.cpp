@@ -1,6 +1,6 @@
 #include "router/agent/gate/gate.hpp"
 
-#include "auth/role.hpp"
+#include "auth/rules.hpp"
 #include "ipc/dump.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"

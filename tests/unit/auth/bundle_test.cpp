@@ -1,5 +1,5 @@
 // Bundles: what is written can be read, and nothing else is taken for one.
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 
 #include <cerrno>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "auth/check.hpp"
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 

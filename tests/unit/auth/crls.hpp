@@ -5,7 +5,7 @@
 
 #include <openssl/pem.h>
 
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 namespace farport::auth::test {

@@ -1,5 +1,5 @@
 // An agent that is pinned by its names or its key.
-#include "auth/expected_agent.hpp"
+#include "auth/tls_context.hpp"
 
 #include "auth/tls_credentials.hpp"
 #include "tests/unit/auth/fixtures.hpp"

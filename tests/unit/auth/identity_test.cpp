@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/match.hpp"
+#include "auth/policy.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 namespace farport::auth {

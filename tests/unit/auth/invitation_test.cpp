@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 #include "auth/new_file.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 

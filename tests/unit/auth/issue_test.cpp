@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "auth/identity.hpp"
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 namespace farport::auth {

@@ -1,4 +1,4 @@
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 
 #include <openssl/pem.h>
 

@@ -1,4 +1,4 @@
-#include "auth/match.hpp"
+#include "auth/policy.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/subject.hpp"
+#include "auth/identity.hpp"
 
 namespace farport::auth {
 namespace {

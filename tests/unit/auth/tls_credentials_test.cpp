@@ -8,7 +8,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/reverify.hpp"
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 

@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "auth/check.hpp"
-#include "auth/load.hpp"
+#include "auth/credentials.hpp"
 #include "base/process_stat.hpp"
 #include "config/file.hpp"
 #include "tests/unit/auth/fixtures.hpp"

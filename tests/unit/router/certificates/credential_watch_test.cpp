@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/bundle.hpp"
+#include "auth/credentials.hpp"
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 

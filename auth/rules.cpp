@@ -1,4 +1,4 @@
-#include "auth/role.hpp"
+#include "auth/rules.hpp"
 
 #include <algorithm>
 
