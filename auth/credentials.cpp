@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/regular_file.hpp"
+#include "base/read_file.hpp"
 
 namespace farport::auth {
 

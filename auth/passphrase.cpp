@@ -5,7 +5,7 @@
 
 #include <openssl/crypto.h>
 
-#include "base/regular_file.hpp"
+#include "base/read_file.hpp"
 
 namespace farport::auth {
 namespace {

@@ -12,7 +12,7 @@
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
 #include "auth/openssl.hpp"
-#include "base/hex.hpp"
+#include "base/text.hpp"
 
 namespace farport::auth {
 namespace {

@@ -1,8 +1,11 @@
 // Text from elsewhere, made safe to show: names of runtimes, command lines, paths, what peers say.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include <spdlog/pattern_formatter.h>
 
 namespace farport {
 
@@ -26,5 +29,24 @@ void escape_into(Buffer& to, std::string_view text) {
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
 /// The first character of `text`, of which utf8_length() has given `length` (1 to 4).
 [[nodiscard]] char32_t utf8_character(std::string_view text, std::size_t length);
+
+/// Messages in lines of the log that no terminal obeys.
+/// %* in a pattern: the message as one line that no terminal obeys. The audit may share standard error with
+/// it, and what peers and runtimes put into a message must not look like a line of that.
+class EscapedMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    escape_into(out, {message.payload.data(), message.payload.size()});
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<EscapedMessage>();
+  }
+};
+
+/// Names from elsewhere as names of files.
+/// `name` as a file's name that every system takes, Windows included: letters, digits and . _ - + stay, all
+/// else becomes _; at most 64 bytes; it begins with a letter, a digit or _ and does not end with a dot.
+/// "dotnet" where nothing is left.
+[[nodiscard]] std::string file_name_for(std::string_view name);
 
 }  // namespace farport

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "base/hex.hpp"
+#include "base/text.hpp"
 
 namespace farport {
 namespace {

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
-#include "base/escaped_message.hpp"
+#include "base/escape.hpp"
 #include "base/unblocked_writer.hpp"
 
 namespace farport {
@@ -180,6 +183,49 @@ std::uint64_t lost_lines(const Log& log) {
 
 Log make_silent_log() {
   return std::make_shared<Logger>(nullptr);
+}
+
+namespace {
+
+/// A sink that says when it is about to write.
+class AnnouncingSink final : public spdlog::sinks::sink {
+ public:
+  AnnouncingSink(spdlog::sink_ptr to, std::function<void()> before_line)
+      : to_(std::move(to)), before_line_(std::move(before_line)) {}
+  void log(const spdlog::details::log_msg& message) override {
+    before_line_();
+    to_->log(message);
+  }
+  void flush() override { to_->flush(); }
+  void set_pattern(const std::string& pattern) override { to_->set_pattern(pattern); }
+  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
+    to_->set_formatter(std::move(formatter));
+  }
+
+ private:
+  spdlog::sink_ptr to_;
+  std::function<void()> before_line_;
+};
+
+}  // namespace
+
+Result<Log> make_announcing_log(std::string_view level, std::string_view format,
+                                std::function<void()> before_line) {
+  Result<Log> log = make_log(level, format);
+  if (!log || !before_line) return log;
+  spdlog::sink_ptr& sink = (*log)->sink()->sinks().front();
+  sink = std::make_shared<AnnouncingSink>(sink, std::move(before_line));
+  return log;
+}
+
+Log make_notices() {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<EscapedMessage>('*');
+  formatter->set_pattern("farport: %*");
+  auto log = std::make_shared<spdlog::logger>("farport", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  log->set_formatter(std::move(formatter));
+  log->set_level(spdlog::level::err);
+  return std::make_shared<Logger>(std::move(log));
 }
 
 }  // namespace farport

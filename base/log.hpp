@@ -2,7 +2,9 @@
 // only the sources that make loggers include its headers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -63,5 +65,26 @@ using Log = std::shared_ptr<Logger>;
 
 /// A logger that drops everything, for tests and for commands that print their own errors.
 [[nodiscard]] Log make_silent_log();
+
+/// Log lines whose arguments become text only where the log takes the line.
+/// What fmt::formatter of a type derives from whose text a function makes: format() has that text written.
+class TextFormatter {
+ public:
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+
+ protected:
+  static fmt::format_context::iterator write(std::string_view text, fmt::format_context& context) {
+    return std::copy(text.begin(), text.end(), context.out());
+  }
+};
+
+/// A log that says when it is about to write, for programs that draw on the same terminal.
+/// As make_log(). `before_line` is called before each line that is written, where it is given.
+[[nodiscard]] Result<Log> make_announcing_log(std::string_view level, std::string_view format,
+                                              std::function<void()> before_line);
+
+/// What a command says that runs beside a tool which has the terminal.
+/// A logger that writes "farport: MESSAGE" to stderr: errors, until its level is set to warnings.
+[[nodiscard]] Log make_notices();
 
 }  // namespace farport

@@ -2,6 +2,7 @@
 // nothing half written is left behind.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,6 +12,11 @@
 #include "base/unique_fd.hpp"
 
 namespace farport {
+
+/// Writing all of it.
+/// Writes all of the bytes, and waits where a descriptor takes none for now. 0, or the errno value, which
+/// errno has, too.
+[[nodiscard]] int write_whole(int fd, std::span<const std::byte> bytes);
 
 class OutputFile {
  public:

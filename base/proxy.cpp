@@ -6,8 +6,7 @@
 
 #include <arpa/inet.h>
 
-#include "base/authority.hpp"
-#include "base/letters.hpp"
+#include "base/text.hpp"
 
 namespace farport {
 namespace {

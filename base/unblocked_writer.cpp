@@ -1,11 +1,16 @@
 #include "base/unblocked_writer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <string>
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace farport {
@@ -41,6 +46,66 @@ int UnblockedWriter::write(int fd, std::string_view lines) {
   lost_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
   // A terminal in another program's hands may be set not to block: nothing is wrong with it.
   return error == EAGAIN ? 0 : error;
+}
+
+namespace {
+
+/// "Nov  5 09:27:18", in local time and in English, as RFC 3164, section 4.1.2, has it.
+std::string time_of_day() {
+  constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  return fmt::format("{} {:2} {:02}:{:02}:{:02}", kMonths.at(static_cast<std::size_t>(local.tm_mon)),
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+}  // namespace
+
+int SyslogWriter::connect(int type) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_.size() >= sizeof address.sun_path) return ENAMETOOLONG;
+  socket_.copy(address.sun_path, socket_.size());
+  UniqueFd connection(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!connection) return errno;
+  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return errno;
+  connection_ = std::move(connection);
+  is_stream_ = type == SOCK_STREAM;
+  return 0;
+}
+
+int SyslogWriter::connect() {
+  const int error = connect(SOCK_DGRAM);
+  return error == EPROTOTYPE ? connect(SOCK_STREAM) : error;
+}
+
+int SyslogWriter::send(std::string_view message) {
+  if (!connection_) {
+    const int error = connect();
+    if (error != 0) return error;
+  }
+  std::string whole(message);
+  if (is_stream_) whole += '\0';
+  const ssize_t sent = ::send(connection_.get(), whole.data(), whole.size(), MSG_NOSIGNAL);
+  if (sent == static_cast<ssize_t>(whole.size())) return 0;
+  const int error = sent < 0 ? errno : EAGAIN;
+  // One that is full stays; of a stream that has taken a part the rest would be taken for a line.
+  if (sent >= 0 || error != EAGAIN) connection_.reset();
+  return error;
+}
+
+int SyslogWriter::write(int priority, std::string_view line) {
+  const std::string message =
+      fmt::format("<{}>{} {}[{}]: {}", priority, time_of_day(), program_, ::getpid(), line);
+  const bool was_connected = static_cast<bool>(connection_);
+  int error = send(message);
+  // A daemon that has been started again has another socket.
+  if (error != 0 && was_connected && !connection_ && error != EMSGSIZE) error = send(message);
+  if (error != 0) ++lost_;
+  return error;
 }
 
 }  // namespace farport

@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/resident_memory.hpp"
+#include "base/resources.hpp"
 #include "cli/commands/certs.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"

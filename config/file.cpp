@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/regular_file.hpp"
+#include "base/read_file.hpp"
 #include "config/assign.hpp"
 #include "config/declarations.hpp"
 #include "config/file_reader.hpp"

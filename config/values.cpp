@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/authority.hpp"
+#include "base/text.hpp"
 
 namespace farport::config {
 namespace {

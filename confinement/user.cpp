@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/process_limits.hpp"
+#include "base/resources.hpp"
 #include "confinement/capabilities.hpp"
 
 namespace farport::confinement {

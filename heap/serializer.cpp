@@ -1,6 +1,6 @@
 #include "heap/serializer.hpp"
 
-#include "base/utf.hpp"
+#include "base/text.hpp"
 
 namespace farport::heap {
 namespace {

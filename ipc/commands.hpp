@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text_formatter.hpp"
+#include "base/log.hpp"
 
 namespace farport::ipc {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/utf.hpp"
+#include "base/text.hpp"
 
 namespace farport::ipc {
 

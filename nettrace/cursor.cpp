@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "base/utf.hpp"
+#include "base/text.hpp"
 
 namespace farport::nettrace {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 
-#include "base/utf.hpp"
+#include "base/text.hpp"
 #include "nettrace/limits.hpp"
 
 namespace farport::nettrace {

@@ -6,7 +6,7 @@
 
 #include <openssl/evp.h>
 
-#include "base/authority.hpp"
+#include "base/text.hpp"
 #include "transport/happy_eyeballs.hpp"
 #include "transport/line.hpp"
 #include "transport/race.hpp"

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/descriptors.hpp"
+#include "base/resources.hpp"
 #include "cli/commands/agent_settings.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/confine.hpp"

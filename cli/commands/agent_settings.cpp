@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "base/memory_limit.hpp"
+#include "base/resources.hpp"
 #include "cli/setup/listen_addresses.hpp"
 #include "cli/setup/session_options.hpp"
 #include "cli/setup/tls_files.hpp"

@@ -5,8 +5,8 @@
 
 #include <unistd.h>
 
-#include "base/announcing_log.hpp"
-#include "base/descriptors.hpp"
+#include "base/log.hpp"
+#include "base/resources.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/output/mirror_view.hpp"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/announcing_log.hpp"
+#include "base/log.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/commands/detach.hpp"
 #include "cli/commands/detached_mirrors.hpp"

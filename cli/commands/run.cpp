@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/notices.hpp"
+#include "base/log.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/private_directory.hpp"

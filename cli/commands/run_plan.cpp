@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/file_name.hpp"
+#include "base/escape.hpp"
 #include "cli/setup/remotes.hpp"
 
 namespace farport::cli {

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/write_whole.hpp"
+#include "base/output_file.hpp"
 
 namespace farport::cli {
 namespace {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/escape.hpp"
-#include "base/file_name.hpp"
 
 namespace farport::cli {
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/write_whole.hpp"
+#include "base/output_file.hpp"
 #include "transport/offload.hpp"
 
 namespace farport::cli {

@@ -5,7 +5,7 @@
 
 #include <openssl/crypto.h>
 
-#include "base/process_limits.hpp"
+#include "base/resources.hpp"
 #include "confinement/confinement.hpp"
 #include "router/readers/answers.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "base/resident_memory.hpp"
+#include "base/resources.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

@@ -1,7 +1,6 @@
 // What the agent says of itself: GET /v1/agent and GET /v1/metrics (docs/wire.md), and whether it is ready
 // (docs/monitoring.md).
-#include "base/descriptors.hpp"
-#include "base/process_usage.hpp"
+#include "base/resources.hpp"
 #include "base/version.hpp"
 #include "ipc/commands.hpp"
 #include "router/agent/agent.hpp"

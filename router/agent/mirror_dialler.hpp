@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/authority.hpp"
+#include "base/text.hpp"
 #include "base/log.hpp"
 #include "transport/http_proxy.hpp"
 #include "transport/task_set.hpp"

@@ -13,9 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/memory_limit.hpp"
-#include "base/process_limits.hpp"
-#include "base/resident_memory.hpp"
+#include "base/resources.hpp"
 #include "transport/event.hpp"
 #include "transport/process_exit.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "auth/tls_credentials.hpp"
-#include "base/authority.hpp"
+#include "base/text.hpp"
 #include "base/proxy.hpp"
 #include "router/reach/reach.hpp"
 #include "transport/address.hpp"

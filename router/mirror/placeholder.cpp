@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "base/file_name.hpp"
+#include "base/escape.hpp"
 #include "base/process_stat.hpp"
 #include "router/mirror/placeholder/look.h"
 #include "transport/child_process.hpp"

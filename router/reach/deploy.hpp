@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/random_token.hpp"
+#include "base/text.hpp"
 #include "router/reach/static_program.hpp"
 
 namespace farport::router {

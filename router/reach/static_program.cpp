@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/hex.hpp"
+#include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "transport/offload.hpp"
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/process_limits.hpp"
+#include "base/resources.hpp"
 
 namespace farport::router {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "base/memory_limit.hpp"
+#include "base/resources.hpp"
 
 namespace farport::router {
 

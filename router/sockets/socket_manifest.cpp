@@ -14,7 +14,7 @@
 #include <sys/un.h>
 
 #include "base/directory.hpp"
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "router/sockets/mirror_manifests.hpp"
 
 namespace farport::router {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/directory.hpp"
-#include "base/random_token.hpp"
+#include "base/text.hpp"
 #include "router/symbols/file_symbols.hpp"
 
 namespace farport::router {

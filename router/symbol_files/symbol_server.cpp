@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "base/write_whole.hpp"
+#include "base/output_file.hpp"
 #include "router/reach/command.hpp"
 #include "transport/race.hpp"
 

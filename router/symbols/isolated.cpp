@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/process_limits.hpp"
+#include "base/resources.hpp"
 #include "base/unique_fd.hpp"
 
 namespace farport::router {

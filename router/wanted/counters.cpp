@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/random_token.hpp"
+#include "base/text.hpp"
 #include "events/providers.hpp"
 #include "router/wanted/lists.hpp"
 #include "router/wanted/runtime_version.hpp"

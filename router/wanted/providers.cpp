@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/letters.hpp"
+#include "base/text.hpp"
 #include "router/wanted/lists.hpp"
 
 namespace farport::router {

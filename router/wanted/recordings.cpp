@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/letters.hpp"
+#include "base/text.hpp"
 #include "events/logs.hpp"
 #include "events/providers.hpp"
 #include "router/wanted/runtime_version.hpp"

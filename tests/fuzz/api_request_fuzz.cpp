@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/random_token.hpp"
+#include "base/text.hpp"
 #include "router/agent/api/route.hpp"
 #include "router/wire/content_encoding.hpp"
 #include "tests/fuzz/target.hpp"

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "base/hex.hpp"
+#include "base/text.hpp"
 #include "nettrace/payload.hpp"
 #include "nettrace/reader.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "base/random_token.hpp"
+#include "base/text.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/resumption_fields.hpp"
 

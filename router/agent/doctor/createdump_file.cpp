@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 
 namespace farport::router {
 namespace {

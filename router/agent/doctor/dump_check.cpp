@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "router/agent/dumps/createdump_process.hpp"
 #include "router/agent/runtimes/standing.hpp"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "router/wire/dump.hpp"
 #include "transport/process_exit.hpp"

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "base/limited_read.hpp"
-#include "base/random_token.hpp"
+#include "base/read_file.hpp"
+#include "base/text.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 
 namespace farport::router {

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/log.hpp"
-#include "base/syslog_writer.hpp"
 #include "base/unblocked_writer.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/gate/audit_entry.hpp"

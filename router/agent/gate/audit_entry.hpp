@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text_formatter.hpp"
+#include "base/log.hpp"
 #include "router/agent/gate/caller.hpp"
 #include "router/wire/runtime.hpp"
 

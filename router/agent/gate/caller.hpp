@@ -5,7 +5,7 @@
 #include <string>
 
 #include "auth/policy.hpp"
-#include "base/text_formatter.hpp"
+#include "base/log.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 
 namespace farport::router {

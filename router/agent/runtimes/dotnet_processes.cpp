@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "router/agent/runtimes/port_processes.hpp"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "base/unique_fd.hpp"
 #include "router/helpers/helper_process.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/directory.hpp"
 #include "base/guid.hpp"
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "ipc/error.hpp"
 #include "ipc/process_info.hpp"

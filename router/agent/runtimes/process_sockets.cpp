@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "router/agent/runtimes/container.hpp"
 #include "router/agent/runtimes/process_root.hpp"

@@ -5,7 +5,7 @@
 
 #include <linux/capability.h>
 
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 
 namespace farport::router {

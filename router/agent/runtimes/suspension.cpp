@@ -4,7 +4,7 @@
 #include <charconv>
 #include <optional>
 
-#include "base/letters.hpp"
+#include "base/text.hpp"
 #include "ipc/error.hpp"
 #include "ipc/process.hpp"
 #include "transport/timer.hpp"

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/descriptors.hpp"
+#include "base/resources.hpp"
 #include "transport/event.hpp"
 
 namespace farport::router {

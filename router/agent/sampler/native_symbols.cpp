@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/process_limits.hpp"
+#include "base/resources.hpp"
 #include "confinement/user.hpp"
 
 namespace farport::router {

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/descriptors.hpp"
+#include "base/resources.hpp"
 #include "base/directory.hpp"
 
 namespace farport::router {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/directory.hpp"
-#include "base/limited_read.hpp"
+#include "base/read_file.hpp"
 #include "router/agent/sampler/perf_record.hpp"
 #include "router/wire/samples.hpp"
 

@@ -16,7 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/process_limits.hpp"
+#include "base/resources.hpp"
 #include "confinement/system_calls.hpp"
 #include "router/agent/runtimes/standing.hpp"
 #include "router/agent/sampler/kernel_symbols.hpp"

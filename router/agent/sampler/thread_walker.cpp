@@ -9,7 +9,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
-#include "base/descriptors.hpp"
+#include "base/resources.hpp"
 #include "router/agent/runtimes/standing.hpp"
 
 namespace farport::router {

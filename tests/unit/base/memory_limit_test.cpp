@@ -1,4 +1,4 @@
-#include "base/memory_limit.hpp"
+#include "base/resources.hpp"
 
 #include <filesystem>
 #include <fstream>

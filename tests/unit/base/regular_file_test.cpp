@@ -1,5 +1,5 @@
 // What is read from paths that others may have had a hand in.
-#include "base/regular_file.hpp"
+#include "base/read_file.hpp"
 
 #include <cerrno>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "base/syslog_writer.hpp"
+#include "base/unblocked_writer.hpp"
 
 #include <array>
 #include <cerrno>

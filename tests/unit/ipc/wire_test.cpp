@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/utf.hpp"
+#include "base/text.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using farport::Guid;

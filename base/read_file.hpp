@@ -1,13 +1,22 @@
-// Reading a small regular file: one that can neither block the reader nor fill its memory.
+// Reading files of which others decide how long they are.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/error.hpp"
 
 namespace farport {
+
+/// What an open file holds from where it is, but no more than `most` bytes of it. None where it can't be
+/// read.
+[[nodiscard]] std::optional<std::string> read_limited(int fd, std::size_t most);
+/// The same of the file at `path`.
+[[nodiscard]] std::optional<std::string> read_limited(const std::string& path, std::size_t most);
+
+// Reading a small regular file: one that can neither block the reader nor fill its memory.
 
 /// Reads the whole file at `path` into `buffer` and returns its size. Never waits: a FIFO or a device in the
 /// file's place is an error, as is a file that is larger than the buffer (`cause` is EFBIG). Errors of the

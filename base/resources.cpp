@@ -1,0 +1,226 @@
+#include "base/resources.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <tuple>
+
+#include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/directory.hpp"
+#include "base/read_file.hpp"
+#include "base/unique_fd.hpp"
+
+namespace farport {
+namespace {
+
+double seconds(const timeval& time) {
+  constexpr double kMicro = 1e-6;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * kMicro;
+}
+
+}  // namespace
+
+ProcessUsage process_usage() {
+  ProcessUsage usage;
+  rusage own{};
+  ::getrusage(RUSAGE_SELF, &own);
+  usage.cpu_seconds = seconds(own.ru_utime) + seconds(own.ru_stime);
+  // proc(5), statm: the program's size and what of it is resident, in pages.
+  std::uint64_t size = 0;
+  std::uint64_t resident = 0;
+  std::ifstream statm("/proc/self/statm");
+  if (statm >> size >> resident)
+    usage.resident_bytes = resident * static_cast<std::uint64_t>(::getpagesize());
+  return usage;
+}
+
+namespace {
+
+/// Drops what is mapped of a program's or library's text and constants: pages of a file that nobody writes
+/// to, so that nothing is lost. What the dynamic linker writes to is in writable segments (RELRO included).
+int drop_constant_pages(dl_phdr_info* object, std::size_t, void*) {
+  const auto page = static_cast<std::uintptr_t>(::getpagesize());
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
+    const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    // An address is what program headers have. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void return_large_memory() {
+  // Named, it is no longer raised by what is freed (mallopt(3)): large pieces go back to the system at once.
+  constexpr int kLarge = 256 * 1024;
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+}
+
+void return_free_memory() {
+  ::malloc_trim(0);
+}
+
+void release_start_memory() {
+  return_free_memory();
+  ::dl_iterate_phdr(drop_constant_pages, nullptr);
+}
+
+namespace {
+
+/// Version 1 says «no limit» with the largest number of whole pages; no machine has so much.
+constexpr std::uint64_t kUnlimited = 1ULL << 60;
+
+struct Hierarchy {
+  std::string mount;  ///< Where its groups are.
+  const char* file;   ///< That holds a group's limit.
+};
+
+/// "/a/b", "/a", "": a group and those around it.
+std::string parent_of(const std::string& group) {
+  const std::size_t slash = group.rfind('/');
+  return slash == std::string::npos ? "" : group.substr(0, slash);
+}
+
+std::optional<std::uint64_t> read_limit(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!(file >> text)) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  // "max" means that there is no limit.
+  if (error != std::errc() || end != text.data() + text.size() || value >= kUnlimited) return std::nullopt;
+  return value;
+}
+
+void lower(std::optional<std::uint64_t>& least, std::optional<std::uint64_t> limit) {
+  if (limit) least = std::min(least.value_or(*limit), *limit);
+}
+
+/// Of a group, and of those around it. A container often sees its own group as the root, whatever name it has
+/// outside: the root is looked at in any case.
+void lower_by_groups(std::optional<std::uint64_t>& least, const Hierarchy& hierarchy, std::string group) {
+  while (!group.empty() && group != "/") {
+    lower(least, read_limit(hierarchy.mount + group + hierarchy.file));
+    group = parent_of(group);
+  }
+  lower(least, read_limit(hierarchy.mount + hierarchy.file));
+}
+
+/// Whether a line's list of controllers ("cpu,memory") has the one for memory.
+bool lists_memory(const std::string& controllers) {
+  return ("," + controllers + ",").find(",memory,") != std::string::npos;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> memory_limit(const std::string& root) {
+  const std::string groups = root + "/sys/fs/cgroup";
+  std::optional<std::uint64_t> least;
+  std::ifstream file(root + "/proc/self/cgroup");
+  // cgroups(7): "hierarchy-ID:controller-list:path"; version 2 is "0::path".
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string group = line.substr(second + 1);
+    if (controllers.empty()) lower_by_groups(least, {groups, "/memory.max"}, group);
+    if (lists_memory(controllers)) {
+      lower_by_groups(least, {groups + "/memory", "/memory.limit_in_bytes"}, group);
+    }
+  }
+  return least;
+}
+
+}  // namespace farport
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define FARPORT_HAS_SANITIZER
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define FARPORT_HAS_SANITIZER
+#endif
+
+namespace farport {
+namespace {
+
+void limit(__rlimit_resource what, rlim_t most) {
+  const rlimit both{most, most};
+  std::ignore = ::setrlimit(what, &both);
+}
+
+/// What RLIMIT_DATA counts of this process: the sixth number of /proc/PID/statm (proc(5)), in pages.
+[[maybe_unused]] rlim_t data_now() {
+  std::istringstream numbers(read_limited("/proc/self/statm", 256).value_or(""));
+  rlim_t pages = 0;
+  for (int i = 0; i < 6; ++i) numbers >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+void limit_processor_time(std::uint32_t seconds) {
+  limit(RLIMIT_CPU, seconds);
+}
+
+void limit_memory([[maybe_unused]] std::uint64_t more_bytes, [[maybe_unused]] std::uint64_t for_children) {
+#ifndef FARPORT_HAS_SANITIZER
+  rlimit now{};
+  std::ignore = ::getrlimit(RLIMIT_DATA, &now);
+  const rlim_t own = std::min<rlim_t>(data_now() + more_bytes, now.rlim_max);
+  const rlimit both{own, std::min<rlim_t>(own + for_children, now.rlim_max)};
+  std::ignore = ::setrlimit(RLIMIT_DATA, &both);
+#endif
+}
+
+void be_ended_first() {
+  // The files of a process that hides its memory are root's alone.
+  const int dumpable = ::prctl(PR_GET_DUMPABLE);
+  ::prctl(PR_SET_DUMPABLE, 1);
+  const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  constexpr std::string_view kMost = "1000";
+  std::ignore = ::write(file.get(), kMost.data(), kMost.size());
+  ::prctl(PR_SET_DUMPABLE, dumpable == 1 ? 1 : 0);
+}
+
+void end_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::size_t descriptor_limit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+std::size_t open_descriptors() {
+  const std::size_t count = entries_of("/proc/self/fd").size();
+  // The directory itself was open meanwhile.
+  return count == 0 ? 0 : count - 1;
+}
+
+}  // namespace farport
