@@ -1,4 +1,4 @@
-#include "config/agent_declarations.hpp"
+#include "config/declarations.hpp"
 
 namespace farport::config {
 namespace {

@@ -1,7 +1,5 @@
 #include "config/declarations.hpp"
 
-#include "config/agent_declarations.hpp"
-
 namespace farport::config {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/read_file.hpp"
-#include "config/assign.hpp"
+#include "config/flags.hpp"
 #include "config/declarations.hpp"
 #include "config/file_reader.hpp"
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "config/resolve.hpp"
-#include "config/resolver.hpp"
 #include "config/values.hpp"
 
 namespace farport::config {

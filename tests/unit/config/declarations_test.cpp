@@ -5,9 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "config/assign.hpp"
-#include "config/describe.hpp"
 #include "config/flags.hpp"
+#include "config/describe.hpp"
 
 using namespace farport::config;
 

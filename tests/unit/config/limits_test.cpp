@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "config/assign.hpp"
+#include "config/flags.hpp"
 #include "config/file.hpp"
 #include "config/resolve.hpp"
 
