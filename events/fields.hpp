@@ -1,14 +1,27 @@
 // The fields of an event that describes itself, by their names.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "nettrace/event.hpp"
+#include "nettrace/trace_header.hpp"
 #include "nettrace/value.hpp"
 
 namespace farport::events {
+
+using Time = std::chrono::sys_time<std::chrono::microseconds>;
+
+[[nodiscard]] inline Time time_of(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
+  constexpr std::int64_t kUnitsPerMicrosecond = 10;
+  return Time(std::chrono::microseconds(trace.time_of(event.timestamp) / kUnitsPerMicrosecond));
+}
+
+/// When an event was written, by the clock on the wall.
+/// "2026-03-01T12:00:00.123456Z" (RFC 3339), in UTC.
+[[nodiscard]] std::string to_string(Time time);
 
 /// What can't be read, and what is not there, is as if it were empty: providers add and leave out fields.
 class Fields {

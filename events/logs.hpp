@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "events/event_time.hpp"
+#include "events/fields.hpp"
 
 namespace farport::events {
 

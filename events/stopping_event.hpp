@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "events/line_maker.hpp"
+#include "events/lines.hpp"
 
 namespace farport::events {
 

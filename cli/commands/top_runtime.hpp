@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "events/vitals.hpp"
+#include "events/measurements.hpp"
 #include "router/mirror/session_manager.hpp"
 #include "router/wire/runtime.hpp"
 

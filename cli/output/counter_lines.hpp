@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "events/measurement_lines.hpp"
+#include "events/lines.hpp"
 #include "router/wanted/counters.hpp"
 
 namespace farport::cli {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "events/line_maker.hpp"
+#include "events/lines.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/readers/reading_request.hpp"
 

@@ -2,9 +2,7 @@
 
 #include <limits>
 
-#include "events/exception_report.hpp"
-#include "events/json.hpp"
-#include "events/log_lines.hpp"
+#include "events/lines.hpp"
 #include "heap/json.hpp"
 
 namespace farport::router {

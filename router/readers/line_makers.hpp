@@ -5,9 +5,8 @@
 #include <string>
 
 #include "events/heap_walk.hpp"
-#include "events/line_maker.hpp"
-#include "events/measurement_lines.hpp"
-#include "events/thread_stacks.hpp"
+#include "events/lines.hpp"
+#include "events/sampled_profile.hpp"
 #include "router/readers/reading_request.hpp"
 #include "router/wanted/counters.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "events/measurement_lines.hpp"
+#include "events/lines.hpp"
 
 namespace farport::router {
 

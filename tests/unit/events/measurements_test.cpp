@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "events/json.hpp"
-#include "events/measurement_lines.hpp"
+#include "events/lines.hpp"
 #include "events/providers.hpp"
 #include "tests/unit/events/sample_event.hpp"
 

@@ -1,10 +1,9 @@
-#include "events/thread_stacks.hpp"
+#include "events/sampled_profile.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "events/exception_report.hpp"
-#include "events/json.hpp"
+#include "events/lines.hpp"
 #include "events/providers.hpp"
 #include "tests/unit/events/sample_event.hpp"
 

@@ -1,4 +1,4 @@
-#include "events/vitals.hpp"
+#include "events/measurements.hpp"
 
 #include <catch2/catch.hpp>
 

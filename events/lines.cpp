@@ -1,6 +1,9 @@
-#include "events/json.hpp"
+#include "events/lines.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -105,6 +108,96 @@ void write_json(const EachStack& stacks, const std::function<void(std::string_vi
     to(element_of(stack));
   });
   to(first ? "[]\n" : "\n]\n");
+}
+
+void LogLines::on_event(const nettrace::Event& event) {
+  auto entry = read_log_entry(trace_, event);
+  if (!entry) return;
+  entries_.push_back(std::move(*entry));
+}
+
+void LogLines::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) {
+  dropped_ += events;
+}
+
+std::string LogLines::take_lines() {
+  // Threads' events come one thread after the other.
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const LogEntry& a, const LogEntry& b) { return a.time < b.time; });
+  std::string lines;
+  for (const LogEntry& entry : entries_) lines += line_of_(entry);
+  entries_.clear();
+  return lines;
+}
+
+std::vector<std::string> LogLines::take_notices() {
+  const std::uint64_t dropped = std::exchange(dropped_, 0);
+  if (dropped == 0) return {};
+  return {"the runtime has dropped " + std::to_string(dropped) + " events: it had no room"};
+}
+
+void MeasurementReader::notice(const MeterNotice& notice) {
+  refused_ = refused_ || notice.fatal;
+  if (noticed_ == notice.text) return;
+  noticed_ = notice.text;
+  if (++notice_count_ <= kMostNotices) notices_.push_back(noticed_);
+  if (notice_count_ == kMostNotices + 1)
+    notices_.emplace_back("the runtime has more to tell, which is left out");
+}
+
+void MeasurementReader::on_event(const nettrace::Event& event) {
+  auto read = read_measurement(trace_, event, session_);
+  if (const auto* const told = std::get_if<MeterNotice>(&read)) return notice(*told);
+  auto* const measurement = std::get_if<Measurement>(&read);
+  if (measurement == nullptr || !takes_(*measurement)) return;
+  measurements_.push_back(std::move(*measurement));
+  any_ = true;
+}
+
+std::string JsonMeasurementLines::take_lines() {
+  std::string lines;
+  for (const Measurement& each : take()) lines += to_json(each) + "\n";
+  return lines;
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+
+std::size_t size_of(const ThrownException& thrown) {
+  return sizeof thrown + thrown.type.size() + thrown.message.size() +
+         thrown.stack.size() * sizeof thrown.stack.front();
+}
+
+}  // namespace
+
+void ExceptionReport::on_event(const nettrace::Event& event) {
+  if (!is_exception(event)) return methods_.add(event);
+  // About, and before it is read: there may be many more than are kept.
+  const bool room = held_ + event.payload.size() + event.stack.size() * sizeof(std::uint64_t) <= kMostBytes;
+  if (!room) {
+    ++left_out_;
+  } else if (auto thrown = read_exception(trace_, event)) {
+    held_ += size_of(*thrown);
+    on_stacks_.add(thrown->stack);
+    thrown_.push_back(std::move(*thrown));
+  }
+}
+
+void ExceptionReport::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) {
+  left_out_ += events;
+}
+
+Result<std::string> ExceptionReport::take_end() {
+  std::ranges::stable_sort(thrown_, {}, &ThrownException::time);
+  std::string lines;
+  for (const ThrownException& thrown : thrown_) {
+    auto frames = methods_.names_of(thrown.stack);
+    drop_dispatch(frames);
+    lines += to_json(thrown, frames) + "\n";
+  }
+  if (left_out_ > 0) lines += fmt::format("{{\"left_out\":{}}}\n", left_out_);
+  return lines;
 }
 
 }  // namespace farport::events
