@@ -67,4 +67,13 @@ struct Heap {
   std::int64_t taken = 0;  ///< In units of 100 ns since 1970 (UTC).
 };
 
+/// The types that take the most.
+/// Types that have objects: by their bytes, then by how many objects there are, the greatest first; at most
+/// `most`.
+[[nodiscard]] std::vector<TypeId> largest_types(const Heap& heap, std::size_t most);
+
+/// What a heap holds as JSON.
+/// One object, with the types that take most, `most` of them. `process`: its name.
+[[nodiscard]] std::string to_json(const Heap& heap, const std::string& process, std::size_t most);
+
 }  // namespace farport::heap

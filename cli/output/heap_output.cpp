@@ -6,7 +6,7 @@
 
 #include "cli/output/heap_report.hpp"
 #include "cli/output/output_path.hpp"
-#include "heap/json.hpp"
+#include "heap/heap.hpp"
 
 namespace farport::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/terminal/text.hpp"
-#include "heap/largest.hpp"
+#include "heap/heap.hpp"
 
 namespace farport::cli {
 namespace {

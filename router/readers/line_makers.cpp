@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "events/lines.hpp"
-#include "heap/json.hpp"
+#include "heap/heap.hpp"
 
 namespace farport::router {
 

@@ -7,7 +7,7 @@
 #include "events/heap_walk.hpp"
 #include "events/providers.hpp"
 #include "heap/gcdump.hpp"
-#include "heap/largest.hpp"
+#include "heap/heap.hpp"
 #include "tests/fuzz/events.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "events/providers.hpp"
-#include "heap/largest.hpp"
+#include "heap/heap.hpp"
 #include "tests/unit/events/sample_event.hpp"
 
 using namespace farport;

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "heap/json.hpp"
+#include "heap/heap.hpp"
 
 using namespace farport;
 using namespace farport::heap;
