@@ -1,6 +1,6 @@
 #include "router/mirror/tool_dump.hpp"
 
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/error.hpp"
 #include "transport/race.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 
 namespace farport::router {
 

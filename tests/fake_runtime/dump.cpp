@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/error.hpp"
 
 namespace farport::fake {

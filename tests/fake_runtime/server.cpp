@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "dump.hpp"
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
 #include "stream_block.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ipc/message.hpp"
-#include "ipc/process_info.hpp"
+#include "ipc/payload.hpp"
 #include "options.hpp"
 
 namespace farport::fake {

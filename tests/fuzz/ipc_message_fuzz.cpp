@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <span>
 
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
 #include "ipc/message.hpp"
-#include "ipc/process.hpp"
-#include "ipc/process_info.hpp"
-#include "ipc/profiler.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::ipc;

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 
 namespace farport::router {
 

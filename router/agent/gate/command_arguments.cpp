@@ -4,10 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/event_pipe.hpp"
-#include "ipc/process.hpp"
-#include "ipc/profiler.hpp"
 
 namespace farport::router {
 namespace {

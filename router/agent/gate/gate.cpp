@@ -1,10 +1,9 @@
 #include "router/agent/gate/gate.hpp"
 
 #include "auth/rules.hpp"
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/error.hpp"
 #include "ipc/event_pipe.hpp"
-#include "ipc/payload.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

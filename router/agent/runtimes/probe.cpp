@@ -11,7 +11,7 @@
 #include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "ipc/error.hpp"
-#include "ipc/process_info.hpp"
+#include "ipc/payload.hpp"
 #include "router/stream/first_message.hpp"
 #include "transport/detached_work.hpp"
 #include "transport/timer.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "ipc/error.hpp"
-#include "ipc/process.hpp"
+#include "ipc/payload.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

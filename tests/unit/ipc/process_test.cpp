@@ -1,10 +1,7 @@
-#include "ipc/process.hpp"
+#include "ipc/payload.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "ipc/dump.hpp"
-#include "ipc/process_info.hpp"
-#include "ipc/profiler.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using namespace farport::ipc;

@@ -3,10 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/event_pipe.hpp"
-#include "ipc/process.hpp"
-#include "ipc/profiler.hpp"
 
 using namespace farport;
 using nlohmann::json;

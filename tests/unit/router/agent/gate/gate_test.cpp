@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "auth/policy.hpp"
-#include "ipc/dump.hpp"
+#include "ipc/payload.hpp"
 #include "ipc/error.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
