@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "nettrace/event.hpp"
-#include "nettrace/trace_header.hpp"
-#include "nettrace/value.hpp"
+#include "nettrace/framing.hpp"
+#include "nettrace/payload.hpp"
 
 namespace farport::events {
 

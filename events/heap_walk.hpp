@@ -8,7 +8,7 @@
 
 #include "events/methods.hpp"
 #include "heap/heap.hpp"
-#include "nettrace/handler.hpp"
+#include "nettrace/event.hpp"
 
 namespace farport::events {
 

@@ -13,7 +13,7 @@
 #include "events/measurements.hpp"
 #include "events/methods.hpp"
 #include "events/sampled_profile.hpp"
-#include "nettrace/handler.hpp"
+#include "nettrace/event.hpp"
 
 namespace farport::events {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "events/methods.hpp"
-#include "nettrace/handler.hpp"
+#include "nettrace/event.hpp"
 #include "profile/profile.hpp"
 
 namespace farport::events {

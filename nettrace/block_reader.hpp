@@ -1,15 +1,65 @@
 // What the blocks say, and what is kept of them for those that follow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "nettrace/block.hpp"
-#include "nettrace/definition_table.hpp"
-#include "nettrace/event_rows.hpp"
-#include "nettrace/handler.hpp"
+#include "base/guid.hpp"
+#include "nettrace/cursor.hpp"
+#include "nettrace/event.hpp"
+#include "nettrace/framing.hpp"
+#include "nettrace/tables.hpp"
 
 namespace farport::nettrace {
+
+// The events of a block: their headers, which leave out what is as in the one before, and their payloads.
+
+/// How blocks and what is in them are written: formats 4 and 5 alike, format 6 in other ways.
+enum class Format : std::uint8_t { v4, v6 };
+
+struct EventHeader {
+  std::uint32_t definition_id = 0;
+  std::uint32_t sequence_number = 0;  ///< Of the events of the capturing thread, from 1 on.
+  std::uint64_t capture_thread = 0;   ///< A thread's id (formats 4 and 5) or index (format 6).
+  std::uint64_t thread = 0;           ///< The same.
+  std::uint32_t processor = 0;
+  std::uint32_t stack_id = 0;
+  std::uint64_t timestamp = 0;
+  Guid activity_id;                 ///< Formats 4 and 5.
+  Guid related_activity_id;         ///< Formats 4 and 5.
+  std::uint32_t label_list_id = 0;  ///< Format 6.
+  std::uint32_t payload_size = 0;   ///< In bytes.
+  bool sorted = false;              ///< No later event of the stream has an earlier timestamp.
+};
+
+/// Reads an EventBlock, or a MetadataBlock of formats 4 and 5 ("The EventBlock Object", "Event blobs").
+class EventRows {
+ public:
+  EventRows(Cursor block, Format format);
+
+  /// Goes to the next one. False at the end, and where the block is broken: see outcome().
+  [[nodiscard]] bool next();
+  /// Of the event that next() has gone to. Valid until it goes on.
+  [[nodiscard]] const EventHeader& header() const { return header_; }
+  [[nodiscard]] BytesView payload() const { return payload_; }
+  /// Where that payload is in the stream.
+  [[nodiscard]] std::uint64_t payload_offset() const {
+    return block_.offset() - behind_payload_ - payload_.size();
+  }
+  [[nodiscard]] Result<void> outcome() const { return block_.outcome(); }
+
+ private:
+  void read_compressed();
+  void read_whole();
+
+  Cursor block_;
+  Format format_;
+  bool compressed_ = false;
+  EventHeader header_;
+  BytesView payload_;
+  std::size_t behind_payload_ = 0;  ///< Bytes that only fill the row.
+};
 
 class BlockReader {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/guid.hpp"
+#include "nettrace/cursor.hpp"
 
 namespace farport::nettrace {
 
@@ -70,5 +71,30 @@ struct Definition {
 
 /// What holding it takes, about.
 [[nodiscard]] std::size_t held_bytes(const Definition& definition);
+
+// How many fields one definition may have, and how deeply nested.
+
+class FieldLimit {
+ public:
+  /// Whether there may be one more, so deep. Makes `in` fail otherwise.
+  [[nodiscard]] bool admits(Cursor& in, int depth) {
+    if (depth > kMostFieldDepth) in.reject("the fields of an event are nested too deeply");
+    if (++fields_ > kMostFields) in.reject("an event has too many fields");
+    return !in.failed();
+  }
+
+ private:
+  std::size_t fields_ = 0;
+};
+
+// Definitions of events, as a metadata block has them.
+
+/// Reads the payload of one row (formats 4 and 5, "Metadata event encoding"). Fields that are described in a
+/// way that is not known end with one of FieldType::unknown. Fails where sizes and counts don't fit, and
+/// beyond the limits.
+[[nodiscard]] Result<Definition> read_definition_4(Cursor row);
+
+/// Reads one row without its size (format 6, "MetadataBlock"), with the same rules.
+[[nodiscard]] Result<Definition> read_definition_6(Cursor row);
 
 }  // namespace farport::nettrace

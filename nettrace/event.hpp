@@ -5,9 +5,8 @@
 
 #include "nettrace/cursor.hpp"
 #include "nettrace/definition.hpp"
-#include "nettrace/label_table.hpp"
-#include "nettrace/stack_table.hpp"
-#include "nettrace/thread_table.hpp"
+#include "nettrace/framing.hpp"
+#include "nettrace/tables.hpp"
 
 namespace farport::nettrace {
 
@@ -32,6 +31,23 @@ struct Event {
   [[nodiscard]] std::uint8_t level() const { return labels.level.value_or(definition.level); }
   [[nodiscard]] std::uint8_t opcode() const { return labels.opcode.value_or(definition.opcode); }
   [[nodiscard]] std::uint32_t version() const { return labels.version.value_or(definition.version); }
+};
+
+/// What a reader calls.
+/// Calls come in the stream's order. What they are given is valid for the call only.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+
+  /// The first call.
+  virtual void on_trace(const TraceHeader& /*trace*/) {}
+  /// Before the first event of its kind.
+  virtual void on_definition(const Definition& /*definition*/) {}
+  virtual void on_event(const Event& event) = 0;
+  /// Events of a thread are missing, which the runtime has dropped: it had no room for them.
+  virtual void on_dropped(const Thread& /*thread*/, std::uint32_t /*events*/) {}
+  /// All events before `timestamp` (in ticks) have come, and none of the later ones.
+  virtual void on_sequence_point(std::int64_t /*timestamp*/) {}
 };
 
 }  // namespace farport::nettrace

@@ -1,5 +1,4 @@
-#include "nettrace/field_limit.hpp"
-#include "nettrace/metadata.hpp"
+#include "nettrace/definition.hpp"
 
 namespace farport::nettrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "nettrace/limits.hpp"
+#include "nettrace/cursor.hpp"
 
 namespace farport::nettrace {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/terminal/progress_line.hpp"
 #include "cli/output/recording_sink.hpp"
 #include "cli/setup/runtime_session.hpp"
-#include "nettrace/end_watch.hpp"
+#include "nettrace/framing.hpp"
 #include "router/collect/recording.hpp"
 
 namespace farport::cli {

@@ -1,7 +1,7 @@
 // Events for what makes something of a runtime's events, without a stream around them.
 #pragma once
 
-#include "nettrace/handler.hpp"
+#include "nettrace/event.hpp"
 
 namespace farport::fuzz {
 

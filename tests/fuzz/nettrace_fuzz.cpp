@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nettrace/limits.hpp"
+#include "nettrace/cursor.hpp"
 #include "nettrace/payload.hpp"
 #include "nettrace/reader.hpp"
 #include "tests/fuzz/heap_peak.hpp"

@@ -1,8 +1,8 @@
-#include "nettrace/metadata.hpp"
+#include "nettrace/definition.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "nettrace/limits.hpp"
+#include "nettrace/cursor.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 
 using namespace farport::nettrace;

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "nettrace/limits.hpp"
+#include "nettrace/cursor.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 
 using namespace farport::nettrace;

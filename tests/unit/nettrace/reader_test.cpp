@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "nettrace/end_watch.hpp"
-#include "nettrace/limits.hpp"
+#include "nettrace/framing.hpp"
+#include "nettrace/cursor.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 #include "tests/unit/nettrace/transcript.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "nettrace/block.hpp"
+#include "nettrace/framing.hpp"
 
 namespace farport::test {
 
