@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nettrace/event.hpp"
-#include "profile/frame.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::events {
 

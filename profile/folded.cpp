@@ -1,10 +1,9 @@
-#include "profile/folded.hpp"
+#include "profile/form.hpp"
 
 #include <algorithm>
 
 #include "base/escape.hpp"
-#include "profile/counts.hpp"
-#include "profile/waiting.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::profile {
 namespace {

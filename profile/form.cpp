@@ -2,13 +2,6 @@
 
 #include <array>
 
-#include "profile/folded.hpp"
-#include "profile/html.hpp"
-#include "profile/perf_script.hpp"
-#include "profile/pprof.hpp"
-#include "profile/speedscope.hpp"
-#include "profile/svg.hpp"
-
 namespace farport::profile {
 namespace {
 

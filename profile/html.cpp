@@ -1,10 +1,10 @@
-#include "profile/html.hpp"
+#include "profile/form.hpp"
 
 #include <string_view>
 #include <unordered_map>
 
-#include "profile/counts.hpp"
-#include "profile/json.hpp"
+#include "profile/profile.hpp"
+#include "profile/output.hpp"
 #include "profile/page.hpp"
 
 namespace farport::profile {

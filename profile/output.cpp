@@ -1,5 +1,9 @@
 #include "profile/output.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include "base/escape.hpp"
+
 namespace farport::profile {
 namespace {
 
@@ -24,6 +28,20 @@ void Output::flush() {
   }
   if (good() && !pending_.empty()) state_ = sink_(pending_);
   pending_.clear();
+}
+
+std::string json_string(std::string_view text) {
+  const std::string quoted = nlohmann::json(escape(text)).dump();
+  std::string safe;
+  safe.reserve(quoted.size());
+  for (const char each : quoted) {
+    if (each == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += each;
+    }
+  }
+  return safe;
 }
 
 }  // namespace farport::profile

@@ -52,4 +52,9 @@ class Output {
   Result<void> state_;
 };
 
+/// Pieces of JSON.
+/// `text` escaped for people (base/escape.hpp), and then as a JSON string, in which no "<" ends an HTML
+/// element.
+[[nodiscard]] std::string json_string(std::string_view text);
+
 }  // namespace farport::profile

@@ -1,10 +1,10 @@
-#include "profile/perf_script.hpp"
+#include "profile/form.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include "base/escape.hpp"
-#include "profile/waiting.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::profile {
 namespace {

@@ -1,14 +1,13 @@
-#include "profile/pprof.hpp"
+#include "profile/form.hpp"
 
 #include <array>
 #include <map>
 #include <unordered_map>
 
 #include "base/escape.hpp"
-#include "profile/counts.hpp"
-#include "profile/gzip.hpp"
+#include "profile/profile.hpp"
 #include "profile/protobuf.hpp"
-#include "profile/summary.hpp"
+#include "profile/top.hpp"
 
 namespace farport::profile {
 namespace {

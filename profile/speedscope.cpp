@@ -1,12 +1,12 @@
-#include "profile/speedscope.hpp"
+#include "profile/form.hpp"
 
 #include <numeric>
 #include <span>
 
 #include <fmt/ranges.h>
 
-#include "profile/json.hpp"
-#include "profile/waiting.hpp"
+#include "profile/output.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::profile {
 namespace {

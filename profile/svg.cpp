@@ -1,11 +1,10 @@
-#include "profile/svg.hpp"
+#include "profile/form.hpp"
 
 #include <algorithm>
 
 #include "base/escape.hpp"
-#include "profile/children.hpp"
-#include "profile/counts.hpp"
-#include "profile/summary.hpp"
+#include "profile/profile.hpp"
+#include "profile/top.hpp"
 
 namespace farport::profile {
 namespace {

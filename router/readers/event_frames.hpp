@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "events/exceptions.hpp"
-#include "profile/frame.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::router {
 

@@ -1,4 +1,4 @@
-#include "profile/counts.hpp"
+#include "profile/profile.hpp"
 
 #include <map>
 

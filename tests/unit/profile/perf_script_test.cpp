@@ -1,4 +1,4 @@
-#include "profile/perf_script.hpp"
+#include "profile/form.hpp"
 
 #include <catch2/catch.hpp>
 

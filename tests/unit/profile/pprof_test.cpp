@@ -1,4 +1,4 @@
-#include "profile/pprof.hpp"
+#include "profile/form.hpp"
 
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-#include "profile/speedscope.hpp"
+#include "profile/form.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "profile/svg.hpp"
+#include "profile/form.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "profile/summary.hpp"
 #include "tests/unit/profile/profiles.hpp"
 
 using namespace farport::profile;
