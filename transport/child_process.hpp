@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/error.hpp"
 #include "transport/event.hpp"
+#include "transport/loop.hpp"
 
 namespace farport::transport {
 
@@ -48,5 +51,21 @@ class ChildProcess {
   Event ended_;
   std::optional<int> exit_code_;
 };
+
+// Noticing that a process has ended.
+
+/// A pidfd of the process; none where it has ended, or isn't visible here. Open it before an answer of the
+/// process comes: a process that answers lived then, so the descriptor is of that process and not of a later
+/// one with the same pid.
+[[nodiscard]] UniqueFd open_pidfd(pid_t pid);
+
+/// When the process began, in clock ticks after boot; 0 where it isn't visible here.
+[[nodiscard]] std::uint64_t start_of(pid_t pid);
+
+/// Whether the process behind the pidfd has ended already.
+[[nodiscard]] bool has_ended(const UniqueFd& pidfd);
+
+/// Passes when the process behind the pidfd has ended.
+Task<void> process_exit(Loop& loop, UniqueFd pidfd);
 
 }  // namespace farport::transport

@@ -14,18 +14,134 @@
 #include <array>
 #include <chrono>
 #include <coroutine>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <sys/epoll.h>
 #include <uv.h>
 
 #include "base/unique_fd.hpp"
-#include "transport/duration_histogram.hpp"
-#include "transport/node_list.hpp"
 #include "transport/task.hpp"
 
 namespace farport::transport {
+
+// An intrusive list whose nodes leave by themselves: no allocation, and safe against destruction.
+
+/// A place in a NodeList. Leaves the list when it is destroyed, which is what makes destroying a suspended
+/// coroutine safe at any moment.
+class ListNode {
+ public:
+  ListNode() = default;
+  ListNode(const ListNode&) = delete;
+  ListNode& operator=(const ListNode&) = delete;
+  ~ListNode() { unlink(); }
+
+  [[nodiscard]] bool linked() const { return next_ != nullptr; }
+  void unlink() {
+    if (!linked()) return;
+    previous_->next_ = next_;
+    next_->previous_ = previous_;
+    previous_ = next_ = nullptr;
+  }
+
+ private:
+  friend class NodeList;
+  ListNode* previous_ = nullptr;
+  ListNode* next_ = nullptr;
+};
+
+/// First in, first out; removal from anywhere. Owns nothing.
+class NodeList {
+ public:
+  NodeList() { head_.previous_ = head_.next_ = &head_; }
+  NodeList(const NodeList&) = delete;
+  NodeList& operator=(const NodeList&) = delete;
+  ~NodeList() {
+    while (pop() != nullptr) {
+    }
+  }
+
+  [[nodiscard]] bool empty() const { return head_.next_ == &head_; }
+  /// Puts `node` at the end, out of whatever list it was in.
+  void push(ListNode& node) {
+    node.unlink();
+    node.previous_ = head_.previous_;
+    node.next_ = &head_;
+    head_.previous_->next_ = &node;
+    head_.previous_ = &node;
+  }
+  /// Takes the first node out; nullptr when empty.
+  ListNode* pop() {
+    if (empty()) return nullptr;
+    ListNode* first = head_.next_;
+    first->unlink();
+    return first;
+  }
+  /// Calls `action` for each node. The action may take its own node out of the list, but no other.
+  template <typename Action>
+  void for_each(Action action) {
+    for (ListNode* node = head_.next_; node != &head_;) {
+      ListNode* next = node->next_;
+      action(*node);
+      node = next;
+    }
+  }
+  /// Moves all nodes of `other` to the end of this list.
+  void take(NodeList& other) {
+    while (ListNode* node = other.pop()) push(*node);
+  }
+
+ private:
+  ListNode head_;
+};
+
+// How long something took, counted by how long, as Prometheus wants it.
+
+/// Counts durations in buckets. Recording is two or three additions where durations are short.
+class DurationHistogram {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Duration = std::chrono::nanoseconds;
+  using Bounds = std::span<const std::chrono::milliseconds>;
+
+  /// `bounds`: the buckets' upper bounds, in ascending order, which belong to them; a last bucket has none.
+  /// They must stay.
+  explicit DurationHistogram(Bounds bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+
+  void record(Duration took) {
+    std::size_t bucket = 0;
+    while (bucket < bounds_.size() && took > bounds_[bucket]) ++bucket;
+    ++counts_[bucket];
+    sum_ += took;
+  }
+
+  [[nodiscard]] Bounds bounds() const { return bounds_; }
+  /// How many fell into each bucket; those of shorter ones not included.
+  [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
+  /// All of them together.
+  [[nodiscard]] Duration sum() const { return sum_; }
+
+ private:
+  Bounds bounds_;
+  std::vector<std::uint64_t> counts_;
+  Duration sum_{};
+};
+
+/// Records the time from its making to its end. Must not outlive the histogram.
+class RecordedTime {
+ public:
+  explicit RecordedTime(DurationHistogram& histogram) : histogram_(histogram) {}
+  RecordedTime(const RecordedTime&) = delete;
+  RecordedTime& operator=(const RecordedTime&) = delete;
+  ~RecordedTime() { histogram_.record(DurationHistogram::Clock::now() - began_); }
+
+ private:
+  DurationHistogram& histogram_;
+  DurationHistogram::Clock::time_point began_ = DurationHistogram::Clock::now();
+};
 
 using Milliseconds = std::chrono::milliseconds;
 

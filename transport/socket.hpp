@@ -7,7 +7,7 @@
 
 #include "transport/address.hpp"
 #include "transport/fd_stream.hpp"
-#include "transport/turn_budget.hpp"
+#include "transport/share.hpp"
 
 namespace farport::transport {
 

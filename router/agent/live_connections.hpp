@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "transport/node_list.hpp"
+#include "transport/loop.hpp"
 
 namespace farport::router {
 

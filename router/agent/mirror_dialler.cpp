@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "transport/backoff.hpp"
+#include "transport/timer.hpp"
 #include "transport/happy_eyeballs.hpp"
 
 namespace farport::router {

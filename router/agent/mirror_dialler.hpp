@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/log.hpp"
-#include "transport/http_proxy.hpp"
+#include "transport/happy_eyeballs.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "transport/turn_budget.hpp"
+#include "transport/share.hpp"
 
 namespace farport::router {
 

@@ -15,7 +15,7 @@
 
 #include "base/resources.hpp"
 #include "transport/event.hpp"
-#include "transport/process_exit.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {

@@ -3,7 +3,7 @@
 #include "router/mirror/agent_session.hpp"
 #include "router/mirror/tcp_route.hpp"
 #include "router/wire/dialled_greeting.hpp"
-#include "transport/line.hpp"
+#include "transport/stream.hpp"
 
 namespace farport::router {
 

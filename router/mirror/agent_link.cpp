@@ -8,7 +8,7 @@
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime_json.hpp"
 #include "router/wire/runtime_names.hpp"
-#include "transport/turn_budget.hpp"
+#include "transport/share.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,7 +1,7 @@
 #include "router/mirror/proxy_route.hpp"
 
 #include "router/mirror/tcp_route.hpp"
-#include "transport/http_proxy.hpp"
+#include "transport/happy_eyeballs.hpp"
 
 namespace farport::router {
 

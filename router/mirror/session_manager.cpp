@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "transport/backoff.hpp"
+#include "transport/timer.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

@@ -5,7 +5,7 @@
 #include "router/reach/command.hpp"
 #include "router/reach/deploy_script.hpp"
 #include "router/reach/greeting.hpp"
-#include "transport/line.hpp"
+#include "transport/stream.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

@@ -11,7 +11,7 @@
 #include "transport/event.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/task_set.hpp"
-#include "transport/turn_budget.hpp"
+#include "transport/share.hpp"
 
 namespace farport::router {
 

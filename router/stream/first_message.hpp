@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ipc/message.hpp"
-#include "transport/buffer_budget.hpp"
+#include "transport/party.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {

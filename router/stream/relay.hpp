@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/buffer_budget.hpp"
+#include "transport/party.hpp"
 #include "transport/buffer_pool.hpp"
 #include "transport/stream.hpp"
 

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 
 namespace farport::router {
 namespace {

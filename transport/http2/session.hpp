@@ -2,22 +2,145 @@
 // streams, heads, credit, PINGs and the way out are its parts.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include <nghttp2/nghttp2.h>
 
-#include "transport/buffer_budget.hpp"
-#include "transport/http2/callbacks.hpp"
 #include "transport/http2/flow_control.hpp"
-#include "transport/http2/heads.hpp"
-#include "transport/http2/keepalive.hpp"
 #include "transport/http2/output.hpp"
-#include "transport/http2/streams.hpp"
+#include "transport/http2/stream.hpp"
 #include "transport/party.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::transport {
+
+// What nghttp2 calls, translated into calls of Http2Events.
+
+class Http2Stream;
+
+/// What nghttp2 reports of a session, and has to be done for it. Called from inside nghttp2 only. What
+/// returns an int or a ssize_t returns nghttp2's error codes.
+class Http2Events {
+ public:
+  virtual ssize_t send(std::span<const std::byte> frames) = 0;
+  virtual int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) = 0;
+
+  virtual void request_begins(std::int32_t id) = 0;
+  virtual int field_received(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
+  /// `stream`: nullptr once its user has dropped it.
+  virtual void head_received(Http2Stream* stream) = 0;
+  virtual void data_received(Http2Stream& stream, std::span<const std::byte> bytes) = 0;
+  virtual void stream_closed(Http2Stream& stream, std::uint32_t error_code) = 0;
+
+  virtual void settings_received() = 0;
+  virtual void settings_acknowledged() = 0;
+  virtual void ping_received() = 0;
+  virtual void ping_acknowledged() = 0;
+  virtual void goaway_received(std::uint32_t error_code, std::string_view text) = 0;
+
+ protected:
+  ~Http2Events() = default;
+};
+
+struct Http2Callbacks {
+  /// The callbacks of every session, whose user data is an Http2Events. The caller frees them with
+  /// nghttp2_session_callbacks_del().
+  static nghttp2_session_callbacks* make();
+  /// The body of an outgoing message: bytes come from the stream's write, where they lie.
+  static nghttp2_data_provider body();
+  /// The stream with this number; nullptr once its user has dropped it.
+  static Http2Stream* find(nghttp2_session* session, std::int32_t id);
+
+ private:
+  static void frame_received(nghttp2_session* session, const nghttp2_frame& frame, Http2Events& events);
+};
+
+/// Http2Streams: the streams of one session: those that are open, and those that both sides have ended, for
+/// as long as their users may ask whether the end has arrived. The streams belong to their users, and leave
+/// these lists when they are destroyed.
+class Http2Streams {
+ public:
+  /// Both outlive the streams' time in here.
+  Http2Streams(Loop& loop, Http2Connection& connection, nghttp2_session* session)
+      : loop_(loop), connection_(connection), session_(session) {}
+
+  /// An open stream of this number.
+  [[nodiscard]] std::unique_ptr<Http2Stream> make(std::int32_t id);
+  /// The stream is open no more.
+  void remove(Http2Stream& stream);
+  /// A stream that remove() was called for has been ended by both sides: it may ask for confirm_ends().
+  void add_ended(Http2Stream& stream);
+  /// Tells the streams whose end has surely arrived: so many PINGs have been acknowledged.
+  void confirm_ends(std::uint64_t acknowledged_pings);
+  /// All of them fail. `lost`: since the connection broke.
+  void close_all(const Error& why, bool lost);
+
+  /// How many are open.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Calls act(Http2Stream&) for each that is open.
+  template <typename Act>
+  void for_each(Act act) {
+    open_.for_each([&act](ListNode& node) { act(static_cast<Http2Stream&>(node)); });
+  }
+
+ private:
+  Loop& loop_;
+  Http2Connection& connection_;
+  nghttp2_session* session_;
+  NodeList open_;
+  std::size_t size_ = 0;
+  NodeList ended_;
+};
+
+// The PINGs of an HTTP/2 session (RFC 9113 section 6.7): they tell a session that has gone silent from one
+// that has nothing to say.
+
+class Http2Keepalive final : private Timer {
+ public:
+  /// Whose PINGs they are.
+  class Connection {
+   public:
+    virtual void send_ping() = 0;
+    /// Nothing has come for so long since a PING.
+    virtual void gone_silent(Milliseconds limit) = 0;
+
+   protected:
+    ~Connection() = default;
+  };
+
+  /// Sends a PING every `interval`; a peer from which nothing has come for `limit` since then has gone
+  /// silent. An interval of 0: never.
+  Http2Keepalive(Loop& loop, Connection& connection, Milliseconds interval, Milliseconds limit);
+  ~Http2Keepalive() = default;
+
+  /// Something has come from the peer.
+  void heard() { heard_ = true; }
+  /// The peer has acknowledged the PING.
+  void acknowledged();
+  /// Sends one as soon as none is under way. Returns its number: when that many have been acknowledged, all
+  /// that was sent before has arrived.
+  std::uint64_t ask();
+  [[nodiscard]] std::uint64_t acknowledged_count() const { return acknowledged_; }
+  void end() { stop(); }
+
+ private:
+  void on_time() override;
+  void send();
+
+  Connection& connection_;
+  Milliseconds interval_;
+  Milliseconds limit_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t asked_ = 0;  ///< The number of the last one that was asked for.
+  bool heard_ = false;       ///< Since the timer was last started.
+};
 
 struct Http2Limits {
   std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.

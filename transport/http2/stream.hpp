@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/buffer_budget.hpp"
+#include "transport/party.hpp"
 #include "transport/event.hpp"
 #include "transport/stream.hpp"
 

@@ -10,7 +10,7 @@
 #include "router/agent/recordings/method_reading.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
-#include "transport/process_exit.hpp"
+#include "transport/child_process.hpp"
 #include "transport/race.hpp"
 #include "transport/task_set.hpp"
 

@@ -8,7 +8,7 @@
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
 #include "router/stream/compressor_limit.hpp"
-#include "transport/buffer_budget.hpp"
+#include "transport/party.hpp"
 #include "transport/buffer_pool.hpp"
 
 namespace farport::router {

@@ -13,7 +13,7 @@
 #include "router/agent/runtimes/registry.hpp"
 #include "transport/event.hpp"
 #include "transport/fd_stream.hpp"
-#include "transport/node_list.hpp"
+#include "transport/loop.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {

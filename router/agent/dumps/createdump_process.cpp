@@ -11,7 +11,7 @@
 #include "base/read_file.hpp"
 #include "base/process_stat.hpp"
 #include "router/wire/dump.hpp"
-#include "transport/process_exit.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {

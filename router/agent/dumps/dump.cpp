@@ -11,7 +11,7 @@
 #include "ipc/error.hpp"
 #include "router/agent/dumps/createdump_process.hpp"
 #include "router/stream/first_message.hpp"
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

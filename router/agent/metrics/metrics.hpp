@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "router/stream/relay.hpp"
-#include "transport/duration_histogram.hpp"
+#include "transport/loop.hpp"
 
 namespace farport::router {
 

@@ -2,7 +2,7 @@
 
 #include "router/agent/runtimes/suspension.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
-#include "transport/process_exit.hpp"
+#include "transport/child_process.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

@@ -12,7 +12,7 @@
 #include "router/agent/metrics/metrics_text.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
-#include "transport/turn_budget.hpp"
+#include "transport/share.hpp"
 
 namespace farport::router {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/process_stat.hpp"
 #include "ipc/commands.hpp"
 #include "router/stream/first_message.hpp"
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/process_stat.hpp"
 #include "ipc/error.hpp"
 #include "router/agent/runtimes/suspension.hpp"
-#include "transport/process_exit.hpp"
+#include "transport/child_process.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

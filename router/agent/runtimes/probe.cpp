@@ -13,7 +13,7 @@
 #include "ipc/error.hpp"
 #include "ipc/payload.hpp"
 #include "router/stream/first_message.hpp"
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

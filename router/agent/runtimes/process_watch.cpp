@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "router/agent/runtimes/dotnet_processes.hpp"
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"
 

@@ -1,4 +1,4 @@
-#include "transport/backoff.hpp"
+#include "transport/timer.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "transport/buffer_budget.hpp"
+#include "transport/party.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "transport/detached_work.hpp"
+#include "transport/offload.hpp"
 
 #include <stdexcept>
 

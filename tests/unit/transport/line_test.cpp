@@ -1,4 +1,4 @@
-#include "transport/line.hpp"
+#include "transport/stream.hpp"
 
 #include <catch2/catch.hpp>
 

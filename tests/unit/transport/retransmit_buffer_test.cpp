@@ -1,4 +1,4 @@
-#include "transport/retransmit_buffer.hpp"
+#include "transport/resumable_stream.hpp"
 
 #include <string>
 

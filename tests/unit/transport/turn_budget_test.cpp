@@ -1,4 +1,4 @@
-#include "transport/turn_budget.hpp"
+#include "transport/share.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "transport/http2/window.hpp"
+#include "transport/http2/flow_control.hpp"
 
 #include <algorithm>
 
