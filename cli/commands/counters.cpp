@@ -12,7 +12,7 @@
 #include "cli/output/recorder.hpp"
 #include "cli/terminal/terminal_keys.hpp"
 #include "router/readers/answers.hpp"
-#include "router/readers/measurement_frame.hpp"
+#include "router/readers/reader_frames.hpp"
 #include "transport/signals.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"

@@ -8,7 +8,7 @@
 #include "cli/setup/runtime_session.hpp"
 #include "profile/profile.hpp"
 #include "router/collect/cpu_profile.hpp"
-#include "router/collect/method_reading.hpp"
+#include "router/collect/recording.hpp"
 
 namespace farport::cli {
 

@@ -13,9 +13,8 @@
 #include "cli/commands/own_certificate.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/setup/tls_files.hpp"
-#include "router/mirror/certificate_look.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "router/mirror/find_agents.hpp"
-#include "router/mirror/tcp_route.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::cli {

@@ -16,7 +16,7 @@
 #include "cli/terminal/text.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
-#include "router/readers/event_frames.hpp"
+#include "router/readers/reader_frames.hpp"
 #include "router/wanted/recordings.hpp"
 
 namespace farport::cli {

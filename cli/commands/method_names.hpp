@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "router/collect/method_reading.hpp"
+#include "router/collect/recording.hpp"
 
 namespace farport::cli {
 

@@ -14,8 +14,7 @@
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/text.hpp"
 #include "router/mirror/find_agents.hpp"
-#include "router/wire/runtime_json.hpp"
-#include "router/wire/runtime_names.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 namespace {

@@ -24,7 +24,7 @@
 #include "cli/commands/splice.hpp"
 #include "config/values.hpp"
 #include "confinement/user.hpp"
-#include "router/reach/greeting.hpp"
+#include "router/reach/stdio_command.hpp"
 
 namespace farport::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "cli/terminal/text.hpp"
-#include "router/wire/runtime_names.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/guid.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "router/wire/dump.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/agent_client.hpp"
+#include "router/mirror/find_agents.hpp"
 #include "router/mirror/mirror.hpp"
 
 namespace farport::cli {

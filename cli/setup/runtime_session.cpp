@@ -5,8 +5,7 @@
 
 #include "cli/setup/explain.hpp"
 #include "cli/setup/session_options.hpp"
-#include "router/wire/runtime_json.hpp"
-#include "router/wire/runtime_names.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 namespace {

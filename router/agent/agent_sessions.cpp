@@ -10,7 +10,7 @@
 #include "router/agent/connections/http_errors.hpp"
 #include "router/agent/connections/raw_endpoint.hpp"
 #include "router/agent/idle_watch.hpp"
-#include "router/wire/dialled_greeting.hpp"
+#include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

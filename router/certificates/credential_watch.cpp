@@ -1,12 +1,126 @@
 #include "router/certificates/credential_watch.hpp"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
+#include <sys/stat.h>
+
 #include "auth/credentials.hpp"
+#include "auth/tls_credentials.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
+namespace {
+
+using auth::Lifetime;
+
+constexpr std::time_t kHour = 3600;
+constexpr std::time_t kDay = 24 * kHour;
+constexpr std::time_t kSoon = 14 * kDay;
+/// A list for a week that is replaced every day always has six days left.
+constexpr std::time_t kPartOfCrl = 5;
+
+std::time_t warned_from(const Lifetime& lifetime) {
+  const bool list = lifetime.kind == Lifetime::Kind::crl;
+  return lifetime.until - (list ? std::min(kSoon, (lifetime.until - lifetime.from) / kPartOfCrl) : kSoon);
+}
+
+std::string_view consequence(const Lifetime& lifetime) {
+  switch (lifetime.kind) {
+    case Lifetime::Kind::own:
+    case Lifetime::Kind::intermediate:
+      return "the other side refuses it then";
+    case Lifetime::Kind::authority:
+      return "no certificate of it is accepted then";
+    case Lifetime::Kind::crl:
+      break;
+  }
+  return "nobody with a certificate of that CA is let in then";
+}
+
+std::string time_left(std::time_t seconds) {
+  if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + " hours";
+  return std::to_string(seconds / kDay) + " days";
+}
+
+}  // namespace
+
+void ExpiryWarnings::look(const auth::TlsCredentials& credentials, std::time_t now) {
+  for (const Lifetime& each : credentials.lifetimes()) {
+    if (each.until == 0 || now < warned_from(each)) continue;
+    const bool over = each.until < now;
+    Told& told = told_[each.fingerprint];
+    if (told.at != 0 && told.over == over && now - told.at < kDay) continue;
+    told = {over, now};
+    if (over) {
+      log_->error("{} expired on {}: renew it; it is read again as soon as it changes", each.described(),
+                  auth::time_text(each.until));
+    } else {
+      log_->warn("{} expires on {}, in {}: renew it; {}", each.described(), auth::time_text(each.until),
+                 time_left(each.until - now), consequence(each));
+    }
+  }
+}
+
+namespace {
+
+/// Which directory it is that has a path. One that was replaced has other files.
+struct DirectoryId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const DirectoryId&) const = default;
+};
+
+DirectoryId id_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+/// inotify through libuv.
+class FileWatch::Directory {
+ public:
+  Directory(FileWatch& owner, const std::string& path) : owner_(owner), id_(id_of(path)) {
+    auto* handle = new uv_fs_event_t;
+    uv_fs_event_init(owner.loop_.uv(), handle);
+    handle->data = this;
+    handle_.reset(handle);
+    started_ = uv_fs_event_start(
+                   handle,
+                   [](uv_fs_event_t* changed, const char*, int, int) {
+                     static_cast<Directory*>(changed->data)->owner_.on_event_();
+                   },
+                   path.c_str(), 0) == 0;
+  }
+  [[nodiscard]] bool watches(const std::string& path) const { return started_ && id_ == id_of(path); }
+
+ private:
+  FileWatch& owner_;
+  DirectoryId id_;
+  bool started_ = false;
+  transport::OwnedHandle<uv_fs_event_t> handle_;
+};
+
+FileWatch::FileWatch(transport::Loop& loop, std::function<void()> on_event)
+    : loop_(loop), on_event_(std::move(on_event)) {}
+
+FileWatch::~FileWatch() = default;
+
+void FileWatch::follow(const std::vector<std::string>& paths) {
+  std::set<std::string> wanted;
+  for (const std::string& path : paths) wanted.merge(auth::directories_leading_to(path));
+  std::erase_if(directories_, [&](const auto& entry) {
+    return !wanted.contains(entry.first) || !entry.second->watches(entry.first);
+  });
+  for (const std::string& path : wanted) {
+    if (!directories_.contains(path)) directories_.emplace(path, std::make_unique<Directory>(*this, path));
+  }
+}
+
 namespace {
 
 using transport::Milliseconds;

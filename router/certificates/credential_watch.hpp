@@ -1,13 +1,67 @@
 // Certificates, keys, CAs and CRLs that are replaced while farport runs.
 #pragma once
 
-#include "router/certificates/expiry_warnings.hpp"
-#include "router/certificates/file_watch.hpp"
+#include <ctime>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "auth/tls_credentials.hpp"
+#include "base/log.hpp"
 #include "router/certificates/peer_revalidator.hpp"
 #include "transport/event.hpp"
+#include "transport/loop.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
+
+// Saying in time that certificates and revocation lists have to be renewed.
+
+class ExpiryWarnings {
+ public:
+  explicit ExpiryWarnings(Log log) : log_(std::move(log)) {}
+
+  /// Warns of what ends soon: certificates from 14 days before, CRLs in the last fifth of their time, which
+  /// is often short; of what has ended, as an error. Says each again once a day, however often it is called.
+  void look(const auth::TlsCredentials& credentials, std::time_t now);
+  /// Has look() say everything again.
+  void forget() { told_.clear(); }
+
+ private:
+  struct Told {
+    bool over = false;
+    std::time_t at = 0;
+  };
+
+  Log log_;
+  std::map<std::string, Told> told_;  ///< By fingerprint.
+};
+
+// Notices that files may have changed, however that is done: written to, replaced, or through a symbolic link
+// on the way.
+
+class FileWatch {
+ public:
+  /// `on_event` is called from the loop when something has happened in a directory that matters. It may have
+  /// been to another file: compare stamps.
+  FileWatch(transport::Loop& loop, std::function<void()> on_event);
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+  ~FileWatch();
+
+  /// Watches what leads to these files now, and nothing else. Call it again after each event, and once in a
+  /// while: directories come, go and are replaced, and not every file system notifies.
+  void follow(const std::vector<std::string>& paths);
+
+ private:
+  class Directory;
+
+  transport::Loop& loop_;
+  std::function<void()> on_event_;
+  std::map<std::string, std::unique_ptr<Directory>> directories_;  ///< By path.
+};
 
 /// Holds the credentials in force, and takes new ones over when the files change. What new files bring is for
 /// the handshakes to come; connections go on with what they began with, but those whose peer would not be let

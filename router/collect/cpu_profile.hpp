@@ -6,7 +6,7 @@
 
 #include "router/cpu_samples/cpu_samples.hpp"
 #include "router/mirror/resumable_request.hpp"
-#include "router/wire/sample_reader.hpp"
+#include "router/wire/samples.hpp"
 
 namespace farport::router {
 

@@ -3,9 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ipc/event_pipe.hpp"
 #include "router/mirror/resumable_request.hpp"
+#include "router/readers/reader_frames.hpp"
+#include "router/readers/reader_process.hpp"
 #include "router/stream/decompressing_stream.hpp"
 
 namespace farport::router {
@@ -38,5 +41,14 @@ class Recording {
   std::optional<DecompressingStream> decompressing_;  ///< Where the agent compresses.
   ipc::SessionId session_;
 };
+
+/// Asks a runtime for the names of methods.
+/// Has the runtime tell the names of all its methods, which takes it a moment, and a reader find those that
+/// are at these addresses, and adds them to `to`. Errors: the runtime does not tell
+/// them all, or there is no reader. `readers` must outlive it.
+[[nodiscard]] transport::Task<Result<void>> read_methods(SessionManager& sessions, std::string runtime_id,
+                                                         const ReaderProcess& readers,
+                                                         std::vector<std::uint64_t> addresses,
+                                                         NamedMethods& to);
 
 }  // namespace farport::router

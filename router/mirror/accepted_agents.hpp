@@ -3,18 +3,62 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "router/certificates/credential_watch.hpp"
-#include "router/mirror/accepted_route.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "router/mirror/mirrored_agent.hpp"
 #include "router/mirror/remote_agents.hpp"
-#include "router/mirror/running_link.hpp"
+#include "transport/event.hpp"
+#include "transport/fd_stream.hpp"
 #include "transport/handshake_limiter.hpp"
 #include "transport/rate_limited_log.hpp"
 
 namespace farport::router {
+
+struct AcceptedConnection {
+  std::string agent;  ///< See agent_of().
+  AgentConnection connection;
+};
+
+/// A connection that an agent has dialled, until it is one like any other.
+/// Shakes hands, and reads which agent it is (dialled_greeting.hpp). `server_name`: what its certificate must
+/// hold; empty: nothing in particular. Errors: it is none; `cause` is ECONNRESET where the peer has just
+/// gone. `time`: see shake_hands().
+transport::Task<Result<AcceptedConnection>> greet(std::unique_ptr<transport::FdStream> connection,
+                                                  std::string server_name, CredentialWatch& credentials,
+                                                  transport::Share& time);
+
+// AcceptedRoute: to an agent that dials us. Its connections come when the agent likes.
+
+class AcceptedRoute final : public AgentRoute {
+ public:
+  AcceptedRoute(transport::Loop& loop, AgentConnection first)
+      : text_(first.address), next_(std::move(first)), given_(loop) {}
+
+  transport::Task<Result<AgentConnection>> open() override {
+    while (!next_) co_await given_.wait();
+    AgentConnection taken = std::move(*next_);
+    next_.reset();
+    co_return taken;
+  }
+  [[nodiscard]] std::string text() const override { return text_; }
+
+  /// For the next open(). One that is given before this one has been taken is closed: the agent has left it.
+  void give(AgentConnection connection) {
+    next_ = std::move(connection);
+    given_.set();
+  }
+  /// Whether there is one for it.
+  [[nodiscard]] bool has_next() const { return next_.has_value(); }
+
+ private:
+  std::string text_;
+  std::optional<AgentConnection> next_;
+  transport::Event given_;
+};
 
 class AcceptedAgents final : public RemoteAgents, private LinkOwner {
  public:

@@ -6,8 +6,7 @@
 #include "base/guid.hpp"
 #include "router/mirror/answers.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/runtime_json.hpp"
-#include "router/wire/runtime_names.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/share.hpp"
 
 namespace farport::router {

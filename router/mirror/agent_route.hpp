@@ -5,9 +5,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "auth/openssl.hpp"
+#include "router/certificates/credential_watch.hpp"
 #include "router/certificates/peer_revalidator.hpp"
+#include "router/mirror/mirrored_agent.hpp"
+#include "router/reach/reach.hpp"
 #include "transport/address.hpp"
+#include "transport/event.hpp"
+#include "transport/happy_eyeballs.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
@@ -35,5 +42,105 @@ class AgentRoute {
   /// Where it leads before a connection has said more.
   [[nodiscard]] virtual std::string text() const = 0;
 };
+
+// TcpRoute: to an agent's port, over TCP and mutual TLS.
+
+/// How long an address may take to connect.
+inline constexpr transport::Milliseconds kDialLimit{10'000};
+
+class TcpRoute final : public AgentRoute {
+ public:
+  /// `addresses`: all of one agent, as far as is known, the best one first. `server_name`: the name or
+  /// address that the agent's certificate must hold. `time`: in which hands are shaken.
+  TcpRoute(transport::Loop& loop, std::vector<transport::Address> addresses, std::string server_name,
+           CredentialWatch& credentials, transport::Share& time);
+
+  /// Dials the first address that answers, and shakes hands; at another one where that fails. Errors are
+  /// about the first.
+  transport::Task<Result<AgentConnection>> open() override;
+  [[nodiscard]] std::string text() const override { return text_; }
+
+  [[nodiscard]] const std::vector<transport::Address>& addresses() const { return addresses_; }
+  /// Where to dial from now on; false where that is nothing new.
+  bool set_addresses(std::vector<transport::Address> addresses);
+
+ private:
+  transport::Loop& loop_;
+  std::vector<transport::Address> addresses_;
+  std::string text_;
+  std::string server_name_;
+  CredentialWatch& credentials_;
+  transport::Share& time_;
+  transport::Event addresses_changed_;
+};
+
+/// Shakes hands over a connection to an agent, with the client's side of TLS, whichever side has dialled.
+/// `address`: what people call its other end. `server_name`: what its certificate must hold; empty: nothing
+/// in particular. `time`: of the loop, for those of whom nobody knows yet who they are. Errors say what to
+/// do.
+transport::Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> connection,
+                                                     std::string address, std::string server_name,
+                                                     SSL_CTX* context, transport::Share& time);
+
+/// The same over a connection that we have dialled.
+transport::Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
+                                                     SSL_CTX* context, transport::Share& time);
+
+// ProxyRoute: to an agent's port, through an HTTP proxy.
+
+/// Connects to an agent through the proxy, and shakes hands. Errors say what to do.
+transport::Task<Result<AgentConnection>> open_through(transport::Loop& loop, Proxy proxy, AgentAddress agent,
+                                                      SSL_CTX* context, transport::Share& time);
+
+class ProxyRoute final : public AgentRoute {
+ public:
+  ProxyRoute(transport::Loop& loop, Proxy proxy, AgentAddress agent, CredentialWatch& credentials,
+             transport::Share& time)
+      : loop_(loop),
+        proxy_(std::move(proxy)),
+        agent_(std::move(agent)),
+        credentials_(credentials),
+        time_(time) {}
+
+  transport::Task<Result<AgentConnection>> open() override;
+  [[nodiscard]] std::string text() const override { return agent_.text(); }
+
+ private:
+  transport::Loop& loop_;
+  Proxy proxy_;
+  AgentAddress agent_;
+  CredentialWatch& credentials_;
+  transport::Share& time_;
+};
+
+// ReachRoute: to an agent that has no port.
+
+class ReachRoute final : public AgentRoute {
+ public:
+  ReachRoute(transport::Loop& loop, Log log, std::shared_ptr<const Reach> reach)
+      : loop_(loop), log_(std::move(log)), reach_(std::move(reach)) {}
+
+  transport::Task<Result<AgentConnection>> open() override {
+    auto reached = co_await reach_->open(loop_, log_);
+    if (!reached) co_return tl::unexpected(reached.error());
+    AgentConnection connection{std::move(reached->stream), reach_->text()};
+    connection.explain = std::move(reached->explain);
+    co_return connection;
+  }
+  [[nodiscard]] std::string text() const override { return reach_->text(); }
+
+ private:
+  transport::Loop& loop_;
+  Log log_;
+  std::shared_ptr<const Reach> reach_;
+};
+
+/// A look at the certificate that an agent shows, whether it can be trusted or not: for saying what is wrong.
+/// When the certificate is valid that is shown at the address, to who asks for `server_name`. Nothing is
+/// verified and nothing shown in return: whoever is there may have made it. None where no TLS server answers
+/// in time.
+transport::Task<std::optional<auth::Validity>> look_at_certificate(transport::Loop& loop,
+                                                                   transport::Address address,
+                                                                   std::string server_name);
 
 }  // namespace farport::router

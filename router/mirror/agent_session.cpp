@@ -1,12 +1,124 @@
 #include "router/mirror/agent_session.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
 #include "auth/identity.hpp"
 #include "router/mirror/answers.hpp"
-#include "router/mirror/request_pace.hpp"
-#include "router/wire/resumption_fields.hpp"
+#include "router/wire/http_status.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
+namespace {
+
+using transport::Milliseconds;
+
+constexpr Milliseconds kShortestWait{1};
+constexpr Milliseconds kLongestWait{10'000};
+/// What a refusal leaves of the pace, and the least that is left.
+constexpr double kSlower = 0.8;
+constexpr double kSlowest = 1.0 / 64;
+/// Refusals of what was under way when the first of them came say nothing new.
+constexpr Milliseconds kSlowedOnce{100};
+/// How much of the rate the pace gains in a second without a refusal.
+constexpr double kFaster = 0.5;
+
+std::optional<std::int64_t> number_in(const transport::MessageHead& head, std::string_view name) {
+  const std::string_view text = head.field(name);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+double seconds(RequestPace::Clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+std::optional<Milliseconds> pause_told(const transport::MessageHead& answer) {
+  if (answer.status != http_status::kTooManyRequests) return std::nullopt;
+  const auto told = number_in(answer, pace_field::kRetryAfterMs);
+  if (!told) return std::nullopt;
+  return std::clamp(Milliseconds(*told), kShortestWait, kLongestWait);
+}
+
+void RequestPace::learn(const transport::MessageHead& answer, bool another_agent) {
+  const auto told = number_in(answer, pace_field::kRate);
+  const double rate = told && *told > 0 ? static_cast<double>(*told) : 0;
+  if (another_agent || rate != rate_) {
+    share_ = 1;
+    // A second's worth may come at once, of which the question that told the rate was one.
+    tokens_ = std::max(rate - 1, 0.0);
+    refilled_ = now_();
+  }
+  rate_ = rate;
+  go_on();
+}
+
+void RequestPace::refill(Clock::time_point now) {
+  const double since = seconds(now - refilled_);
+  if (since <= 0) return;
+  refilled_ = now;
+  tokens_ = std::min(rate_, tokens_ + since * rate_ * share_);
+  if (now - slowed_ > kSlowedOnce) share_ = std::min(1.0, share_ + since * kFaster);
+}
+
+bool RequestPace::take(Clock::time_point now) {
+  if (now < blocked_until_) return false;
+  if (rate_ <= 0) return true;
+  refill(now);
+  if (tokens_ < 1) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+void RequestPace::refused(Milliseconds pause) {
+  const Clock::time_point now = now_();
+  if (now - slowed_ > kSlowedOnce) {
+    refill(now);
+    share_ = std::max(share_ * kSlower, kSlowest);
+    slowed_ = now;
+  }
+  tokens_ = 0;
+  blocked_until_ = std::max(blocked_until_, now + pause);
+  refilled_ = std::max(refilled_, blocked_until_);
+}
+
+void RequestPace::go_on() {
+  const Clock::time_point now = now_();
+  while (!waiting_.empty() && take(now)) {
+    Turn& turn = *waiting_.begin()->second;
+    waiting_.erase(waiting_.begin());
+    turn.has_come_ = true;
+    turn.came_.set();
+  }
+  stop();
+  timed_ = !waiting_.empty();
+  if (timed_) start(until_next(now));
+}
+
+Milliseconds RequestPace::until_next(Clock::time_point now) const {
+  double wait = std::max(seconds(blocked_until_ - now), 0.0);
+  if (rate_ > 0) wait = std::max(wait, seconds(refilled_ - now) + (1 - tokens_) / (rate_ * share_));
+  return std::max(Milliseconds(static_cast<Milliseconds::rep>(std::ceil(wait * 1000))), kShortestWait);
+}
+
+bool RequestPace::Turn::is_now() {
+  if (has_come_) return true;
+  // Those who wait were there first, but for this one where it is repeated.
+  if (!pace_.waiting_.empty() && pace_.waiting_.begin()->first < number_) return false;
+  has_come_ = pace_.take(pace_.now_());
+  if (has_come_) pace_.waiting_.erase(number_);
+  return has_come_;
+}
+
+void RequestPace::Turn::line_up() {
+  pace_.waiting_[number_] = this;
+  if (!pace_.timed_) pace_.go_on();
+}
 
 using transport::Http2Stream;
 using transport::IoStatus;

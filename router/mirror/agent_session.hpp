@@ -1,15 +1,95 @@
 // A session with an agent, from the side that dials: HTTP/2, and what the API offers.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "router/mirror/agent_route.hpp"
+#include "transport/event.hpp"
 #include "transport/http2/session.hpp"
+#include "transport/http2/stream.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
+
+// RequestPace: a mirror asks an agent no more often than the agent allows its identity, and asks again, in
+// order, what was refused for that.
+
+/// How long to wait before a request is worth repeating that was refused with this answer; nothing where it
+/// was not refused for its rate. An agent's word is kept within bounds.
+[[nodiscard]] std::optional<transport::Milliseconds> pause_told(const transport::MessageHead& answer);
+
+/// Knows the agent's rate from what the agent tells. Other mirrors may share the identity, and so the rate:
+/// whenever a request is refused, the pace falls by a fifth, and it rises again while none is.
+class RequestPace final : transport::Timer {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Now = Clock::time_point (*)();
+
+  /// `now` is handed in so that tests have a clock of their own.
+  explicit RequestPace(transport::Loop& loop, Now now = &Clock::now) : Timer(loop), now_(now) {}
+  RequestPace(const RequestPace&) = delete;
+  RequestPace& operator=(const RequestPace&) = delete;
+  ~RequestPace() = default;
+
+  /// Takes the rate from the head of an answer, if the agent tells it there. An agent that is another one
+  /// than before is taken to have seen no request yet.
+  void learn(const transport::MessageHead& answer, bool another_agent);
+
+  /// One request's place in the order, from its making on. Must not outlive the pace.
+  class Turn;
+
+ private:
+  void refill(Clock::time_point now);
+  [[nodiscard]] bool take(Clock::time_point now);
+  void refused(transport::Milliseconds pause);
+  /// Lets those go whose turn has come, and looks again when the next one's does.
+  void go_on();
+  void on_time() override { go_on(); }
+  [[nodiscard]] transport::Milliseconds until_next(Clock::time_point now) const;
+
+  Now now_;
+  double rate_ = 0;    ///< Requests in a second; 0: not told yet, so as many as there are.
+  double share_ = 1;   ///< Of the rate: what this mirror makes use of.
+  double tokens_ = 0;  ///< Requests that may be sent at once.
+  Clock::time_point refilled_{};
+  Clock::time_point blocked_until_{};
+  Clock::time_point slowed_{};  ///< When the share was made smaller last.
+  std::uint64_t next_number_ = 0;
+  std::map<std::uint64_t, Turn*> waiting_;
+  bool timed_ = false;  ///< The timer runs.
+};
+
+class RequestPace::Turn {
+ public:
+  /// `came` is set when the turn has come for which this lined up; it outlives the turn.
+  Turn(RequestPace& pace, transport::Event& came) : pace_(pace), number_(pace.next_number_++), came_(came) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { pace_.waiting_.erase(number_); }
+
+  /// Whether the request may be sent now.
+  [[nodiscard]] bool is_now();
+  /// Waits for that with the others.
+  void line_up();
+  /// Tells that it has been sent: sending it again takes another turn.
+  void sent() { has_come_ = false; }
+  /// Tells that the agent refused it for its rate: nobody asks for as long as the agent said.
+  void refused(transport::Milliseconds pause) { pace_.refused(pause); }
+
+ private:
+  friend class RequestPace;
+  RequestPace& pace_;
+  std::uint64_t number_;
+  bool has_come_ = false;
+  transport::Event& came_;
+};
 
 /// How long the other addresses of a name may take once one has answered.
 inline constexpr transport::Milliseconds kOtherAddresses{1000};

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "router/wire/http_status.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {

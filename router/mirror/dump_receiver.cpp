@@ -1,19 +1,80 @@
 #include "router/mirror/dump_receiver.hpp"
 
 #include <charconv>
+#include <string>
 #include <vector>
 
 #include "base/output_file.hpp"
+#include "ipc/error.hpp"
+#include "ipc/payload.hpp"
 #include "router/mirror/answers.hpp"
-#include "router/mirror/dump_sink.hpp"
 #include "router/mirror/resumable_request.hpp"
-#include "router/wire/content_encoding.hpp"
+#include "router/wire/session_options.hpp"
 #include "router/wire/dump.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/offload.hpp"
+#include "transport/race.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
+namespace {
+
+constexpr std::size_t kBufferSize = 512 * 1024;
+
+}  // namespace
+
+DumpSink::DumpSink(std::unique_ptr<OutputFile> file, std::uint64_t expected, bool compressed)
+    : file_(std::move(file)), expected_(expected) {
+  if (!compressed) return;
+  decompressor_.emplace();
+  buffer_.resize(kBufferSize);
+}
+
+void DumpSink::take(std::span<const std::byte> piece) {
+  if (failure_) return;
+  const Result<void> taken = decompressor_ ? decompress(piece) : append(piece);
+  if (!taken) failure_ = taken.error();
+}
+
+void DumpSink::commit() {
+  if (failure_) return;
+  const Result<void> committed = check_and_commit();
+  if (!committed) failure_ = committed.error();
+}
+
+Result<void> DumpSink::check_and_commit() {
+  if (file_->size() != expected_ || (decompressor_ && !frame_ended_)) {
+    return fail("receive", "the dump",
+                "the agent sent " + std::to_string(file_->size()) + " of its " + std::to_string(expected_) +
+                    " bytes");
+  }
+  return file_->keep();
+}
+
+/// Nothing may fill this host's disk beyond what was announced.
+Result<void> DumpSink::append(std::span<const std::byte> bytes) {
+  if (bytes.size() > expected_ - file_->size()) {
+    return fail("receive", "the dump",
+                "the agent sends more than the " + std::to_string(expected_) + " bytes that it announced");
+  }
+  return file_->append(bytes);
+}
+
+Result<void> DumpSink::decompress(std::span<const std::byte> bytes) {
+  // Once more where the output was full: there may be more of it inside.
+  for (bool full = false; !bytes.empty() || full;) {
+    if (frame_ended_) return fail("receive", "the dump", "the agent sent something after its end");
+    const auto step = decompressor_->step(bytes, buffer_);
+    if (!step) return tl::unexpected(step.error());
+    bytes = bytes.subspan(step->taken);
+    frame_ended_ = step->ended;
+    full = step->made == buffer_.size() && !frame_ended_;
+    const Result<void> written = append(std::span(buffer_).first(step->made));
+    if (!written) return written;
+  }
+  return {};
+}
+
 namespace {
 
 using transport::Io;
@@ -159,6 +220,42 @@ Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runti
   const auto body = co_await read_body(request->head(), request->stream(), kMaxProgress);
   if (!body) co_return tl::unexpected(body.error());
   co_return kept_dump_from_json(*body);
+}
+
+namespace {}  // namespace
+
+Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
+                                      transport::Stream& tool, FirstMessage first, OnDumpProgress on_progress,
+                                      std::function<void()> on_taken) {
+  const auto command = ipc::GenerateCoreDump::decode(first.payload());
+  if (!command || !command->path.starts_with('/')) {
+    const Error wrong{"take the dump to",
+                      command ? command->path : "a path",
+                      "the path must be absolute",
+                      {},
+                      Cause::runtime(ipc::hresult::kInvalidArgument)};
+    co_return tl::unexpected(command ? wrong : command.error());
+  }
+  log->info("taking a {} dump of {} (pid {}) to {}", ipc::name_of(command->type), runtime.name, runtime.pid,
+            command->path);
+  if ((command->flags & ipc::dump_flag::kCrashReport) != 0) {
+    log->warn("the crash report that the tool asks for stays away: only the dump is brought to {}",
+              command->path);
+  }
+  Task<Result<std::uint64_t>> receiving = receive_dump(sessions, runtime.id, {command->type, command->flags},
+                                                       command->path, std::move(on_progress));
+  const auto received = co_await first_of(std::move(receiving), tool.gone());
+  on_taken();
+  if (!received) {
+    log->warn("the dump of {} is cancelled: its tool is gone", runtime.name);
+    co_return Result<void>{};
+  }
+  if (!*received) co_return tl::unexpected(received->error());
+  log->info("the dump of {} is at {}: {} bytes", runtime.name, command->path, **received);
+  const ipc::Bytes ok = ipc::encode_ok();
+  const IoStatus told = co_await tool.write(ok);
+  if (told == IoStatus::ok) std::ignore = co_await tool.finish();
+  co_return Result<void>{};
 }
 
 }  // namespace farport::router

@@ -4,9 +4,8 @@
 
 #include "router/mirror/accepted_agents.hpp"
 #include "router/mirror/named_agents.hpp"
-#include "router/mirror/proxied_agent.hpp"
-#include "router/mirror/reached_agents.hpp"
-#include "router/wire/runtime_names.hpp"
+#include "router/mirror/remote_agents.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::router {
 

@@ -7,10 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "ipc/advertise.hpp"
 #include "router/mirror/runtime_connections.hpp"
 #include "transport/socket.hpp"
 
 namespace farport::router {
+
+/// A tool that listens: it expects runtimes to dial it, and a mirrored runtime does.
+/// Dials the Unix socket at `path` as a runtime does (connect-mode diagnostic port): sends the advertise,
+/// keeps the connection until a command comes, gives it to `on_command`, and dials again at once. Waits where
+/// nobody listens. Never ends by itself.
+transport::Task<void> dial_listening_tool(
+    transport::Loop& loop, std::string path, ipc::Advertise advertise,
+    std::function<void(std::unique_ptr<transport::FdStream>)> on_command);
 
 /// Whether sockets of runtimes can have their paths in `directory` (once `more` bytes are added to its name):
 /// Linux takes 107 bytes.

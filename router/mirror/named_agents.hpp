@@ -10,8 +10,7 @@
 
 #include "router/mirror/mirrored_agent.hpp"
 #include "router/mirror/remote_agents.hpp"
-#include "router/mirror/running_link.hpp"
-#include "router/mirror/tcp_route.hpp"
+#include "router/mirror/agent_route.hpp"
 
 namespace farport::router {
 

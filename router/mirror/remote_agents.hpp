@@ -1,10 +1,14 @@
 // RemoteAgents: the agents behind what a user names: one, several, or others as time goes on.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "router/mirror/agent_link.hpp"
+#include "router/mirror/agent_route.hpp"
+#include "router/reach/reach.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::router {
 
@@ -36,6 +40,96 @@ class RemoteAgents {
   [[nodiscard]] virtual bool is_another_name() const { return false; }
   /// Those that a person would want to hear of.
   [[nodiscard]] virtual std::vector<const AgentLink*> links() const = 0;
+};
+
+// RunningLink: a link to an agent, and the task that keeps it.
+
+class RunningLink {
+ public:
+  explicit RunningLink(std::unique_ptr<AgentLink> link) : link_(std::move(link)) {}
+
+  /// Begins to keep it. Apart from making it: it may call its owner, who is to know it by then.
+  void start();
+  /// Ends it in good order. Both must stay until then.
+  transport::Task<void> leave();
+  /// The same, and keeps them meanwhile.
+  static transport::Task<void> retire(RunningLink link);
+
+  [[nodiscard]] AgentLink* get() const { return link_.get(); }
+  AgentLink* operator->() const { return link_.get(); }
+
+ private:
+  std::unique_ptr<AgentLink> link_;
+  transport::Task<void> running_;
+};
+
+// ReachedAgents: the agents behind a target that commands reach.
+
+class ReachedAgents final : public RemoteAgents, private LinkOwner {
+ public:
+  ReachedAgents(MirrorServices& services, MirrorChoice choice, std::shared_ptr<const ReachTarget> target);
+
+  transport::Task<void> run() override;
+  transport::Task<void> leave() override;
+  [[nodiscard]] bool settled() const override;
+  [[nodiscard]] std::string last_error() const override;
+  [[nodiscard]] const std::string& name() const override { return target_->text(); }
+  [[nodiscard]] const MirrorChoice& choice() const override { return choice_; }
+  [[nodiscard]] bool follows(const std::string& agent) const override;
+  [[nodiscard]] std::vector<const AgentLink*> links() const override;
+
+ private:
+  struct Kept {
+    std::string text;  ///< The way's.
+    RunningLink link;
+    bool found = true;  ///< The last time.
+  };
+
+  // Ways are told apart by what they lead to: two agents of one container or host are none.
+  bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) override { return true; }
+  void link_changed(AgentLink& /*link*/) override {}
+
+  void take(const ReachTarget::Ways& ways);
+  void add_link(const std::shared_ptr<const Reach>& way);
+  void remove_gone();
+
+  MirrorServices& services_;
+  MirrorChoice choice_;
+  std::shared_ptr<const ReachTarget> target_;
+  bool looked_ = false;
+  std::string look_error_;
+  std::vector<Kept> links_;
+  transport::TaskSet tasks_;
+};
+
+// ProxiedAgent: the one agent behind HOST:PORT as a proxy sees it. Who resolves the name there is the proxy.
+
+class ProxiedAgent final : public RemoteAgents, private LinkOwner {
+ public:
+  ProxiedAgent(MirrorServices& services, MirrorChoice choice, const Proxy& proxy, const AgentAddress& agent,
+               CredentialWatch& credentials)
+      : name_(agent.text()),
+        choice_(std::move(choice)),
+        link_(services, *this, choice_,
+              std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials,
+                                           services.session.agents->strangers())) {}
+
+  transport::Task<void> run() override { return link_.run(); }
+  transport::Task<void> leave() override { return link_.leave(); }
+  [[nodiscard]] bool settled() const override { return link_.settled(); }
+  [[nodiscard]] std::string last_error() const override { return link_.last_error(); }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const MirrorChoice& choice() const override { return choice_; }
+  [[nodiscard]] bool follows(const std::string& agent) const override { return link_.agent() == agent; }
+  [[nodiscard]] std::vector<const AgentLink*> links() const override { return {&link_}; }
+
+ private:
+  bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) override { return true; }
+  void link_changed(AgentLink& /*link*/) override {}
+
+  std::string name_;
+  MirrorChoice choice_;
+  AgentLink link_;
 };
 
 }  // namespace farport::router

@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "router/mirror/answers.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/resumption_fields.hpp"
 
 namespace farport::router {
 

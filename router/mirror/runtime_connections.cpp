@@ -8,7 +8,7 @@
 #include "router/mirror/resumable_request.hpp"
 #include "router/stream/decompressing_stream.hpp"
 #include "router/stream/relay.hpp"
-#include "router/wire/content_encoding.hpp"
+#include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

@@ -10,7 +10,6 @@
 
 #include "base/log.hpp"
 #include "router/mirror/agent_session.hpp"
-#include "router/mirror/request_pace.hpp"
 #include "router/wire/session_options.hpp"
 #include "transport/task_set.hpp"
 

@@ -1,14 +1,18 @@
 // Command: a child process whose standard input and output are a Stream.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "transport/child_process.hpp"
 #include "transport/fd_stream.hpp"
+#include "transport/loop.hpp"
+#include "transport/task.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
@@ -51,5 +55,15 @@ class Command {
   std::size_t lines_ = 0;
   transport::TaskSet tasks_;
 };
+
+// Commands that are run to their end for what they print.
+
+/// Bytes for a command's standard input; null: none.
+using CommandInput = std::shared_ptr<const std::vector<std::byte>>;
+
+/// Runs a command to its end and returns its standard output. Errors: it can't be started, fails (with what
+/// it has printed last), takes too long, or prints without end.
+transport::Task<Result<std::string>> capture(transport::Loop& loop, std::vector<std::string> arguments,
+                                             CommandInput input = nullptr);
 
 }  // namespace farport::router

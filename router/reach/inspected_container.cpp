@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "router/reach/json.hpp"
-
 namespace farport::router {
 namespace {
 

@@ -6,9 +6,26 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 
 namespace farport::router {
+
+// Looking into JSON that other programs have written: what is missing or of another kind is nothing.
+
+/// A member of an object; null where there is none.
+[[nodiscard]] inline const nlohmann::json& member(const nlohmann::json& object, const char* name) {
+  static const nlohmann::json nothing;
+  if (!object.is_object()) return nothing;
+  const auto found = object.find(name);
+  return found == object.end() ? nothing : *found;
+}
+
+/// Empty where it is no text.
+[[nodiscard]] inline std::string string_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
 
 struct InspectedContainer {
   std::string id;

@@ -6,10 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "router/reach/capture.hpp"
-#include "router/reach/deploy_script.hpp"
-#include "router/reach/ephemeral_spec.hpp"
-#include "router/reach/kubernetes_target.hpp"
+#include "router/reach/command.hpp"
+#include "router/reach/deploy.hpp"
 #include "router/reach/pods.hpp"
 #include "router/reach/stdio_command.hpp"
 #include "transport/race.hpp"

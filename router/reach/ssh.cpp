@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "router/reach/deploy_script.hpp"
+#include "router/reach/deploy.hpp"
 #include "router/reach/stdio_command.hpp"
 
 namespace farport::router {

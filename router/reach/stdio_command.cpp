@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include "router/reach/command.hpp"
-#include "router/reach/deploy_script.hpp"
-#include "router/reach/greeting.hpp"
-#include "transport/stream.hpp"
+#include "router/reach/deploy.hpp"
 #include "transport/race.hpp"
+#include "transport/stream.hpp"
 
 namespace farport::router {
 namespace {

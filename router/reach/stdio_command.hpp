@@ -5,12 +5,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "router/reach/deploy.hpp"
 #include "router/reach/reach.hpp"
-#include "router/reach/static_program.hpp"
 
 namespace farport::router {
+
+/// What `farport stdio` says before the session begins, so that what shells and servers print before it is
+/// told apart from it.
+/// A line of its own. The number is that of this agreement, and not of farport.
+inline constexpr std::string_view kGreeting = "farport-stdio 1";
 
 /// Where the agent of a helper container has its socket: in a /tmp of its own.
 inline constexpr const char* kHelperDirectory = "/tmp/farport";

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
+#include <iterator>
+#include <utility>
 
 #include <unistd.h>
+
+#include "router/wire/json_members.hpp"
 
 namespace farport::router {
 namespace {
@@ -83,6 +88,177 @@ void ReaderOutput::write_all(std::string_view bytes) const {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) ::_exit(1);
     bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+namespace {
+
+constexpr std::size_t kMostMeasurementNames = 1024;
+constexpr std::size_t kMostQuantiles = 16;
+/// Each byte of a name may take six in JSON.
+constexpr std::size_t kMostText = 16 * 1024;
+constexpr std::size_t kMostJsonValues = 64;
+
+bool fits(const events::Measurement& measurement) {
+  const std::size_t names = measurement.provider.size() + measurement.name.size() + measurement.tags.size() +
+                            measurement.unit.size() + measurement.display_name.size();
+  return names <= kMostMeasurementNames && measurement.quantiles.size() <= kMostQuantiles;
+}
+
+/// What is no number in JSON, such as infinity, becomes null.
+json object_with(const std::optional<double>& value) {
+  return value ? json(*value) : json();
+}
+
+std::optional<double> number_of(const json& object, const char* name) {
+  const json& member = object.at(name);
+  if (!member.is_number()) return std::nullopt;
+  return member.get<double>();
+}
+
+}  // namespace
+
+std::optional<std::string> encode_measurement(const events::Measurement& measurement) {
+  if (!fits(measurement) || !std::isfinite(measurement.value)) return std::nullopt;
+  json quantiles = json::array();
+  for (const auto& [quantile, value] : measurement.quantiles) {
+    if (!std::isfinite(quantile) || !std::isfinite(value)) continue;
+    quantiles.push_back(quantile);
+    quantiles.push_back(value);
+  }
+  return router::text_of({{"meter", measurement.is_meter},
+                          {"provider", measurement.provider},
+                          {"name", measurement.name},
+                          {"display", measurement.display_name},
+                          {"unit", measurement.unit},
+                          {"tags", measurement.tags},
+                          {"kind", static_cast<unsigned>(measurement.kind)},
+                          {"value", measurement.value},
+                          {"total", object_with(measurement.total)},
+                          {"sum", object_with(measurement.sum)},
+                          {"interval", std::isfinite(measurement.interval) ? measurement.interval : 0},
+                          {"quantiles", std::move(quantiles)}});
+}
+
+std::optional<events::Measurement> decode_measurement(std::string_view text) {
+  if (text.size() > kMostText) return std::nullopt;
+  try {
+    const json object = parse_bounded(text, kMostJsonValues);
+    events::Measurement measurement;
+    measurement.is_meter = object.at("meter").get<bool>();
+    measurement.provider = object.at("provider").get<std::string>();
+    measurement.name = object.at("name").get<std::string>();
+    measurement.display_name = object.at("display").get<std::string>();
+    measurement.unit = object.at("unit").get<std::string>();
+    measurement.tags = object.at("tags").get<std::string>();
+    const auto kind = number_at<std::uint8_t>(object, "kind");
+    if (kind > static_cast<std::uint8_t>(events::Measurement::Kind::histogram)) return std::nullopt;
+    measurement.kind = static_cast<events::Measurement::Kind>(kind);
+    const auto value = number_of(object, "value");
+    if (!value) return std::nullopt;
+    measurement.value = *value;
+    measurement.total = number_of(object, "total");
+    measurement.sum = number_of(object, "sum");
+    measurement.interval = number_of(object, "interval").value_or(0);
+    const json& quantiles = object.at("quantiles");
+    for (std::size_t i = 0; i + 1 < quantiles.size(); i += 2) {
+      if (!quantiles.at(i).is_number() || !quantiles.at(i + 1).is_number()) continue;
+      measurement.quantiles.emplace_back(quantiles.at(i).get<double>(), quantiles.at(i + 1).get<double>());
+    }
+    if (!fits(measurement)) return std::nullopt;
+    return measurement;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+namespace {
+
+/// EventPipe's stacks have 100 frames at most.
+constexpr std::size_t kMostStackFrames = 1000;
+constexpr std::size_t kMostExceptionValues = kMostStackFrames + 16;
+constexpr std::size_t kMostMethodValues = 8;
+constexpr std::size_t kMostName = 4 * 1024;
+constexpr std::size_t kMostType = 1024;
+/// Where each byte takes six in JSON.
+constexpr std::size_t kLeastMessage = 4 * 1024;
+constexpr std::string_view kCut = " […]";
+/// What names may take in all.
+constexpr std::size_t kMostMethodBytes = std::size_t{64} << 20;
+
+json object_of(const events::ThrownException& thrown, std::size_t most_message) {
+  const std::size_t frames = std::min(thrown.stack.size(), kMostStackFrames);
+  return {{"time", thrown.time.time_since_epoch().count()},
+          {"thread", thrown.thread},
+          {"type", thrown.type.substr(0, kMostType)},
+          {"message", thrown.message.size() <= most_message
+                          ? thrown.message
+                          : thrown.message.substr(0, most_message).append(kCut)},
+          {"hresult", thrown.hresult},
+          {"rethrown", thrown.rethrown},
+          {"nested", thrown.nested},
+          {"stack",
+           std::vector(thrown.stack.begin(), thrown.stack.begin() + static_cast<std::ptrdiff_t>(frames))}};
+}
+
+}  // namespace
+
+std::string encode_exception(const events::ThrownException& thrown) {
+  std::string whole = router::text_of(object_of(thrown, thrown.message.size()));
+  return whole.size() <= kMostFrame ? whole : router::text_of(object_of(thrown, kLeastMessage));
+}
+
+std::optional<events::ThrownException> decode_exception(std::string_view text) {
+  try {
+    const json object = parse_bounded(text, kMostExceptionValues);
+    events::ThrownException thrown;
+    thrown.time = events::Time(events::Time::duration(object.at("time").get<events::Time::rep>()));
+    thrown.thread = number_at<std::uint64_t>(object, "thread");
+    thrown.type = object.at("type").get<std::string>();
+    thrown.message = object.at("message").get<std::string>();
+    thrown.hresult = number_at<std::uint32_t>(object, "hresult");
+    thrown.rethrown = object.at("rethrown").get<bool>();
+    thrown.nested = object.at("nested").get<bool>();
+    thrown.stack = object.at("stack").get<std::vector<std::uint64_t>>();
+    if (thrown.type.size() > kMostName) return std::nullopt;
+    return thrown;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+void NamedMethods::add(Method method) {
+  const std::size_t size = sizeof method + method.frame.name.size() + method.frame.module.size();
+  if (held_ + size > kMostMethodBytes) return;
+  if (by_begin_.insert_or_assign(method.begin, std::move(method)).second) held_ += size;
+}
+
+const profile::Frame* NamedMethods::find(std::uint64_t address) const {
+  const auto after = by_begin_.upper_bound(address);
+  if (after == by_begin_.begin()) return nullptr;
+  const Method& method = std::prev(after)->second;
+  return address < method.end ? &method.frame : nullptr;
+}
+
+std::string encode_method(const NamedMethods::Method& method) {
+  return router::text_of({{"begin", method.begin},
+                          {"end", method.end},
+                          {"name", method.frame.name.substr(0, kMostName)},
+                          {"module", method.frame.module.substr(0, kMostName)}});
+}
+
+std::optional<NamedMethods::Method> decode_method(std::string_view text) {
+  try {
+    const json object = parse_bounded(text, kMostMethodValues);
+    NamedMethods::Method method{
+        number_at<std::uint64_t>(object, "begin"), number_at<std::uint64_t>(object, "end"), {}};
+    method.frame.kind = profile::FrameKind::managed;
+    method.frame.name = object.at("name").get<std::string>();
+    method.frame.module = object.at("module").get<std::string>();
+    if (method.frame.name.size() > kMostName || method.frame.module.size() > kMostName) return std::nullopt;
+    return method;
+  } catch (const std::exception&) {
+    return std::nullopt;
   }
 }
 

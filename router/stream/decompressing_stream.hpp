@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "router/stream/raw_frame.hpp"
 #include "router/stream/zstd.hpp"
 #include "transport/stream.hpp"
 

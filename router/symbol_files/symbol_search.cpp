@@ -1,20 +1,219 @@
 #include "router/symbol_files/symbol_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "router/reach/command.hpp"
+#include "router/symbols/file_symbols.hpp"
 #include "transport/offload.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
 
+/// What the names of drafts begin with.
+constexpr std::string_view kDraft = ".draft-";
+/// Nothing is fetched for so long, in seconds: an older draft is of one that was killed.
+constexpr std::time_t kOldDraft = 24 * 60 * 60;
+
+std::string name_in_cache(const Module& module) {
+  return module.build_id + ".debug";
+}
+
+/// Makes a directory and those above it. What can't be made shows when it is opened.
+void make_directories(const std::string& path) {
+  for (std::size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
+    ::mkdir(path.substr(0, end).c_str(), 0700);
+  }
+  ::mkdir(path.c_str(), 0700);
+}
+
+}  // namespace
+
+SymbolCache::Draft::~Draft() {
+  if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
+}
+
+Result<void> SymbolCache::Draft::keep(const Module& module) {
+  const std::string name = name_in_cache(module);
+  if (::renameat(directory_, name_.c_str(), directory_, name.c_str()) != 0) {
+    return fail_errno("keep the symbols of", module.name, errno);
+  }
+  name_.clear();
+  return {};
+}
+
+Result<SymbolCache> SymbolCache::open(const std::string& path) {
+  make_directories(path);
+  UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!directory || ::fstat(directory.get(), &status) != 0) {
+    return fail_errno("keep symbols in", path, errno, "set XDG_CACHE_HOME to a directory of your own");
+  }
+  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return fail("keep symbols in", path, "it is not yours alone",
+                "set XDG_CACHE_HOME to a directory of your own");
+  }
+  SymbolCache cache(path, std::move(directory));
+  cache.remove_left();
+  return cache;
+}
+
+void SymbolCache::remove_left() const {
+  const OpenDirectory all(::fdopendir(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  if (all == nullptr) return;
+  while (const dirent* const each = ::readdir(all.get())) {
+    struct stat status {};
+    const bool is_draft = std::string_view(each->d_name).starts_with(kDraft);
+    if (!is_draft || ::fstatat(directory_.get(), each->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (std::time(nullptr) - status.st_mtime > kOldDraft) ::unlinkat(directory_.get(), each->d_name, 0);
+  }
+}
+
+UniqueFd SymbolCache::find(const Module& module) const {
+  return UniqueFd(::openat(directory_.get(), name_in_cache(module).c_str(), kOpenAnything | O_NOFOLLOW));
+}
+
+Result<SymbolCache::Draft> SymbolCache::begin() const {
+  std::string name = std::string(kDraft) + random_token();
+  UniqueFd file(
+      ::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return fail_errno("keep symbols in", path_, errno);
+  return Draft(directory_.get(), std::move(name), std::move(file));
+}
+
+namespace {
+
+using transport::IoStatus;
 using transport::Task;
+
+/// The symbols of a browser engine are larger; those of a runtime are a fifth of it.
+constexpr std::uint64_t kMostBytes = 512ULL << 20;
+constexpr transport::Milliseconds kLimit{300'000};
+constexpr std::size_t kPart = 64 * 1024;
+/// A status behind the bytes of the file: "200".
+constexpr off_t kStatusSize = 3;
+/// What curl ends with where the server's status is an error (curl(1), "EXIT CODES").
+constexpr int kHttpError = 22;
+/// What a shell ends with where there is no such program (POSIX, Shell Command Language 2.8.2).
+constexpr int kNotFound = 127;
+
+/// What curl is to do, for its standard input: what is in the URL is nothing for the list of processes. By
+/// then its own configuration has been left out. A redirection may not leave TLS. Whoever has sent less than
+/// a kilobyte a second for ten seconds is as good as gone.
+std::string curl_configuration(const std::string& url) {
+  const bool is_secured = url.starts_with("https:");
+  return fmt::format(
+      "url = \"{}\"\ngloboff\nsilent\nshow-error\nfail\nlocation\nmax-redirs = 3\nproto = \"=http,https\"\n"
+      "proto-redir = \"={}\"\nmax-filesize = {}\nconnect-timeout = 10\nspeed-limit = 1024\nspeed-time = 10\n"
+      "write-out = \"%{{http_code}}\"\n",
+      url, is_secured ? "https" : "http,https", kMostBytes);
+}
+
+std::string without_password(const std::string& url) {
+  const std::size_t host = url.find("://") + 3;
+  const std::size_t path = url.find('/', host);
+  const std::size_t at = url.rfind('@', path);
+  return at == std::string::npos || at < host ? url : url.substr(0, host) + url.substr(at + 1);
+}
+
+/// Takes the status from the end of what curl has printed.
+std::string take_status(int file, std::uint64_t size) {
+  std::string status(kStatusSize, '\0');
+  const off_t end = static_cast<off_t>(size) - kStatusSize;
+  if (end < 0 || ::pread(file, status.data(), status.size(), end) != kStatusSize) return {};
+  return ::ftruncate(file, end) == 0 ? status : std::string();
+}
+
+/// One file on its way.
+class Fetch {
+ public:
+  Fetch(Command& curl, std::string name, int to, SymbolServer::OnBytes on_bytes)
+      : curl_(curl), name_(std::move(name)), to_(to), on_bytes_(std::move(on_bytes)) {}
+
+  Task<Result<bool>> run(std::string configuration) {
+    // One that does not read it says itself what is wrong.
+    std::ignore = co_await curl_.stream().write_last(std::as_bytes(std::span<const char>(configuration)));
+    const Result<void> written = co_await write_what_comes();
+    if (!written) co_return tl::unexpected(written.error());
+    const std::optional<int> code = co_await curl_.exit_code();
+    const std::string status = take_status(to_, size_);
+    if (code == 0 && status == "200") co_return true;
+    if (code == kHttpError && (status == "404" || status == "410")) co_return false;
+    if (code == kNotFound) {
+      co_return fail("ask the symbol server", name_, "there is no curl", "install curl, or give --symbols");
+    }
+    const Error ended = co_await curl_.ended();
+    co_return fail("ask the symbol server", name_,
+                   code == 0 ? "it answers with status " + status : ended.why);
+  }
+
+ private:
+  Task<Result<void>> write_what_comes() {
+    std::vector<std::byte> part(kPart);
+    for (;;) {
+      const transport::Io got = co_await curl_.stream().read(part);
+      if (got.status != IoStatus::ok) co_return Result<void>();
+      size_ += got.bytes;
+      if (size_ > kMostBytes) {
+        co_return fail("ask the symbol server", name_,
+                       fmt::format("a file has more than {} MiB", kMostBytes >> 20));
+      }
+      const int failed = write_whole(to_, std::span(part).first(got.bytes));
+      if (failed != 0) co_return fail_errno("keep what comes from", name_, failed);
+      on_bytes_(size_);
+    }
+  }
+
+  Command& curl_;
+  std::string name_;
+  int to_;
+  SymbolServer::OnBytes on_bytes_;
+  std::uint64_t size_ = 0;
+};
+
+std::vector<std::string> curl_arguments() {
+  return {"curl", "--disable", "--config", "-"};
+}
+
+}  // namespace
+
+SymbolServer::SymbolServer(transport::Loop& loop, std::string url) : loop_(loop), url_(std::move(url)) {
+  while (url_.ends_with('/')) url_.pop_back();
+  name_ = without_password(url_);
+}
+
+Task<Result<bool>> SymbolServer::fetch(std::string path, int to, OnBytes on_bytes) {
+  auto started = Command::start(loop_, make_silent_log(), curl_arguments());
+  if (!started) co_return tl::unexpected(started.error());
+  const std::shared_ptr<Command> curl = std::move(*started);
+  Fetch fetch(*curl, name_, to, std::move(on_bytes));
+  auto fetched = co_await with_deadline(loop_, fetch.run(curl_configuration(url_ + '/' + path)), kLimit);
+  const bool whole = fetched && *fetched && **fetched;
+  if (!whole && (::ftruncate(to, 0) != 0 || ::lseek(to, 0, SEEK_SET) != 0)) {
+    co_return fail_errno("keep what comes from", name_, errno);
+  }
+  if (!fetched) co_return fail("ask the symbol server", name_, "it takes too long");
+  co_return std::move(*fetched);
+}
+
+namespace {
 
 /// An agent may name more files than any process has.
 constexpr std::size_t kMostFiles = 200;

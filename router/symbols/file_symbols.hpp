@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,6 +14,13 @@
 #include "router/symbols/elf_symbols.hpp"
 
 namespace farport::router {
+
+/// Work on what others have made, in a process of its own: where it goes wrong, only its result is missing.
+/// Runs `work` in a process that may use no more than a few seconds of the processor and so much time at all,
+/// and `memory` bytes beside what this process has; returns what `work` has returned there. Errors: it has
+/// crashed, or has taken too long.
+[[nodiscard]] Result<std::string> run_isolated(const std::function<std::string()>& work,
+                                               std::chrono::milliseconds limit, std::uint64_t memory);
 
 /// For one file: more than it takes from a slow disk.
 inline constexpr std::chrono::milliseconds kOneFileLimit{5'000};

@@ -8,8 +8,7 @@
 
 #include "base/text.hpp"
 #include "events/providers.hpp"
-#include "router/wanted/lists.hpp"
-#include "router/wanted/runtime_version.hpp"
+#include "router/wanted/recordings.hpp"
 
 namespace farport::router {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "router/wanted/lists.hpp"
+#include "router/wanted/recordings.hpp"
 
 namespace farport::router {
 namespace {

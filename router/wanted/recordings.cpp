@@ -1,13 +1,32 @@
 #include "router/wanted/recordings.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.hpp"
 #include "events/logs.hpp"
 #include "events/providers.hpp"
-#include "router/wanted/runtime_version.hpp"
 
 namespace farport::router {
+
+int major_of(std::string_view version) {
+  int major = 0;
+  std::from_chars(version.data(), version.data() + version.size(), major);
+  return major;
+}
+
+std::vector<std::string> split_list(std::string_view list, const std::function<bool(char)>& inside) {
+  std::vector<std::string> parts(1);
+  for (const char c : list) {
+    if (!inside(c) && c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
 namespace {
 
 /// The runtime's default, and enough for what is read at once.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,16 @@
 #include "ipc/event_pipe.hpp"
 
 namespace farport::router {
+
+/// What can be asked of a runtime depends on its version.
+/// 10 of "10.0.1"; 0 where it is no version.
+[[nodiscard]] int major_of(std::string_view version);
+
+/// Lists as people write them: with commas.
+/// What stands between commas, empty parts included. `inside` is told each character in turn, and says
+/// whether a comma there is none of the list's.
+[[nodiscard]] std::vector<std::string> split_list(std::string_view list,
+                                                  const std::function<bool(char)>& inside);
 
 /// Exceptions as they are thrown, with their stacks.
 [[nodiscard]] ipc::CollectTracing wanted_exceptions();

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "ipc/error.hpp"
+#include "transport/loop.hpp"
 
 namespace farport::router::http_status {
 
@@ -33,3 +36,44 @@ inline constexpr int kUnavailable = 503;
 }
 
 }  // namespace farport::router::http_status
+
+namespace farport::router {
+
+/// What a caller is told that is refused.
+/// Why something was refused, for a person, for HTTP and for a tool.
+struct Refusal {
+  int status = 0;             ///< Of HTTP.
+  std::uint32_t hresult = 0;  ///< Of the IPC error that a tool gets.
+  std::string why;
+  int retry_after{};  ///< In seconds; 0: there is nothing to wait for.
+  /// The same to the millisecond, where nothing but time must pass; nothing was done then.
+  transport::Milliseconds retry_after_exactly{};
+};
+
+}  // namespace farport::router
+
+namespace farport::router::pace_field {
+
+// The header fields by which an agent tells how often one identity may ask (docs/wire.md, "Limits").
+
+/// Beside the list of runtimes: requests of one identity in a second.
+inline constexpr std::string_view kRate = "farport-requests-per-second";
+/// Beside a 429 that passes by itself: when to ask again, in milliseconds. The request was not looked at.
+inline constexpr std::string_view kRetryAfterMs = "farport-retry-after-ms";
+
+}  // namespace farport::router::pace_field
+
+namespace farport::router::resumption_field {
+
+// The header fields of requests that can be resumed (docs/wire.md, "Resuming").
+
+/// By which the next session asks for it: in the first request, and a new one in each that resumes it.
+inline constexpr std::string_view kToken = "farport-connection";
+/// Of the agent that had it.
+inline constexpr std::string_view kInstance = "farport-instance";
+/// How many bytes of the answer's body have been received.
+inline constexpr std::string_view kReceived = "farport-received";
+/// The place in the request's body at which it goes on.
+inline constexpr std::string_view kFrom = "farport-from";
+
+}  // namespace farport::router::resumption_field

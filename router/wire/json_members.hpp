@@ -2,15 +2,22 @@
 // version.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "router/wire/bounded_json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace farport::router {
+
+/// Reading JSON that others have written: what a reader takes up is bounded by what it expects.
+/// Parses `text`. A value takes some hundred bytes of memory, and two characters of text. Throws a
+/// std::exception where this is no JSON, has more than `most` values, or is nested deeper than the API's
+/// answers are.
+[[nodiscard]] nlohmann::json parse_bounded(std::string_view text, std::size_t most);
 
 using nlohmann::json;
 

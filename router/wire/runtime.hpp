@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -89,5 +91,52 @@ struct RuntimeEvent {
 
 /// "added", "changed", "removed" or "listed".
 [[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
+
+// Runtimes and what happens to them, as JSON: the API's words (docs/wire.md).
+
+/// One object: id, pid, name, command_line, os, architecture, version, state, user, host, since; host_pid and
+/// container where there are any.
+[[nodiscard]] std::string to_json(const Runtime& runtime);
+/// An array of such objects.
+[[nodiscard]] std::string to_json(const std::vector<Runtime>& runtimes);
+/// {"event":"added","runtime":{…}} and a newline.
+[[nodiscard]] std::string to_json_line(const RuntimeEvent& event);
+
+/// The reverse. Errors say what is missing or of the wrong type; unknown members are ignored.
+[[nodiscard]] Result<std::vector<Runtime>> runtimes_from_json(std::string_view text);
+[[nodiscard]] Result<RuntimeEvent> event_from_json(std::string_view line);
+
+/// {"error":"…"}: why a request was refused; with the HRESULT that a tool is to be told, where there is one.
+[[nodiscard]] std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult = {});
+
+/// What such an object says; as `why` the body itself, shortened, where that is no such object.
+struct RefusedRequest {
+  std::string why;
+  std::optional<std::uint32_t> hresult;
+};
+[[nodiscard]] RefusedRequest error_from_json(std::string_view body);
+
+// What runtimes are called, by tools and by people.
+
+/// The name that stock tools show for the runtime where a mirror stands for it, and that their -n matches:
+/// .NET completes a process's name, of which Linux keeps 15 bytes, from the first two words of its command
+/// line. So an application that was started as `dotnet Foo.dll` is "Foo.dll".
+[[nodiscard]] std::string tool_name(const Runtime& runtime);
+
+/// The name that they show on the runtime's own host: its program's ("dotnet").
+[[nodiscard]] std::string program_name(const Runtime& runtime);
+
+/// Whether `wanted` names this runtime: its id, its pid (its own and its host's), its name or what stock
+/// tools call it, here and on its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone
+/// or followed by @PLACE: its pod, POD/CONTAINER or container, as `farport ps` shows them; what the agent
+/// calls its host; or the address at which it answers, with its port or without. `*` and `?` are wildcards
+/// for the place, the name and the command line's first word.
+[[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
+
+/// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
+/// one. Returns its index. Errors say what to write instead: for each runtime that fits (for all of them
+/// where none does) a text that names it and no other; ESRCH where there are no runtimes at all.
+[[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
+                                                 const std::vector<const Runtime*>& runtimes);
 
 }  // namespace farport::router

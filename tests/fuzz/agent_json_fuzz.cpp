@@ -4,7 +4,7 @@
 #include "router/wire/access_row.hpp"
 #include "router/wire/diagnosis.hpp"
 #include "router/wire/dump.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -7,10 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "events/providers.hpp"
-#include "router/readers/event_frames.hpp"
-#include "router/readers/line_makers.hpp"
-#include "router/readers/measurement_frame.hpp"
 #include "router/readers/reader_frames.hpp"
+#include "router/readers/answers.hpp"
 #include "tests/fuzz/events.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "router/agent/api/route.hpp"
-#include "router/wire/content_encoding.hpp"
+#include "router/wire/session_options.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport;

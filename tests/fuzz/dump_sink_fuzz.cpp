@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/output_file.hpp"
-#include "router/mirror/dump_sink.hpp"
+#include "router/mirror/dump_receiver.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -11,7 +11,6 @@
 #include "router/agent/connections/resumption_table.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/resumption_fields.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/unit/streams.hpp"
 #include "transport/http2/session.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "router/wire/sample_reader.hpp"
+#include "router/wire/samples.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 

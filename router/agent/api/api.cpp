@@ -3,7 +3,7 @@
 #include "router/agent/api/bodies.hpp"
 #include "router/agent/connections/http_errors.hpp"
 #include "router/agent/metrics/metrics_text.hpp"
-#include "router/wire/content_encoding.hpp"
+#include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
 

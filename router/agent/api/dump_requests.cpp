@@ -8,7 +8,7 @@
 #include "router/agent/api/bodies.hpp"
 #include "router/agent/dumps/dump_sender.hpp"
 #include "router/agent/gate/gate.hpp"
-#include "router/wire/content_encoding.hpp"
+#include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

@@ -6,9 +6,7 @@
 #include "router/agent/api/access_json.hpp"
 #include "router/agent/api/bodies.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/pace_fields.hpp"
-#include "router/wire/resumption_fields.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::router {
 namespace {

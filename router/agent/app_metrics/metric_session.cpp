@@ -4,7 +4,7 @@
 
 #include "ipc/error.hpp"
 #include "router/agent/runtimes/probe.hpp"
-#include "router/readers/measurement_frame.hpp"
+#include "router/readers/reader_frames.hpp"
 #include "router/readers/reading.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"

@@ -7,7 +7,7 @@
 #include "router/agent/app_metrics/metric_series.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
-#include "router/readers/reader_budget.hpp"
+#include "router/readers/reader_process.hpp"
 #include "router/wanted/counters.hpp"
 #include "transport/task_set.hpp"
 

@@ -7,7 +7,7 @@
 #include "router/agent/runtimes/halt_watch.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
-#include "router/stream/compressor_limit.hpp"
+#include "router/stream/compressing_stream.hpp"
 #include "transport/party.hpp"
 #include "transport/buffer_pool.hpp"
 

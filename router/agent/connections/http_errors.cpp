@@ -1,7 +1,7 @@
 #include "router/agent/connections/http_errors.hpp"
 
-#include "router/wire/pace_fields.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/http_status.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 

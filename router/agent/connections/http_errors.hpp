@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "router/agent/connections/response.hpp"
-#include "router/wire/refusal.hpp"
+#include "router/wire/http_status.hpp"
 #include "transport/http2/session.hpp"
 
 namespace farport::router {

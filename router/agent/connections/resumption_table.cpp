@@ -8,7 +8,6 @@
 
 #include "base/text.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/resumption_fields.hpp"
 
 namespace farport::router {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "router/agent/connections/response.hpp"
 #include "router/agent/gate/limits.hpp"
-#include "router/wire/refusal.hpp"
+#include "router/wire/http_status.hpp"
 #include "transport/resumable_stream.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"

@@ -5,7 +5,7 @@
 
 #include "router/agent/gate/caller.hpp"
 #include "router/stream/first_message.hpp"
-#include "router/wire/refusal.hpp"
+#include "router/wire/http_status.hpp"
 
 namespace farport::router {
 

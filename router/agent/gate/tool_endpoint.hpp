@@ -1,7 +1,7 @@
 // The tool's end of a diagnostic connection, as it comes in to the agent.
 #pragma once
 
-#include "router/wire/refusal.hpp"
+#include "router/wire/http_status.hpp"
 #include "router/wire/session_options.hpp"
 #include "transport/stream.hpp"
 

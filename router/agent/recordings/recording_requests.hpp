@@ -6,7 +6,7 @@
 #include "router/agent/connections/response.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/agent/recordings/wanted_recording.hpp"
-#include "router/readers/reader_budget.hpp"
+#include "router/readers/reader_process.hpp"
 
 namespace farport::router {
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "events/fields.hpp"
-#include "router/readers/line_makers.hpp"
-#include "router/wanted/lists.hpp"
-#include "router/wanted/providers.hpp"
+#include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
+#include "router/wanted/providers.hpp"
 
 namespace farport::router {
 namespace {

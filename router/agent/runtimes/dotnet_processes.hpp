@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "router/agent/runtimes/process_walk.hpp"
-#include "router/wire/discovery_report.hpp"
+#include "router/wire/diagnosis.hpp"
 
 namespace farport::router {
 

@@ -5,8 +5,7 @@
 
 #include "base/process_stat.hpp"
 #include "router/agent/runtimes/container.hpp"
-#include "router/wire/runtime_json.hpp"
-#include "router/wire/runtime_names.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::router {
 

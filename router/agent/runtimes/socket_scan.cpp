@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "router/sockets/mirror_manifests.hpp"
+#include "router/sockets/socket_manifest.hpp"
 
 namespace farport::router {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
-#include "router/wire/discovery_report.hpp"
+#include "router/wire/diagnosis.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {

@@ -11,7 +11,7 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
-#include "router/symbols/mapped_file.hpp"
+#include "router/symbols/elf_symbols.hpp"
 
 namespace farport::router {
 

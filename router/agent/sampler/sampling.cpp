@@ -26,7 +26,7 @@
 #include "router/agent/sampler/sample_output.hpp"
 #include "router/agent/sampler/stack_tree.hpp"
 #include "router/agent/sampler/thread_walker.hpp"
-#include "router/wire/sample_records.hpp"
+#include "router/wire/samples.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,5 +1,5 @@
 // Warnings before certificates and lists end.
-#include "router/certificates/expiry_warnings.hpp"
+#include "router/certificates/credential_watch.hpp"
 
 #include <sstream>
 

@@ -1,8 +1,8 @@
-#include "router/mirror/request_pace.hpp"
+#include "router/mirror/agent_session.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "router/wire/pace_fields.hpp"
+#include "router/wire/http_status.hpp"
 
 using namespace farport::router;
 using namespace farport::transport;

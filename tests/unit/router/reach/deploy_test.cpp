@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 
-#include "router/reach/capture.hpp"
-#include "router/reach/deploy_script.hpp"
-#include "router/reach/tar.hpp"
+#include "router/reach/command.hpp"
+#include "router/reach/deploy.hpp"
+#include "router/reach/container.hpp"
 
 namespace farport::router {
 namespace {

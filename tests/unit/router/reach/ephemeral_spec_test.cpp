@@ -1,8 +1,8 @@
-#include "router/reach/ephemeral_spec.hpp"
+#include "router/reach/pods.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "router/reach/json.hpp"
+#include "router/reach/inspected_container.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,8 +1,7 @@
-#include "router/readers/event_frames.hpp"
+#include "router/readers/reader_frames.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "router/readers/reader_frames.hpp"
 
 using namespace farport;
 using namespace farport::router;

@@ -1,4 +1,4 @@
-#include "router/readers/line_makers.hpp"
+#include "router/readers/answers.hpp"
 
 #include <catch2/catch.hpp>
 

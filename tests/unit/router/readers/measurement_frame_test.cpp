@@ -1,4 +1,4 @@
-#include "router/readers/measurement_frame.hpp"
+#include "router/readers/reader_frames.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "router/readers/reader_budget.hpp"
+#include "router/readers/reader_process.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // What symbol servers have sent, kept for the next time.
-#include "router/symbol_files/symbol_cache.hpp"
+#include "router/symbol_files/symbol_search.hpp"
 
 #include <ctime>
 

@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/unique_fd.hpp"
-#include "router/symbols/isolated.hpp"
+#include "router/symbols/file_symbols.hpp"
 #include "tests/unit/router/symbols/own_symbols.hpp"
 
 using namespace farport;

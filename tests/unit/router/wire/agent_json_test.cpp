@@ -4,7 +4,7 @@
 #include "router/wire/access_row.hpp"
 #include "router/wire/dump.hpp"
 #include "router/wire/process_condition.hpp"
-#include "router/wire/runtime_json.hpp"
+#include "router/wire/runtime.hpp"
 
 using namespace farport::router;
 

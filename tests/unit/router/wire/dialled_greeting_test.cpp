@@ -1,4 +1,4 @@
-#include "router/wire/dialled_greeting.hpp"
+#include "router/wire/session_options.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // What an agent tells of its search, and to whom.
-#include "router/wire/discovery_report.hpp"
+#include "router/wire/diagnosis.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -3,8 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/wire/runtime_json.hpp"
-#include "router/wire/runtime_names.hpp"
 
 using farport::router::choose_runtime;
 using farport::router::names_runtime;

@@ -3,8 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/wire/sample_reader.hpp"
-#include "router/wire/sample_records.hpp"
+#include "router/wire/samples.hpp"
 
 using namespace farport;
 using namespace farport::router;

@@ -15,7 +15,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/unique_fd.hpp"
-#include "router/sockets/mirror_manifests.hpp"
+#include "router/sockets/socket_manifest.hpp"
 
 using namespace farport;
 using router::ScanResult;

@@ -1,4 +1,4 @@
-#include "router/wire/content_encoding.hpp"
+#include "router/wire/session_options.hpp"
 
 #include <algorithm>
 

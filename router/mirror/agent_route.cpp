@@ -1,10 +1,14 @@
-#include "router/mirror/tcp_route.hpp"
+#include "router/mirror/agent_route.hpp"
 
 #include <algorithm>
 #include <cerrno>
 
+#include "auth/openssl.hpp"
 #include "auth/tls_context.hpp"
+#include "transport/happy_eyeballs.hpp"
+#include "transport/race.hpp"
 #include "transport/share.hpp"
+#include "transport/socket.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
 
@@ -103,6 +107,55 @@ Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::
                                      context, time);
   if (agreed) agreed->peer = address;
   co_return agreed;
+}
+
+Task<Result<AgentConnection>> open_through(transport::Loop& loop, Proxy proxy, AgentAddress agent,
+                                           SSL_CTX* context, transport::Share& time) {
+  SSL_CTX_up_ref(context);
+  const auth::SslCtxPtr kept(context);
+  auto connected =
+      co_await transport::connect_through(loop, std::move(proxy), agent.host, agent.port, kDialLimit);
+  if (!connected) co_return tl::unexpected(connected.error());
+  auto agreed =
+      co_await shake_hands(std::move(*connected), agent.text(), agent.verified_name(), context, time);
+  co_return agreed;
+}
+
+Task<Result<AgentConnection>> ProxyRoute::open() {
+  auto connection = co_await open_through(loop_, proxy_, agent_, credentials_.context(), time_);
+  if (connection) connection->peers = &credentials_.peers();
+  co_return connection;
+}
+
+namespace {
+
+constexpr transport::Milliseconds kLookLimit{5000};
+/// Of the loop, in one of its turns.
+constexpr std::chrono::milliseconds kLookShare{5};
+
+Task<std::optional<auth::Validity>> look(transport::Loop& loop, transport::Address address,
+                                         std::string server_name) {
+  auto connection = co_await transport::connect_tcp(loop, address, kLookLimit);
+  const auth::SslCtxPtr context(SSL_CTX_new(TLS_client_method()));
+  if (!connection || context == nullptr) co_return std::nullopt;
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
+  TlsStream tls(std::move(*connection), context.get(), TlsStream::Side::client);
+  const Result<void> named = auth::set_expected_server_name(tls.ssl(), server_name);
+  if (!named) co_return std::nullopt;
+  transport::Share time(loop, kLookShare);
+  const Result<void> agreed = co_await tls.handshake(time);
+  const X509* shown = SSL_get0_peer_certificate(tls.ssl());
+  if (!agreed || shown == nullptr) co_return std::nullopt;
+  co_return auth::validity_of(shown);
+}
+
+}  // namespace
+
+Task<std::optional<auth::Validity>> look_at_certificate(transport::Loop& loop, transport::Address address,
+                                                        std::string server_name) {
+  const auto shown = co_await with_deadline(loop, look(loop, address, std::move(server_name)), kLookLimit);
+  co_return shown.value_or(std::nullopt);
 }
 
 }  // namespace farport::router

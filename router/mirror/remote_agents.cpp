@@ -1,14 +1,29 @@
-#include "router/mirror/reached_agents.hpp"
+#include "router/mirror/remote_agents.hpp"
 
 #include <algorithm>
 
-#include "router/mirror/reach_route.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
-namespace {
 
 using transport::Task;
+
+void RunningLink::start() {
+  running_ = link_->run();
+  running_.start();
+}
+
+Task<void> RunningLink::leave() {
+  running_.reset();
+  co_await link_->leave();
+}
+
+Task<void> RunningLink::retire(RunningLink link) {
+  co_await link.leave();
+}
+
+namespace {
 
 /// How often to look who is there, where that changes: each time a program of the user's runs.
 constexpr transport::Milliseconds kLookPause{5000};

@@ -1,4 +1,4 @@
-#include "router/wire/bounded_json.hpp"
+#include "router/wire/json_members.hpp"
 
 #include <stdexcept>
 
