@@ -2,16 +2,17 @@
 // them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "auth/policy.hpp"
+#include "base/error.hpp"
 #include "router/agent/admin/admin_server.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/app_metrics/app_metrics.hpp"
 #include "router/agent/doctor/doctor.hpp"
-#include "router/agent/live_connections.hpp"
 #include "router/agent/local_socket.hpp"
 #include "router/agent/mirror_dialler.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
@@ -19,11 +20,56 @@
 #include "router/certificates/credential_watch.hpp"
 #include "router/wire/session_options.hpp"
 #include "transport/handshake_limiter.hpp"
+#include "transport/loop.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
 
 namespace farport::router {
+
+// The connections to an agent that are open, for when it stops.
+
+class LiveConnections {
+ public:
+  LiveConnections() = default;
+  LiveConnections(const LiveConnections&) = delete;
+  LiveConnections& operator=(const LiveConnections&) = delete;
+
+  /// Asks each to take nothing new, and to end with what it has.
+  void drain();
+  /// Ends each.
+  void end();
+
+ private:
+  friend class LiveConnection;
+  transport::NodeList open_;
+};
+
+/// Keeps a connection among them for as long as it lives.
+class LiveConnection final : private transport::ListNode {
+ public:
+  /// Both are called from the loop. `drain` may be empty: for one that carries nothing new anyway.
+  LiveConnection(LiveConnections& connections, std::function<void()> drain, std::function<void()> end)
+      : drain_(std::move(drain)), end_(std::move(end)) {
+    connections.open_.push(*this);
+  }
+  ~LiveConnection() = default;
+
+ private:
+  friend class LiveConnections;
+  std::function<void()> drain_;
+  std::function<void()> end_;
+};
+
+inline void LiveConnections::drain() {
+  open_.for_each([](transport::ListNode& node) {
+    const auto& connection = static_cast<const LiveConnection&>(node);
+    if (connection.drain_) connection.drain_();
+  });
+}
+inline void LiveConnections::end() {
+  open_.for_each([](transport::ListNode& node) { static_cast<const LiveConnection&>(node).end_(); });
+}
 
 struct AgentSettings {
   std::string host_name;                   ///< What the runtimes' host is called.

@@ -7,7 +7,7 @@
 
 #include "auth/tls_context.hpp"
 #include "router/agent/agent.hpp"
-#include "router/agent/connections/http_errors.hpp"
+#include "router/agent/connections/response.hpp"
 #include "router/agent/connections/raw_endpoint.hpp"
 #include "router/agent/idle_watch.hpp"
 #include "router/wire/session_options.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "router/agent/api/route.hpp"
+#include "router/agent/api/caller_session.hpp"
 #include "router/wire/session_options.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -2,16 +2,29 @@
 // there are.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "router/agent/admin/admin_answers.hpp"
+#include "router/agent/admin/http1_connection.hpp"
 #include "transport/handshake_limiter.hpp"
 #include "transport/socket.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
+
+// What the address for health and metrics answers.
+
+/// What the agent says of itself there.
+struct AdminSources {
+  /// Why it should get no work; none if it is ready. A sentence each.
+  std::function<std::vector<std::string>()> why_not_ready;
+  std::function<std::string()> metrics;  ///< In Prometheus' text format.
+};
+
+/// GET or HEAD of /healthz, /readyz and /metrics.
+[[nodiscard]] Http1Answer answer_admin(const AdminSources& sources, const Http1Request& request);
 
 class AdminServer {
  public:

@@ -1,14 +1,32 @@
 // What each request of the API is handled with: its route, its answer, and the session it came in.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 
-#include "router/agent/api/route.hpp"
 #include "router/agent/connections/response.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/agent/runtimes/registry.hpp"
 
 namespace farport::router {
+
+// What a request to the agent's API names: its method, path and query, taken apart.
+
+/// /v1/runtimes/{id}/{action}?query, /v1/connections/{token}, or another path with an empty id.
+struct Route {
+  std::string method;
+  std::string path;  ///< Without the query, and with {id} or {token} in place of what stands there.
+  std::string id;    ///< The runtime's, or the connection's token.
+  std::map<std::string, std::string, std::less<>> query;
+
+  /// The value of a query parameter; empty where it isn't there.
+  [[nodiscard]] std::string parameter(std::string_view name) const;
+};
+
+/// Takes a request target (RFC 9113 section 8.3.1) apart. The values of parameters are percent-decoded.
+[[nodiscard]] Route parse_route(std::string_view method, std::string_view target);
 
 struct CallerSession {
   Caller caller;

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "router/agent/api/bodies.hpp"
-#include "router/agent/dumps/dump_sender.hpp"
+#include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"

@@ -3,16 +3,28 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/error.hpp"
+#include "profile/form.hpp"
 #include "router/agent/api/caller_session.hpp"
-#include "router/agent/api/profile_file.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/agent/metrics/metrics.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/sampler/sampler_process.hpp"
 
 namespace farport::router {
+
+struct ProfileFile {
+  profile::Form form{};
+  std::string content_type;
+};
+
+/// A profile as a file, for callers that have no farport.
+/// What a word of the query asks for; nothing where there is none: samples as they come. Errors: there is no
+/// such form.
+[[nodiscard]] Result<std::optional<ProfileFile>> profile_file(const std::string& word);
 
 class ProfileRequests {
  public:

@@ -2,14 +2,75 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "router/agent/api/access_json.hpp"
 #include "router/agent/api/bodies.hpp"
+#include "router/agent/gate/gate.hpp"
+#include "router/agent/runtimes/registry.hpp"
 #include "router/wire/http_status.hpp"
+#include "router/wire/json_members.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {
 namespace {
+
+// What the API says of what a caller may do (docs/wire.md).
+
+/// The rows of GET /v1/access, one after the other: for each command, and each of the runtimes that the
+/// caller sees (or for none in particular, where there is none) whether the caller may, by which grant, or
+/// why not.
+class AccessRows {
+ public:
+  /// `registry`, `caller`: must outlive this. `commands`: of auth::all_permissions().
+  AccessRows(Registry& registry, const Caller& caller, std::vector<std::string_view> commands)
+      : registry_(&registry), caller_(&caller), commands_(std::move(commands)) {}
+
+  /// Appends the next row, a JSON object. Returns whether there was one.
+  bool append_next(std::string& to);
+
+ private:
+  Registry* registry_;
+  const Caller* caller_;
+  std::vector<std::string_view> commands_;
+  std::size_t command_ = 0;
+  std::string last_id_;  ///< Of the runtime whose row came last, for this command; empty: none has.
+};
+
+json row_of(const auth::Access& access, std::string_view command, const Runtime* runtime) {
+  const auth::GrantMatch match =
+      access.may(command, runtime == nullptr ? auth::RuntimeTraits{} : traits_of(*runtime));
+  json row = {{"command", command}, {"allowed", match.allowed}};
+  if (runtime != nullptr)
+    row["runtime"] = {{"id", runtime->id}, {"name", runtime->name}, {"pid", runtime->pid}};
+  if (match.allowed) {
+    row["rule"] = match.rule;
+    row["role"] = match.role;
+  } else {
+    row["why"] = match.why;
+  }
+  return row;
+}
+
+bool AccessRows::append_next(std::string& to) {
+  const Registry::Filter seen = [this](const Runtime& runtime) { return caller_->sees(runtime); };
+  while (command_ < commands_.size()) {
+    const std::string_view command = commands_[command_];
+    const auto next = registry_->next_after(last_id_, seen);
+    if (next) {
+      last_id_ = next->runtime->id;
+      to += text_of(row_of(*caller_->access, command, next->runtime.get()));
+      return true;
+    }
+    ++command_;
+    if (!std::exchange(last_id_, std::string()).empty()) continue;
+    to += text_of(row_of(*caller_->access, command, nullptr));
+    return true;
+  }
+  return false;
+}
 
 using transport::IoStatus;
 using transport::Task;

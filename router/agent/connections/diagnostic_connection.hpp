@@ -2,16 +2,108 @@
 // all of it audited. Where the tool's bytes come from is its ToolEndpoint's business.
 #pragma once
 
-#include "router/agent/connections/tracing_session.hpp"
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.hpp"
+#include "ipc/event_pipe.hpp"
 #include "router/agent/gate/admission.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
+#include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
 #include "router/stream/compressing_stream.hpp"
-#include "transport/party.hpp"
 #include "transport/buffer_pool.hpp"
+#include "transport/event.hpp"
+#include "transport/fd_stream.hpp"
+#include "transport/loop.hpp"
+#include "transport/party.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::router {
+
+// Sessions of the runtimes (EventPipe) that were started through the agent, and their end: a runtime itself
+// does not notice that nobody reads any more as long as its providers are silent.
+
+/// The id in the runtime's answer to a CollectTracing, which is left in the stream; nothing if the answer is
+/// none, or an error. Passes when it has come.
+transport::Task<std::optional<ipc::SessionId>> answered_session(transport::FdStream& runtime);
+
+class TracingSession;
+
+/// The StopTracing of one session. It is sent at most once, whoever wants the session to end: a runtime knows
+/// its sessions by their addresses, so a second one might stop a newer session at the same address.
+struct SessionStop {
+  explicit SessionStop(transport::Loop& loop) : changed(loop) {}
+  bool begun = false;
+  bool done = false;
+  transport::Condition changed;
+};
+
+class TracingSessions {
+ public:
+  TracingSessions(transport::Loop& loop, Log log, Registry& registry, MeterClaims& meters)
+      : loop_(loop), log_(std::move(log)), registry_(registry), meters_(meters), stopping_(loop) {}
+  TracingSessions(const TracingSessions&) = delete;
+  TracingSessions& operator=(const TracingSessions&) = delete;
+
+  /// Has all of them stopped by their runtimes, which then send the rest and end the stream.
+  void stop_all();
+
+  /// A StopTracing, the agent's own or a caller's, for as long as it is under way: nobody else sends one.
+  class Stopping {
+   public:
+    explicit Stopping(std::shared_ptr<SessionStop> stop);
+    Stopping(const Stopping&) = delete;
+    Stopping& operator=(const Stopping&) = delete;
+    ~Stopping();
+    /// The runtime has been told.
+    void sent() { sent_ = true; }
+
+   private:
+    std::shared_ptr<SessionStop> stop_;  ///< Null: no such session is known, or another stops it.
+    bool sent_ = false;
+  };
+  /// Of the session that has this number in this runtime; nullptr where there is none.
+  [[nodiscard]] std::shared_ptr<SessionStop> stop_of(const std::string& runtime_id, ipc::SessionId id);
+
+  [[nodiscard]] bool running() const { return !running_.empty(); }
+  [[nodiscard]] std::uint64_t abandoned() const { return abandoned_; }
+
+ private:
+  friend class TracingSession;
+  transport::Loop& loop_;
+  Log log_;
+  Registry& registry_;
+  MeterClaims& meters_;
+  transport::NodeList running_;
+  std::uint64_t abandoned_ = 0;  ///< Stopped because nobody read them any more.
+  transport::TaskSet stopping_;
+};
+
+/// One of them, from its runtime's answer to the end of its stream.
+class TracingSession final : private transport::ListNode {
+ public:
+  TracingSession(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
+  ~TracingSession() = default;
+
+  /// Stops a session that nobody reads any more, and reads the rest from `stream` meanwhile: the runtime
+  /// would wait for a reader.
+  transport::Task<void> abandon(transport::FdStream& stream);
+
+ private:
+  friend class TracingSessions;
+  static transport::Task<void> stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id,
+                                    std::shared_ptr<SessionStop> stop);
+  static transport::Task<void> tell(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
+
+  TracingSessions& sessions_;
+  RuntimePtr runtime_;
+  ipc::SessionId id_;
+  std::shared_ptr<SessionStop> stop_;
+};
 
 /// What carries all of an agent's diagnostic connections.
 class DiagnosticConnections {

@@ -1,7 +1,7 @@
 // Raw mode (docs/wire.md): a connection to the agent that is one diagnostic connection by itself.
 #pragma once
 
-#include "router/agent/gate/tool_endpoint.hpp"
+#include "router/agent/gate/admission.hpp"
 
 namespace farport::router {
 

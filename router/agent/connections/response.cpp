@@ -1,5 +1,10 @@
 #include "router/agent/connections/response.hpp"
 
+#include "router/wire/http_status.hpp"
+#include "router/wire/runtime.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -23,6 +28,66 @@ transport::Task<void> Response::send(int status, std::string content_type, std::
   send_head(status, whole_body_fields(content_type, body.size(), more), true);
   // The response is over either way.
   std::ignore = co_await stream().write_last(std::as_bytes(std::span(body)));
+}
+
+namespace {
+
+using transport::Http2Session;
+using transport::Http2Stream;
+using transport::Task;
+
+/// How long a session that is refused lasts: to ask and to read the answer.
+constexpr transport::Milliseconds kRefusing{3000};
+constexpr std::uint32_t kRefusedStreams = 16;
+constexpr std::uint32_t kRefusedWindow = 64 * 1024;
+
+/// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
+  transport::HeaderFields fields{{"content-type", "application/json"},
+                                 {"content-length", std::to_string(size)}};
+  if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
+  const auto exactly = refusal.retry_after_exactly.count();
+  if (exactly > 0) fields.emplace_back(pace_field::kRetryAfterMs, std::to_string(exactly));
+  return fields;
+}
+
+Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refusal) {
+  PlainResponse response(*request);
+  co_await answer_refused(response, std::move(refusal));
+}
+
+}  // namespace
+
+Task<void> answer_refused(Response& response, Refusal refusal) {
+  const std::string body = error_json(refusal.why, refusal.hresult);
+  response.send_head(refusal.status, refused_fields(refusal, body.size()), true);
+  // The answer is over either way.
+  std::ignore = co_await response.stream().write_last(std::as_bytes(std::span(body)));
+}
+
+Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party, std::string why) {
+  Http2Session session(std::move(connection), Http2Session::Role::server, std::move(party), {});
+  session.turn_away(why);
+  std::ignore = co_await session.run();
+}
+
+Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Party party,
+                          Refusal refusal) {
+  transport::Loop& loop = connection->loop();
+  transport::TaskSet requests(loop);
+  transport::Http2Limits limits;
+  limits.streams = kRefusedStreams;
+  limits.window = kRefusedWindow;
+  Http2Session::RequestHandler refuse = [&](std::unique_ptr<Http2Stream> request) {
+    requests.spawn(answer_and_forget(std::move(request), refusal));
+  };
+  Http2Session session(std::move(connection), Http2Session::Role::server, std::move(party), limits,
+                       std::move(refuse));
+  const transport::Deadline end(loop, kRefusing, [&session, &refusal] {
+    session.abort(Error{"go on with", "the session", refusal.why, {}, 0});
+  });
+  std::ignore = co_await session.run();
+  co_await requests.idle();
 }
 
 }  // namespace farport::router

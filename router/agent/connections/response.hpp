@@ -1,8 +1,11 @@
 // The answer to a request of the API: its head, then its body, whatever carries them.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "router/wire/http_status.hpp"
+#include "transport/http2/session.hpp"
 #include "transport/http2/stream.hpp"
 
 namespace farport::router {
@@ -45,5 +48,19 @@ class PlainResponse final : public Response {
  private:
   transport::Http2Stream& stream_;
 };
+
+// Telling callers over HTTP that they are refused.
+
+/// Answers a request with {"error": …}, and with retry-after (RFC 9110 section 10.2.3) where that helps.
+transport::Task<void> answer_refused(Response& response, Refusal refusal);
+
+/// For a session that there is no room for: answers whatever it asks with the refusal, for as long as a
+/// client takes to ask once, then closes it.
+transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Party party,
+                                     Refusal refusal);
+
+/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes.
+transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party,
+                                std::string why);
 
 }  // namespace farport::router

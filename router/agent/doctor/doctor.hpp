@@ -10,7 +10,7 @@
 #include "router/agent/doctor/verdict.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/discovery.hpp"
-#include "router/agent/runtimes/process_looks.hpp"
+#include "router/agent/runtimes/user_shares.hpp"
 #include "router/wire/diagnosis.hpp"
 #include "transport/share.hpp"
 #include "transport/task_set.hpp"

@@ -2,19 +2,44 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <sys/types.h>
+
 #include "base/log.hpp"
 #include "ipc/error.hpp"
+#include "ipc/payload.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
-#include "router/agent/runtimes/process_looks.hpp"
+#include "router/agent/runtimes/user_shares.hpp"
 #include "router/agent/runtimes/registry.hpp"
+#include "transport/stream.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
+
+// The process that writes a runtime's dump, createdump, which the runtime starts: how much there will be to
+// write, and stopping it.
+
+/// About how large a dump of the process will be, by what it holds in memory; nothing where that can't be
+/// seen.
+[[nodiscard]] std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type);
+
+/// Kills the runtime's createdump that writes to `path`, so that the runtime goes on and the file grows no
+/// more; other dumps of it are left alone. False where there is none to be seen, or it isn't ours to kill.
+/// The runtime then answers that its dump has failed. Blocks, for as long as the runtime's processes like.
+bool stop_createdump(pid_t runtime, const std::string& path);
+
+/// Whether a signal has stopped the process.
+[[nodiscard]] bool is_stopped(pid_t runtime);
+
+/// Has a runtime go on that its writer has left stopped: a tracer stops a thread with SIGSTOP (ptrace(2),
+/// PTRACE_ATTACH), which is delivered after all when the tracer is killed, and then stops the whole process.
+/// For runtimes whose writer was killed; it may take a moment until they stop.
+void wake_stopped(pid_t runtime);
 
 /// The dumps under way, one per runtime at a time.
 class Dumps {
@@ -107,5 +132,11 @@ class Dumps::Job {
   int looks_at_end_ = 0;  ///< Since the dump was stopped.
   transport::Event look_;
 };
+
+/// Sending a dump: read and compressed on the thread pool, one piece while the one before it is written.
+/// Writes the whole dump to `to`, as zstd where `compress`, and ends that direction. `on_sent`: told how much
+/// of the dump is out. Errors: the file can't be read or has become shorter, or the stream broke.
+transport::Task<Result<void>> send_dump(transport::Stream& to, OpenDump dump, bool compress,
+                                        std::function<void(std::uint64_t)> on_sent);
 
 }  // namespace farport::router

@@ -2,11 +2,133 @@
 
 #include <cerrno>
 
-#include "router/agent/gate/command_arguments.hpp"
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/event_pipe.hpp"
+#include "ipc/payload.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
+namespace {
+
+using nlohmann::json;
+
+json of(const ipc::CollectTracing& trace) {
+  json providers = json::array();
+  // As dotnet-trace's --providers has them.
+  for (const ipc::Provider& provider : trace.providers) {
+    providers.push_back(fmt::format("{}:0x{:x}:{}", provider.name, provider.keywords, provider.level));
+  }
+  json object = {{"providers", providers}, {"rundown", trace.rundown}};
+  if (trace.buffer_mode == ipc::BufferMode::block) object["blocking"] = true;
+  if (trace.session_type == ipc::SessionType::user_events) object["user_events"] = true;
+  return object;
+}
+
+json of(const ipc::GenerateCoreDump& dump) {
+  return {{"path", dump.path}, {"type", ipc::name_of(dump.type)}, {"flags", dump.flags}};
+}
+json of(const ipc::SessionId& session) {
+  return {{"session", fmt::format("0x{:x}", session.value)}};
+}
+json of(const ipc::SetEnvironmentVariable& variable) {
+  return {{"variable", variable.name}, {"removed", !variable.value.has_value()}};
+}
+json of(const ipc::EnablePerfMap& map) {
+  return {{"type", static_cast<std::uint32_t>(map.type)}};
+}
+json of(const ipc::ApplyStartupHook& hook) {
+  return {{"path", hook.path}};
+}
+json of(const ipc::AttachProfiler& profiler) {
+  return {{"profiler", profiler.profiler.to_string()}, {"path", profiler.path}};
+}
+json of(const ipc::StartupProfiler& profiler) {
+  return {{"profiler", profiler.profiler.to_string()}, {"path", profiler.path}};
+}
+
+template <typename Arguments>
+json of(const Result<Arguments>& decoded) {
+  return decoded ? of(*decoded) : json{{"unreadable", decoded.error().why}};
+}
+
+json arguments_of(ipc::Command command, ipc::BytesView payload) {
+  if (ipc::is_collect_tracing(command)) return of(ipc::CollectTracing::decode(command, payload));
+  if (ipc::is_core_dump(command)) return of(ipc::GenerateCoreDump::decode(payload));
+  if (command == ipc::kStopTracing) return of(ipc::SessionId::decode(payload));
+  if (command == ipc::kSetEnvironmentVariable) return of(ipc::SetEnvironmentVariable::decode(payload));
+  if (command == ipc::kEnablePerfMap) return of(ipc::EnablePerfMap::decode(payload));
+  if (command == ipc::kApplyStartupHook) return of(ipc::ApplyStartupHook::decode(payload));
+  if (command == ipc::kAttachProfiler) return of(ipc::AttachProfiler::decode(payload));
+  if (command == ipc::kStartupProfiler) return of(ipc::StartupProfiler::decode(payload));
+  return {};
+}
+
+}  // namespace
+
+std::string telling_arguments(ipc::Command command, ipc::BytesView payload) {
+  const json arguments = arguments_of(command, payload);
+  return arguments.is_null() ? std::string() : arguments.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+namespace {
+
+/// Of one host that fail for one cause, logged and audited.
+constexpr std::size_t kHandshakesAMinute = 10;
+/// Of one identity, logged.
+constexpr std::size_t kRefusalsAMinute = 10;
+
+}  // namespace
+
+void RefusalLog::audit(std::string_view event, const Caller& caller, std::string why) {
+  AuditEntry entry{event, caller};
+  entry.outcome = {Outcome::Kind::refused, std::move(why)};
+  audit_.write(entry);
+}
+
+Refusal RefusalLog::limit_reached(const Caller& caller, const LimitExceeded& exceeded) {
+  Refusal refusal = refusal_of(exceeded);
+  metrics_.refused.add(exceeded.limit->name());
+  const std::string who = caller.identity ? describe(caller) : caller.address;
+  const std::string kind = std::string(exceeded.limit->name()) + " " + identity_key(caller);
+  if (warnings_.add(kind, "refused " + who + ": " + refusal.why)) audit("limit", caller, refusal.why);
+  return refusal;
+}
+
+void RefusalLog::ended(const Caller& caller, const LimitExceeded& exceeded) {
+  metrics_.refused.add(exceeded.limit->name());
+  log_->info("ended {}: {} ({})", caller, exceeded.message, exceeded.limit->key);
+}
+
+void RefusalLog::handshake_failed(const Caller& caller, const std::string& why, std::string_view kind) {
+  metrics_.handshakes_failed.add(kind);
+  const std::string host = caller.address.substr(0, caller.address.rfind(':'));
+  const std::string message = "refused " + caller.address + ": " + why;
+  if (warnings_.add(host + " " + why, message, kHandshakesAMinute)) audit("handshake", caller, why);
+}
+
+void RefusalLog::refused(const Caller& caller, const std::string& what, const std::string& why) {
+  if (!warnings_.allows("refused " + identity_key(caller), kRefusalsAMinute)) return;
+  log_->info("refused {} to {}: {}", what, caller, why);
+}
+
+Refusal RefusalLog::no_role(const Caller& caller) {
+  Refusal refusal = router::no_role(caller);
+  metrics_.refused.add("no_role");
+  const std::string message = "refused " + caller.address + ": " + refusal.why;
+  if (warnings_.add("no_role " + identity_key(caller), message, kRefusalsAMinute))
+    audit("session", caller, refusal.why);
+  return refusal;
+}
+
+void RefusalLog::distrusted(const Caller& caller, const Error& why) {
+  log_->warn("ended the session of {}: {}", caller, why.why);
+  audit("session", caller, why.why);
+}
+
 namespace {
 
 using auth::limit_of;

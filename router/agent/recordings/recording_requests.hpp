@@ -1,14 +1,36 @@
 // GET /v1/runtimes/{id}/trace, counters, logs and the like: for callers that have no tool (docs/wire.md).
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 
+#include "ipc/event_pipe.hpp"
 #include "router/agent/connections/response.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
-#include "router/agent/recordings/wanted_recording.hpp"
 #include "router/readers/reader_process.hpp"
+#include "router/wire/runtime.hpp"
+#include "transport/loop.hpp"
 
 namespace farport::router {
+
+// What a request wants a runtime to record.
+
+/// The values of a query, by name; empty where there is none.
+using Parameters = std::function<std::string(std::string_view name)>;
+
+struct WantedRecording {
+  ipc::CollectTracing recording;
+  transport::Milliseconds duration{};  ///< At most.
+  /// What a reader makes the answer of it by; none: the answer is what the runtime writes.
+  std::optional<ReadingRequest> reading;
+  std::string content_type;
+};
+
+/// What `kind`, a word of the route, with these parameters is of this runtime. Errors name the parameter that
+/// is wrong.
+[[nodiscard]] Result<WantedRecording> wanted_recording(std::string_view kind, const Parameters& parameters,
+                                                       const Runtime& runtime);
 
 /// The answer to a request that no reader can be had for: 503.
 [[nodiscard]] Refusal no_reader(const Error& why);

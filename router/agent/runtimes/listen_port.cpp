@@ -9,7 +9,7 @@
 
 #include "base/process_stat.hpp"
 #include "ipc/error.hpp"
-#include "router/agent/runtimes/suspension.hpp"
+#include "router/agent/runtimes/probe.hpp"
 #include "transport/child_process.hpp"
 #include "transport/timer.hpp"
 

@@ -2,12 +2,17 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/process_stat.hpp"
+#include "base/read_file.hpp"
 
 namespace farport::router {
 namespace {
@@ -61,6 +66,111 @@ UniqueFd ProcessRoot::open_beneath(const std::string& path, int flags, std::uint
   how.flags = static_cast<std::uint64_t>(flags);
   how.resolve = resolve;
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root_.get(), inside.c_str(), &how, sizeof how)));
+}
+
+namespace {
+
+constexpr std::size_t kMaxMap = 4096;
+constexpr std::size_t kMaxProfile = 128;
+constexpr std::string_view kUnconfined = "unconfined";
+
+std::string user(uid_t id) {
+  return "user " + std::to_string(id);
+}
+
+bool has(const Standing& standing, int capability) {
+  return (standing.capabilities >> static_cast<unsigned>(capability) & 1U) != 0;
+}
+
+Error refused(const std::string& on, std::string why, std::string hint) {
+  return {"look into", on, std::move(why), std::move(hint), EACCES};
+}
+
+std::string as_user(const Standing& process) {
+  return "run farport as " + user(process.user) + " (in a pod: the same runAsUser)";
+}
+
+constexpr const char* kAddPtrace =
+    "give farport the capability CAP_SYS_PTRACE (in a pod: capabilities.add; docker and podman: --cap-add)";
+
+std::string name_of_profile(const std::string& profile) {
+  return profile.empty() ? "without a profile" : "under the profile " + profile;
+}
+
+}  // namespace
+
+Standing standing_of(pid_t pid) {
+  Standing standing;
+  if (const auto status = process_status(pid)) {
+    standing.user = status->user;
+    standing.group = status->group;
+    standing.capabilities = status->capabilities;
+  }
+  const std::string directory = "/proc/" + std::to_string(pid);
+  standing.users = read_limited(directory + "/uid_map", kMaxMap).value_or("");
+  standing.apparmor = read_limited(directory + "/attr/apparmor/current", kMaxProfile).value_or("");
+  while (!standing.apparmor.empty() && standing.apparmor.back() <= ' ') standing.apparmor.pop_back();
+  if (standing.apparmor.starts_with(kUnconfined)) standing.apparmor.clear();
+  return standing;
+}
+
+Error explain_refusal(const std::string& on, const Standing& own, const Standing& process) {
+  const bool may_trace = has(own, CAP_SYS_PTRACE);
+  if (!may_trace && own.user != process.user) {
+    if (own.user != 0) {
+      return refused(on, "it belongs to " + user(process.user) + " and farport runs as " + user(own.user),
+                     as_user(process) + ", or as root with CAP_SYS_PTRACE");
+    }
+    return refused(on,
+                   "it belongs to " + user(process.user) +
+                       ", and farport runs as user 0 without the capability CAP_SYS_PTRACE",
+                   kAddPtrace + std::string(", or ") + as_user(process));
+  }
+  if (!may_trace && own.group != process.group) {
+    return refused(
+        on,
+        "it runs as group " + std::to_string(process.group) + " and farport as group " +
+            std::to_string(own.group) + ", and the kernel wants both user and group to be the same",
+        "run farport as group " + std::to_string(process.group) + " (in a pod: the same runAsGroup)");
+  }
+  if (!own.users.empty() && !process.users.empty() && own.users != process.users) {
+    return refused(on, "it is in another user namespace, in which farport has no rights",
+                   "run farport in that user namespace, or as root outside of it");
+  }
+  if (!may_trace && (process.capabilities & ~own.capabilities) != 0) {
+    return refused(on, "it has capabilities that farport lacks, and farport has no CAP_SYS_PTRACE",
+                   kAddPtrace);
+  }
+  if (own.apparmor != process.apparmor) {
+    return refused(on,
+                   "AppArmor keeps farport (" + name_of_profile(own.apparmor) + ") from it (" +
+                       name_of_profile(process.apparmor) + ")",
+                   "run both under one profile, or let farport's read it (AppArmor: ptrace (read))");
+  }
+  return refused(
+      on,
+      may_trace ? "a security module (Landlock, AppArmor, SELinux) keeps farport from it"
+                : "it doesn't let itself be looked at (it isn't dumpable), or a security module (Landlock, "
+                  "SELinux) keeps farport from it",
+      kAddPtrace + std::string(", and start it outside of other programs' sandboxes"));
+}
+
+Error explain_lost_socket(const std::string& on, const std::string& path, int error, const Standing& own,
+                          const Standing& process) {
+  Error lost{"use the socket of", on, {}, {}, error};
+  if (error == EACCES || error == EPERM) {
+    const bool powerless_root = own.user == 0 && !has(own, CAP_DAC_OVERRIDE);
+    lost.why = "farport, as " + user(own.user) +
+               (powerless_root ? " without the capability CAP_DAC_OVERRIDE" : "") +
+               ", may not reach its socket " + path;
+    lost.hint = (powerless_root ? "give farport that capability, or " : "") + as_user(process);
+  } else if (error == ENOENT || error == ENOTDIR) {
+    lost.why = "its socket " + path + " is not there: it has been removed, or something is mounted over it";
+    lost.hint = "start the application again";
+  } else {
+    lost.why = "its socket " + path + " can't be used: " + std::strerror(error);
+  }
+  return lost;
 }
 
 }  // namespace farport::router

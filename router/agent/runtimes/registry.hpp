@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "router/agent/runtimes/diagnostic_port.hpp"
+#include "router/agent/runtimes/probe.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/event.hpp"
 

@@ -1,7 +1,7 @@
 #include "router/agent/runtimes/suspended_runtimes.hpp"
 
 #include "ipc/error.hpp"
-#include "router/agent/runtimes/suspension.hpp"
+#include "router/agent/runtimes/probe.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

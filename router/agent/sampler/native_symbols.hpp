@@ -2,13 +2,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <istream>
 #include <optional>
 #include <vector>
 
 #include "router/agent/runtimes/process_root.hpp"
 #include "router/agent/sampler/address_space.hpp"
 #include "router/symbols/file_symbols.hpp"
+#include "router/wire/samples.hpp"
 
 namespace farport::router {
 
@@ -35,5 +38,11 @@ class NativeSymbols {
   std::uint64_t memory_;
   std::chrono::steady_clock::time_point until_;
 };
+
+/// What the kernel calls its functions (/proc/kallsyms).
+/// Tells `to` each function that an address is in, by `kallsyms`, the text of that file. `addresses`: in
+/// their order, with `base` taken away, as in what is told. False: the kernel hides its addresses.
+bool tell_kernel_symbols(std::istream& kallsyms, const std::vector<std::uint64_t>& addresses,
+                         std::uint64_t base, SampleSink& to);
 
 }  // namespace farport::router

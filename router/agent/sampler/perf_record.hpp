@@ -1,8 +1,10 @@
 // What the kernel writes about a process that it samples (perf_event_open(2), "MMAP layout"). Pure.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +13,10 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
+#include "base/directory.hpp"
+#include "base/read_file.hpp"
 #include "router/symbols/elf_symbols.hpp"
+#include "router/wire/samples.hpp"
 
 namespace farport::router {
 
@@ -50,5 +55,37 @@ class PerfSink {
 /// Hands a record on: all of it, its header included. One that is shorter than it should be, or of a kind
 /// that nobody asked for, is left out.
 void read_perf_record(std::span<const std::byte> record, PerfSink& sink);
+
+// What samples of a process come from.
+
+/// `most` of the threads that a process has now.
+[[nodiscard]] inline std::vector<pid_t> threads_of(
+    pid_t process, std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  return numbered_entries("/proc/" + std::to_string(process) + "/task", most);
+}
+
+/// What a thread calls itself now; empty where it is gone.
+[[nodiscard]] inline std::string thread_name(pid_t process, pid_t thread) {
+  const std::string path = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/comm";
+  std::string name = read_limited(path, 64).value_or("");
+  if (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  SampleSource() = default;
+  SampleSource(const SampleSource&) = delete;
+  SampleSource& operator=(const SampleSource&) = delete;
+
+  /// Hands on what has been sampled since, or samples now.
+  virtual void read(PerfSink& sink) = 0;
+  /// How often to read.
+  [[nodiscard]] virtual std::chrono::nanoseconds interval() const = 0;
+  [[nodiscard]] virtual SampleClock clock() const = 0;
+  /// Whether stacks go on into the kernel.
+  [[nodiscard]] virtual bool kernel() const = 0;
+};
 
 }  // namespace farport::router

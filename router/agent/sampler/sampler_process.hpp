@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "router/agent/sampler/sampling_request.hpp"
+#include "router/agent/sampler/sampling.hpp"
 #include "router/helpers/helper_process.hpp"
 
 namespace farport::router {

@@ -1,4 +1,4 @@
-#include "router/agent/admin/admin_answers.hpp"
+#include "router/agent/admin/admin_server.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "router/agent/api/route.hpp"
+#include "router/agent/api/caller_session.hpp"
 
 #include <catch2/catch.hpp>
 

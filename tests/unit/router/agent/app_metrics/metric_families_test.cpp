@@ -1,4 +1,4 @@
-#include "router/agent/app_metrics/metric_families.hpp"
+#include "router/agent/app_metrics/metric_series.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "router/agent/gate/command_arguments.hpp"
+#include "router/agent/gate/admission.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

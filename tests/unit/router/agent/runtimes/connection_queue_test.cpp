@@ -1,5 +1,5 @@
 // Who gets which connection of a runtime in connect mode.
-#include "router/agent/runtimes/connection_queue.hpp"
+#include "router/agent/runtimes/connect_port.hpp"
 
 #include <catch2/catch.hpp>
 

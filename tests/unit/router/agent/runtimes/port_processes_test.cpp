@@ -1,5 +1,5 @@
 // Which processes have a default listen port, by what the kernel says of sockets.
-#include "router/agent/runtimes/port_processes.hpp"
+#include "router/agent/runtimes/process_walk.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/process_stat.hpp"
-#include "router/agent/runtimes/process_sockets.hpp"
+#include "router/agent/runtimes/process_watch.hpp"
 
 using namespace farport;
 

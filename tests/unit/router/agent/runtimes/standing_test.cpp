@@ -1,5 +1,5 @@
 // Why one process may not look into another, in words.
-#include "router/agent/runtimes/standing.hpp"
+#include "router/agent/runtimes/process_root.hpp"
 
 #include <cerrno>
 

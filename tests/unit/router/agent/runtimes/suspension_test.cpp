@@ -1,5 +1,5 @@
 // What suspends a runtime, as its environment says it.
-#include "router/agent/runtimes/suspension.hpp"
+#include "router/agent/runtimes/probe.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/agent/sampler/stack_tree.hpp"
+#include "router/agent/sampler/sampling.hpp"
 
 using namespace farport::router;
 

@@ -7,7 +7,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/agent/sampler/kernel_symbols.hpp"
 #include "router/agent/sampler/native_symbols.hpp"
 #include "tests/unit/router/symbols/own_symbols.hpp"
 
