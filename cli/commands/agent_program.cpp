@@ -1,19 +1,116 @@
 #include "cli/commands/agent_program.hpp"
 
+#include <algorithm>
+#include <array>
+#include <climits>
 #include <csignal>
+#include <limits>
 
 #include <unistd.h>
 
 #include "base/resources.hpp"
-#include "cli/commands/agent_settings.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/confine.hpp"
 #include "cli/setup/helpers.hpp"
+#include "cli/setup/listen_addresses.hpp"
 #include "cli/setup/service_manager.hpp"
-#include "cli/terminal/terminal_watch.hpp"
+#include "cli/setup/remotes.hpp"
+#include "cli/setup/tls_files.hpp"
+#include "cli/terminal/terminal_keys.hpp"
+#include "config/settings.hpp"
+#include "router/agent/agent.hpp"
 #include "transport/signals.hpp"
 
 namespace farport::cli {
+namespace {
+
+// From an agent as it is configured to an agent as it is made.
+
+/// The limits that depend on how much memory the agent may use, where there is plenty.
+constexpr std::uint64_t kHandshakes = 256;
+constexpr std::uint64_t kBufferedBytes = 256ULL << 20;
+/// What a handshake under way takes, in OpenSSL for the most part.
+constexpr std::uint64_t kHandshakeBytes = 48 * 1024;
+
+/// Gives those limits a value that have none yet since it depends on the memory that the agent may use: a
+/// sidecar has little.
+auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
+  const std::uint64_t memory = memory_limit().value_or(std::numeric_limits<std::uint64_t>::max());
+  // The rest is for the agent itself, for the kernel's buffers of its sockets, and for what no count is exact
+  // about.
+  if (limits.buffered_bytes == 0)
+    limits.buffered_bytes = std::clamp(memory / 8 * 3, auth::kLeastBufferedBytes, kBufferedBytes);
+  if (limits.handshakes == 0)
+    limits.handshakes = std::clamp(memory / 8 / kHandshakeBytes, std::uint64_t{1}, kHandshakes);
+  return limits;
+}
+
+/// As the system has it: in a pod, the pod's name.
+std::string own_host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : std::string();
+}
+
+/// Looks names of addresses up, and finds out what depends on this host: its name, and how much memory there
+/// is. Errors: an address that is none of this host's, or is not what it has to be.
+Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
+  router::AgentSettings agent;
+  agent.host_name = settings.host_name.empty() ? own_host_name() : settings.host_name;
+  auto listen = listen_addresses(settings.listen);
+  if (!listen) return tl::unexpected(listen.error());
+  agent.listen = std::move(*listen);
+  for (const config::Address& mirror : settings.dial) {
+    agent.dial.push_back({mirror.host, mirror.port, settings.proxy.towards(mirror.host)});
+  }
+  agent.reuse_port = settings.reuse_port;
+  if (settings.insecure_loopback) {
+    const auto plain = listen_addresses({*settings.insecure_loopback});
+    if (!plain) return tl::unexpected(plain.error());
+    agent.insecure_loopback = plain->front();
+    if (!agent.insecure_loopback->is_loopback()) {
+      return fail("listen without TLS on", agent.insecure_loopback->text(), "it is not a loopback address",
+                  "use 127.0.0.1 or [::1]");
+    }
+  }
+  if (settings.admin) {
+    auto admin = listen_addresses({*settings.admin});
+    if (!admin) return tl::unexpected(admin.error());
+    agent.admin = std::move(*admin);
+  }
+  agent.discovery.search = settings.search;
+  agent.discovery.search_processes = settings.search_processes;
+  for (const config::NamedSocket& named : settings.runtimes) {
+    agent.discovery.named.push_back({named.name, named.path});
+  }
+  agent.discovery.rescan = settings.rescan;
+  agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
+                settings.dump.keep_free_bytes};
+  if (settings.app_metrics.keep) {
+    auto counters = router::CounterSelection::parse(settings.app_metrics.counters);
+    if (!counters) return tl::unexpected(counters.error());
+    router::CounterLimits limits;
+    limits.interval = settings.app_metrics.interval;
+    std::string names;
+    for (const std::string& each : settings.app_metrics.counters) names += (names.empty() ? "" : ",") + each;
+    agent.app_metrics = router::AppMetricsSettings{std::move(*counters), std::move(names), limits};
+  }
+  agent.local = settings.local;
+  agent.connect_ports = settings.diagnostic_ports;
+  agent.resume_after = settings.resume_after;
+  agent.limits = fit_to_memory(settings.limits);
+  agent.session = session_options(settings.session);
+  agent.drain_limit = settings.drain;
+  return agent;
+}
+
+/// What it shows to callers and lets in; nothing where it meets none with TLS. Errors: files that can't be
+/// used.
+Result<auth::TlsCredentialsPtr> agent_credentials(const config::ServeSettings& settings) {
+  if (!settings.uses_tls()) return auth::TlsCredentialsPtr{};
+  return auth::TlsCredentials::load(tls_files(settings.tls), auth::Side::server);
+}
+
+}  // namespace
 
 using transport::Loop;
 

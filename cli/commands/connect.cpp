@@ -11,8 +11,7 @@
 #include "cli/setup/explain.hpp"
 #include "cli/output/mirror_view.hpp"
 #include "cli/setup/remotes.hpp"
-#include "cli/setup/session_options.hpp"
-#include "cli/terminal/terminal_watch.hpp"
+#include "cli/terminal/terminal_keys.hpp"
 #include "transport/signals.hpp"
 #include "transport/timer.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "base/log.hpp"
 #include "cli/options/commands.hpp"
-#include "cli/commands/detach.hpp"
 #include "cli/commands/detached_mirrors.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/output/mirror_view.hpp"

@@ -1,28 +1,119 @@
 // examine_remote().
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <openssl/tls1.h>
 
+#include <nlohmann/json.hpp>
+
+#include "auth/check.hpp"
+#include "auth/credentials.hpp"
+#include "auth/openssl.hpp"
+#include "base/version.hpp"
 #include "cli/commands/clock_check.hpp"
 #include "cli/commands/examine.hpp"
-#include "cli/commands/introduction.hpp"
-#include "cli/commands/own_certificate.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/setup/tls_files.hpp"
 #include "router/mirror/agent_route.hpp"
 #include "router/mirror/find_agents.hpp"
+#include "router/wire/diagnosis.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::cli {
 namespace {
 
+// What an agent says of itself and of us, in answer to GET /v1/agent.
+
+/// Who we are to an agent. It is the agent's text: bounded, not escaped.
+struct Introduction {
+  std::string version;
+  std::string identity;
+  std::string roles;  ///< With commas between them; empty: we have none.
+};
+
 namespace step = router::step;
 using Level = Finding::Level;
 using router::Diagnosis;
+
+Diagnosis introduced(std::string_view step, Level level, std::string text, std::string hint = {}) {
+  return {std::string(step), {level, std::move(text), std::move(hint)}};
+}
+
+/// Reads the answer. Errors: it is no such answer.
+Result<Introduction> introduction_in(const std::string& body) {
+  const nlohmann::json answer = nlohmann::json::parse(body, nullptr, false);
+  if (!answer.is_object()) return fail("read", "what the agent says of itself", "it is no JSON object");
+  const auto text = [](const nlohmann::json& object, const char* name) {
+    constexpr std::size_t kLongest = 200;
+    const auto member = object.find(name);
+    const bool is_text = member != object.end() && member->is_string();
+    return is_text ? member->get<std::string>().substr(0, kLongest) : std::string("?");
+  };
+  Introduction introduction{text(answer, "version"), text(answer, "identity"), {}};
+  const auto grants = answer.find("grants");
+  constexpr std::size_t kMostGrants = 20;
+  if (grants == answer.end() || !grants->is_array()) return introduction;
+  for (std::size_t i = 0; i < std::min(grants->size(), kMostGrants); ++i) {
+    const nlohmann::json& grant = (*grants)[i];
+    if (grant.is_object())
+      introduction.roles += (introduction.roles.empty() ? "" : ", ") + text(grant, "role");
+  }
+  return introduction;
+}
+
+/// Whether the agent is of our version. `agent`: what it is called.
+Diagnosis diagnosis_of_version(const std::string& agent, const std::string& version) {
+  const std::string own(kVersion);
+  const std::string answers = agent + " answers: farport " + version;
+  if (version == own)
+    return introduced(step::kVersion, Level::ok, answers + ", the same version as this one");
+  return introduced(step::kVersion, Level::warning, answers + ", and this is " + own,
+                    "what both know works; where something is missing, update the older one");
+}
+
+/// Whether we may do anything there.
+Diagnosis diagnosis_of_access(const Introduction& introduction) {
+  const std::string who = "you are " + introduction.identity + " there";
+  if (introduction.roles.empty()) {
+    return introduced(step::kAccess, Level::problem, who + ", without a role",
+                      "have one granted there: --allow-cn NAME=ROLE or [[grants]]");
+  }
+  return introduced(step::kAccess, Level::ok, who + ", with the role " + introduction.roles);
+}
+
+// What is to be said of our own certificate.
+
+using Level = Finding::Level;
+
+/// When it is valid; none where it can't be read.
+std::optional<auth::Validity> validity_of_own(const auth::TlsFiles& files) {
+  const auto held = auth::load_credentials(files);
+  if (!held) return std::nullopt;
+  return auth::validity_of(held->chain.front().get());
+}
+
+/// What is wrong with our files, or that nothing is. `not_loaded`: why they could not be loaded.
+std::vector<Diagnosis> diagnoses_of_own(const auth::TlsFiles& files, const std::optional<Error>& not_loaded) {
+  const std::string word(router::step::kCertificate);
+  std::vector<Diagnosis> all;
+  bool explained = false;
+  for (const Finding& finding : auth::check_tls_files(files, auth::Side::client)) {
+    if (finding.level != Level::ok) all.push_back({word, finding});
+    explained = explained || finding.level == Level::problem;
+  }
+  if (not_loaded && !explained) all.push_back({word, {Level::problem, not_loaded->message()}});
+  if (all.empty()) all.push_back({word, {Level::ok, files.cert + " can be used"}});
+  return all;
+}
+
+namespace step = router::step;
+using Level = Finding::Level;
 using router::MirroredAgent;
 using transport::Task;
 

@@ -1,22 +1,116 @@
 // farport gcdump: what is in a remote application's heap.
+#include "heap/gcdump.hpp"
+
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/error.hpp"
+#include "base/output_file.hpp"
 #include "cli/options/commands.hpp"
-#include "cli/output/heap_output.hpp"
-#include "cli/setup/helpers.hpp"
 #include "cli/output/output_path.hpp"
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"
+#include "cli/setup/helpers.hpp"
 #include "cli/terminal/text.hpp"
+#include "config/settings.hpp"
 #include "events/heap_walk.hpp"
+#include "heap/heap.hpp"
 #include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
 
 namespace farport::cli {
 namespace {
+
+// Where a heap goes.
+
+/// "1,234,567"
+std::string in_groups(std::uint64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
+  return digits;
+}
+
+std::string heap_line(std::string_view bytes, std::string_view objects, const std::string& what,
+                      std::size_t width) {
+  return cut(fmt::format("{:>15}  {:>12}  {}", bytes, objects, what), width) + "\n";
+}
+
+/// What a heap holds, for people.
+/// How much there is of all, and a line for each of the types that take most: `rows` of them, no line wider
+/// than `width` columns; 0: whole. What the runtime says is escaped.
+std::string heap_table(const heap::Heap& heap, std::size_t rows, std::size_t width) {
+  std::string table = heap_line("BYTES", "OBJECTS", "TYPE", width);
+  table += heap_line(in_groups(heap.bytes), in_groups(heap.objects), "[all]", width);
+  for (const heap::TypeId id : largest_types(heap, rows)) {
+    const heap::Type& type = heap.types[id];
+    const std::string module = type.module.empty() ? "" : "  [" + type.module + "]";
+    table +=
+        heap_line(in_groups(type.bytes), in_groups(type.objects), escape(label_of(type) + module), width);
+  }
+  return table;
+}
+
+constexpr std::string_view kObjectFile = ".gcdump";
+constexpr std::string_view kTypeFile = ".json";
+constexpr std::size_t kUsualTypes = 25;
+
+std::size_t types_asked_for(const config::GcdumpSettings& settings, std::size_t otherwise) {
+  return settings.top > 0 ? settings.top : otherwise;
+}
+
+std::string types_as_json(const heap::Heap& heap, const heap::Origin& origin,
+                          const config::GcdumpSettings& settings) {
+  return heap::to_json(heap, origin.process,
+                       types_asked_for(settings, std::numeric_limits<std::size_t>::max()));
+}
+
+/// Whether the file is to hold the objects themselves, and what they refer to.
+bool wants_objects(const config::GcdumpSettings& settings) {
+  return settings.output.ends_with(kObjectFile);
+}
+
+/// Prepares the file, before anything is asked of the application; null for standard output. Errors: the
+/// name's ending says no form, a file is there, or can't be made.
+Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& settings) {
+  const std::string& path = settings.output;
+  if (path.empty()) return nullptr;
+  if (!path.ends_with(kObjectFile) && !path.ends_with(kTypeFile))
+    return fail("write the heap to", path, "its name doesn't say what it is", "end it in .gcdump or .json");
+  return OutputFile::create("the heap", output_path(path, {}, {}),
+                            settings.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse,
+                            OutputFile::Named::once_kept);
+}
+
+/// What is printed of it: nothing where it goes to a file and no table is wanted. `width`: of a table, in
+/// columns.
+std::string heap_lines(const heap::Heap& heap, const heap::Origin& origin,
+                       const config::GcdumpSettings& settings, std::size_t width) {
+  if (!settings.output.empty() && settings.top == 0) return {};
+  if (settings.format == "json") return types_as_json(heap, origin, settings);
+  return heap_table(heap, types_asked_for(settings, kUsualTypes), width);
+}
+
+/// Its file, in pieces.
+Result<void> write_heap(heap::Heap heap, const heap::Origin& origin, const config::GcdumpSettings& settings,
+                        const std::function<void(std::string_view)>& to) {
+  if (!wants_objects(settings)) {
+    to(types_as_json(heap, origin, settings));
+    return {};
+  }
+  return heap::write_gcdump(std::move(heap), origin, [&to](std::span<const std::byte> piece) -> Result<void> {
+    to({reinterpret_cast<const char*>(piece.data()), piece.size()});
+    return {};
+  });
+}
 
 using KeptOfHeap = events::HeapWalk::Keep;
 

@@ -13,7 +13,7 @@
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
 #include "cli/options/commands.hpp"
-#include "cli/terminal/hiding_terminal.hpp"
+#include "cli/terminal/terminal_keys.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/commands/quickstart.hpp"
 #include "cli/terminal/text.hpp"

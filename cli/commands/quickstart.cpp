@@ -1,23 +1,98 @@
 // farport quickstart: beside an application, an agent that nothing has been prepared for.
 #include "cli/commands/quickstart.hpp"
 
+#include <array>
+#include <climits>
 #include <cstdio>
+#include <string>
 
 #include <fmt/core.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
+#include "auth/issue.hpp"
 #include "auth/new_file.hpp"
+#include "base/unique_fd.hpp"
 #include "cli/commands/agent_program.hpp"
 #include "cli/options/commands.hpp"
-#include "cli/commands/own_address.hpp"
-#include "cli/setup/private_directory.hpp"
-#include "cli/commands/quickstart_certificates.hpp"
+#include "cli/setup/own_directory.hpp"
 #include "cli/terminal/text.hpp"
 #include "config/values.hpp"
+#include "transport/address.hpp"
 
 namespace farport::cli {
 namespace {
+
+// By which address others most likely reach this host.
+
+/// Of documentation (RFC 5737, RFC 3849): no route leads to them but the one that leads everywhere. The port
+/// is any.
+constexpr const char* kFarIpv4 = "192.0.2.1";
+constexpr const char* kFarIpv6 = "2001:db8::1";
+constexpr std::uint16_t kAnyPort = 9;
+
+/// Where a packet to `far` would come from; empty where none could be sent. A datagram socket that is
+/// connected has an address, and has sent nothing.
+std::string address_towards(const char* far) {
+  const auto found = transport::resolve_here(far, kAnyPort);
+  if (!found) return {};
+  const transport::Address& there = found->front();
+  const UniqueFd socket(::socket(there.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket || ::connect(socket.get(), there.get(), there.size) != 0) return {};
+  transport::Address own;
+  own.size = sizeof own.storage;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size) != 0) return {};
+  const auto address = config::parse_address(own.text());
+  return address ? address->host : "";
+}
+
+/// The address of a family (AF_INET or AF_INET6) from which this host would reach the rest of the world:
+/// nothing is sent. Where it has no way there, its host name.
+std::string own_address(int family) {
+  if (std::string address = address_towards(family == AF_INET6 ? kFarIpv6 : kFarIpv4); !address.empty())
+    return address;
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+// Certificates for one agent and one caller, for as long as both run.
+
+/// What both sides show and trust.
+struct Sides {
+  auth::Credentials agent;
+  auth::Credentials guest;
+};
+
+Result<auth::Credentials> credentials_from(const auth::Issued& ca, auth::CertificateRequest wanted) {
+  const auto request = auth::complete_request(std::move(wanted));
+  if (!request) return tl::unexpected(request.error());
+  auto issued = auth::make_certificate(ca, *request);
+  if (!issued) return tl::unexpected(issued.error());
+  auth::Credentials made;
+  made.chain.push_back(std::move(issued->certificate));
+  made.key = std::move(issued->key);
+  made.anchors.emplace_back(X509_dup(ca.certificate.get()));
+  return made;
+}
+
+/// Of a CA whose key nobody has afterwards: it has issued these two certificates and will never issue
+/// another.
+Result<Sides> make_sides(const std::string& agent_name, const std::string& guest_name) {
+  const auto ca = auth::make_ca();
+  if (!ca) return tl::unexpected(ca.error());
+  auth::CertificateRequest agent;
+  agent.side = auth::Side::server;
+  agent.name = agent_name;
+  auth::CertificateRequest guest;
+  guest.name = guest_name;
+  auto agents = credentials_from(*ca, std::move(agent));
+  if (!agents) return tl::unexpected(agents.error());
+  auto guests = credentials_from(*ca, std::move(guest));
+  if (!guests) return tl::unexpected(guests.error());
+  return Sides{std::move(*agents), std::move(*guests)};
+}
 
 /// The common name of the one that joins.
 constexpr const char* kGuest = "quickstart";

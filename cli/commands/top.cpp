@@ -12,7 +12,6 @@
 #include "cli/options/commands.hpp"
 #include "cli/terminal/live_region.hpp"
 #include "cli/setup/remotes.hpp"
-#include "cli/setup/session_options.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal_keys.hpp"
 #include "cli/commands/top_agent.hpp"

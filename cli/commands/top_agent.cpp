@@ -1,17 +1,117 @@
 #include "cli/commands/top_agent.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/core.h>
 
 #include "base/guid.hpp"
+#include "nettrace/reader.hpp"
+#include "router/collect/recording.hpp"
+#include "router/wanted/counters.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
 
+using transport::IoStatus;
 using transport::Task;
+
+/// How soon a runtime is asked again that has refused to tell.
+constexpr transport::Milliseconds kBetweenTries{5000};
+constexpr std::size_t kHistory = 60;
+constexpr std::size_t kCountersPieceBytes = 16 * 1024;
+
+/// Makes vitals of a runtime's counters.
+class VitalsHandler final : public nettrace::Handler {
+ public:
+  VitalsHandler(router::CounterSelection& selection, double interval)
+      : selection_(selection), interval_(interval) {}
+
+  void on_trace(const nettrace::TraceHeader& trace) override {
+    trace_ = trace;
+    reader_.emplace(interval_, trace.processors);
+  }
+  void on_event(const nettrace::Event& event) override {
+    const auto read = events::read_measurement(trace_, event, router::kMeterSession);
+    if (const auto* const notice = std::get_if<events::MeterNotice>(&read)) notice_ = notice->text;
+    const auto* const measurement = std::get_if<events::Measurement>(&read);
+    if (measurement == nullptr || !selection_.takes(*measurement)) return;
+    if (!measurement->is_meter && measurement->name == "cpu-usage" && !reader_->knows_processors()) {
+      notice_ = "its share of the processors is not known: it does not say how many there are";
+    }
+    reader_->take(*measurement);
+    ++taken_;
+  }
+
+  [[nodiscard]] events::Vitals vitals() const { return reader_ ? reader_->vitals() : events::Vitals(); }
+  [[nodiscard]] std::size_t taken() const { return taken_; }
+  [[nodiscard]] const std::string& notice() const { return notice_; }
+
+ private:
+  router::CounterSelection& selection_;
+  double interval_;
+  nettrace::TraceHeader trace_;
+  std::optional<events::VitalsReader> reader_;
+  std::size_t taken_ = 0;
+  std::string notice_;
+};
+
+}  // namespace
+
+FollowedRuntime::FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime,
+                                 transport::Milliseconds interval, transport::Condition& changed)
+    : sessions_(sessions), interval_(interval), changed_(changed), work_(follow()) {
+  now_.runtime = std::move(runtime);
+  work_.start();
+}
+
+Task<void> FollowedRuntime::follow() {
+  for (;;) {
+    const Result<void> followed = co_await record();
+    now_.vitals = {};
+    tell(followed ? "it has ended" : followed.error().why);
+    co_await transport::sleep(sessions_.loop(), kBetweenTries);
+  }
+}
+
+Task<Result<void>> FollowedRuntime::record() {
+  auto selection = router::CounterSelection::parse({});
+  if (now_.runtime.state == router::RuntimeState::suspended)
+    co_return tl::unexpected(router::is_suspended(now_.runtime));
+  router::Recording recording(sessions_, now_.runtime.id);
+  const Result<void> begun =
+      co_await recording.begin(selection->wanted(now_.runtime.version, {interval_, 1000, 20}));
+  if (!begun) co_return begun;
+  VitalsHandler handler(*selection, std::chrono::duration<double>(interval_).count());
+  nettrace::Reader reader(handler);
+  std::vector<std::byte> piece(kCountersPieceBytes);
+  for (;;) {
+    const transport::Io got = co_await recording.stream().read(piece);
+    if (got.status == IoStatus::end) co_return Result<void>();
+    if (got.status == IoStatus::failed) co_return tl::unexpected(recording.stream().error());
+    const std::size_t before = handler.taken();
+    const Result<void> fed = reader.feed(std::span(piece).first(got.bytes));
+    if (!fed) co_return fed;
+    if (handler.taken() > before) show(handler.vitals());
+    tell(handler.notice());
+  }
+}
+
+void FollowedRuntime::tell(std::string trouble) {
+  now_.trouble = std::move(trouble);
+  changed_.changed();
+}
+
+void FollowedRuntime::show(events::Vitals vitals) {
+  now_.vitals = std::move(vitals);
+  if (!now_.vitals.cpu) return;
+  now_.cpu_history.push_back(*now_.vitals.cpu);
+  if (now_.cpu_history.size() > kHistory) now_.cpu_history.erase(now_.cpu_history.begin());
+}
+
+namespace {
 
 /// How often an agent is asked which runtimes there are.
 constexpr transport::Milliseconds kBetweenLists{2000};

@@ -6,10 +6,55 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/top_runtime.hpp"
+#include "events/measurements.hpp"
 #include "router/mirror/find_agents.hpp"
+#include "router/mirror/session_manager.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
+
+// How one remote runtime is, followed by a session of its counters.
+
+/// A runtime as it is now.
+struct TopRuntime {
+  router::Runtime runtime;
+  events::Vitals vitals;
+  std::vector<double> cpu_history;  ///< The last ones, the newest last.
+  std::string trouble;              ///< Why there are no values; empty where there are.
+
+  /// Whether there is something to say: a rate takes two values.
+  [[nodiscard]] bool is_told() const { return vitals.cpu || !note().empty(); }
+  /// What is wrong with it, or with its values; empty: nothing.
+  [[nodiscard]] std::string note() const {
+    return runtime.halt == router::Halt::none ? trouble : std::string(to_string(runtime.halt));
+  }
+};
+
+class FollowedRuntime {
+ public:
+  /// Follows it from now on, across breaks of the session. `interval`: how often it tells. `changed`: told of
+  /// all that is new; must outlive this.
+  FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime, transport::Milliseconds interval,
+                  transport::Condition& changed);
+  FollowedRuntime(const FollowedRuntime&) = delete;
+  FollowedRuntime& operator=(const FollowedRuntime&) = delete;
+
+  /// What the agent's list says of it now.
+  void update(const router::Runtime& runtime) { now_.runtime = runtime; }
+  [[nodiscard]] const TopRuntime& now() const { return now_; }
+
+ private:
+  transport::Task<void> follow();
+  transport::Task<Result<void>> record();
+  void show(events::Vitals vitals);
+  void tell(std::string trouble);
+
+  router::SessionManager& sessions_;
+  transport::Milliseconds interval_;
+  transport::Condition& changed_;
+  TopRuntime now_;
+  transport::Task<void> work_;
+};
 
 class TopAgent {
  public:

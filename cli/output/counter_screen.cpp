@@ -1,6 +1,8 @@
 #include "cli/output/counter_screen.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -9,6 +11,169 @@
 #include "cli/terminal/text.hpp"
 
 namespace farport::cli {
+namespace {
+
+constexpr std::size_t kValueWidth = 13;
+constexpr std::size_t kCounterIndent = 2;
+constexpr std::string_view kPercentile = "Percentile=";
+
+/// "5,552,557" of "5552557".
+std::string grouped(std::string digits) {
+  constexpr std::size_t kGroup = 3;
+  const std::size_t sign = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > sign + kGroup;) {
+    at -= kGroup;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+/// About four digits; all of a whole number.
+std::string plain_number(double value) {
+  constexpr double kLargest = 1e15;
+  const double size = std::abs(value);
+  if (!std::isfinite(value) || size >= kLargest) return fmt::format("{:.4g}", value);
+  if (size >= 1000 || std::floor(value) == value) return grouped(fmt::format("{:.0f}", value));
+  std::string text = fmt::format("{:.{}f}", value, size >= 100 ? 1 : size >= 10 ? 2 : 3);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+struct Step {
+  double from;  ///< The least that is written in it.
+  double size;
+  const char* unit;
+};
+
+/// In the first of these that is not too large for it; the last one takes the rest.
+template <std::size_t Count>
+std::string in_steps(double value, const std::array<Step, Count>& steps) {
+  const auto* const fits = std::find_if(steps.begin(), steps.end() - 1,
+                                        [&](const Step& step) { return std::abs(value) >= step.from; });
+  const double scaled = value / fits->size;
+  const int digits = scaled == std::floor(scaled) || std::abs(scaled) >= 100 ? 0 : 1;
+  return fmt::format("{:.{}f} {}", scaled, digits, fits->unit);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr double kKi = 1024;
+  constexpr std::array<Step, 5> kSteps{{{kKi * kKi * kKi * kKi, kKi * kKi * kKi * kKi, "TiB"},
+                                        {kKi * kKi * kKi, kKi * kKi * kKi, "GiB"},
+                                        {kKi * kKi, kKi * kKi, "MiB"},
+                                        {kKi, kKi, "KiB"},
+                                        {0, 1, "B"}}};
+  return in_steps(bytes, kSteps);
+}
+
+std::string seconds_text(double seconds) {
+  constexpr std::array<Step, 5> kSteps{
+      {{7200, 3600, "h"}, {120, 60, "min"}, {1, 1, "s"}, {1e-3, 1e-3, "ms"}, {0, 1e-6, "µs"}}};
+  return in_steps(seconds, kSteps);
+}
+
+/// Whether value_text() says it.
+bool is_said(std::string_view unit) {
+  constexpr std::array<std::string_view, 6> kSaid{"By", "B", "MB", "s", "ms", "%"};
+  // Annotations of what is counted ("{collection}"): the instrument's name says it.
+  return unit.starts_with('{') || std::find(kSaid.begin(), kSaid.end(), unit) != kSaid.end();
+}
+
+std::string cell(std::optional<double> value, const std::string& unit) {
+  return value ? value_text(*value, unit) : "";
+}
+
+/// For a name, beside two values.
+std::size_t room_beside(std::size_t indent, std::size_t columns) {
+  const std::size_t taken = indent + 2 * (kValueWidth + 1);
+  return std::max<std::size_t>(columns - std::min(columns, taken), 1);
+}
+
+std::string line_of(const std::string& name, std::size_t indent, const std::string& value,
+                    const std::string& increase, std::size_t columns) {
+  const std::size_t room = room_beside(indent, columns);
+  const std::string shown = cut(name, room);
+  const auto right = [](const std::string& text) {
+    return std::string(kValueWidth - std::min(kValueWidth, columns_of(text)), ' ') + text;
+  };
+  const std::string line = std::string(indent, ' ') + shown +
+                           std::string(room - std::min(room, columns_of(shown)), ' ') + " " + right(value) +
+                           " " + right(increase);
+  return cut(line, columns);
+}
+
+std::string line_of(const std::string& name, std::size_t indent, const CounterRow& row, std::size_t columns) {
+  return line_of(escape(name), indent, cell(row.value, row.unit), cell(row.increase, row.unit), columns);
+}
+
+/// "dotnet.gc.collections", and a unit that values don't say.
+std::string heading_of(const std::string& instrument, const std::string& unit) {
+  return instrument + (unit.empty() || is_said(unit) ? "" : " (" + unit + ")");
+}
+
+}  // namespace
+
+std::string value_text(double value, const std::string& unit) {
+  if (unit == "By" || unit == "B") return bytes_text(value);
+  if (unit == "s") return seconds_text(value);
+  const bool shown = unit == "MB" || unit == "ms" || unit == "%";
+  return plain_number(value) + (shown ? " " + unit : "");
+}
+
+std::string short_tags(std::string_view tags) {
+  struct Tag {
+    std::string_view key;
+    std::string value;
+  };
+  std::vector<Tag> found;
+  std::string percentile;
+  while (!tags.empty()) {
+    const std::string_view part = tags.substr(0, tags.find(','));
+    tags.remove_prefix(std::min(part.size() + 1, tags.size()));
+    const std::size_t equals = part.find('=');
+    if (part.starts_with(kPercentile)) {
+      percentile = "p" + std::string(part.substr(kPercentile.size()));
+    } else if (equals == std::string_view::npos && !found.empty()) {
+      // A value has a comma.
+      found.back().value += "," + std::string(part);
+    } else {
+      const std::string_view key = part.substr(0, std::min(equals, part.size()));
+      const std::size_t value = equals == std::string_view::npos ? part.size() : equals + 1;
+      found.push_back({key.substr(key.rfind('.') + 1), std::string(part.substr(value))});
+    }
+  }
+  std::string text;
+  for (const Tag& tag : found) {
+    if (!text.empty()) text += " ";
+    text += found.size() == 1 && !tag.value.empty() ? tag.value : std::string(tag.key) + "=" + tag.value;
+  }
+  if (!text.empty() && !percentile.empty()) text += " ";
+  return text + percentile;
+}
+
+std::vector<std::string> lines_of(const CounterTable& table, std::size_t columns) {
+  std::vector<std::string> lines;
+  for (const auto& [instrument, series] : table) {
+    if (series.empty()) continue;
+    const std::string heading = heading_of(instrument, series.begin()->second.unit);
+    const bool alone = series.size() == 1 && series.begin()->first.empty();
+    // A name that does not fit has a line of its own.
+    if (alone && columns_of(heading) <= room_beside(kCounterIndent, columns)) {
+      lines.push_back(line_of(heading, kCounterIndent, series.begin()->second, columns));
+      continue;
+    }
+    lines.push_back(cut(std::string(kCounterIndent, ' ') + escape(heading), columns));
+    for (const auto& [tags, row] : series) {
+      lines.push_back(line_of(short_tags(tags), 2 * kCounterIndent, row, columns));
+    }
+  }
+  return lines;
+}
+
+std::string counter_heading(double interval, std::size_t columns) {
+  return line_of("", kCounterIndent, "value", fmt::format("in {:g} s", interval), columns);
+}
+
 namespace {
 
 /// A hostile application may name as many as it likes; people look at fewer.

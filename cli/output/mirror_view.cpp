@@ -1,15 +1,124 @@
 #include "cli/output/mirror_view.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "cli/terminal/table.hpp"
 #include "router/wire/dump.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::cli {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::size_t kIndent = 2;
+/// In a window of fewer lines the hint would take the place of something that changes.
+constexpr std::size_t kRowsForHint = 8;
+constexpr std::size_t kMaxHintLines = 3;
+
+std::string state_of(const router::MirrorRow& row) {
+  if (!row.connected) return "reconnecting";
+  return row.dump ? "dumping" : std::string(condition_of(row.runtime));
+}
+
+/// What the agents' hosts are called: by their own names, if these tell them apart, else by their addresses.
+std::map<std::string, std::string> hosts_of(const std::vector<router::MirrorRow>& rows) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::string> addresses;
+  std::set<std::string> distinct;
+  for (const router::MirrorRow& row : rows) {
+    names[row.agent] = row.runtime.host;
+    addresses[row.agent] = row.agent;
+  }
+  for (const auto& [agent, name] : names) distinct.insert(name);
+  return distinct.size() == names.size() && !distinct.contains("") ? names : addresses;
+}
+
+Lines table_of(const MirrorState& state, std::size_t width) {
+  const bool several = state.links.size() > 1;
+  const std::map<std::string, std::string> hosts = hosts_of(state.rows);
+  std::vector<Column> columns{{"LOCAL PID", 9}, {"NAME", 8, 12}, {"REMOTE PID", 5}};
+  if (several) columns.push_back({"HOST", 7, 14});
+  columns.insert(columns.end(), {{"STATE", 6}, {"CONNS", 3}, {"VERSION", 2}, {"COMMAND LINE", 4, 20}});
+  std::vector<TableRow> rows;
+  for (const router::MirrorRow& row : state.rows) {
+    TableRow cells{std::to_string(row.local_pid), row.runtime.name, std::to_string(row.runtime.pid)};
+    if (several) cells.push_back(hosts.at(row.agent));
+    cells.insert(cells.end(),
+                 {state_of(row), std::to_string(row.active), row.runtime.version, row.runtime.command_line});
+    rows.push_back(std::move(cells));
+  }
+  return rows.empty() ? Lines{} : table_lines(columns, rows, width);
+}
+
+/// What is to be said of a link; empty where its runtimes say enough.
+std::string note_on(const router::LinkRow& link, const std::vector<router::MirrorRow>& rows) {
+  if (!link.connected && link.last_error.empty()) return "dialling " + link.agent;
+  if (!link.connected) return link.last_error + "; dialling again";
+  const bool has_rows =
+      std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.agent == link.agent; });
+  return has_rows ? "" : link.agent + ": connected; no runtime to mirror yet";
+}
+
+Lines notes_of(const MirrorState& state, std::size_t width) {
+  Lines lines;
+  const auto add = [&](const std::string& note) {
+    for (std::string& line : wrap(escape(note), width, kIndent)) lines.push_back(std::move(line));
+  };
+  for (const router::LinkRow& link : state.links) {
+    const std::string note = note_on(link, state.rows);
+    if (!note.empty()) add(note);
+  }
+  for (const std::string& note : state.notes) add(note);
+  return lines;
+}
+
+/// Leaves as many lines as there is room for, the last of which counts the others.
+void limit(Lines& lines, std::size_t room) {
+  if (lines.size() <= room) return;
+  const std::size_t left = room == 0 ? 0 : room - 1;
+  const std::size_t more = lines.size() - left;
+  lines.resize(left);
+  if (room > 0) lines.push_back(fmt::format("… and {} more", more));
+}
+
+}  // namespace
+
+void sort_rows(std::vector<router::MirrorRow>& rows) {
+  const auto key = [](const router::MirrorRow& row) {
+    return std::tie(row.runtime.host, row.agent, row.runtime.name, row.runtime.pid, row.runtime.id);
+  };
+  std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+}
+
+Lines mirror_lines(const MirrorState& state, TerminalSize room) {
+  Lines lines = table_of(state, room.columns);
+  Lines notes = notes_of(state, room.columns);
+  Lines hint;
+  const bool roomy = room.rows == 0 || room.rows >= kRowsForHint;
+  if (!state.hint.empty() && roomy) hint = wrap(escape(state.hint), room.columns);
+  if (hint.size() > kMaxHintLines) hint.clear();
+  if (room.rows > 0) {
+    const std::size_t rest = room.rows > hint.size() ? room.rows - hint.size() : 0;
+    // Runtimes leave half of the window to what is wrong, and the other way round.
+    const std::size_t beside = rest > lines.size() ? rest - lines.size() : 0;
+    limit(notes, std::max(beside, lines.empty() ? rest : rest / 2));
+    limit(lines, rest - notes.size());
+  }
+  lines.insert(lines.end(), notes.begin(), notes.end());
+  lines.insert(lines.end(), hint.begin(), hint.end());
+  for (std::string& line : lines) line = cut(line, room.columns);
+  return lines;
+}
+
 namespace {
 
 using nlohmann::json;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands/top_runtime.hpp"
+#include "cli/commands/top_agent.hpp"
 
 namespace farport::cli {
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "cli/setup/listen_addresses.hpp"
-#include "cli/setup/session_options.hpp"
-#include "cli/terminal/text.hpp"
 #include "cli/setup/tls_files.hpp"
+#include "cli/terminal/text.hpp"
 #include "config/values.hpp"
 #include "router/reach/named_reach.hpp"
 

@@ -7,8 +7,18 @@
 
 #include "config/settings.hpp"
 #include "router/mirror/mirror.hpp"
+#include "router/wire/session_options.hpp"
 
 namespace farport::cli {
+
+// From a session's settings to what both sides do.
+
+[[nodiscard]] inline router::SessionOptions session_options(const config::SessionSettings& settings) {
+  auto compression = router::Compression::automatic;
+  if (settings.compression == "always") compression = router::Compression::always;
+  if (settings.compression == "never") compression = router::Compression::never;
+  return {settings.grace, settings.ping_interval, settings.ping_timeout, compression};
+}
 
 /// Told what is about to be done at the other side, where farport brings itself along.
 using Announce = std::function<void(const std::string&)>;

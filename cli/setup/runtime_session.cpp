@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "cli/setup/explain.hpp"
-#include "cli/setup/session_options.hpp"
+#include "cli/setup/remotes.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::cli {

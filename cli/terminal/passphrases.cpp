@@ -9,7 +9,7 @@
 
 #include "auth/credentials.hpp"
 #include "base/escape.hpp"
-#include "cli/terminal/hiding_terminal.hpp"
+#include "cli/terminal/terminal_keys.hpp"
 #include "cli/terminal/text.hpp"
 #include "cli/setup/tls_files.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/output/counter_table.hpp"
+#include "cli/output/counter_screen.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/output/mirror_lines.hpp"
+#include "cli/output/mirror_view.hpp"
 
 #include <catch2/catch.hpp>
 

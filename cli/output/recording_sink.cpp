@@ -1,4 +1,4 @@
-#include "cli/output/recording_file.hpp"
+#include "cli/output/recording_sink.hpp"
 
 #include <cerrno>
 
