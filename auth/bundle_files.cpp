@@ -10,7 +10,6 @@
 
 #include "auth/credentials.hpp"
 #include "auth/issue.hpp"
-#include "auth/new_file.hpp"
 
 namespace farport::auth {
 namespace {

@@ -7,7 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/pkcs12.h>
 
-#include "auth/new_file.hpp"
+#include "auth/issue.hpp"
 
 namespace farport::auth {
 namespace {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "auth/openssl.hpp"
 #include "auth/tls_context.hpp"
@@ -59,5 +62,20 @@ struct PairPaths {
 
 /// Reads a CA that write_pair() wrote as "ca" in `directory`.
 [[nodiscard]] Result<Issued> load_ca(const std::string& directory);
+
+// New files whose mode is what it should be from their first moment.
+
+/// Makes a new file, readable by its owner alone until it is whole, then with `mode`. One that exists is an
+/// error; links are not followed. Removes it again if it cannot be written to the end.
+[[nodiscard]] Result<void> write_new(const std::string& path, std::string_view text, mode_t mode);
+
+/// Replaces whatever has that name, a link included, in one step.
+[[nodiscard]] Result<void> write_over(const std::string& path, std::string_view text, mode_t mode);
+
+/// Memory for text that may be a key: wiped when it is freed.
+[[nodiscard]] BioPtr secret_memory();
+
+/// What has been written to memory. Refers to it.
+[[nodiscard]] std::string_view text_in(BIO* memory);
 
 }  // namespace farport::auth

@@ -7,7 +7,6 @@
 
 #include "auth/issue.hpp"
 #include "auth/credentials.hpp"
-#include "auth/new_file.hpp"
 
 namespace farport::auth {
 

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
 
 namespace farport::bench {

@@ -14,7 +14,7 @@
 #include "cli/options/options.hpp"
 #include "cli/terminal/passphrases.hpp"
 #include "cli/commands/quickstart.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "confinement/confinement.hpp"
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "config/declarations.hpp"
-#include "config/describe.hpp"
 #include "config/values.hpp"
 
 namespace farport::config {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "auth/limit_settings.hpp"
-#include "auth/passphrase.hpp"
+#include "auth/credentials.hpp"
 #include "auth/rules.hpp"
 #include "base/error.hpp"
 #include "base/proxy.hpp"

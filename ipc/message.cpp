@@ -1,6 +1,8 @@
 #include "ipc/message.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace farport::ipc {
 namespace {
@@ -73,6 +75,155 @@ Result<Bytes> encode_message(const Message& message) {
   out.bytes(encode_header(header));
   out.bytes(message.payload);
   return out.take();
+}
+
+namespace {
+
+/// About as long as the runtime's own messages may be, and always short enough for a message.
+constexpr std::size_t kMaxText = 1000;
+
+std::string_view meaning_of(std::uint32_t value) {
+  switch (value) {
+    case hresult::kSuccess:
+      return "success";
+    case hresult::kBadEncoding:
+      return "the command is badly encoded";
+    case hresult::kUnknownCommand:
+      return "the runtime does not know this command";
+    case hresult::kUnknownMagic:
+      return "the message is of an unknown protocol version";
+    case hresult::kUnknownError:
+      return "unknown error";
+    case hresult::kNotSupported:
+      return "not supported";
+    case hresult::kFail:
+      return "the command failed";
+    case hresult::kNotYetAvailable:
+      return "not available before the runtime has been resumed";
+    case hresult::kRuntimeUninitialized:
+      return "the runtime is not initialized yet";
+    case hresult::kInvalidArgument:
+      return "invalid argument";
+    case hresult::kInsufficientBuffer:
+      return "the buffer is too small";
+    case hresult::kVariableNotFound:
+      return "no such environment variable";
+    case hresult::kBusy:
+      return "busy: a limit of the agent was reached";
+    case hresult::kAccessDenied:
+      return "access denied";
+    default:
+      return {};
+  }
+}
+
+/// The first `size` bytes of `text`, or a little less so as not to cut a UTF-8 sequence in two.
+std::string_view shortened(std::string_view text, std::size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return text.substr(0, size);
+}
+
+/// A message whose payload is known to fit.
+Bytes encode_answer(Command command, Writer payload) {
+  const Bytes bytes = payload.take();
+  Header header{command.set, command.id};
+  header.size = static_cast<std::uint16_t>(kHeaderSize + bytes.size());
+  Writer out;
+  out.bytes(encode_header(header));
+  out.bytes(bytes);
+  return out.take();
+}
+
+}  // namespace
+
+std::string describe_hresult(std::uint32_t hresult) {
+  std::array<char, 16> number{};
+  std::snprintf(number.data(), number.size(), "0x%08X", hresult);
+  const std::string_view meaning = meaning_of(hresult);
+  if (meaning.empty()) return std::string("HRESULT ") + number.data();
+  return std::string(meaning) + " (" + number.data() + ")";
+}
+
+std::string ErrorAnswer::message() const {
+  return text.empty() ? describe_hresult(hresult) : text + ": " + describe_hresult(hresult);
+}
+
+Result<ErrorAnswer> decode_error(const Message& answer) {
+  if (!is_error(answer)) {
+    return fail("decode", "an error answer", "it is " + (is_ok(answer) ? "OK" : describe(answer.command())));
+  }
+  Reader in(answer.payload, "an error answer");
+  ErrorAnswer error;
+  error.hresult = in.u32();
+  Result<ErrorAnswer> bare = in.result(error);
+  if (!bare) return bare;
+  error.text = in.string();
+  if (in.failed()) return bare;
+  return error;
+}
+
+Result<void> outcome_of(const Message& answer, Command command) {
+  if (is_ok(answer)) return {};
+  const Result<ErrorAnswer> refused = decode_error(answer);
+  if (!refused) return tl::unexpected(refused.error());
+  return tl::unexpected(Error{"send",
+                              std::string(name_of(command)),
+                              "the runtime answers: " + refused->message(),
+                              {},
+                              Cause::runtime(refused->hresult)});
+}
+
+Bytes encode_error(std::uint32_t hresult, std::string_view text) {
+  Writer payload;
+  payload.u32(hresult);
+  if (!text.empty()) payload.string(shortened(text, kMaxText));
+  return encode_answer(kError, std::move(payload));
+}
+
+Bytes encode_ok() {
+  Writer payload;
+  payload.u32(hresult::kSuccess);
+  return encode_answer(kOk, std::move(payload));
+}
+
+namespace {
+
+/// "ADVR_V1" and a zero.
+constexpr std::array<std::byte, 8> kAdvertiseMagic = [] {
+  constexpr char kText[] = "ADVR_V1";
+  std::array<std::byte, sizeof kText> magic{};
+  std::ranges::transform(kText, magic.begin(), [](char c) { return static_cast<std::byte>(c); });
+  return magic;
+}();
+
+}  // namespace
+
+Result<Advertise> decode_advertise(BytesView bytes) {
+  if (bytes.size() < kAdvertiseSize) {
+    return fail("decode", "an advertise",
+                "it has 34 bytes, but there are only " + std::to_string(bytes.size()));
+  }
+  if (!std::ranges::equal(bytes.first(kAdvertiseMagic.size()), kAdvertiseMagic)) {
+    return fail("decode", "an advertise", "it does not begin with ADVR_V1",
+                "check that only .NET runtimes dial this port");
+  }
+  Reader in(bytes.subspan(kAdvertiseMagic.size()), "an advertise");
+  Advertise advertise;
+  advertise.cookie = in.guid();
+  advertise.pid = in.u64();
+  return in.result(advertise);
+}
+
+std::array<std::byte, kAdvertiseSize> encode_advertise(const Advertise& advertise) {
+  Writer out;
+  out.bytes(kAdvertiseMagic);
+  out.guid(advertise.cookie);
+  out.u64(advertise.pid);
+  out.u16(0);
+  std::array<std::byte, kAdvertiseSize> bytes{};
+  std::ranges::copy(out.take(), bytes.begin());
+  return bytes;
 }
 
 }  // namespace farport::ipc

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/guid.hpp"
+#include "base/text.hpp"
 
 namespace farport::ipc {
 

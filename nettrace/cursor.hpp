@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/guid.hpp"
+#include "base/text.hpp"
 
 namespace farport::nettrace {
 

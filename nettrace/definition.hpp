@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/guid.hpp"
+#include "base/text.hpp"
 #include "nettrace/cursor.hpp"
 
 namespace farport::nettrace {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/guid.hpp"
+#include "base/text.hpp"
 #include "nettrace/cursor.hpp"
 #include "nettrace/definition.hpp"
 

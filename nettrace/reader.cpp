@@ -2,7 +2,295 @@
 
 #include <algorithm>
 
+#include "nettrace/definition.hpp"
+
 namespace farport::nettrace {
+namespace {
+
+/// Two sizes and flags of 16 bits, and two timestamps.
+constexpr std::uint16_t kLeastHeaderBytes = 20;
+constexpr unsigned kHeaderCompression = 1;
+constexpr std::uint32_t kNotSorted = 0x8000'0000;
+
+/// The first byte of a compressed header: what follows.
+namespace flags {
+constexpr unsigned kDefinition = 1;
+constexpr unsigned kCapture = 2;
+constexpr unsigned kThread = 4;
+constexpr unsigned kStack = 8;
+constexpr unsigned kActivityOrLabels = 16;
+constexpr unsigned kRelatedActivity = 32;
+constexpr unsigned kSorted = 64;
+constexpr unsigned kPayloadSize = 128;
+}  // namespace flags
+
+}  // namespace
+
+EventRows::EventRows(Cursor block, Format format) : block_(block), format_(format) {
+  const std::uint16_t header_size = block_.u16();
+  compressed_ = (block_.u16() & kHeaderCompression) != 0;
+  if (header_size < kLeastHeaderBytes) {
+    block_.reject("the header of a block of events is too small");
+    return;
+  }
+  block_.take(header_size - 2 * sizeof(std::uint16_t));
+}
+
+bool EventRows::next() {
+  if (block_.at_end()) return false;
+  if (compressed_) {
+    read_compressed();
+  } else {
+    read_whole();
+  }
+  return !block_.failed();
+}
+
+void EventRows::read_compressed() {
+  const unsigned present = block_.u8();
+  if ((present & flags::kDefinition) != 0) header_.definition_id = block_.var_u32();
+  const bool counts = format_ == Format::v6 || header_.definition_id != 0;
+  if ((present & flags::kCapture) != 0) {
+    header_.sequence_number += block_.var_u32();
+    header_.capture_thread = block_.var_u64();
+    header_.processor = block_.var_u32();
+  }
+  if (counts) ++header_.sequence_number;
+  if ((present & flags::kThread) != 0) header_.thread = block_.var_u64();
+  if ((present & flags::kStack) != 0) header_.stack_id = block_.var_u32();
+  header_.timestamp += block_.var_u64();
+  if ((present & flags::kActivityOrLabels) != 0) {
+    if (format_ == Format::v6) {
+      header_.label_list_id = block_.var_u32();
+    } else {
+      header_.activity_id = block_.guid();
+    }
+  }
+  if ((present & flags::kRelatedActivity) != 0 && format_ == Format::v4) {
+    header_.related_activity_id = block_.guid();
+  }
+  header_.sorted = (present & flags::kSorted) != 0;
+  if ((present & flags::kPayloadSize) != 0) header_.payload_size = block_.var_u32();
+  payload_ = block_.take(header_.payload_size);
+}
+
+void EventRows::read_whole() {
+  Cursor row = block_.part(block_.u32());
+  const std::uint32_t definition = row.u32();
+  header_.definition_id = definition & ~kNotSorted;
+  header_.sorted = (definition & kNotSorted) == 0;
+  header_.sequence_number = row.u32();
+  header_.thread = row.u64();
+  header_.capture_thread = row.u64();
+  header_.processor = row.u32();
+  header_.stack_id = row.u32();
+  header_.timestamp = row.u64();
+  if (format_ == Format::v6) {
+    header_.label_list_id = row.u32();
+  } else {
+    header_.activity_id = row.guid();
+    header_.related_activity_id = row.guid();
+  }
+  header_.payload_size = row.u32();
+  payload_ = row.take(header_.payload_size);
+  behind_payload_ = row.remaining();
+  if (row.failed()) block_.reject("an event does not fit its size");
+}
+
+namespace {
+
+/// Flags of a sequence point (format 6).
+constexpr std::uint32_t kForgetThreads = 1;
+constexpr std::uint32_t kForgetDefinitions = 2;
+
+Result<void> as_outcome(const Result<Thread*>& thread) {
+  return tl::unexpected(thread.error());
+}
+
+}  // namespace
+
+Result<void> BlockReader::read(const Block& block, std::uint32_t format) {
+  const Cursor& in = block.content;
+  if (block.kind == BlockKind::unknown) return {};
+  if (block.kind == BlockKind::trace) return read_trace(in, format);
+  if (!trace_) return fail_at(in.offset(), "something comes before it says what it is of");
+  const bool v6 = format_ == Format::v6;
+  switch (block.kind) {
+    case BlockKind::events:
+      return read_events(in);
+    case BlockKind::metadata:
+      return v6 ? read_metadata_6(in) : read_metadata_4(in);
+    case BlockKind::sequence_point:
+      return v6 ? read_sequence_point_6(in) : read_sequence_point_4(in);
+    case BlockKind::stacks:
+      return stacks_.read_block(in, trace_->pointer_size);
+    case BlockKind::threads:
+      return threads_.read_block(in);
+    case BlockKind::removed_threads:
+      return read_removed_threads(in);
+    case BlockKind::labels:
+      return labels_.read_block(in);
+    case BlockKind::trace:
+    case BlockKind::end:
+    case BlockKind::unknown:
+      break;
+  }
+  return {};
+}
+
+Result<void> BlockReader::read_trace(Cursor in, std::uint32_t format) {
+  if (trace_) return fail_at(in.offset(), "it says twice what it is of");
+  auto header = format == 6 ? read_trace_block(in) : read_trace_object(in, format);
+  if (!header) return tl::unexpected(header.error());
+  format_ = format == 6 ? Format::v6 : Format::v4;
+  trace_ = std::move(*header);
+  handler_.on_trace(*trace_);
+  return {};
+}
+
+Result<void> BlockReader::read_events(Cursor in) {
+  EventRows rows(in, format_);
+  while (rows.next()) {
+    if (auto handed = hand_over(rows); !handed) return handed;
+  }
+  return rows.outcome();
+}
+
+Result<void> BlockReader::hand_over(const EventRows& rows) {
+  const EventHeader& header = rows.header();
+  const std::uint64_t offset = rows.payload_offset();
+  const Definition* const definition = definitions_.find(header.definition_id);
+  if (definition == nullptr) return fail_at(offset, "an event is of a kind that has not been defined");
+  const Stack* const stack = stacks_.find(header.stack_id);
+  if (stack == nullptr) return fail_at(offset, "an event has a stack that has not come");
+  const LabelList* const labels = labels_.find(header.label_list_id);
+  if (labels == nullptr) return fail_at(offset, "an event has labels that have not come");
+  const auto capture = capturing_thread(header, offset);
+  if (!capture) return as_outcome(capture);
+
+  // Formats 4 and 5 count the events of those threads alone that write some.
+  Thread other;
+  other.id = header.thread;
+  other.process_id = trace_->process_id;
+  Thread* thread = header.thread == header.capture_thread ? *capture : &other;
+  if (format_ == Format::v6 && thread == &other) {
+    const auto found = threads_.find(header.thread, offset);
+    if (!found) return as_outcome(found);
+    thread = *found;
+  }
+  const std::uint32_t dropped = note_event(**capture, header.sequence_number, true);
+  if (dropped > 0) handler_.on_dropped(**capture, dropped);
+  const bool v6 = format_ == Format::v6;
+  handler_.on_event({.definition = *definition,
+                     .thread = *thread,
+                     .capture_thread = **capture,
+                     .processor = header.processor,
+                     .sequence_number = header.sequence_number,
+                     .timestamp = static_cast<std::int64_t>(header.timestamp),
+                     .sorted = header.sorted,
+                     .activity_id = v6 ? labels->activity_id : header.activity_id,
+                     .related_activity_id = v6 ? labels->related_activity_id : header.related_activity_id,
+                     .labels = *labels,
+                     .stack = *stack,
+                     .payload = rows.payload(),
+                     .payload_offset = offset});
+  return {};
+}
+
+Result<Thread*> BlockReader::capturing_thread(const EventHeader& header, std::uint64_t offset) {
+  if (format_ == Format::v6) return threads_.find(header.capture_thread, offset);
+  return threads_.find_or_add(header.capture_thread, trace_->process_id, header.sequence_number - 1, offset);
+}
+
+Result<void> BlockReader::read_metadata_4(Cursor in) {
+  EventRows rows(in, format_);
+  while (rows.next()) {
+    const std::uint64_t offset = rows.payload_offset();
+    if (auto defined = define(read_definition_4(Cursor(rows.payload(), offset)), offset); !defined)
+      return defined;
+  }
+  return rows.outcome();
+}
+
+Result<void> BlockReader::read_metadata_6(Cursor in) {
+  in.take(in.u16());
+  while (!in.at_end()) {
+    const std::uint64_t offset = in.offset();
+    const Cursor row = in.part(in.u16());
+    if (auto defined = define(read_definition_6(row), offset); !defined) return defined;
+  }
+  return in.outcome();
+}
+
+Result<void> BlockReader::define(Result<Definition> definition, std::uint64_t offset) {
+  if (!definition) return tl::unexpected(definition.error());
+  const auto added = definitions_.add(std::move(*definition), offset);
+  if (!added) return tl::unexpected(added.error());
+  handler_.on_definition(**added);
+  return {};
+}
+
+Result<void> BlockReader::read_sequence_point_4(Cursor in) {
+  const std::int64_t timestamp = in.i64();
+  threads_.begin_point();
+  for (std::uint32_t left = in.u32(); left > 0 && !in.failed(); --left) {
+    const std::uint64_t id = in.u64();
+    const std::uint32_t number = in.u32();
+    if (in.failed()) break;
+    const auto thread = threads_.find_or_add(id, trace_->process_id, number, in.offset());
+    if (!thread) return as_outcome(thread);
+    threads_.name_at_point(**thread);
+    note_last_event(**thread, number);
+  }
+  if (in.failed()) return in.error();
+  threads_.forget_unnamed();
+  pass_sequence_point(timestamp);
+  return {};
+}
+
+Result<void> BlockReader::read_sequence_point_6(Cursor in) {
+  const std::int64_t timestamp = in.i64();
+  const std::uint32_t flags = in.u32();
+  for (std::uint32_t left = in.u32(); left > 0 && !in.failed(); --left) {
+    if (const auto index = read_last_event(in); !index) return tl::unexpected(index.error());
+  }
+  if (in.failed()) return in.error();
+  if ((flags & kForgetThreads) != 0) threads_.clear();
+  if ((flags & kForgetDefinitions) != 0) definitions_.clear();
+  pass_sequence_point(timestamp);
+  return {};
+}
+
+Result<void> BlockReader::read_removed_threads(Cursor in) {
+  while (!in.at_end()) {
+    const auto index = read_last_event(in);
+    if (!index) return tl::unexpected(index.error());
+    threads_.remove(*index);
+  }
+  return {};
+}
+
+Result<std::uint64_t> BlockReader::read_last_event(Cursor& in) {
+  const std::uint64_t index = in.var_u64();
+  const std::uint32_t number = in.var_u32();
+  if (in.failed()) return in.error();
+  const auto thread = threads_.find(index, in.offset());
+  if (!thread) return tl::unexpected(thread.error());
+  note_last_event(**thread, number);
+  return index;
+}
+
+void BlockReader::note_last_event(Thread& thread, std::uint32_t number) {
+  const std::uint32_t dropped = note_event(thread, number, false);
+  if (dropped > 0) handler_.on_dropped(thread, dropped);
+}
+
+void BlockReader::pass_sequence_point(std::int64_t timestamp) {
+  stacks_.clear();
+  labels_.clear();
+  handler_.on_sequence_point(timestamp);
+}
+
 namespace {
 
 /// A buffer for blocks as they mostly are. A larger one is given back.

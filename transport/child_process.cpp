@@ -1,5 +1,6 @@
 #include "transport/child_process.hpp"
 
+#include <csignal>
 #include <tuple>
 #include <utility>
 
@@ -124,6 +125,25 @@ bool has_ended(const UniqueFd& pidfd) {
 Task<void> process_exit(Loop& loop, UniqueFd pidfd) {
   FdStream process(loop, std::move(pidfd), "the process");
   co_await process.readable();
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+SignalWatch::SignalWatch(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal)
+    : on_signal_(std::move(on_signal)) {
+  for (const int signal : signals) {
+    auto* handle = new uv_signal_t;
+    uv_signal_init(loop.uv(), handle);
+    handle->data = this;
+    handles_.emplace_back(handle);
+    uv_signal_start(
+        handle,
+        [](uv_signal_t* raised, int number) { static_cast<SignalWatch*>(raised->data)->on_signal_(number); },
+        signal);
+  }
 }
 
 }  // namespace farport::transport

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "router/wire/access_row.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 

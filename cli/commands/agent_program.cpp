@@ -19,7 +19,7 @@
 #include "cli/terminal/terminal_keys.hpp"
 #include "config/settings.hpp"
 #include "router/agent/agent.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::cli {
 namespace {

@@ -7,14 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/abilities.hpp"
-#include "cli/options/command_name.hpp"
+#include "cli/options/help_text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
-#include "cli/terminal/text.hpp"
 #include "router/mirror/find_agents.hpp"
-#include "router/wire/access_row.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/directory.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/terminal/passphrases.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 
 namespace farport::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/output/mirror_view.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/terminal_keys.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {

@@ -8,7 +8,7 @@
 #include "base/unique_fd.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/output/profile_output.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "events/sampled_profile.hpp"
 #include "nettrace/reader.hpp"
 

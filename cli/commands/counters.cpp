@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "cli/options/commands.hpp"
-#include "cli/output/counter_lines.hpp"
 #include "cli/output/counter_screen.hpp"
 #include "cli/output/event_lines.hpp"
 #include "cli/setup/helpers.hpp"
@@ -13,7 +12,7 @@
 #include "cli/terminal/terminal_keys.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reader_frames.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 

@@ -18,7 +18,7 @@
 #include "base/directory.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/own_directory.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 
 namespace farport::cli {
 namespace {

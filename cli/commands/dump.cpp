@@ -17,12 +17,12 @@
 #include "cli/setup/patience.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/setup/runtime_session.hpp"
-#include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/live_region.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/settings.hpp"
 #include "router/mirror/dump_receiver.hpp"
 #include "transport/race.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/setup/helpers.hpp"
 #include "cli/commands/method_names.hpp"
 #include "cli/output/recorder.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reader_frames.hpp"

@@ -20,7 +20,7 @@
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/settings.hpp"
 #include "events/heap_walk.hpp"
 #include "heap/heap.hpp"

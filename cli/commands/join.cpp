@@ -16,7 +16,7 @@
 #include "cli/terminal/terminal_keys.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/commands/quickstart.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "config/values.hpp"
 

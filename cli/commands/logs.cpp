@@ -7,7 +7,7 @@
 #include "cli/output/event_lines.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/output/recorder.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"

@@ -17,8 +17,8 @@
 #include "cli/setup/patience.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/setup/runtime_session.hpp"
-#include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/live_region.hpp"
+#include "cli/terminal/table.hpp"
 #include "events/sampled_profile.hpp"
 #include "router/collect/cpu_profile.hpp"
 #include "router/collect/recording.hpp"
@@ -26,7 +26,7 @@
 #include "router/symbol_files/symbol_search.hpp"
 #include "router/wanted/recordings.hpp"
 #include "transport/race.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::cli {
 namespace {

@@ -12,7 +12,6 @@
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
-#include "cli/terminal/text.hpp"
 #include "router/mirror/find_agents.hpp"
 #include "router/wire/runtime.hpp"
 

@@ -13,14 +13,13 @@
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
 #include "auth/issue.hpp"
-#include "auth/new_file.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/agent_program.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/own_directory.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/values.hpp"
-#include "transport/address.hpp"
+#include "transport/socket.hpp"
 
 namespace farport::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/output/output_path.hpp"
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "router/readers/answers.hpp"
 #include "transport/race.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/settings.hpp"
-#include "events/stopping_event.hpp"
+#include "events/lines.hpp"
 #include "ipc/event_pipe.hpp"
 
 namespace farport::cli {

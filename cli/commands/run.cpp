@@ -16,7 +16,6 @@
 #include "cli/setup/own_directory.hpp"
 #include "cli/setup/remotes.hpp"
 #include "transport/child_process.hpp"
-#include "transport/signals.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {

@@ -9,7 +9,7 @@
 
 #include "base/escape.hpp"
 #include "cli/setup/remotes.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::cli {

@@ -10,7 +10,7 @@
 #include "cli/output/event_lines.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/output/recorder.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "events/lines.hpp"
 #include "router/collect/cpu_profile.hpp"
 #include "router/readers/answers.hpp"

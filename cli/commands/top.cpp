@@ -17,7 +17,7 @@
 #include "cli/commands/top_agent.hpp"
 #include "cli/output/top_table.hpp"
 #include "transport/race.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "base/guid.hpp"
+#include "base/text.hpp"
 #include "nettrace/reader.hpp"
 #include "router/collect/recording.hpp"
 #include "router/wanted/counters.hpp"

@@ -6,7 +6,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.hpp"
+
 namespace farport::cli {
+
+/// Commands' names as people type them.
+/// Whether `command` is a permission's name (auth::all_permissions()). Errors say what may have been meant.
+[[nodiscard]] Result<void> check_command_name(const std::string& command);
 
 /// As CLI11's own, but for a flag that may have a value: "--allow-all[=ROLE]".
 class HelpFormatter : public CLI::Formatter {

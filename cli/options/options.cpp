@@ -14,10 +14,8 @@
 #include "cli/options/commands.hpp"
 #include "cli/options/help.hpp"
 #include "cli/options/help_text.hpp"
-#include "cli/options/quickstart_options.hpp"
-#include "cli/terminal/text.hpp"
-#include "cli/options/usage.hpp"
-#include "config/describe.hpp"
+#include "cli/terminal/table.hpp"
+#include "config/declarations.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {

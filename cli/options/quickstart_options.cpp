@@ -1,4 +1,4 @@
-#include "cli/options/quickstart_options.hpp"
+#include "cli/options/options.hpp"
 
 #include "cli/options/help.hpp"
 #include "cli/options/help_text.hpp"

@@ -1,4 +1,4 @@
-#include "cli/options/recording_options.hpp"
+#include "cli/options/options.hpp"
 
 #include "cli/options/help.hpp"
 #include "cli/options/help_text.hpp"

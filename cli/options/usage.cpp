@@ -1,4 +1,4 @@
-#include "cli/options/usage.hpp"
+#include "cli/options/options.hpp"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/terminal/live_region.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 
 namespace farport::cli {
 namespace {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "cli/terminal/live_region.hpp"
-#include "cli/terminal/progress_bar.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "router/mirror/mirror.hpp"
 
 namespace farport::cli {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 
 namespace farport::cli {
 namespace {

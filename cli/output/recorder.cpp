@@ -8,9 +8,9 @@
 #include "cli/options/commands.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "transport/race.hpp"
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cli/setup/patience.hpp"
-#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/live_region.hpp"
 #include "cli/output/recording_sink.hpp"
 #include "cli/setup/runtime_session.hpp"
 #include "nettrace/framing.hpp"

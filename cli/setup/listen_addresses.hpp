@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config/settings.hpp"
-#include "transport/address.hpp"
+#include "transport/socket.hpp"
 
 namespace farport::cli {
 

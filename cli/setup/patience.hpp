@@ -7,7 +7,7 @@
 
 #include "cli/setup/runtime_session.hpp"
 #include "config/settings.hpp"
-#include "router/wire/process_condition.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/race.hpp"
 #include "transport/task_set.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "cli/setup/listen_addresses.hpp"
 #include "cli/setup/tls_files.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/values.hpp"
 #include "router/reach/named_reach.hpp"
 

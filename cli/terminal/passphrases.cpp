@@ -10,7 +10,7 @@
 #include "auth/credentials.hpp"
 #include "base/escape.hpp"
 #include "cli/terminal/terminal_keys.hpp"
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 #include "cli/setup/tls_files.hpp"
 
 namespace farport::cli {

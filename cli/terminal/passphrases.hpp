@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "auth/passphrase.hpp"
+#include "auth/credentials.hpp"
 #include "base/error.hpp"
 #include "config/settings.hpp"
 

@@ -1,12 +1,59 @@
 // A plain text table: columns as wide as their content, two spaces apart.
 #pragma once
 
+#include <cstdio>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "cli/terminal/text.hpp"
+#include <fmt/core.h>
+
+#include "base/escape.hpp"
 
 namespace farport::cli {
+
+// Text on a terminal: how wide it is, cut off and wrapped to fit, printed so that nothing in it acts.
+
+/// How many columns a terminal takes to show `text`, which has no control characters: East Asian wide
+/// characters take two, combining ones none.
+[[nodiscard]] std::size_t columns_of(std::string_view text);
+/// `text`, or as much of its beginning as fits `width` columns with an ellipsis. 0 leaves it whole.
+[[nodiscard]] std::string cut(std::string_view text, std::size_t width);
+/// `text` in lines of at most `width` columns, broken at spaces where there are any. The second line and
+/// those after it begin with `indent` spaces. 0 leaves it whole.
+[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
+
+/// A terminal's size in characters.
+struct TerminalSize {
+  std::size_t columns = 0;
+  std::size_t rows = 0;
+};
+/// The size of the terminal on `fd`; zeros where that is no terminal. One that doesn't know its size counts
+/// as 80x24.
+[[nodiscard]] TerminalSize terminal_size(int fd);
+
+/// What is put into a message: text is escaped, all else stays as it is.
+template <typename T>
+decltype(auto) harmless(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return escape(value);
+  } else {
+    return value;
+  }
+}
+
+/// Prints for a person: the format is ours, and what is put into it is escaped.
+template <typename... Args>
+void print(std::FILE* to, std::string_view format, const Args&... args) {
+  fmt::print(to, fmt::runtime(format), harmless(args)...);
+}
+
+/// The same for a message on standard error, which begins with the program's name: wrapped where that is a
+/// terminal.
+void print_message(const std::string& text);
+/// Several, one after the other.
+void print_messages(const std::vector<std::string>& texts);
 
 using TableRow = std::vector<std::string>;
 

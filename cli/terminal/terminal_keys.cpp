@@ -9,7 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "transport/signals.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::cli {
 

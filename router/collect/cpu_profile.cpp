@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "router/mirror/answers.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <set>
 
-#include "ipc/error.hpp"
-#include "router/mirror/answers.hpp"
+#include "ipc/message.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/readers/reading.hpp"
 #include "router/stream/first_message.hpp"
 #include "router/wanted/recordings.hpp"

@@ -9,7 +9,7 @@
 #include "router/mirror/resumable_request.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/readers/reader_process.hpp"
-#include "router/stream/decompressing_stream.hpp"
+#include "router/stream/compressing_stream.hpp"
 
 namespace farport::router {
 

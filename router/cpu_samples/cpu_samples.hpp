@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profile/profile.hpp"
-#include "router/symbols/elf_symbols.hpp"
+#include "router/symbols/file_symbols.hpp"
 #include "router/wire/samples.hpp"
 
 namespace farport::router {

@@ -9,7 +9,6 @@
 
 #include "router/certificates/credential_watch.hpp"
 #include "router/mirror/agent_route.hpp"
-#include "router/mirror/mirrored_agent.hpp"
 #include "router/mirror/remote_agents.hpp"
 #include "transport/event.hpp"
 #include "transport/fd_stream.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/guid.hpp"
-#include "router/mirror/answers.hpp"
+#include "base/text.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/share.hpp"

@@ -1,6 +1,7 @@
 // AgentRoute: a way to an agent, on which sessions with it are opened, one after the other.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,16 +9,42 @@
 #include <vector>
 
 #include "auth/openssl.hpp"
+#include "auth/tls_credentials.hpp"
+#include "base/proxy.hpp"
+#include "base/text.hpp"
 #include "router/certificates/credential_watch.hpp"
-#include "router/certificates/peer_revalidator.hpp"
-#include "router/mirror/mirrored_agent.hpp"
 #include "router/reach/reach.hpp"
-#include "transport/address.hpp"
 #include "transport/event.hpp"
 #include "transport/happy_eyeballs.hpp"
+#include "transport/socket.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {
+
+// An agent to mirror, as its user names it, and what its sessions need.
+
+/// Where to dial, and the name to verify.
+struct AgentAddress {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string server_name;  ///< Empty: the host.
+
+  /// HOST:PORT.
+  [[nodiscard]] std::string text() const { return authority(host, port); }
+  /// What the agent's certificate must hold.
+  [[nodiscard]] const std::string& verified_name() const { return server_name.empty() ? host : server_name; }
+};
+
+struct MirroredAgent {
+  AgentAddress address;
+  auth::TlsCredentialsPtr
+      credentials;  ///< Agents with the same ones share them; null where it is reached otherwise.
+  std::vector<std::string> select;             ///< Ids, pids, names, globs of what is mirrored; empty: all.
+  std::string remote{};                        ///< What its user calls it: a profile, or HOST:PORT.
+  std::shared_ptr<const ReachTarget> reach{};  ///< Instead of address and credentials; may be null.
+  std::optional<Proxy> proxy{};                ///< On the way to the address.
+  std::vector<transport::Address> accept{};    ///< Instead of being dialled, agents dial in here.
+};
 
 /// A connection on which an agent speaks HTTP/2, after all that it took to be sure of each other.
 struct AgentConnection {

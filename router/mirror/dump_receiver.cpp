@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/output_file.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "ipc/payload.hpp"
-#include "router/mirror/answers.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/mirror/resumable_request.hpp"
 #include "router/wire/session_options.hpp"
 #include "router/wire/dump.hpp"

@@ -14,7 +14,7 @@
 #include "base/output_file.hpp"
 #include "router/mirror/session_manager.hpp"
 #include "router/stream/first_message.hpp"
-#include "router/stream/zstd.hpp"
+#include "router/stream/compressing_stream.hpp"
 #include "router/wire/dump.hpp"
 #include "router/wire/runtime.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "router/certificates/credential_watch.hpp"
 #include "router/mirror/agent_route.hpp"
-#include "router/mirror/mirrored_agent.hpp"
 #include "router/mirror/session_manager.hpp"
 
 namespace farport::router {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "router/certificates/credential_watch.hpp"
-#include "router/mirror/mirrored_agent.hpp"
+#include "router/mirror/agent_route.hpp"
 #include "router/mirror/owned_directory.hpp"
 #include "router/mirror/remote_agents.hpp"
 

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "router/mirror/mirrored_agent.hpp"
-#include "router/mirror/remote_agents.hpp"
 #include "router/mirror/agent_route.hpp"
+#include "router/mirror/remote_agents.hpp"
 
 namespace farport::router {
 

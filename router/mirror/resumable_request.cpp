@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
-#include "router/mirror/answers.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "router/reach/inspected_container.hpp"
+#include "router/reach/container.hpp"
 
 namespace farport::router {
 namespace {

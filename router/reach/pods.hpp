@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "router/reach/inspected_container.hpp"
+#include "router/reach/container.hpp"
 
 namespace farport::router {
 

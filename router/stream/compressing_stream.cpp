@@ -1,12 +1,77 @@
 #include "router/stream/compressing_stream.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <new>
 #include <utility>
 
-#include "router/stream/zstd.hpp"
-
 namespace farport::router {
+namespace {
+
+constexpr int kLargestWindowLog = 23;
+
+}  // namespace
+
+ZstdCompressor::ZstdCompressor(int level) : context_(ZSTD_createCCtx()) {
+  if (context_ == nullptr) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
+}
+
+void ZstdCompressor::limit_memory(int window_log, int table_log) {
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, window_log);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_hashLog, table_log);
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_chainLog, table_log);
+}
+
+Result<ZstdStep> ZstdCompressor::step(std::span<const std::byte> in, std::span<std::byte> out, Then then) {
+  static constexpr ZSTD_EndDirective kDirectives[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
+  ZSTD_inBuffer input{in.data(), in.size(), 0};
+  ZSTD_outBuffer output{out.data(), out.size(), 0};
+  const std::size_t left =
+      ZSTD_compressStream2(context_.get(), &output, &input, kDirectives[static_cast<std::size_t>(then)]);
+  if (ZSTD_isError(left) != 0) return fail("compress", "what is sent", ZSTD_getErrorName(left));
+  return ZstdStep{input.pos, output.pos, then != Then::more && left == 0};
+}
+
+ZstdDecompressor::ZstdDecompressor() : context_(ZSTD_createDCtx()) {
+  if (context_ == nullptr) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kLargestWindowLog);
+}
+
+/// Whether a frame begins as RFC 8878 has it (sections 3.1.1 and 3.1.2). The library may read formats of
+/// before, too, whose windows it does not limit.
+bool ZstdDecompressor::begins_well(std::span<const std::byte> in) const {
+  constexpr std::uint32_t kFrame = 0xFD2FB528;
+  constexpr std::uint32_t kSkippable = 0x184D2A50;
+  constexpr std::uint32_t kAnySkippable = 0xF;
+  std::uint32_t magic = 0;
+  for (std::size_t i = 0; i < kMagicBytes; ++i) {
+    if (i >= magic_bytes_ + in.size()) return true;  // Not known yet.
+    const std::byte next = i < magic_bytes_ ? magic_[i] : in[i - magic_bytes_];
+    magic |= std::to_integer<std::uint32_t>(next) << (8 * i);
+  }
+  return magic == kFrame || (magic & ~kAnySkippable) == kSkippable;
+}
+
+void ZstdDecompressor::note_taken(std::span<const std::byte> taken) {
+  for (const std::byte each : taken.first(std::min(taken.size(), kMagicBytes - magic_bytes_))) {
+    magic_[magic_bytes_++] = each;
+  }
+}
+
+Result<ZstdStep> ZstdDecompressor::step(std::span<const std::byte> in, std::span<std::byte> out) {
+  if (!begins_well(in)) return fail("decompress", "what the agent sent", "it is no zstd frame");
+  ZSTD_inBuffer input{in.data(), in.size(), 0};
+  ZSTD_outBuffer output{out.data(), out.size(), 0};
+  const std::size_t left = ZSTD_decompressStream(context_.get(), &output, &input);
+  if (ZSTD_isError(left) != 0) return fail("decompress", "what the agent sent", ZSTD_getErrorName(left));
+  note_taken(in.first(input.pos));
+  if (left == 0) magic_bytes_ = 0;
+  return ZstdStep{input.pos, output.pos, left == 0};
+}
+
 namespace {
 
 using Seconds = std::chrono::duration<double>;
@@ -173,6 +238,105 @@ void CompressingStream::compress(std::size_t size) {
 
 void CompressingStream::send_encoded(std::size_t size) {
   chunk = Chunk{payload(), size, true};
+}
+
+namespace {
+
+using transport::Io;
+
+constexpr std::size_t kInput = 16 * 1024;
+/// Steps that bring nothing before everybody else gets a turn: frames may be empty, as many as there are.
+constexpr int kStepsPerTurn = 64;
+
+}  // namespace
+
+Io DecompressingStream::try_read(std::span<std::byte> into) {
+  for (int steps = 0; steps < kStepsPerTurn; ++steps) {
+    Io io;
+    if (state_ == State::header) {
+      io = read_header();
+    } else {
+      io = state_ == State::raw ? read_raw(into) : read_frame(into);
+    }
+    if (io.status == IoStatus::end && (state_ != State::header || header_size_ > 0)) {
+      return broken("it ends in the middle of a frame");
+    }
+    if (io.status != IoStatus::ok || io.bytes > 0) return io;
+  }
+  gave_way_ = true;
+  return {IoStatus::would_block, 0};
+}
+
+void DecompressingStream::when_readable(transport::Wake* wake) {
+  if (wake != nullptr && (output_waits_ || !unread_.empty() || std::exchange(gave_way_, false))) {
+    lower_.when_readable(nullptr);
+    wake->wake();
+    return;
+  }
+  lower_.when_readable(wake);
+}
+
+/// Bytes as they came, those first that were read ahead.
+Io DecompressingStream::take(std::span<std::byte> into) {
+  if (unread_.empty()) return lower_.try_read(into);
+  const std::size_t size = std::min(unread_.size(), into.size());
+  std::memcpy(into.data(), unread_.data(), size);
+  unread_ = unread_.subspan(size);
+  return {IoStatus::ok, size};
+}
+
+/// ok without bytes: go on in the next state.
+Io DecompressingStream::read_header() {
+  while (header_size_ < header_.size()) {
+    const Io io = take(std::span(header_).subspan(header_size_));
+    // One kind of frame is shorter than a header: a skippable one with nothing in it (RFC 8878
+    // section 3.1.2).
+    if (io.status == IoStatus::end && header_size_ > 0) break;
+    if (io.status != IoStatus::ok) return io;
+    header_size_ += io.bytes;
+  }
+  const std::size_t got = std::exchange(header_size_, 0);
+  const auto size = got == header_.size() ? raw_frame::size_of(header_) : std::nullopt;
+  if (size) {
+    raw_left_ = *size;
+    if (raw_left_ > 0) state_ = State::raw;
+    return {IoStatus::ok, 0};
+  }
+  state_ = State::frame;
+  if (!decompressor_) decompressor_.emplace();
+  const auto begin = static_cast<std::ptrdiff_t>(got);
+  input_.insert(input_.begin(), header_.begin(), header_.begin() + begin);
+  input_.erase(input_.begin() + begin, input_.end() - static_cast<std::ptrdiff_t>(unread_.size()));
+  unread_ = input_;
+  return {IoStatus::ok, 0};
+}
+
+Io DecompressingStream::read_raw(std::span<std::byte> into) {
+  const Io io = take(into.first(std::min(into.size(), raw_left_)));
+  raw_left_ -= io.bytes;
+  if (raw_left_ == 0) state_ = State::header;
+  return io;
+}
+
+Io DecompressingStream::read_frame(std::span<std::byte> into) {
+  if (unread_.empty() && !output_waits_) {
+    input_.resize(kInput);
+    const Io io = lower_.try_read(input_);
+    input_.resize(io.bytes);
+    unread_ = input_;
+    if (io.status != IoStatus::ok) return io;
+  }
+  const auto step = decompressor_->step(unread_, into);
+  if (!step) return broken(step.error().why);
+  unread_ = unread_.subspan(step->taken);
+  output_waits_ = !step->ended && step->made == into.size();
+  if (step->ended) state_ = State::header;
+  return {IoStatus::ok, step->made};
+}
+
+Io DecompressingStream::broken(std::string why) {
+  lower_.abort(Error{"decompress", "what the agent sent", std::move(why), {}, EPROTO});
+  return {IoStatus::failed, 0};
 }
 
 }  // namespace farport::router

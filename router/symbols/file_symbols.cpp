@@ -4,12 +4,17 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
 
+#include <cxxabi.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +26,201 @@
 #include "router/wire/samples.hpp"
 
 namespace farport::router {
+namespace {
+
+/// Of a name as the file has it, and as people read it.
+constexpr std::size_t kMaxName = 2048;
+/// A build id is a SHA-1 mostly; what is longer is none.
+constexpr std::size_t kMaxBuildId = 64;
+
+struct ElfEnd {
+  void operator()(Elf* elf) const { ::elf_end(elf); }
+};
+using ElfFile = std::unique_ptr<Elf, ElfEnd>;
+
+std::string hex(const unsigned char* bytes, std::size_t size) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4U];
+    text += kDigits[bytes[i] & 0xFU];
+  }
+  return text;
+}
+
+std::string build_id_in(Elf_Data* notes) {
+  GElf_Nhdr note{};
+  std::size_t name = 0;
+  std::size_t description = 0;
+  constexpr std::string_view kOwner("GNU\0", 4);
+  for (std::size_t at = 0; (at = ::gelf_getnote(notes, at, &note, &name, &description)) > 0;) {
+    const auto* const bytes = static_cast<const char*>(notes->d_buf);
+    if (note.n_type != NT_GNU_BUILD_ID || note.n_descsz > kMaxBuildId) continue;
+    if (std::string_view(bytes + name, note.n_namesz) != kOwner) continue;
+    return hex(reinterpret_cast<const unsigned char*>(bytes + description), note.n_descsz);
+  }
+  return {};
+}
+
+std::string build_id_of(Elf* elf) {
+  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header{};
+    if (::gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_NOTE) continue;
+    Elf_Data* const data = ::elf_getdata(section, nullptr);
+    if (data == nullptr) continue;
+    std::string id = build_id_in(data);
+    if (!id.empty()) return id;
+  }
+  return {};
+}
+
+/// What the file's symbols call a place in it.
+std::optional<std::uint64_t> address_at(Elf* elf, std::uint64_t offset) {
+  std::size_t count = 0;
+  if (::elf_getphdrnum(elf, &count) != 0) return std::nullopt;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header{};
+    if (::gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
+    // Others may share the page.
+    if ((header.p_flags & PF_X) == 0) continue;
+    // A mapping begins at a page, which may be before the segment.
+    const std::uint64_t page = header.p_align > 1 ? header.p_offset % header.p_align : 0;
+    if (offset >= header.p_offset - page && offset < header.p_offset + header.p_filesz) {
+      return header.p_vaddr + (offset - header.p_offset);
+    }
+  }
+  return std::nullopt;
+}
+
+/// An address of the process, and the best symbol for it so far.
+struct Wanted {
+  std::uint64_t inside;  ///< As the symbols count.
+  std::uint64_t process;
+  const SampledMapping* part;
+  GElf_Sym symbol{};
+  const char* name = nullptr;
+};
+
+/// Of two symbols at an address: the one that says more of it.
+bool is_better(const GElf_Sym& symbol, const char* name, const Wanted& than) {
+  if (than.name == nullptr) return true;
+  if (symbol.st_size != than.symbol.st_size) return symbol.st_size < than.symbol.st_size;
+  const auto rank = [](const GElf_Sym& each) {
+    const unsigned bind = GELF_ST_BIND(each.st_info);
+    return bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2;
+  };
+  if (rank(symbol) != rank(than.symbol)) return rank(symbol) < rank(than.symbol);
+  return std::strspn(name, "_") < std::strspn(than.name, "_");
+}
+
+void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::vector<Wanted>& wanted) {
+  Elf_Data* const data = ::elf_getdata(section, nullptr);
+  if (data == nullptr || header.sh_entsize == 0) return;
+  const std::uint64_t count = data->d_size / header.sh_entsize;
+  for (std::uint64_t i = 0; i < count && i < INT32_MAX; ++i) {
+    GElf_Sym symbol{};
+    if (::gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
+    const unsigned type = GELF_ST_TYPE(symbol.st_info);
+    const bool is_code = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+    if (!is_code || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
+    auto each = std::lower_bound(wanted.begin(), wanted.end(), symbol.st_value,
+                                 [](const Wanted& one, std::uint64_t start) { return one.inside < start; });
+    for (; each != wanted.end() && each->inside - symbol.st_value < symbol.st_size; ++each) {
+      const char* const name = ::elf_strptr(elf, header.sh_link, symbol.st_name);
+      if (name == nullptr || *name == '\0') break;
+      if (!is_better(symbol, name, *each)) continue;
+      each->symbol = symbol;
+      each->name = name;
+    }
+  }
+}
+
+void read_tables(Elf* elf, std::vector<Wanted>& wanted) {
+  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header{};
+    if (::gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
+      read_table(elf, section, header, wanted);
+  }
+}
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+
+/// As it is written in the source, where it is C++.
+std::string readable(const char* name) {
+  const std::size_t size = ::strnlen(name, kMaxName);
+  std::string text(name, size);
+  if (!text.starts_with("_Z") || size == kMaxName) return text;
+  int status = 0;
+  const std::unique_ptr<char, Free> written(::abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status));
+  return status == 0 ? std::string(written.get(), ::strnlen(written.get(), kMaxName)) : text;
+}
+
+void tell(std::vector<Wanted>& wanted, SampleSink& to) {
+  std::uint64_t told = 0;
+  for (const Wanted& each : wanted) {
+    if (each.name == nullptr) continue;
+    const std::uint64_t before =
+        std::min(each.inside - each.symbol.st_value, each.process - each.part->start);
+    const std::uint64_t start = each.process - before;
+    if (start == told) continue;
+    told = start;
+    const std::uint64_t size = std::min(each.symbol.st_size, each.part->end - start);
+    to.on_symbol({start, start + size, readable(each.name), {}});
+  }
+}
+
+void find_symbols(Elf* elf, const UnnamedFile& of, SampleSink& to) {
+  const std::vector<SampledMapping>& parts = of.parts;
+  std::vector<Wanted> wanted;
+  for (const std::uint64_t address : of.addresses) {
+    const auto in = [address](const SampledMapping& part) {
+      return part.start <= address && address < part.end;
+    };
+    const auto part = std::find_if(parts.begin(), parts.end(), in);
+    if (part != parts.end()) wanted.push_back({address - part->start + part->address, address, &*part});
+  }
+  std::sort(wanted.begin(), wanted.end(),
+            [](const Wanted& one, const Wanted& other) { return one.inside < other.inside; });
+  read_tables(elf, wanted);
+  tell(wanted, to);
+}
+
+ElfFile open_elf(int fd) {
+  ::elf_version(EV_CURRENT);
+  ElfFile elf(::elf_begin(fd, ELF_C_READ_MMAP, nullptr));
+  if (elf != nullptr && ::elf_kind(elf.get()) != ELF_K_ELF) elf.reset();
+  return elf;
+}
+
+}  // namespace
+
+bool read_symbols(int fd, const SymbolQuestion& question, SampleSink& to) {
+  const ElfFile elf = open_elf(fd);
+  if (elf == nullptr) return false;
+  const std::string build_id = build_id_of(elf.get());
+  UnnamedFile of{{}, question.addresses};
+  for (const MappedFile& file : question.parts) {
+    const auto address = address_at(elf.get(), file.offset);
+    if (!address) continue;
+    of.parts.push_back({file.start, file.end, *address, file.path, build_id});
+    to.on_mapping(of.parts.back());
+  }
+  find_symbols(elf.get(), of, to);
+  return true;
+}
+
+bool read_debug_symbols(int fd, const UnnamedFile& of, SampleSink& to) {
+  const ElfFile elf = open_elf(fd);
+  if (elf == nullptr || of.parts.empty()) return false;
+  const std::string build_id = build_id_of(elf.get());
+  if (build_id.empty() || build_id != of.parts.front().build_id) return false;
+  find_symbols(elf.get(), of, to);
+  return true;
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "transport/loop.hpp"
 
 namespace farport::router::http_status {

@@ -139,4 +139,45 @@ struct RefusedRequest {
 [[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
                                                  const std::vector<const Runtime*>& runtimes);
 
+// What the kernel knows of a runtime's process: for those who wait for its answer.
+
+struct ProcessCondition {
+  Halt halt = Halt::none;     ///< Stopped or frozen.
+  bool traced = false;        ///< A debugger holds it.
+  bool ending = false;        ///< It is on its way out.
+  std::uint32_t threads = 0;  ///< 0: the process isn't visible to the agent.
+  std::uint32_t running = 0;  ///< Of them, those that run, or could.
+  std::uint32_t in_disk = 0;  ///< Those that wait for a disk, or for memory, and can't be interrupted.
+  double cores = 0;           ///< How many processors all of them have kept busy, just now.
+  std::uint64_t memory = 0;   ///< What it holds, in bytes; 0: not known.
+
+  /// Whether it gets on with something, however slowly.
+  [[nodiscard]] bool is_busy() const;
+};
+
+/// What it looks like, for people: "its process is stopped, by a signal", with what to do as the hint.
+struct ConditionWords {
+  std::string text;
+  std::string hint;  ///< May be empty.
+};
+[[nodiscard]] ConditionWords describe(const ProcessCondition& condition, const Runtime& runtime);
+
+/// {"halt":…,"traced":…,"ending":…,"threads":…,"running":…,"in_disk":…,"cores":…,"memory":…}
+[[nodiscard]] std::string to_json(const ProcessCondition& condition);
+[[nodiscard]] Result<ProcessCondition> process_condition_from_json(std::string_view text);
+
+// What a caller may do, as the agent tells it: GET /v1/access from the side that asks (docs/wire.md).
+
+/// One line of such an answer.
+struct AccessRow {
+  std::string command;
+  std::string runtime;    ///< The name; empty: any that no grant is about in particular.
+  std::uint64_t pid = 0;  ///< The runtime's.
+  bool allowed = false;
+  std::string rule;
+  std::string role;
+  std::string why;
+};
+[[nodiscard]] Result<std::vector<AccessRow>> access_from_json(std::string_view text);
+
 }  // namespace farport::router

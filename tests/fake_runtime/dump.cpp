@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ipc/payload.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 
 namespace farport::fake {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "dump.hpp"
 #include "ipc/payload.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
 #include "stream_block.hpp"
 

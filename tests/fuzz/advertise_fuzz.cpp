@@ -1,7 +1,7 @@
 // Fuzzes the advertise, the first thing that a runtime says to those whom it dials.
 #include <span>
 
-#include "ipc/advertise.hpp"
+#include "ipc/message.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::ipc;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "router/stream/decompressing_stream.hpp"
+#include "router/stream/compressing_stream.hpp"
 #include "tests/fuzz/fed_stream.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"

@@ -4,9 +4,8 @@
 #include <span>
 
 #include "ipc/payload.hpp"
-#include "ipc/error.hpp"
-#include "ipc/event_pipe.hpp"
 #include "ipc/message.hpp"
+#include "ipc/event_pipe.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::ipc;

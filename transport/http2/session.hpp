@@ -12,7 +12,6 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "transport/http2/flow_control.hpp"
 #include "transport/http2/output.hpp"
 #include "transport/http2/stream.hpp"
 #include "transport/party.hpp"

@@ -1,7 +1,7 @@
 #include "router/agent/admin/admin_server.hpp"
 
 #include "base/escape.hpp"
-#include "router/agent/metrics/metrics_text.hpp"
+#include "router/agent/metrics/metrics.hpp"
 
 namespace farport::router {
 namespace {

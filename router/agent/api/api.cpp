@@ -1,8 +1,8 @@
 #include "router/agent/api/api.hpp"
 
-#include "router/agent/api/bodies.hpp"
+#include "router/agent/api/caller_session.hpp"
 #include "router/agent/connections/response.hpp"
-#include "router/agent/metrics/metrics_text.hpp"
+#include "router/agent/metrics/metrics.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/session_options.hpp"
 #include "transport/race.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "router/agent/api/bodies.hpp"
+#include "router/agent/api/caller_session.hpp"
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/wire/session_options.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "router/agent/api/bodies.hpp"
+#include "router/agent/api/caller_session.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/http_status.hpp"

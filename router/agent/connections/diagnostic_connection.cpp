@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "ipc/error.hpp"
 #include "ipc/message.hpp"
 #include "router/agent/runtimes/probe.hpp"
 #include "router/stream/compressing_stream.hpp"

@@ -1,5 +1,6 @@
 #include "router/agent/connections/response.hpp"
 
+#include "ipc/message.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/task_set.hpp"
@@ -88,6 +89,28 @@ Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transpo
   });
   std::ignore = co_await session.run();
   co_await requests.idle();
+}
+
+namespace {
+
+using transport::IoStatus;
+
+/// How long a peer may take to close after it has been told everything.
+constexpr transport::Milliseconds kLinger{5000};
+
+}  // namespace
+
+Task<void> RawEndpoint::refuse(Refusal refusal) {
+  const ipc::Bytes answer = ipc::encode_error(refusal.hresult, has_text_ ? refusal.why : std::string());
+  const IoStatus written = co_await stream_.write(answer);
+  if (written == IoStatus::ok) std::ignore = co_await stream_.finish();
+}
+
+Task<void> linger(transport::Stream& stream) {
+  const transport::Deadline limit(stream.loop(), kLinger, [&stream] {
+    stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
+  });
+  co_await stream.discard();
 }
 
 }  // namespace farport::router

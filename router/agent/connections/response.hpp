@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "router/agent/gate/admission.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/http2/session.hpp"
 #include "transport/http2/stream.hpp"
@@ -62,5 +63,24 @@ transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connecti
 /// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes.
 transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party,
                                 std::string why);
+
+// Raw mode (docs/wire.md): a connection to the agent that is one diagnostic connection by itself.
+
+/// A diagnostic connection that is a TLS or TCP connection by itself.
+class RawEndpoint final : public ToolEndpoint {
+ public:
+  explicit RawEndpoint(transport::Stream& stream) : stream_(stream) {}
+  [[nodiscard]] transport::Stream& stream() override { return stream_; }
+  void accept(bool) override {}
+  void allow_text() override { has_text_ = true; }
+  transport::Task<void> refuse(Refusal refusal) override;
+
+ private:
+  transport::Stream& stream_;
+  bool has_text_ = false;
+};
+
+/// Leaves closing to the peer: the side that closes first may cut off what the other hasn't read yet.
+transport::Task<void> linger(transport::Stream& stream);
 
 }  // namespace farport::router

@@ -3,9 +3,8 @@
 #include <chrono>
 
 #include "router/agent/doctor/dump_check.hpp"
-#include "router/agent/doctor/profile_check.hpp"
 #include "router/agent/runtimes/probe.hpp"
-#include "router/wire/process_condition.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

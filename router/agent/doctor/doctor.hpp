@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "router/agent/doctor/verdict.hpp"
+#include "router/agent/doctor/dump_check.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/agent/runtimes/user_shares.hpp"

@@ -5,11 +5,27 @@
 #include <string>
 #include <string_view>
 
-#include "router/agent/doctor/verdict.hpp"
+#include <sys/types.h>
+
+#include "base/finding.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/process_root.hpp"
+#include "router/agent/sampler/perf_counters.hpp"
 
 namespace farport::router {
+
+// What a check of one runtime comes to.
+
+/// What an agent has given up that a check would need.
+struct OwnConfinement {
+  bool files = false;         ///< Landlock, which also forbids looking into processes.
+  bool system_calls = false;  ///< A filter that has none of the kernel's profiling.
+};
+
+struct Verdict {
+  Finding finding;
+  std::string summary;  ///< Without any name: "can be dumped".
+};
 
 // The program that writes a runtime's dump: it is beside the runtime's own library, in the runtime's file
 // system.
@@ -46,5 +62,21 @@ struct DumpFacts {
 
 /// What follows from that. `name`: the runtime's.
 [[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own);
+
+// Whether the kernel lets a runtime's process be profiled (perf_event_open(2)).
+
+/// What decides it.
+struct ProfileFacts : PerfFacts {
+  std::optional<int> tried{};  ///< What came of a try: 0, or an errno value. None: it was not tried.
+};
+
+/// Opens a counter on the process and closes it at once, unless our confinement has no such system call.
+[[nodiscard]] ProfileFacts look_at_profile(pid_t pid, uid_t user, const OwnConfinement& own);
+
+/// What holds where the process that takes profiles does not run.
+[[nodiscard]] Verdict no_sampler(const std::string& name);
+
+/// What follows from that. `name`: the runtime's.
+[[nodiscard]] Verdict judge_profile(const ProfileFacts& facts, const std::string& name);
 
 }  // namespace farport::router

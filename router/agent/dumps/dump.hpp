@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "base/log.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/user_shares.hpp"

@@ -1,7 +1,7 @@
 #include "router/agent/gate/gate.hpp"
 
 #include "auth/rules.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
 #include "ipc/payload.hpp"
 #include "router/wire/http_status.hpp"

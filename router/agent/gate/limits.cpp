@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {

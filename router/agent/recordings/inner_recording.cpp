@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "router/wanted/recordings.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/timer.hpp"

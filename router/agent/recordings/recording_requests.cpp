@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "events/fields.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reading.hpp"

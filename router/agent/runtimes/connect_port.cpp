@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ipc/advertise.hpp"
+#include "ipc/message.hpp"
 #include "router/agent/runtimes/probe.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
 #include "router/sockets/socket_manifest.hpp"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
-#include "router/agent/metrics/metrics_text.hpp"
+#include "router/agent/metrics/metrics.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/share.hpp"

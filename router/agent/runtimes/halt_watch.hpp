@@ -9,7 +9,7 @@
 
 #include "base/log.hpp"
 #include "router/agent/runtimes/registry.hpp"
-#include "router/wire/process_condition.hpp"
+#include "router/wire/runtime.hpp"
 #include "transport/event.hpp"
 #include "transport/task_set.hpp"
 

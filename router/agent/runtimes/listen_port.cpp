@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/process_stat.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "router/agent/runtimes/probe.hpp"
 #include "transport/child_process.hpp"
 #include "transport/timer.hpp"

@@ -9,11 +9,10 @@
 #include <fmt/core.h>
 
 #include "base/directory.hpp"
-#include "base/guid.hpp"
+#include "base/text.hpp"
 #include "base/process_stat.hpp"
 #include "base/read_file.hpp"
-#include "base/text.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/stream/first_message.hpp"
 #include "transport/offload.hpp"

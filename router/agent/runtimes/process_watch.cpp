@@ -16,7 +16,7 @@
 
 #include "base/process_stat.hpp"
 #include "base/read_file.hpp"
-#include "router/agent/runtimes/container.hpp"
+#include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 #include "transport/offload.hpp"

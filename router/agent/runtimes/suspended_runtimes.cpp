@@ -1,6 +1,6 @@
 #include "router/agent/runtimes/suspended_runtimes.hpp"
 
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "router/agent/runtimes/probe.hpp"
 #include "transport/race.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "base/directory.hpp"
 #include "base/read_file.hpp"
-#include "router/symbols/elf_symbols.hpp"
+#include "router/symbols/file_symbols.hpp"
 #include "router/wire/samples.hpp"
 
 namespace farport::router {

@@ -2,10 +2,382 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include <elf.h>
+
+#include "nettrace/cursor.hpp"
 
 namespace farport::router {
+namespace {
+
+using nettrace::Cursor;
+
+/// As x86-64's DWARF counts registers (its ABI, "DWARF Register Number Mapping").
+constexpr std::uint64_t kFramePointer = 6;
+constexpr std::uint64_t kStackPointer = 7;
+constexpr std::uint64_t kReturnAddress = 16;
+
+constexpr std::uint32_t kMostFunctions = 1U << 22U;
+constexpr std::size_t kMostSegments = 64;
+/// Of a record. The longest that was seen has some hundred bytes.
+constexpr std::uint32_t kMostRecord = 4096;
+constexpr std::size_t kMostKept = 16;
+
+/// How addresses are written (Linux Standard Base, Core, 10.5): the ways that are usual.
+constexpr std::uint8_t kFourBytes = 0x03;
+constexpr std::uint8_t kFromHere = 0x1B;   ///< Four bytes, signed, counted from where they are.
+constexpr std::uint8_t kFromIndex = 0x3B;  ///< The same, counted from where the index is.
+constexpr std::uint8_t kNotThere = 0xFF;
+
+std::uint64_t moved(std::uint64_t address, std::int64_t by) {
+  return address + static_cast<std::uint64_t>(by);
+}
+
+/// DWARF 4, 7.6: signed LEB128.
+std::int64_t signed_number(Cursor& from) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const std::uint8_t byte = from.u8();
+    value |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+    if ((byte & 0x80U) != 0) continue;
+    if ((byte & 0x40U) != 0 && shift + 7 < 64) value |= ~std::uint64_t{0} << (shift + 7);
+    break;
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t times(std::uint64_t count, std::int64_t unit) {
+  return static_cast<std::int64_t>(count * static_cast<std::uint64_t>(unit));
+}
+
+/// A record of .eh_frame, behind its length.
+struct FrameRecord {
+  std::uint64_t address = 0;  ///< Of its first byte here.
+  std::vector<std::byte> bytes;
+  [[nodiscard]] Cursor cursor() const { return Cursor(bytes, address); }
+};
+
+std::optional<FrameRecord> record_at(Memory& memory, std::uint64_t address) {
+  const auto size = value_at<std::uint32_t>(memory, address);
+  // The escape of records that are longer than four gigabytes is too long as well.
+  if (!size || *size < sizeof(std::uint32_t) || *size > kMostRecord) return std::nullopt;
+  FrameRecord record{address + sizeof *size, std::vector<std::byte>(*size)};
+  if (!memory.read(record.address, record.bytes)) return std::nullopt;
+  return record;
+}
+
+/// 0: it is written in a way that is unusual.
+std::size_t size_of_address(std::uint8_t form) {
+  constexpr std::uint8_t kWhere = 0x70;
+  constexpr std::uint8_t kAligned = 0x50;
+  if ((form & kWhere) == kAligned) return 0;
+  switch (form & 0x0FU) {
+    case 0x00:
+    case 0x04:
+    case 0x0C:
+      return 8;
+    case 0x03:
+    case 0x0B:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+/// What the records of several functions have in common.
+struct Common {
+  std::uint64_t code_unit = 1;
+  std::int64_t data_unit = 1;
+  bool augmented = false;  ///< Their records say how long what follows the range is.
+  nettrace::BytesView first_rules;
+};
+
+/// Of a record, which keeps the bytes. None: it has something that is not known here.
+std::optional<Common> common_of(const FrameRecord& record) {
+  Cursor cursor = record.cursor();
+  if (cursor.u32() != 0) return std::nullopt;
+  const std::uint8_t version = cursor.u8();
+  std::string text;
+  for (char each = 0; (each = static_cast<char>(cursor.u8())) != 0 && text.size() < 8;) text += each;
+  Common common;
+  common.code_unit = cursor.var_u64();
+  common.data_unit = signed_number(cursor);
+  const std::uint64_t returns_to = version == 1 ? cursor.u8() : cursor.var_u64();
+  if ((version != 1 && version != 3) || returns_to != kReturnAddress) return std::nullopt;
+  common.augmented = text.starts_with('z');
+  // What a signal has interrupted, and whatever else there is to say, takes more than is known here.
+  if (!common.augmented || text.find_first_not_of("zPLR") != std::string::npos) return std::nullopt;
+  Cursor rest = cursor.part(cursor.var_u64());
+  bool from_here = false;
+  for (const char each : std::string_view(text).substr(1)) {
+    const std::uint8_t form = rest.u8();
+    if (each == 'R') from_here = form == kFromHere;
+    if (each != 'P') continue;
+    // Who handles exceptions.
+    const std::size_t size = size_of_address(form);
+    if (size == 0) return std::nullopt;
+    std::ignore = rest.take(size);
+  }
+  if (!from_here) return std::nullopt;
+  common.first_rules = cursor.take_rest();
+  if (cursor.failed() || rest.failed()) return std::nullopt;
+  return common;
+}
+
+/// What holds at an instruction, found by following a record up to there.
+class RuleReader {
+ public:
+  RuleReader(const Common& common, std::uint64_t begin, std::uint64_t instruction)
+      : common_(common), at_(begin), instruction_(instruction) {
+    rules_.function = begin;
+  }
+
+  /// False: there is something that is not understood.
+  bool follow(Cursor cursor) {
+    while (!cursor.at_end() && at_ <= instruction_) {
+      if (!step(cursor) || cursor.failed()) return false;
+    }
+    return true;
+  }
+  /// What has been followed so far is what functions begin with.
+  void keep_as_first() { first_ = state(); }
+
+  [[nodiscard]] std::optional<FrameRules> rules() const {
+    FrameRules rules = rules_;
+    if (rules.outermost) return rules;
+    if (!known_ || !returns_) return std::nullopt;
+    rules.return_address = *returns_;
+    return rules;
+  }
+
+ private:
+  struct State {
+    FrameRules rules;
+    bool known = false;
+    std::optional<std::int64_t> returns;
+  };
+  [[nodiscard]] State state() const { return {rules_, known_, returns_}; }
+  void restore(const State& state) {
+    rules_ = state.rules;
+    known_ = state.known;
+    returns_ = state.returns;
+  }
+
+  bool step(Cursor& cursor) {
+    const std::uint8_t code = cursor.u8();
+    const std::uint64_t low = code & 0x3FU;
+    switch (code & 0xC0U) {
+      case 0x40:
+        return advance(low);
+      case 0x80:
+        return kept(low, times(cursor.var_u64(), common_.data_unit));
+      case 0xC0:
+        return as_at_first(low);
+      default:
+        return step_extended(code, cursor);
+    }
+  }
+
+  /// DWARF 4, 7.23; the last one is GNU's.
+  bool step_extended(std::uint8_t code, Cursor& cursor) {
+    switch (code) {
+      case 0x00:
+        return true;
+      case 0x02:
+        return advance(cursor.u8());
+      case 0x03:
+        return advance(cursor.u16());
+      case 0x04:
+        return advance(cursor.u32());
+      case 0x05: {
+        const std::uint64_t number = cursor.var_u64();
+        return kept(number, times(cursor.var_u64(), common_.data_unit));
+      }
+      case 0x06:
+        return as_at_first(cursor.var_u64());
+      case 0x07:
+        return lost(cursor.var_u64());
+      case 0x08:
+        return unchanged(cursor.var_u64());
+      case 0x0A:
+        return remember();
+      case 0x0B:
+        return recall();
+      case 0x0C: {
+        const std::uint64_t number = cursor.var_u64();
+        return ends_at(number, static_cast<std::int64_t>(cursor.var_u64()));
+      }
+      case 0x0D:
+        return ends_at(cursor.var_u64(), rules_.offset);
+      case 0x0E:
+        return moves_end(static_cast<std::int64_t>(cursor.var_u64()));
+      case 0x0F:
+        return computed_end(cursor);
+      case 0x10:
+      case 0x16:
+        return computed(cursor);
+      case 0x11: {
+        const std::uint64_t number = cursor.var_u64();
+        return kept(number, times(static_cast<std::uint64_t>(signed_number(cursor)), common_.data_unit));
+      }
+      case 0x12: {
+        const std::uint64_t number = cursor.var_u64();
+        return ends_at(number, times(static_cast<std::uint64_t>(signed_number(cursor)), common_.data_unit));
+      }
+      case 0x13:
+        return moves_end(times(static_cast<std::uint64_t>(signed_number(cursor)), common_.data_unit));
+      case 0x2E:
+        std::ignore = cursor.var_u64();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool advance(std::uint64_t units) {
+    at_ += units * common_.code_unit;
+    return true;
+  }
+  bool kept(std::uint64_t number, std::int64_t where) {
+    if (number == kFramePointer) rules_.frame_pointer = where;
+    if (number == kReturnAddress) returns_ = where;
+    return true;
+  }
+  bool as_at_first(std::uint64_t number) {
+    if (number == kFramePointer) rules_.frame_pointer = first_.rules.frame_pointer;
+    if (number == kReturnAddress) returns_ = first_.returns;
+    return true;
+  }
+  /// A function without a caller says so of the return address.
+  bool lost(std::uint64_t number) {
+    if (number == kReturnAddress) rules_.outermost = true;
+    return number != kFramePointer;
+  }
+  bool unchanged(std::uint64_t number) {
+    if (number == kFramePointer) rules_.frame_pointer.reset();
+    return number != kReturnAddress;
+  }
+  bool remember() {
+    if (kept_.size() == kMostKept) return false;
+    kept_.push_back(state());
+    return true;
+  }
+  bool recall() {
+    if (kept_.empty()) return false;
+    restore(kept_.back());
+    kept_.pop_back();
+    return true;
+  }
+  bool ends_at(std::uint64_t number, std::int64_t offset) {
+    rules_.from_frame_pointer = number == kFramePointer;
+    known_ = number == kFramePointer || number == kStackPointer;
+    return moves_end(offset);
+  }
+  bool moves_end(std::int64_t offset) {
+    rules_.offset = offset;
+    return true;
+  }
+  /// Expressions, such as the linker's stubs have.
+  bool computed_end(Cursor& cursor) {
+    known_ = false;
+    std::ignore = cursor.take(cursor.var_u64());
+    return true;
+  }
+  bool computed(Cursor& cursor) {
+    const std::uint64_t number = cursor.var_u64();
+    std::ignore = cursor.take(cursor.var_u64());
+    return number != kFramePointer && number != kReturnAddress;
+  }
+
+  const Common& common_;
+  std::uint64_t at_;
+  std::uint64_t instruction_;
+  FrameRules rules_;
+  bool known_ = false;  ///< Where the frame ends.
+  std::optional<std::int64_t> returns_;
+  State first_;
+  std::vector<State> kept_;
+};
+
+/// An entry of the index: both counted from where it is.
+struct IndexEntry {
+  std::int32_t function;
+  std::int32_t record;
+};
+
+/// Where the record is of the last function that begins at or before the instruction.
+std::optional<std::uint64_t> record_of(Memory& memory, const FrameIndex& index, std::uint64_t instruction) {
+  constexpr std::uint64_t kHead = 12;
+  std::uint32_t from = 0;
+  std::uint32_t to = index.functions;
+  std::optional<std::uint64_t> found;
+  while (from < to) {
+    const std::uint32_t middle = from + (to - from) / 2;
+    const auto entry =
+        value_at<IndexEntry>(memory, index.address + kHead + std::uint64_t{middle} * sizeof(IndexEntry));
+    if (!entry) return std::nullopt;
+    if (moved(index.address, entry->function) <= instruction) {
+      found = moved(index.address, entry->record);
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<FrameIndex> find_frame_index(Memory& memory, std::uint64_t base) {
+  const auto header = value_at<Elf64_Ehdr>(memory, base);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_machine != EM_X86_64 ||
+      header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > kMostSegments)
+    return std::nullopt;
+  std::optional<std::uint64_t> first;
+  std::optional<std::uint64_t> place;
+  for (std::size_t number = 0; number < header->e_phnum; ++number) {
+    const auto segment = value_at<Elf64_Phdr>(memory, base + header->e_phoff + number * sizeof(Elf64_Phdr));
+    if (!segment) return std::nullopt;
+    if (segment->p_type == PT_LOAD && segment->p_offset == 0) first = segment->p_vaddr;
+    if (segment->p_type == PT_GNU_EH_FRAME) place = segment->p_vaddr;
+  }
+  if (!first || !place) return std::nullopt;
+  const std::uint64_t address = base + *place - *first;
+  const auto head = value_at<std::array<std::uint8_t, 4>>(memory, address);
+  const auto functions = value_at<std::uint32_t>(memory, address + 8);
+  // Version, and how the section, the count and the table are written.
+  if (!head || !functions || (*head)[0] != 1 || (*head)[1] == kNotThere || (*head)[2] != kFourBytes ||
+      (*head)[3] != kFromIndex || *functions > kMostFunctions)
+    return std::nullopt;
+  return FrameIndex{address, *functions};
+}
+
+std::optional<FrameRules> frame_rules_at(Memory& memory, const FrameIndex& index, std::uint64_t instruction) {
+  const auto place = record_of(memory, index, instruction);
+  const auto record = place ? record_at(memory, *place) : std::nullopt;
+  if (!record) return std::nullopt;
+  Cursor cursor = record->cursor();
+  const std::uint64_t from_here = cursor.offset();
+  const auto common_record = record_at(memory, from_here - cursor.u32());
+  const auto common = common_record ? common_of(*common_record) : std::nullopt;
+  if (!common) return std::nullopt;
+  const std::uint64_t here = cursor.offset();
+  const std::uint64_t begin = moved(here, static_cast<std::int32_t>(cursor.u32()));
+  const std::uint32_t size = cursor.u32();
+  std::ignore = cursor.take(cursor.var_u64());
+  if (cursor.failed() || instruction < begin || instruction - begin >= size) return std::nullopt;
+  RuleReader reader(*common, begin, instruction);
+  if (!reader.follow(Cursor(common->first_rules, 0))) return std::nullopt;
+  reader.keep_as_first();
+  if (!reader.follow(Cursor(cursor.take_rest(), 0))) return std::nullopt;
+  return reader.rules();
+}
+
 namespace {
 
 /// As many as the kernel shows of a stack.

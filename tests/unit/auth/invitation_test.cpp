@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "auth/credentials.hpp"
-#include "auth/new_file.hpp"
+#include "auth/issue.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 namespace farport::auth {

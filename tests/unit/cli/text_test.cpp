@@ -1,8 +1,7 @@
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cli/terminal/table.hpp"
 
 using namespace farport::cli;
 using Lines = std::vector<std::string>;

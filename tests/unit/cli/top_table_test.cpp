@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "cli/terminal/text.hpp"
+#include "cli/terminal/table.hpp"
 
 using namespace farport;
 using namespace farport::cli;

@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 #include "config/flags.hpp"
-#include "config/describe.hpp"
 
 using namespace farport::config;
 

@@ -1,4 +1,4 @@
-#include "events/stopping_event.hpp"
+#include "events/lines.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -4,8 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "ipc/advertise.hpp"
-#include "ipc/error.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using namespace farport::ipc;

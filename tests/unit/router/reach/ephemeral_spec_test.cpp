@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/reach/inspected_container.hpp"
+#include "router/reach/container.hpp"
 
 namespace farport::router {
 namespace {

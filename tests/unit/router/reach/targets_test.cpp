@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "router/reach/inspected_container.hpp"
+#include "router/reach/container.hpp"
 #include "router/reach/pods.hpp"
 #include "router/reach/ssh.hpp"
 

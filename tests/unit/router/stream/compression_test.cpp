@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "router/stream/compressing_stream.hpp"
-#include "router/stream/decompressing_stream.hpp"
 #include "tests/unit/streams.hpp"
 
 using namespace farport;

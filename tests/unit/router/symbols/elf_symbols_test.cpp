@@ -1,5 +1,5 @@
 // Reading ELF files, which may be anybody's.
-#include "router/symbols/elf_symbols.hpp"
+#include "router/symbols/file_symbols.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -12,7 +12,6 @@
 #include <catch2/catch.hpp>
 
 #include "base/unique_fd.hpp"
-#include "router/symbols/file_symbols.hpp"
 #include "tests/unit/router/symbols/own_symbols.hpp"
 
 using namespace farport;

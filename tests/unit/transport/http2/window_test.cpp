@@ -1,4 +1,4 @@
-#include "transport/http2/flow_control.hpp"
+#include "transport/http2/output.hpp"
 
 #include <algorithm>
 

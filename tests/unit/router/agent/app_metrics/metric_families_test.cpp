@@ -1,4 +1,4 @@
-#include "router/agent/app_metrics/metric_series.hpp"
+#include "router/agent/app_metrics/app_metrics.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Whether the kernel lets a runtime be profiled, and why not.
-#include "router/agent/doctor/profile_check.hpp"
+#include "router/agent/doctor/dump_check.hpp"
 
 #include <cerrno>
 

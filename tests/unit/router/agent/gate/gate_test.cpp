@@ -4,7 +4,7 @@
 
 #include "auth/policy.hpp"
 #include "ipc/payload.hpp"
-#include "ipc/error.hpp"
+#include "ipc/message.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using namespace farport;

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "router/agent/metrics/metrics_text.hpp"
+#include "router/agent/metrics/metrics.hpp"
 
 using namespace farport::router;
 

@@ -1,5 +1,5 @@
 // Which container a process is in, in the words of several engines.
-#include "router/agent/runtimes/container.hpp"
+#include "router/agent/runtimes/registry.hpp"
 
 #include <string>
 

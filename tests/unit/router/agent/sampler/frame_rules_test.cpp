@@ -1,5 +1,5 @@
 // Rules of functions in a file that the test has made.
-#include "router/agent/sampler/frame_rules.hpp"
+#include "router/agent/sampler/stack_walk.hpp"
 
 #include <cstring>
 #include <vector>

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "router/agent/sampler/sampling.hpp"
+#include "router/agent/sampler/sampler_process.hpp"
 
 using namespace farport::router;
 
