@@ -1,4 +1,5 @@
-// What one side of TLS shows and trusts, from whichever files it is in.
+// What one side of TLS shows and trusts: certificates, keys and CAs from PEM files and bundles, and what
+// opens keys.
 #pragma once
 
 #include <memory>

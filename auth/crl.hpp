@@ -5,8 +5,8 @@
 
 #include <openssl/x509.h>
 
-#include "auth/openssl.hpp"
 #include "auth/credentials.hpp"
+#include "auth/openssl.hpp"
 #include "base/error.hpp"
 
 namespace farport::auth {

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "auth/issue.hpp"
 #include "auth/credentials.hpp"
+#include "auth/issue.hpp"
 
 namespace farport::auth {
 

@@ -1,4 +1,4 @@
-// Reading files of which others decide how long they are.
+// Reading files that others have made: no more of them than is wanted, and without waiting for them.
 #pragma once
 
 #include <cstddef>

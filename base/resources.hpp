@@ -1,4 +1,4 @@
-// What the process uses of the machine.
+// What this process uses of the machine, what it may use, and giving memory back.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Bytes as text.
+// Texts: bytes in hexadecimal, GUIDs, names that nobody guesses, words without case, HOST:PORT, UTF-16.
 #pragma once
 
 #include <algorithm>

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
+#include "ipc/message.hpp"
 
 namespace farport::bench {
 namespace {

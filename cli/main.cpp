@@ -10,10 +10,10 @@
 
 #include "base/resources.hpp"
 #include "cli/commands/certs.hpp"
+#include "cli/commands/quickstart.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/terminal/passphrases.hpp"
-#include "cli/commands/quickstart.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "confinement/confinement.hpp"

@@ -4,9 +4,9 @@
 #include <cstdlib>
 
 #include "base/read_file.hpp"
-#include "config/flags.hpp"
 #include "config/declarations.hpp"
 #include "config/file_reader.hpp"
+#include "config/flags.hpp"
 
 namespace farport::config {
 namespace {

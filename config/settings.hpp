@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "auth/limit_settings.hpp"
 #include "auth/credentials.hpp"
+#include "auth/limit_settings.hpp"
 #include "auth/rules.hpp"
 #include "base/error.hpp"
 #include "base/proxy.hpp"

@@ -1,5 +1,5 @@
 // The IPC message: a header of 20 bytes and a payload. The first thing on every diagnostic connection, in
-// each direction.
+// each direction, but for the advertise message of a runtime that dials.
 #pragma once
 
 #include <array>

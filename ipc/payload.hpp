@@ -1,4 +1,4 @@
-// Payloads in general, whatever their command.
+// What commands and their answers carry: of the Dump, Profiler and Process command sets, and in general.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ struct StartupProfiler {
 };
 
 // Payloads of the Process command set. ProcessInfo (all three), ResumeRuntime, ProcessEnvironment and
-// DisablePerfMap are sent without one; what the first answer is in process_info.hpp.
+// DisablePerfMap are sent without one; what the first answer is, see ProcessInfo below.
 
 /// SetEnvironmentVariable: sets a variable in the runtime's process, or removes it.
 struct SetEnvironmentVariable {

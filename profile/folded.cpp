@@ -1,8 +1,7 @@
-#include "profile/form.hpp"
-
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "profile/form.hpp"
 #include "profile/profile.hpp"
 
 namespace farport::profile {

@@ -1,11 +1,10 @@
-#include "profile/form.hpp"
-
 #include <string_view>
 #include <unordered_map>
 
-#include "profile/profile.hpp"
+#include "profile/form.hpp"
 #include "profile/output.hpp"
 #include "profile/page.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::profile {
 namespace {

@@ -1,9 +1,8 @@
-#include "profile/form.hpp"
-
 #include <algorithm>
 #include <optional>
 
 #include "base/escape.hpp"
+#include "profile/form.hpp"
 #include "profile/profile.hpp"
 
 namespace farport::profile {

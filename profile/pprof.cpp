@@ -1,10 +1,9 @@
-#include "profile/form.hpp"
-
 #include <array>
 #include <map>
 #include <unordered_map>
 
 #include "base/escape.hpp"
+#include "profile/form.hpp"
 #include "profile/profile.hpp"
 #include "profile/protobuf.hpp"
 #include "profile/top.hpp"

@@ -1,10 +1,9 @@
-#include "profile/form.hpp"
-
 #include <numeric>
 #include <span>
 
 #include <fmt/ranges.h>
 
+#include "profile/form.hpp"
 #include "profile/output.hpp"
 #include "profile/profile.hpp"
 

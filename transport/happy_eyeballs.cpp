@@ -7,8 +7,8 @@
 #include <openssl/evp.h>
 
 #include "base/text.hpp"
-#include "transport/stream.hpp"
 #include "transport/race.hpp"
+#include "transport/stream.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::transport {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/abilities.hpp"
-#include "cli/options/help_text.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/help_text.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"

@@ -1,7 +1,7 @@
 #include "cli/commands/check_access.hpp"
 
-#include "auth/policy.hpp"
 #include "auth/identity.hpp"
+#include "auth/policy.hpp"
 
 namespace farport::cli {
 namespace {

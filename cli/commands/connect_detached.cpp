@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/log.hpp"
-#include "cli/options/commands.hpp"
 #include "cli/commands/detached_mirrors.hpp"
-#include "cli/setup/explain.hpp"
+#include "cli/options/commands.hpp"
 #include "cli/output/mirror_view.hpp"
+#include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
 #include "transport/child_process.hpp"

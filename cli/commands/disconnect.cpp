@@ -1,8 +1,8 @@
 // farport disconnect: ends detached mirrors, or says which there are.
 #include <algorithm>
 
-#include "cli/options/commands.hpp"
 #include "cli/commands/detached_mirrors.hpp"
+#include "cli/options/commands.hpp"
 #include "cli/terminal/table.hpp"
 
 namespace farport::cli {

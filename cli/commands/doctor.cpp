@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/commands.hpp"
-#include "cli/setup/confine.hpp"
 #include "cli/commands/examine.hpp"
+#include "cli/options/commands.hpp"
 #include "cli/output/finding_report.hpp"
+#include "cli/setup/confine.hpp"
 
 namespace farport::cli {
 namespace {

@@ -21,8 +21,8 @@
 #include "cli/terminal/table.hpp"
 #include "config/settings.hpp"
 #include "router/mirror/dump_receiver.hpp"
-#include "transport/race.hpp"
 #include "transport/child_process.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {

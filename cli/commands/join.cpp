@@ -12,11 +12,11 @@
 
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
-#include "cli/options/commands.hpp"
-#include "cli/terminal/terminal_keys.hpp"
-#include "cli/setup/own_directory.hpp"
 #include "cli/commands/quickstart.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/setup/own_directory.hpp"
 #include "cli/terminal/table.hpp"
+#include "cli/terminal/terminal_keys.hpp"
 #include "config/resolve.hpp"
 #include "config/values.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/output/event_lines.hpp"
-#include "cli/setup/helpers.hpp"
 #include "cli/output/recorder.hpp"
+#include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"

@@ -25,8 +25,8 @@
 #include "router/readers/answers.hpp"
 #include "router/symbol_files/symbol_search.hpp"
 #include "router/wanted/recordings.hpp"
-#include "transport/race.hpp"
 #include "transport/child_process.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {

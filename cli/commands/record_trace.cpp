@@ -4,10 +4,10 @@
 #include <tuple>
 
 #include "cli/options/commands.hpp"
-#include "cli/setup/helpers.hpp"
 #include "cli/output/output_path.hpp"
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"
+#include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
 #include "router/readers/answers.hpp"
 #include "transport/race.hpp"

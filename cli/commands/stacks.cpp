@@ -8,8 +8,8 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/output/event_lines.hpp"
-#include "cli/setup/helpers.hpp"
 #include "cli/output/recorder.hpp"
+#include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
 #include "events/lines.hpp"
 #include "router/collect/cpu_profile.hpp"

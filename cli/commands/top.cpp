@@ -9,15 +9,15 @@
 
 #include <unistd.h>
 
+#include "cli/commands/top_agent.hpp"
 #include "cli/options/commands.hpp"
-#include "cli/terminal/live_region.hpp"
+#include "cli/output/top_table.hpp"
 #include "cli/setup/remotes.hpp"
+#include "cli/terminal/live_region.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal_keys.hpp"
-#include "cli/commands/top_agent.hpp"
-#include "cli/output/top_table.hpp"
-#include "transport/race.hpp"
 #include "transport/child_process.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {

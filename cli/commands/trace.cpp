@@ -1,6 +1,6 @@
 // farport trace: a recording of a remote runtime.
-#include "cli/options/commands.hpp"
 #include "cli/commands/record_trace.hpp"
+#include "cli/options/commands.hpp"
 #include "router/wanted/providers.hpp"
 
 namespace farport::cli {

@@ -1,7 +1,6 @@
-#include "cli/options/options.hpp"
-
 #include "cli/options/help.hpp"
 #include "cli/options/help_text.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/profile_output.hpp"
 
 namespace farport::cli {

@@ -1,9 +1,8 @@
-#include "cli/options/options.hpp"
-
 #include <algorithm>
 
 #include <fmt/core.h>
 
+#include "cli/options/options.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {

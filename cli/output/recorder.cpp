@@ -9,8 +9,8 @@
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
-#include "transport/race.hpp"
 #include "transport/child_process.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {

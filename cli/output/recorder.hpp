@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "cli/setup/patience.hpp"
-#include "cli/terminal/live_region.hpp"
 #include "cli/output/recording_sink.hpp"
+#include "cli/setup/patience.hpp"
 #include "cli/setup/runtime_session.hpp"
+#include "cli/terminal/live_region.hpp"
 #include "nettrace/framing.hpp"
 #include "router/collect/recording.hpp"
 

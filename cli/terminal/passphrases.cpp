@@ -9,9 +9,9 @@
 
 #include "auth/credentials.hpp"
 #include "base/escape.hpp"
-#include "cli/terminal/terminal_keys.hpp"
-#include "cli/terminal/table.hpp"
 #include "cli/setup/tls_files.hpp"
+#include "cli/terminal/table.hpp"
+#include "cli/terminal/terminal_keys.hpp"
 
 namespace farport::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "transport/timer.hpp"
 #include "transport/happy_eyeballs.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "base/text.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "transport/happy_eyeballs.hpp"
 #include "transport/task_set.hpp"
 

@@ -8,8 +8,8 @@
 #include "router/readers/reading.hpp"
 #include "router/stream/first_message.hpp"
 #include "router/wanted/recordings.hpp"
-#include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"
+#include "router/wire/session_options.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {

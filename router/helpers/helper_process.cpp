@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/resources.hpp"
-#include "transport/event.hpp"
 #include "transport/child_process.hpp"
+#include "transport/event.hpp"
 
 namespace farport::router {
 namespace {

@@ -13,8 +13,8 @@
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "router/mirror/session_manager.hpp"
-#include "router/stream/first_message.hpp"
 #include "router/stream/compressing_stream.hpp"
+#include "router/stream/first_message.hpp"
 #include "router/wire/dump.hpp"
 #include "router/wire/runtime.hpp"
 

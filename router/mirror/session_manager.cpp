@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "transport/timer.hpp"
 #include "transport/race.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {

@@ -10,8 +10,8 @@
 #include "router/readers/reader_process.hpp"
 #include "transport/event.hpp"
 #include "transport/fd_stream.hpp"
-#include "transport/task_set.hpp"
 #include "transport/share.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::router {
 

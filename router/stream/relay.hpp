@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/party.hpp"
 #include "transport/buffer_pool.hpp"
+#include "transport/party.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::router {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxDetails = 8;
 constexpr std::size_t kMaxSearched = 64;
 /// A path may have 4095 bytes, but one that is worth showing has fewer.
-constexpr std::size_t kMaxText = 512;
+constexpr std::size_t kMaxProblemText = 512;
 
 struct IssueText {
   DiscoveryIssue issue;
@@ -54,14 +54,14 @@ constexpr std::array kIssues{
     IssueText{DiscoveryIssue::other, "other", "1 socket cannot be used", "sockets cannot be used"},
 };
 
-const IssueText& text_of(DiscoveryIssue issue) {
+const IssueText& words_for(DiscoveryIssue issue) {
   const auto place = std::find_if(kIssues.begin(), kIssues.end(),
                                   [&](const IssueText& text) { return text.issue == issue; });
   return place == kIssues.end() ? kIssues.back() : *place;
 }
 
 std::string cut(std::string text) {
-  if (text.size() > kMaxText) text.resize(kMaxText);
+  if (text.size() > kMaxProblemText) text.resize(kMaxProblemText);
   return text;
 }
 
@@ -83,11 +83,11 @@ json searched_by(const DiscoveryReport& report) {
 }  // namespace
 
 std::string_view to_string(DiscoveryIssue issue) {
-  return text_of(issue).name;
+  return words_for(issue).name;
 }
 
 std::string summary_of(DiscoveryIssue issue, std::uint64_t count) {
-  const IssueText& text = text_of(issue);
+  const IssueText& text = words_for(issue);
   return count == 1 ? std::string(text.one) : std::to_string(count) + " " + std::string(text.many);
 }
 

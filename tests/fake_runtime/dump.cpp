@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include "ipc/payload.hpp"
 #include "ipc/message.hpp"
+#include "ipc/payload.hpp"
 
 namespace farport::fake {
 namespace {

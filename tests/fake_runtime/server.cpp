@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "dump.hpp"
-#include "ipc/payload.hpp"
-#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
+#include "ipc/message.hpp"
+#include "ipc/payload.hpp"
 #include "stream_block.hpp"
 
 namespace farport::fake {

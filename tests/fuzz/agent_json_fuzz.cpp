@@ -1,9 +1,9 @@
 // Fuzzes the JSON that a mirror reads from an agent. The first byte of an input says what it is meant to be.
 #include <string>
 
-#include "router/wire/runtime.hpp"
 #include "router/wire/diagnosis.hpp"
 #include "router/wire/dump.hpp"
+#include "router/wire/runtime.hpp"
 #include "tests/fuzz/heap_peak.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "events/providers.hpp"
-#include "router/readers/reader_frames.hpp"
 #include "router/readers/answers.hpp"
+#include "router/readers/reader_frames.hpp"
 #include "tests/fuzz/events.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
-#include "ipc/payload.hpp"
-#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
+#include "ipc/message.hpp"
+#include "ipc/payload.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::ipc;

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "auth/credentials.hpp"
 #include "auth/check.hpp"
+#include "auth/credentials.hpp"
 #include "auth/crl.hpp"
 #include "auth/identity.hpp"
 #include "auth/issue.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "transport/party.hpp"
 #include "transport/event.hpp"
+#include "transport/party.hpp"
 #include "transport/stream.hpp"
 
 namespace farport::transport {

@@ -8,8 +8,8 @@
 #include "router/agent/api/caller_session.hpp"
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/gate.hpp"
-#include "router/wire/session_options.hpp"
 #include "router/wire/http_status.hpp"
+#include "router/wire/session_options.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,4 +1,5 @@
-// Whether a dump of a runtime can be taken, by what decides it. No dump is taken.
+// What is checked of one runtime: whether a dump can be taken, by what decides it, and a profile. Neither is
+// taken.
 #pragma once
 
 #include <optional>

@@ -14,8 +14,8 @@
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
-#include "router/agent/runtimes/user_shares.hpp"
 #include "router/agent/runtimes/registry.hpp"
+#include "router/agent/runtimes/user_shares.hpp"
 #include "transport/stream.hpp"
 #include "transport/task_set.hpp"
 

@@ -1,8 +1,8 @@
 #include "router/agent/gate/gate.hpp"
 
 #include "auth/rules.hpp"
-#include "ipc/message.hpp"
 #include "ipc/event_pipe.hpp"
+#include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/wire/http_status.hpp"
 

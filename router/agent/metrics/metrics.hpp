@@ -1,4 +1,4 @@
-// Metrics: what the agent counts as it goes. metrics_text.hpp writes it out.
+// Metrics: what the agent counts as it goes, and the text that Prometheus reads.
 #pragma once
 
 #include <cstdint>

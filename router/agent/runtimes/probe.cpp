@@ -9,9 +9,9 @@
 #include <fmt/core.h>
 
 #include "base/directory.hpp"
-#include "base/text.hpp"
 #include "base/process_stat.hpp"
 #include "base/read_file.hpp"
+#include "base/text.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/stream/first_message.hpp"

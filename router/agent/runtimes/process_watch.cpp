@@ -14,11 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
 #include "base/process_stat.hpp"
 #include "base/read_file.hpp"
-#include "router/agent/runtimes/registry.hpp"
-#include "router/agent/runtimes/process_walk.hpp"
 #include "router/agent/runtimes/process_root.hpp"
+#include "router/agent/runtimes/process_walk.hpp"
+#include "router/agent/runtimes/registry.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"

@@ -14,8 +14,8 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "confinement/user.hpp"
-#include "router/agent/sampler/stack_walk.hpp"
 #include "router/agent/sampler/perf_record.hpp"
+#include "router/agent/sampler/stack_walk.hpp"
 
 namespace farport::router {
 

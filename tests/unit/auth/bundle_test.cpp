@@ -1,6 +1,4 @@
 // Bundles: what is written can be read, and nothing else is taken for one.
-#include "auth/credentials.hpp"
-
 #include <cerrno>
 #include <filesystem>
 
@@ -9,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "auth/check.hpp"
+#include "auth/credentials.hpp"
 #include "auth/tls_credentials.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/auth/handshake.hpp"

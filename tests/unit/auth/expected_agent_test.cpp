@@ -1,6 +1,5 @@
 // An agent that is pinned by its names or its key.
 #include "auth/tls_context.hpp"
-
 #include "auth/tls_credentials.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/auth/handshake.hpp"

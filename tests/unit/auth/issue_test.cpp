@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "auth/identity.hpp"
 #include "auth/credentials.hpp"
+#include "auth/identity.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 namespace farport::auth {

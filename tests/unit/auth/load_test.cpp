@@ -1,10 +1,9 @@
-#include "auth/credentials.hpp"
-
 #include <openssl/pem.h>
 
 #include <catch2/catch.hpp>
 
 #include "auth/check.hpp"
+#include "auth/credentials.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 namespace farport::auth {

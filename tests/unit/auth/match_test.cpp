@@ -1,6 +1,6 @@
-#include "auth/policy.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "auth/policy.hpp"
 
 namespace farport::auth {
 namespace {

@@ -1,11 +1,11 @@
-#include "base/resources.hpp"
-
 #include <filesystem>
 #include <fstream>
 
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#include "base/resources.hpp"
 
 namespace {
 

@@ -1,6 +1,4 @@
 // What is read from paths that others may have had a hand in.
-#include "base/read_file.hpp"
-
 #include <cerrno>
 #include <filesystem>
 
@@ -12,6 +10,7 @@
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
 #include "base/process_stat.hpp"
+#include "base/read_file.hpp"
 #include "config/file.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 

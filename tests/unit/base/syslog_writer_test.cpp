@@ -1,5 +1,3 @@
-#include "base/unblocked_writer.hpp"
-
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -11,6 +9,8 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#include "base/unblocked_writer.hpp"
 
 using namespace farport;
 

@@ -1,6 +1,6 @@
-#include "cli/output/counter_screen.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "cli/output/counter_screen.hpp"
 
 using farport::cli::CounterRow;
 using farport::cli::CounterTable;

@@ -1,7 +1,6 @@
-#include "cli/output/mirror_view.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "cli/output/mirror_view.hpp"
 #include "cli/terminal/live_region.hpp"
 
 using namespace farport;

@@ -1,7 +1,6 @@
-#include "cli/terminal/table.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "cli/terminal/table.hpp"
 
 using namespace farport::cli;
 using Lines = std::vector<std::string>;

@@ -1,8 +1,7 @@
-#include "cli/options/options.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "cli/commands/abilities.hpp"
+#include "cli/options/options.hpp"
 
 using namespace farport::cli;
 using farport::router::AccessRow;

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "config/flags.hpp"
 #include "config/file.hpp"
+#include "config/flags.hpp"
 #include "config/resolve.hpp"
 
 using namespace farport::config;

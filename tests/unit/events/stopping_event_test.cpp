@@ -1,7 +1,6 @@
-#include "events/lines.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "events/lines.hpp"
 #include "tests/unit/events/sample_event.hpp"
 
 using namespace farport;

@@ -1,10 +1,9 @@
-#include "events/sampled_profile.hpp"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "events/lines.hpp"
 #include "events/providers.hpp"
+#include "events/sampled_profile.hpp"
 #include "tests/unit/events/sample_event.hpp"
 
 using namespace farport;

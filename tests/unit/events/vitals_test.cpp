@@ -1,6 +1,6 @@
-#include "events/measurements.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "events/measurements.hpp"
 
 using namespace farport::events;
 

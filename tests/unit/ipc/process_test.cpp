@@ -1,7 +1,6 @@
-#include "ipc/payload.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "ipc/payload.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using namespace farport::ipc;

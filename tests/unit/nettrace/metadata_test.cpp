@@ -1,8 +1,7 @@
-#include "nettrace/definition.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "nettrace/cursor.hpp"
+#include "nettrace/definition.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 
 using namespace farport::nettrace;

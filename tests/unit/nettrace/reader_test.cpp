@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "nettrace/framing.hpp"
 #include "nettrace/cursor.hpp"
+#include "nettrace/framing.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 #include "tests/unit/nettrace/transcript.hpp"
 

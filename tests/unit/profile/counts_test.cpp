@@ -1,9 +1,8 @@
-#include "profile/profile.hpp"
-
 #include <map>
 
 #include <catch2/catch.hpp>
 
+#include "profile/profile.hpp"
 #include "tests/unit/profile/profiles.hpp"
 
 using namespace farport::profile;

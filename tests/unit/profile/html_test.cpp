@@ -1,8 +1,7 @@
-#include "profile/form.hpp"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "profile/form.hpp"
 #include "tests/unit/profile/profiles.hpp"
 
 using namespace farport::profile;

@@ -1,7 +1,6 @@
-#include "profile/form.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "profile/form.hpp"
 #include "tests/unit/profile/profiles.hpp"
 
 using namespace farport::profile;

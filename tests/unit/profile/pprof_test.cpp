@@ -1,5 +1,3 @@
-#include "profile/form.hpp"
-
 #include <array>
 #include <map>
 
@@ -7,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "profile/form.hpp"
 #include "profile/protobuf.hpp"
 #include "tests/unit/profile/profiles.hpp"
 

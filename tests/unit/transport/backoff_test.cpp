@@ -1,6 +1,6 @@
-#include "transport/timer.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "transport/timer.hpp"
 
 using namespace farport::transport;
 using namespace std::chrono_literals;

@@ -1,9 +1,9 @@
-#include "transport/party.hpp"
-
 #include <memory>
 #include <optional>
 
 #include <catch2/catch.hpp>
+
+#include "transport/party.hpp"
 
 using farport::transport::BufferBudget;
 

@@ -1,8 +1,8 @@
-#include "transport/offload.hpp"
-
 #include <stdexcept>
 
 #include <catch2/catch.hpp>
+
+#include "transport/offload.hpp"
 
 using farport::transport::Loop;
 using farport::transport::run_detached;

@@ -1,8 +1,7 @@
-#include "transport/stream.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "tests/unit/streams.hpp"
+#include "transport/stream.hpp"
 
 using namespace farport;
 using namespace farport::test;

@@ -1,8 +1,8 @@
-#include "transport/resumable_stream.hpp"
-
 #include <string>
 
 #include <catch2/catch.hpp>
+
+#include "transport/resumable_stream.hpp"
 
 using namespace farport::transport;
 

@@ -1,5 +1,3 @@
-#include "transport/share.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -7,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/streams.hpp"
+#include "transport/share.hpp"
 #include "transport/task_set.hpp"
 
 using namespace farport::transport;

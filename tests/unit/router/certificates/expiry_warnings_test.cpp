@@ -1,6 +1,4 @@
 // Warnings before certificates and lists end.
-#include "router/certificates/credential_watch.hpp"
-
 #include <sstream>
 
 #include <spdlog/logger.h>
@@ -8,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "router/certificates/credential_watch.hpp"
 #include "tests/unit/auth/crls.hpp"
 
 using namespace farport;

@@ -1,7 +1,6 @@
-#include "router/mirror/agent_session.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "router/mirror/agent_session.hpp"
 #include "router/wire/http_status.hpp"
 
 using namespace farport::router;

@@ -1,7 +1,8 @@
+#include "router/reach/deploy.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "router/reach/command.hpp"
-#include "router/reach/deploy.hpp"
 #include "router/reach/container.hpp"
 
 namespace farport::router {

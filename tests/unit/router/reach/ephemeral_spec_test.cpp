@@ -1,8 +1,7 @@
-#include "router/reach/pods.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "router/reach/container.hpp"
+#include "router/reach/pods.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,7 +1,6 @@
-#include "router/readers/reader_frames.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "router/readers/reader_frames.hpp"
 
 using namespace farport;
 using namespace farport::router;

@@ -1,6 +1,6 @@
-#include "router/readers/answers.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/readers/answers.hpp"
 
 using namespace farport;
 using namespace farport::router;

@@ -1,8 +1,8 @@
-#include "router/readers/reader_frames.hpp"
-
 #include <limits>
 
 #include <catch2/catch.hpp>
+
+#include "router/readers/reader_frames.hpp"
 
 using namespace farport;
 using namespace farport::router;

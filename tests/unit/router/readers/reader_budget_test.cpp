@@ -1,7 +1,6 @@
-#include "router/readers/reader_process.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "router/readers/reader_process.hpp"
 #include "transport/race.hpp"
 
 using namespace farport;

@@ -1,6 +1,4 @@
 // What symbol servers have sent, kept for the next time.
-#include "router/symbol_files/symbol_search.hpp"
-
 #include <ctime>
 
 #include <fcntl.h>
@@ -8,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "router/symbol_files/symbol_search.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 using namespace farport;

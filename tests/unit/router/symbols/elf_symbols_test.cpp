@@ -1,6 +1,4 @@
 // Reading ELF files, which may be anybody's.
-#include "router/symbols/file_symbols.hpp"
-
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -12,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/unique_fd.hpp"
+#include "router/symbols/file_symbols.hpp"
 #include "tests/unit/router/symbols/own_symbols.hpp"
 
 using namespace farport;

@@ -1,8 +1,8 @@
 // What a mirror makes of JSON that no agent of ours writes.
 #include <catch2/catch.hpp>
 
-#include "router/wire/runtime.hpp"
 #include "router/wire/dump.hpp"
+#include "router/wire/runtime.hpp"
 
 using namespace farport::router;
 

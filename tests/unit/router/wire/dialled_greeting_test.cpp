@@ -1,6 +1,6 @@
-#include "router/wire/session_options.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/wire/session_options.hpp"
 
 using namespace farport::router;
 

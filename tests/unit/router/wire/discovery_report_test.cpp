@@ -1,8 +1,8 @@
 // What an agent tells of its search, and to whom.
-#include "router/wire/diagnosis.hpp"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+
+#include "router/wire/diagnosis.hpp"
 
 using namespace farport;
 using namespace farport::router;

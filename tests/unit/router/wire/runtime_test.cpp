@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-
 using farport::router::choose_runtime;
 using farport::router::names_runtime;
 using farport::router::Runtime;

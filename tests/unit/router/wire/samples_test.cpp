@@ -1,9 +1,9 @@
 // Samples of stacks on their way.
+#include "router/wire/samples.hpp"
+
 #include <vector>
 
 #include <catch2/catch.hpp>
-
-#include "router/wire/samples.hpp"
 
 using namespace farport;
 using namespace farport::router;

@@ -1,8 +1,8 @@
-#include "transport/http2/output.hpp"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
+
+#include "transport/http2/output.hpp"
 
 using namespace std::chrono_literals;
 using farport::transport::Http2Window;

@@ -1,6 +1,6 @@
-#include "router/agent/admin/admin_server.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/agent/admin/admin_server.hpp"
 
 using namespace farport::router;
 

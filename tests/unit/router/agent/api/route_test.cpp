@@ -1,6 +1,6 @@
-#include "router/agent/api/caller_session.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/agent/api/caller_session.hpp"
 
 using farport::router::parse_route;
 using farport::router::Route;

@@ -1,6 +1,6 @@
-#include "router/agent/app_metrics/app_metrics.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/agent/app_metrics/app_metrics.hpp"
 
 using namespace farport;
 using namespace farport::router;

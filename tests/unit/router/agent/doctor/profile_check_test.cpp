@@ -1,12 +1,12 @@
 // Whether the kernel lets a runtime be profiled, and why not.
-#include "router/agent/doctor/dump_check.hpp"
-
 #include <cerrno>
 
 #include <linux/capability.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#include "router/agent/doctor/dump_check.hpp"
 
 using namespace farport;
 using namespace farport::router;

@@ -1,10 +1,9 @@
-#include "router/agent/gate/admission.hpp"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "ipc/payload.hpp"
 #include "ipc/event_pipe.hpp"
+#include "ipc/payload.hpp"
+#include "router/agent/gate/admission.hpp"
 
 using namespace farport;
 using nlohmann::json;

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "auth/policy.hpp"
-#include "ipc/payload.hpp"
 #include "ipc/message.hpp"
+#include "ipc/payload.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using namespace farport;

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "router/agent/metrics/metrics.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace farport::router;
 

@@ -1,8 +1,7 @@
 // Who gets which connection of a runtime in connect mode.
-#include "router/agent/runtimes/connect_port.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "router/agent/runtimes/connect_port.hpp"
 #include "tests/unit/streams.hpp"
 
 using namespace farport;

@@ -1,9 +1,9 @@
 // Which container a process is in, in the words of several engines.
-#include "router/agent/runtimes/registry.hpp"
-
 #include <string>
 
 #include <catch2/catch.hpp>
+
+#include "router/agent/runtimes/registry.hpp"
 
 using namespace farport;
 using router::hostname_in;

@@ -1,6 +1,4 @@
 // Which processes have a default listen port, by what the kernel says of sockets.
-#include "router/agent/runtimes/process_walk.hpp"
-
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/process_stat.hpp"
+#include "router/agent/runtimes/process_walk.hpp"
 #include "router/agent/runtimes/process_watch.hpp"
 
 using namespace farport;

@@ -1,12 +1,12 @@
 // Why one process may not look into another, in words.
-#include "router/agent/runtimes/process_root.hpp"
-
 #include <cerrno>
 
 #include <linux/capability.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#include "router/agent/runtimes/process_root.hpp"
 
 using namespace farport;
 using Catch::Matchers::Contains;

@@ -1,7 +1,7 @@
 // What suspends a runtime, as its environment says it.
-#include "router/agent/runtimes/probe.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/agent/runtimes/probe.hpp"
 
 using farport::router::count_suspending_ports;
 using farport::router::has_arguments;

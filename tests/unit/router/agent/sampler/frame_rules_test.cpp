@@ -1,12 +1,12 @@
 // Rules of functions in a file that the test has made.
-#include "router/agent/sampler/stack_walk.hpp"
-
 #include <cstring>
 #include <vector>
 
 #include <elf.h>
 
 #include <catch2/catch.hpp>
+
+#include "router/agent/sampler/stack_walk.hpp"
 
 using namespace farport::router;
 
