@@ -9,7 +9,7 @@ namespace farport::events {
 namespace {
 
 constexpr std::uint32_t kExceptionThrown = 80;
-// ExceptionThrownFlags of ClrEtwAll.man.
+// From ExceptionThrownFlags in ClrEtwAll.man.
 constexpr unsigned kNested = 0x2;
 constexpr unsigned kRethrown = 0x4;
 
@@ -26,7 +26,7 @@ std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace
   ThrownException thrown;
   thrown.type = in.utf16();
   thrown.message = in.utf16();
-  trace.pointer_size == 4 ? in.u32() : in.u64();  // Where it was thrown: the stack says it.
+  trace.pointer_size == 4 ? in.u32() : in.u64();  // Where it was thrown; also in the stack.
   thrown.hresult = in.u32();
   const unsigned flags = in.u16();
   if (in.failed()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Exceptions that a runtime says were thrown.
+// Reading the runtime's events about thrown exceptions.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ struct ThrownException {
   std::string message;
   std::uint32_t hresult = 0;
   bool rethrown = false;
-  bool nested = false;               ///< Thrown while another one was handled.
+  bool nested = false;               ///< Thrown while another exception was being handled.
   std::vector<std::uint64_t> stack;  ///< Addresses, the innermost first.
 };
 
-/// Whether the event is about an exception that is thrown.
+/// Whether the event reports a thrown exception.
 [[nodiscard]] bool is_exception(const nettrace::Event& event);
 
-/// What the event says; nothing where it is not about an exception that is thrown.
+/// The exception in the event; empty if it reports none.
 [[nodiscard]] std::optional<ThrownException> read_exception(const nettrace::TraceHeader& trace,
                                                             const nettrace::Event& event);
 
-/// Removes the runtime's own part of throwing from the names of a stack, the innermost first: from .NET 9 on,
-/// exceptions are thrown by managed code (System.Runtime.EH).
+/// Removes the runtime's own dispatch frames from a stack's names, the innermost first. From .NET 9 on,
+/// managed code throws exceptions (System.Runtime.EH).
 void drop_dispatch(std::vector<std::string>& frames);
 
 }  // namespace farport::events

@@ -1,4 +1,4 @@
-// The fields of an event that describes itself, by their names.
+// Fields: the fields of a self-describing event, by name.
 #pragma once
 
 #include <chrono>
@@ -19,28 +19,28 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
   return Time(std::chrono::microseconds(trace.time_of(event.timestamp) / kUnitsPerMicrosecond));
 }
 
-/// When an event was written, by the clock on the wall.
+/// When an event was written, in wall-clock time.
 /// "2026-03-01T12:00:00.123456Z" (RFC 3339), in UTC.
 [[nodiscard]] std::string to_string(Time time);
 
-/// What can't be read, and what is not there, is as if it were empty: providers add and leave out fields.
+/// Missing and unreadable fields count as empty, since providers add and remove fields.
 class Fields {
  public:
   explicit Fields(const nettrace::Event& event);
-  /// Of a structure within an event, which must outlive this.
+  /// The fields of a structure within an event, which must outlive this object.
   explicit Fields(const nettrace::Structure& structure);
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] std::string text(std::string_view name) const;
-  /// A text, a number or a truth value as people write it; nothing where there is none.
+  /// Text, number or boolean in readable form; empty if there is no such field.
   [[nodiscard]] std::optional<std::string> shown(std::string_view name) const;
-  /// A number, also where it is written as a text. NaN where it is none.
+  /// A number, which may be written as text. NaN if there is none.
   [[nodiscard]] double number(std::string_view name) const;
-  /// The same, rounded towards 0 and within int64's range; 0 where it is none.
+  /// The same, rounded towards 0 and clamped to int64; 0 if there is none.
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
-  /// A structure within; nothing where there is none.
+  /// A nested structure; nullptr if there is none.
   [[nodiscard]] const nettrace::Structure* structure(std::string_view name) const;
 
  private:
@@ -50,7 +50,7 @@ class Fields {
   const nettrace::Structure& members_;
 };
 
-/// "12.5" as a number, whatever the language of the user's environment; NaN where it is none.
+/// Parses "12.5", whatever the locale; NaN if it is no number.
 [[nodiscard]] double number_in(std::string_view text);
 
 }  // namespace farport::events

@@ -5,23 +5,23 @@
 namespace farport::events {
 namespace {
 
-constexpr std::uint32_t kBulkType = 15;  ///< In ClrEtwAll.man.
+constexpr std::uint32_t kBulkType = 15;  ///< From ClrEtwAll.man.
 constexpr heap::TypeId kOtherTypes = 0;
-/// What a type and the map's node take beside the name.
+/// Cost of a type and its map node without the name.
 constexpr std::size_t kTypeEntryBytes = 192;
 
-/// Whether this is the end of an array's name, such as "[]" and "[,]", and not of type arguments.
+/// Whether this bracket ends an array's name, such as "[]" and "[,]", rather than starting type arguments.
 bool is_array(std::string_view brackets) {
   const std::size_t end = brackets.find_first_not_of(",*", 1);
   return end != std::string_view::npos && brackets[end] == ']';
 }
 
-/// "System.Collections.Generic.List<Orders.Order>" of the runtime's
+/// "System.Collections.Generic.List<Orders.Order>" for the runtime's
 /// "System.Collections.Generic.List`1[Orders.Order]".
 std::string readable(std::string_view name) {
   std::string text;
   text.reserve(name.size());
-  std::string closing;  // Of the brackets that are open.
+  std::string closing;  // For the open brackets.
   for (std::size_t at = 0; at < name.size(); ++at) {
     if (name[at] == '`') {
       const std::size_t end = name.find_first_not_of("0123456789", at + 1);
@@ -55,13 +55,13 @@ void TypeTable::add(const nettrace::Event& event) {
 
 void TypeTable::add_types(nettrace::Cursor in) {
   const std::uint32_t count = in.u32();
-  in.u16();  // The runtime's number.
+  in.u16();  // The runtime's instance id.
   for (std::uint32_t i = 0; i < count && !in.failed(); ++i) {
     const std::uint64_t number = in.u64();
     const std::uint64_t module = in.u64();
-    in.u32();  // The name's number.
+    in.u32();  // The name's id.
     in.u32();  // Flags.
-    in.u8();   // What kind of type.
+    in.u8();   // The kind of type.
     const std::string name = readable(in.utf16());
     const std::uint32_t parameters = in.u32();
     in.take(std::size_t{parameters} * sizeof(std::uint64_t));
@@ -102,7 +102,7 @@ std::vector<heap::Type> TypeTable::take() {
 
 namespace {
 
-// The numbers of events in ClrEtwAll.man, and of what is in them.
+// Event ids and values from ClrEtwAll.man.
 constexpr std::uint32_t kGcStart = 1;
 constexpr std::uint32_t kGcEnd = 2;
 constexpr std::uint32_t kBulkRootEdge = 16;
@@ -122,7 +122,7 @@ constexpr std::uint32_t kPinning = 1;
 constexpr std::uint32_t kWeak = 2;
 constexpr std::uint32_t kThreadStatic = 1;
 
-/// More are not under way at a time.
+/// Most collections that are tracked at a time.
 constexpr std::size_t kMostCollections = 16;
 
 heap::RootKind kind_of(std::uint8_t kind, std::uint32_t flags) {
@@ -210,7 +210,7 @@ HeapWalk::Collection& HeapWalk::collection(std::uint32_t number) {
 }
 
 void HeapWalk::begin_walk(std::int64_t time) {
-  // What has come before is the end of a walk that another session has asked for.
+  // Earlier events are the end of a walk for another session.
   begun_ = time;
   next_objects_ = next_references_ = next_roots_ = next_dependents_ = 0;
   referred_ = heap_.objects = heap_.bytes = heap_.references = 0;
@@ -235,7 +235,7 @@ void HeapWalk::find_end() {
 std::uint32_t HeapWalk::read_count(nettrace::Cursor& in, std::uint32_t& expected) {
   const std::uint32_t number = in.u32();
   const std::uint32_t count = in.u32();
-  in.u16();  // The runtime's number.
+  in.u16();  // The runtime's instance id.
   if (in.failed() || number != expected++) heap_.complete = false;
   return count;
 }
@@ -271,7 +271,7 @@ void HeapWalk::add_references(nettrace::Cursor in) {
   const std::uint32_t count = read_count(in, next_references_);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t object = read_address(in);
-    in.u32();  // By which field: runtimes don't say it.
+    in.u32();  // The field's id, which runtimes don't fill in.
     if (in.failed()) {
       heap_.complete = false;
       return;
@@ -284,13 +284,13 @@ void HeapWalk::add_references(nettrace::Cursor in) {
 void HeapWalk::add_roots(nettrace::Cursor in) {
   next_roots_ = in.u32() + 1;
   const std::uint32_t count = in.u32();
-  in.u16();  // The runtime's number.
+  in.u16();  // The runtime's instance id.
   for (std::uint32_t i = 0; i < count; ++i) {
     heap::Root root;
     root.object = read_address(in);
     const std::uint8_t kind = in.u8();
     const std::uint32_t flags = in.u32();
-    static_cast<void>(read_address(in));  // The root's own.
+    static_cast<void>(read_address(in));  // Address of the root itself.
     if (in.failed()) return;
     root.kind = kind_of(kind, flags);
     if ((flags & kWeak) == 0 && has_room(sizeof(root))) heap_.graph->roots.push_back(root);
@@ -300,11 +300,11 @@ void HeapWalk::add_roots(nettrace::Cursor in) {
 void HeapWalk::add_dependent(nettrace::Cursor in) {
   next_dependents_ = in.u32() + 1;
   const std::uint32_t count = in.u32();
-  in.u16();  // The runtime's number.
+  in.u16();  // The runtime's instance id.
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t key = read_address(in);
     const heap::Root root{read_address(in), heap::RootKind::dependent_handle};
-    static_cast<void>(read_address(in));  // The handle's own.
+    static_cast<void>(read_address(in));  // Address of the handle itself.
     if (in.failed()) return;
     if (key != 0 && has_room(sizeof(root))) heap_.graph->roots.push_back(root);
   }
@@ -313,10 +313,10 @@ void HeapWalk::add_dependent(nettrace::Cursor in) {
 void HeapWalk::add_statics(nettrace::Cursor in) {
   const std::uint32_t count = in.u32();
   in.u64();  // The application domain.
-  in.u16();  // The runtime's number.
+  in.u16();  // The runtime's instance id.
   for (std::uint32_t i = 0; i < count; ++i) {
     heap::StaticField field;
-    in.u64();  // The root's own address.
+    in.u64();  // Address of the root itself.
     field.object = in.u64();
     const std::uint64_t type = in.u64();
     field.of_thread = (in.u32() & kThreadStatic) != 0;

@@ -18,7 +18,7 @@ void add_unless_empty(Json& json, const char* name, const std::string& text) {
   if (!text.empty()) json[name] = text;
 }
 
-/// What an application says is JSON; as a text where it isn't, or is nested deeply.
+/// Applications log JSON; anything else, or deeply nested JSON, becomes a string.
 Json nested(const std::string& text) {
   constexpr int kDeepest = 8;
   const auto not_too_deep = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
@@ -29,11 +29,11 @@ Json nested(const std::string& text) {
 }
 
 std::string line_of(const Json& json) {
-  // What is no UTF-8 is replaced: the line is JSON whatever the runtime says.
+  // Invalid UTF-8 is replaced, so that the line is JSON whatever the runtime sends.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// As it stands in a list.
+/// One thread as an element of a JSON list.
 std::string element_of(const ThreadStack& stack) {
   Json thread;
   thread["thread"] = stack.thread;
@@ -41,7 +41,7 @@ std::string element_of(const ThreadStack& stack) {
   if (stack.managed) thread["managed"] = *stack.managed;
   thread["stack"] = stack.frames;
   const std::string text = thread.dump(2, ' ', false, Json::error_handler_t::replace);
-  // What is within texts is escaped, so that each of these begins a line of the form.
+  // Newlines within strings are escaped, so each of these begins a line of the layout.
   std::string indented = "  ";
   for (const char each : text) {
     indented += each;
@@ -123,7 +123,7 @@ void LogLines::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t even
 }
 
 std::string LogLines::take_lines() {
-  // Threads' events come one thread after the other.
+  // Events come thread by thread, so sort them by time.
   std::stable_sort(entries_.begin(), entries_.end(),
                    [](const LogEntry& a, const LogEntry& b) { return a.time < b.time; });
   std::string lines;
@@ -175,7 +175,7 @@ std::size_t size_of(const ThrownException& thrown) {
 
 void ExceptionReport::on_event(const nettrace::Event& event) {
   if (!is_exception(event)) return methods_.add(event);
-  // About, and before it is read: there may be many more than are kept.
+  // An estimate, checked before decoding: there may be many more exceptions than are kept.
   const bool room = held_ + event.payload.size() + event.stack.size() * sizeof(std::uint64_t) <= kMostBytes;
   if (!room) {
     ++left_out_;

@@ -1,4 +1,4 @@
-// Makes lines of events, as they come or at their end.
+// LineMaker: turns events into lines of output, as they come or at the end.
 #pragma once
 
 #include <functional>
@@ -19,32 +19,30 @@ namespace farport::events {
 
 class LineMaker : public nettrace::Handler {
  public:
-  /// Those that have been made since the last call, each with its newline, in the order of time.
+  /// The lines since the last call, with newlines, ordered by time.
   [[nodiscard]] virtual std::string take_lines() { return {}; }
-  /// Whether it has all that it is for: the recording may be stopped then.
+  /// Whether it has all it needs, so that the recording may stop.
   [[nodiscard]] virtual bool has_enough() const { return false; }
-  /// What is said once nothing more comes. Errors: that is not enough for it.
+  /// Output after the last event. Fails if the events do not suffice.
   [[nodiscard]] virtual Result<std::string> take_end() { return std::string(); }
-  /// What is to be said beside them, since the last call: for people.
+  /// Messages for people since the last call, separate from the lines.
   [[nodiscard]] virtual std::vector<std::string> take_notices() { return {}; }
 };
 
-// What is made of events as JSON.
-
-/// Each of these is one line, without its newline.
+/// One line of JSON, without a newline.
 [[nodiscard]] std::string to_json(const Measurement& measurement);
 [[nodiscard]] std::string to_json(const LogEntry& entry);
-/// `frames`: of its stack, the innermost first.
+/// `frames`: names of its stack, the innermost first.
 [[nodiscard]] std::string to_json(const ThrownException& thrown, const std::vector<std::string>& frames);
 
-/// A list in many lines, for people as well: in pieces, since it may be long.
+/// A JSON list in many lines, readable by people as well. Written in pieces, since it may be long.
 void write_json(const EachStack& stacks, const std::function<void(std::string_view)>& to);
 
-// An application's log as lines.
+/// An application's log entries as lines.
 
 class LogLines final : public LineMaker {
  public:
-  /// `line_of`: an entry with its newline.
+  /// `line_of`: formats an entry, with its newline.
   explicit LogLines(std::function<std::string(const LogEntry&)> line_of) : line_of_(std::move(line_of)) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
@@ -60,28 +58,26 @@ class LogLines final : public LineMaker {
   std::uint64_t dropped_ = 0;
 };
 
-// An application's counters as lines.
-
-/// Notices shown of one recording.
+/// Most notices shown for one recording.
 inline constexpr std::size_t kMostNotices = 10;
 
-/// Collects those that are wanted, and what the runtime has to say of them.
+/// Collects an application's wanted counter values, and the runtime's notices about them.
 class MeasurementReader : public LineMaker {
  public:
   using Takes = std::function<bool(const Measurement&)>;
 
-  /// `session`: of the meters. `takes`: whether one is wanted.
+  /// `session`: the meters' session id. `takes`: whether a measurement is wanted.
   MeasurementReader(std::string_view session, Takes takes) : session_(session), takes_(std::move(takes)) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override;
-  /// kMostNotices of them, and that there are more.
+  /// At most kMostNotices, then a note that there are more.
   std::vector<std::string> take_notices() override { return std::exchange(notices_, {}); }
 
-  /// Whether the runtime has refused to tell meters, and nothing else has come.
+  /// Whether the runtime refused to send meters and nothing else has come.
   [[nodiscard]] bool is_refused() const { return refused_ && !any_; }
 
-  /// What has come since the last call.
+  /// The measurements since the last call.
   [[nodiscard]] std::vector<Measurement> take() { return std::exchange(measurements_, {}); }
 
  private:
@@ -92,22 +88,22 @@ class MeasurementReader : public LineMaker {
   nettrace::TraceHeader trace_;
   std::vector<Measurement> measurements_;
   std::vector<std::string> notices_;
-  std::string noticed_;  ///< The last one.
+  std::string noticed_;  ///< The latest notice.
   std::size_t notice_count_ = 0;
   bool refused_ = false;
   bool any_ = false;
 };
 
-/// Each as an object.
+/// Each measurement as a JSON object.
 class JsonMeasurementLines final : public MeasurementReader {
  public:
   using MeasurementReader::MeasurementReader;
   std::string take_lines() override;
 };
 
-/// The exceptions of a recording, once it has ended.
-/// Keeps what is thrown until the rundown has named the methods that are on the stacks. A line of JSON each,
-/// in the order of time; where there are more than it keeps, the last line says how many: {"left_out":N}.
+/// The exceptions of a recording as lines of JSON, ordered by time. Keeps exceptions until the rundown has
+/// named the methods on their stacks. If there are more than it keeps, the last line has their number:
+/// {"left_out":N}.
 class ExceptionReport final : public LineMaker {
  public:
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
@@ -124,15 +120,14 @@ class ExceptionReport final : public LineMaker {
   std::uint64_t left_out_ = 0;
 };
 
-// The event that a recording is to end at.
-
-/// Which event: each part narrows it down, and may be left out together with those behind it.
+/// Selects the event that ends a recording. Each part narrows it down; a part may be left out together with
+/// those after it.
 struct EventFilter {
   std::string provider;
-  std::string event;  ///< Its name; or its number, since the runtime's own events come without names.
+  std::string event;  ///< Name or id, since the runtime's own events have no names.
   std::vector<std::pair<std::string, std::string>> fields;  ///< Names and values.
 
-  /// `payload`: "NAME:VALUE,NAME:VALUE". Errors: a part without the one before it, or that can't be read.
+  /// `payload`: "NAME:VALUE,NAME:VALUE". Fails if a part lacks the one before it or can't be parsed.
   static Result<EventFilter> parse(std::string provider, std::string event, const std::string& payload);
 };
 
@@ -141,7 +136,7 @@ class StoppingEvent final : public LineMaker {
   explicit StoppingEvent(EventFilter filter) : filter_(std::move(filter)) {}
 
   void on_event(const nettrace::Event& event) override;
-  /// Once it has come.
+  /// Whether the event has come.
   [[nodiscard]] bool has_enough() const override { return seen_; }
 
  private:

@@ -32,7 +32,7 @@ std::optional<LogEntry> read_log_entry(const nettrace::TraceHeader& trace, const
 std::string exception_text(const LogEntry& entry) {
   const auto json = nlohmann::json::parse(entry.exception, nullptr, false);
   if (!json.is_object()) return {};
-  // The names of LoggingEventSource's ExceptionInfo.
+  // Names from LoggingEventSource's ExceptionInfo.
   const auto text = json.find("VerboseMessage");
   return text != json.end() && text->is_string() ? text->get<std::string>() : std::string();
 }

@@ -1,4 +1,4 @@
-// What an application writes to its log (Microsoft.Extensions.Logging).
+// LogEntry: an entry in an application's log (Microsoft.Extensions.Logging).
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace farport::events {
 
-/// LogLevel's numbers.
+/// The values of Microsoft.Extensions.Logging's LogLevel.
 enum class LogLevel : std::uint8_t { trace, debug, information, warning, error, critical };
-/// The words for them, by number.
+/// Their names, by value.
 inline constexpr std::array<std::string_view, 6> kLogLevels{"Trace",   "Debug", "Information",
                                                             "Warning", "Error", "Critical"};
 [[nodiscard]] inline std::string_view to_string(LogLevel level) {
@@ -27,17 +27,17 @@ struct LogEntry {
   std::int64_t event_id = 0;
   std::string event_name;
   std::string message;
-  std::string arguments;  ///< Those of the message, as JSON. What an application says, unchecked.
-  std::string exception;  ///< The same.
-  std::string trace_id;   ///< Of the activity (W3C); empty where there is none.
+  std::string arguments;  ///< The message's arguments as JSON from the application, unvalidated.
+  std::string exception;  ///< JSON likewise.
+  std::string trace_id;   ///< Of the activity (W3C); empty if there is none.
   std::string span_id;
 };
 
-/// What the event says; nothing where it is no entry of a log.
+/// The log entry in the event; empty if it is none.
 [[nodiscard]] std::optional<LogEntry> read_log_entry(const nettrace::TraceHeader& trace,
                                                      const nettrace::Event& event);
 
-/// The exception that an entry is about, as the application prints it; empty where there is none.
+/// The entry's exception as the application prints it; empty if there is none.
 [[nodiscard]] std::string exception_text(const LogEntry& entry);
 
 }  // namespace farport::events

@@ -11,7 +11,7 @@ namespace {
 
 using Read = std::variant<std::monostate, Measurement, MeterNotice>;
 
-/// "0.5=12;0.95=40", as the metrics' EventSource writes quantiles.
+/// Parses "0.5=12;0.95=40", the form in which the metrics' EventSource writes quantiles.
 std::vector<std::pair<double, double>> quantiles_in(std::string_view text) {
   std::vector<std::pair<double, double>> quantiles;
   while (!text.empty()) {
@@ -30,7 +30,8 @@ std::optional<double> known(double number) {
   return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
-/// Fills in what its kind has; false where the event has no value: the interval was the instrument's first.
+/// Fills in the fields of its kind. Returns false if the event has no value, as in an instrument's first
+/// interval.
 bool take_value(const Fields& fields, std::string_view event, Measurement& made) {
   if (event == "CounterRateValuePublished") {
     made.kind = Measurement::Kind::rate;
@@ -73,7 +74,7 @@ Read notice_of(const Fields& fields, std::string_view event) {
 Read read_meter(const nettrace::TraceHeader& trace, const nettrace::Event& event, std::string_view session) {
   const std::string_view name = event.definition.name;
   const Fields fields(event);
-  // The session that another one stands in the way of is not named.
+  // A notice that another session is in the way names no session.
   const std::string of = fields.text("sessionId");
   if (!of.empty() && of != session) return {};
   if (!name.ends_with("ValuePublished")) return notice_of(fields, name);
@@ -88,8 +89,8 @@ Read read_meter(const nettrace::TraceHeader& trace, const nettrace::Event& event
   return made;
 }
 
-/// In seconds: as it was asked for ("Interval=1000", in milliseconds), since series are named by it, and what
-/// was measured is never twice the same.
+/// In seconds: the requested interval ("Interval=1000", in milliseconds), since it identifies the series,
+/// while the measured one always differs.
 double interval_of(const Fields& values) {
   constexpr std::string_view kAskedFor = "Interval=";
   constexpr double kMilliseconds = 1000;
@@ -100,7 +101,7 @@ double interval_of(const Fields& values) {
 }
 
 Read read_event_counter(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
-  // A structure without a name, in which there is one of this name.
+  // The payload is nested in a structure without a name.
   const Fields fields(event);
   const nettrace::Structure* const outer = fields.structure("");
   if (outer == nullptr) return {};
@@ -158,7 +159,7 @@ std::optional<double> scaled(std::optional<double> value, double by) {
   return value;
 }
 
-/// The first that is there.
+/// The first value that is set.
 std::optional<double> either(std::optional<double> first, std::optional<double> second) {
   return first ? first : second;
 }
@@ -180,7 +181,7 @@ std::optional<double> VitalsReader::sum(const char* name, const char* tag) const
   for (auto each = last_.lower_bound({name, ""}); each != last_.end() && each->first.first == name; ++each) {
     if (each->first.second.find(tag) == std::string::npos) continue;
     const Measurement& measurement = each->second;
-    // The thread pool's sizes are written as sums that grow: what they stand at is meant.
+    // Thread pool sizes are reported as sums that grow and shrink: use the current total.
     const bool is_size = std::string_view(name).starts_with("dotnet.thread_pool.");
     all = all.value_or(0) + (is_size ? measurement.total.value_or(measurement.value) : measurement.value);
   }
@@ -213,7 +214,7 @@ void VitalsReader::add_meters(Vitals& vitals) const {
     if (name == kHeapSize && tags.starts_with(kGenerationTag))
       vitals.generations[tags.substr(kGenerationTag.size())] = measurement.value;
     if (name != kRequests || measurement.quantiles.empty()) continue;
-    // Routes can't be put together: the slowest one's.
+    // Percentiles of routes can't be combined, so take the slowest route's.
     vitals.slow_request = std::max(vitals.slow_request.value_or(0), measurement.quantiles.back().second);
   }
 }

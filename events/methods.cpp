@@ -10,11 +10,11 @@
 namespace farport::events {
 namespace {
 
-// The numbers of events in ClrEtwAll.man. A rundown's have the same layout as those of what happens.
+// Event ids in ClrEtwAll.man. Rundown events have the same layout as the original ones.
 constexpr std::uint32_t kModuleLoad = 152;
 constexpr std::uint32_t kRundownModuleStart = 153;
 constexpr std::uint32_t kRundownModuleEnd = 154;
-/// What a map's node takes beside the text.
+/// Cost of a map node without the text.
 constexpr std::size_t kModuleEntryBytes = 96;
 
 bool tells_of_module(const nettrace::Definition& definition) {
@@ -23,7 +23,7 @@ bool tells_of_module(const nettrace::Definition& definition) {
          (definition.event_id == kRundownModuleStart || definition.event_id == kRundownModuleEnd);
 }
 
-/// "/app/orders.dll" is "orders.dll", also where the path is Windows'.
+/// "orders.dll" for "/app/orders.dll" or a Windows path.
 std::string_view file_name_of(std::string_view path) {
   const std::size_t slash = path.find_last_of("/\\");
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -52,10 +52,10 @@ std::string ModuleTable::name(std::uint64_t module) const {
 
 namespace {
 
-// The numbers of events in ClrEtwAll.man. A rundown's have the same layout as those of what happens.
+// Event ids in ClrEtwAll.man. Rundown events have the same layout as the original ones.
 constexpr std::uint32_t kMethodLoadVerbose = 143;  // In a rundown: MethodDCStartVerbose.
 constexpr std::uint32_t kRundownMethodEnd = 144;   // MethodDCEndVerbose.
-/// What a map's node takes beside the text.
+/// Cost of a map node without the text.
 constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kMostAddresses = std::size_t{1} << 17;
 
@@ -70,8 +70,8 @@ void remove_all(std::string& text, std::string_view word) {
     text.erase(at, word.size());
 }
 
-/// "(int32,System.String)" of a signature such as "instance void  (int32,class System.String)": what kind of
-/// type each is tells people nothing.
+/// "(int32,System.String)" for a signature such as "instance void  (int32,class System.String)". The keywords
+/// "class" and "value class" are left out.
 std::string parameters_of(std::string_view signature) {
   const std::size_t begin = signature.find('(');
   std::string parameters(begin == std::string_view::npos ? std::string_view() : signature.substr(begin));
@@ -103,7 +103,7 @@ void MethodTable::add(const nettrace::Event& event) {
 
 void MethodTable::add_method(nettrace::Cursor in) {
   Method method;
-  in.u64();  // The method's number.
+  in.u64();  // The method's id.
   method.module = in.u64();
   method.begin = in.u64();
   method.end = method.begin + in.u32();

@@ -1,4 +1,4 @@
-// The sources of events that farport asks for, by their names, and the events that it reads.
+// Names, keywords, levels and event values of the providers that farport uses.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ inline constexpr const char* kSampleProvider = "Microsoft-DotNETCore-SampleProfi
 inline constexpr const char* kMetricsProvider = "System.Diagnostics.Metrics";
 inline constexpr const char* kLoggingProvider = "Microsoft-Extensions-Logging";
 
-/// EventLevel's numbers.
+/// The values of EventLevel.
 inline constexpr std::uint32_t kErrorLevel = 2;
 inline constexpr std::uint32_t kInformationalLevel = 4;
 inline constexpr std::uint32_t kVerboseLevel = 5;
 
 /// Keywords of the runtime's own provider (ClrEtwAll.man).
 inline constexpr std::uint64_t kExceptionKeyword = 0x8000;
-/// Has the runtime collect at once, and tell of all that survives: GC, Type, GCHeapDump, GCHeapCollect,
+/// Makes the runtime collect at once and report all surviving objects: GC, Type, GCHeapDump, GCHeapCollect,
 /// GCHeapAndTypeNames.
 inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;
-/// What a sample says of its thread: it was not in .NET code, so that it waits, or runs other code.
+/// A sample's value for a thread outside .NET code, which waits or runs native code.
 inline constexpr std::uint32_t kSampledOutside = 1;
-/// What a rundown tells of modules.
+/// Makes a rundown report modules.
 inline constexpr std::uint64_t kLoaderKeyword = 0x8;
-/// What a rundown tells so that addresses have names: loader, JIT, NGen, and that it is at the end.
+/// Makes a rundown report method names and its end: loader, JIT, NGen, end.
 inline constexpr std::uint64_t kMethodsKeyword = 0x8 | 0x10 | 0x20 | 0x100;
 
 }  // namespace farport::events

@@ -12,7 +12,7 @@ std::chrono::nanoseconds nanoseconds_of(std::int64_t units) {
   return std::chrono::nanoseconds(units * kNanosecondsInUnit);
 }
 
-/// More would not tell better what is usual.
+/// Enough intervals to tell the usual one.
 constexpr std::size_t kMostIntervals = std::size_t{1} << 16;
 
 }  // namespace
@@ -109,7 +109,7 @@ void SampledProfile::name_calls(profile::Profile& made) const {
   frames.reserve(addresses_.size());
   for (const std::uint64_t address : addresses_)
     frames.push_back(made.frames.add(methods_.frame_of(address)));
-  // Callers come before what they call.
+  // Callers have lower numbers than their callees.
   std::vector<profile::CallId> calls{profile::kRoot};
   calls.reserve(calls_.size());
   for (profile::CallId call = 1; call < calls_.size(); ++call)
@@ -119,9 +119,9 @@ void SampledProfile::name_calls(profile::Profile& made) const {
 
 namespace {
 
-/// More than a runtime can have.
+/// More threads than a runtime can have.
 constexpr std::size_t kMostThreads = std::size_t{1} << 16;
-/// Of all stacks. A runtime writes a hundred of a stack at most.
+/// Limit for all stacks together. A runtime writes at most a hundred addresses per stack.
 constexpr std::size_t kMostStackAddresses = std::size_t{4} << 20;
 
 }  // namespace

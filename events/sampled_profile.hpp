@@ -1,4 +1,5 @@
-// A profile from the runtime's own samples: what each of its threads does, on a processor or not.
+// SampledProfile, ThreadStacks: profiles and stacks from the runtime's own sampler, which samples all
+// threads.
 #pragma once
 
 #include <chrono>
@@ -16,23 +17,23 @@
 
 namespace farport::events {
 
-/// From when until when threads are sampled, and how often.
+/// The period and the interval of thread samples.
 class SampleTimes {
  public:
   void add(std::uint32_t thread, std::chrono::nanoseconds time);
-  /// How long it mostly takes from a thread's sample to its next one, by what came first.
+  /// The usual interval between a thread's samples, judged by the first ones.
   [[nodiscard]] std::chrono::nanoseconds usual_interval() const;
-  /// From the first sample to the last one.
+  /// From the first to the last sample.
   [[nodiscard]] std::chrono::nanoseconds length() const;
 
  private:
   std::optional<std::chrono::nanoseconds> first_;
   std::chrono::nanoseconds last_{};
-  std::vector<std::optional<std::chrono::nanoseconds>> last_of_;  ///< Of each thread.
+  std::vector<std::optional<std::chrono::nanoseconds>> last_of_;  ///< By thread.
   std::vector<std::chrono::nanoseconds> between_;
 };
 
-/// Takes the samples of a recording, and the names that its rundown brings at the end.
+/// Builds a profile from a recording's samples and the names in its final rundown.
 class SampledProfile final : public nettrace::Handler {
  public:
   explicit SampledProfile(profile::Keep keep) : samples_(keep) {}
@@ -41,7 +42,7 @@ class SampledProfile final : public nettrace::Handler {
   void on_event(const nettrace::Event& event) override;
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override;
 
-  /// What has come, once nothing more does. The profile has no process's name.
+  /// The profile, without a process name. Call it after the last event.
   [[nodiscard]] profile::Profile take();
 
  private:
@@ -54,7 +55,7 @@ class SampledProfile final : public nettrace::Handler {
   MethodTable methods_;
   std::vector<std::uint64_t> addresses_;
   std::unordered_map<std::uint64_t, profile::FrameId> by_address_;
-  profile::CallTree calls_;  ///< Whose frames are places in addresses_.
+  profile::CallTree calls_;  ///< Frames are indexes into addresses_.
   std::vector<profile::ProfiledThread> threads_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_thread_;
   profile::Samples samples_;
@@ -62,29 +63,28 @@ class SampledProfile final : public nettrace::Handler {
   std::uint64_t lost_ = 0;
 };
 
-// What each thread of a runtime does, by the last sample of it.
+/// What a thread was doing at its last sample.
 
 struct ThreadStack {
   std::uint64_t thread = 0;  ///< The operating system's id.
-  std::string name;          ///< Empty where it is not known.
-  /// False: it waits, or runs code that is none of .NET's. None: it was looked at from outside, and nobody
-  /// knows.
+  std::string name;          ///< Empty if unknown.
+  /// False: it waits or runs native code. Empty: unknown, since it was sampled from outside.
   std::optional<bool> managed = true;
   /// The innermost first: "Orders.dll!Orders.Pricing.Quote(int32)".
   std::vector<std::string> frames;
 };
 
-/// Hands on stacks, one at a time: names may be long.
+/// Passes on stacks one at a time, since names may be long.
 using EachStack = std::function<void(const std::function<void(const ThreadStack&)>&)>;
 
-/// Takes the samples of a brief recording, and the names that its rundown brings at the end.
+/// Takes the samples of a short recording and the names in its final rundown.
 class ThreadStacks final : public nettrace::Handler {
  public:
   void on_event(const nettrace::Event& event) override;
 
-  /// Each of them, by the threads' ids, once nothing more comes.
+  /// Passes on each thread's stack, ordered by thread id. Call it after the last event.
   void each(const std::function<void(const ThreadStack&)>& take) const;
-  /// How many samples are left out, since there is more than is kept.
+  /// Samples left out for lack of space.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
@@ -97,7 +97,7 @@ class ThreadStacks final : public nettrace::Handler {
   void add_sample(const nettrace::Event& event);
 
   std::map<std::uint64_t, Last> threads_;
-  std::size_t kept_ = 0;  ///< Addresses.
+  std::size_t kept_ = 0;  ///< In addresses.
   std::uint64_t left_out_ = 0;
   CodeAddresses sampled_;
   MethodTable methods_{sampled_};

@@ -21,7 +21,7 @@ Serializer::Serializer(Sink sink) : sink_(std::move(sink)) {
 }
 
 void Serializer::put_text(std::string_view text) {
-  // Units of UTF-16, counted, and each in UTF-8's form by itself.
+  // The count of UTF-16 units, then each unit encoded separately as in UTF-8.
   const std::u16string units = to_utf16(text);
   put_u32(static_cast<std::uint32_t>(units.size()));
   for (const char16_t unit : units) {
@@ -42,7 +42,7 @@ void Serializer::put_text(std::string_view text) {
 void Serializer::begin_object(std::string_view type, std::uint32_t version, std::uint32_t least_reader) {
   put_tag(Tag::begin_object);
   put_tag(Tag::begin_object);
-  put_tag(Tag::null_reference);  // The type of all types.
+  put_tag(Tag::null_reference);  // The type of types.
   put_u32(version);
   put_u32(least_reader);
   put_text(type);
@@ -57,7 +57,7 @@ void Serializer::put_skippable_null() {
 }
 
 Result<void> Serializer::finish() {
-  put_tag(Tag::end_object);  // Of the objects.
+  put_tag(Tag::end_object);  // Ends the list of objects.
   const std::uint32_t table = place();
   put_u32(static_cast<std::uint32_t>(region_ends_.size()));
   for (const std::uint32_t end : region_ends_) put_u32(end);
@@ -78,8 +78,7 @@ void Serializer::flush() {
 
 namespace {
 
-/// The versions of the two objects that a file has (GCHeapDump.cs and Graph.cs in the repository of
-/// PerfView).
+/// Versions of the file's two objects (GCHeapDump.cs and Graph.cs in PerfView's repository).
 constexpr std::uint32_t kDumpVersion = 10;
 constexpr std::uint32_t kDumpReader = 8;
 constexpr std::uint32_t kGraphVersion = 1;
@@ -87,24 +86,24 @@ constexpr std::uint32_t kGraphReader = 0;
 constexpr std::uint32_t kOne = 0x3F800000;  ///< As a float.
 constexpr std::uint64_t kMostInt = std::numeric_limits<std::int32_t>::max();
 
-/// No object has this address.
+/// An address that no object has.
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
-/// The nodes below one that is no object: a kind of roots, or a static field.
+/// The children of a node that is no object: a kind of root, or a static field.
 using Children = std::vector<std::uint32_t>;
 
-/// What names of static fields may take: each has its type's in it, which may be as long as a runtime likes.
+/// Limit for names of static fields, since each includes its type's name, which may have any length.
 constexpr std::size_t kMostFieldNameBytes = std::size_t{16} << 20;
 
-/// A type of the file: one that nothing has, one of the heap's, or that of a root node.
+/// A type in the file: the unused one, a type of the heap, or the type of a root node.
 struct FileType {
-  std::string name;          ///< Used only where `of` is null.
-  const Type* of = nullptr;  ///< The heap's type that it stands for, if it does.
-  const char* suffix = "";   ///< Says how large its objects are.
-  std::uint32_t bytes = 0;   ///< What an object takes, unless it says otherwise: those of the first one.
+  std::string name;          ///< Used only if `of` is null.
+  const Type* of = nullptr;  ///< The heap's type, if it is one.
+  const char* suffix = "";   ///< Tells the size class of its objects.
+  std::uint32_t bytes = 0;   ///< Default object size: that of the first object.
 };
 
-/// Objects are known by their places from here on.
+/// The nodes of the file. From here on objects are identified by index.
 class Nodes {
  public:
   explicit Nodes(Heap heap) : heap_(std::move(heap)) {
@@ -117,10 +116,10 @@ class Nodes {
   [[nodiscard]] const Graph& graph() const { return *heap_.graph; }
   [[nodiscard]] const std::vector<FileType>& types() const { return types_; }
   [[nodiscard]] std::size_t size() const { return graph().objects.size() + roots_.size(); }
-  /// The node that all roots hang from.
+  /// The node to which all roots are attached.
   [[nodiscard]] std::uint32_t root() const { return static_cast<std::uint32_t>(size() - 1); }
 
-  /// Puts each node, as `begin` was called with where it begins.
+  /// Writes each node to `to`; calls `begin` at the start of each.
   template <typename Bytes, typename Begin>
   void put(Bytes& to, Begin begin) const;
 
@@ -128,7 +127,7 @@ class Nodes {
   void resolve_references();
   void make_types();
   void add_large_type(const Object& object);
-  /// The place of its type among those of the file.
+  /// The index of the object's type among the file's types.
   [[nodiscard]] std::uint32_t type_of(const Object& object) const;
   void add_roots();
   [[nodiscard]] std::uint64_t place_of(std::uint64_t address) const;
@@ -137,7 +136,7 @@ class Nodes {
 
   Heap heap_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_address_;
-  /// One that nothing has, those of the heap, those of its large objects, one for each root node.
+  /// The unused type, the heap's types, those of its large objects, then one for each root node.
   std::vector<FileType> types_;
   std::map<std::pair<TypeId, std::size_t>, std::uint32_t> large_types_;  ///< By type and size class.
   std::uint32_t first_root_type_ = 0;
@@ -145,7 +144,8 @@ class Nodes {
   std::size_t field_names_ = 0;
 };
 
-/// A number in groups of seven bits, the first of which has its sign (Node.WriteCompressedInt in Graph.cs).
+/// A number in groups of seven bits, the first of which includes the sign (Node.WriteCompressedInt in
+/// Graph.cs).
 template <typename Bytes>
 void put_compressed(Bytes& to, std::int64_t value) {
   int groups = 1;
@@ -156,7 +156,7 @@ void put_compressed(Bytes& to, std::int64_t value) {
   }
 }
 
-/// How many bytes there would be.
+/// Counts the bytes that would be written.
 struct ByteCounter {
   std::uint64_t bytes = 0;
   void put_u8(std::uint8_t /*value*/) { ++bytes; }
@@ -171,8 +171,8 @@ struct SizeClass {
   const char* suffix;
 };
 
-/// dotnet-gcdump gives large objects types of their own, by their size (DotNetHeapDumpGraphReader.cs in
-/// dotnet/diagnostics, GetTypeIndex and GetObjectSizeSuffix): one array of a megabyte is not hidden among
+/// Like dotnet-gcdump, gives large objects separate types by size class (DotNetHeapDumpGraphReader.cs in
+/// dotnet/diagnostics, GetTypeIndex and GetObjectSizeSuffix). So an array of a megabyte is not hidden among
 /// thousands of small ones.
 constexpr std::uint32_t kMostSmall = 1000;
 constexpr std::array<SizeClass, 6> kSizeClasses{{{10'000, " (Bytes > 1K)"},
@@ -182,7 +182,7 @@ constexpr std::array<SizeClass, 6> kSizeClasses{{{10'000, " (Bytes > 1K)"},
                                                  {100'000'000, " (Bytes > 10M)"},
                                                  {UINT32_MAX, " (Bytes > 100M)"}}};
 
-/// Of an object that is not small.
+/// The size class of a large object.
 std::size_t size_class_of(std::uint32_t bytes) {
   std::size_t at = 0;
   while (bytes >= kSizeClasses[at].below) ++at;
@@ -259,7 +259,7 @@ std::uint32_t Nodes::add_root_node(std::string name, Children children) {
   return root();
 }
 
-/// PerfView's names, in the order of the kinds.
+/// PerfView's names, in the order of RootKind.
 constexpr std::array<const char*, 6> kRootNames{"[local vars]",        "[finalizer Handles]",
                                                 "[strong Handles]",    "[pinning Handles]",
                                                 "[Dependent Handles]", "[other Handles]"};
@@ -305,8 +305,8 @@ Result<void> put_graph(Serializer& file, const Nodes& nodes) {
     file.put_u32(type.bytes);
     file.put_text(type.of == nullptr ? std::string_view() : std::string_view(type.of->module));
   }
-  // Where each node begins, and then the nodes. The first one is of no object: readers take whatever begins
-  // there for one that is missing.
+  // The offset of each node, then the nodes. The first node is no object, since readers treat that offset as
+  // a missing node.
   ByteCounter counter{2};
   file.put_u32(static_cast<std::uint32_t>(nodes.size()));
   nodes.put(counter, [&] { file.put_u32(static_cast<std::uint32_t>(counter.bytes)); });
@@ -324,7 +324,7 @@ Result<void> put_graph(Serializer& file, const Nodes& nodes) {
   return {};
 }
 
-/// A DateTime's units of 100 ns since the year 1.
+/// A DateTime's value: units of 100 ns since the year 1.
 std::uint64_t ticks_of(std::int64_t since_1970) {
   constexpr std::int64_t kAt1970 = 621'355'968'000'000'000;
   constexpr std::int64_t kMost = 3'155'378'975'999'999'999;
@@ -342,19 +342,19 @@ Result<void> write_gcdump(Heap heap, const Origin& origin, Sink sink) {
   const Result<void> graph = put_graph(file, nodes);
   if (!graph) return graph;
   file.put_u8(nodes.heap().pointer_bytes == 8 ? 1 : 0);
-  file.put_u32(kOne);  // What counts are to be multiplied by, and then sizes: all objects are there.
+  file.put_u32(kOne);  // Factors for counts and for sizes: no object is left out.
   file.put_u32(kOne);
-  file.put_tag(Tag::null_reference);  // A heap of JavaScript.
+  file.put_tag(Tag::null_reference);  // A JavaScript heap.
   file.put_tag(Tag::null_reference);  // Segments.
   file.put_no_text();                 // A log.
   file.put_u64(ticks_of(nodes.heap().taken));
   file.put_text(origin.host);
   file.put_text(origin.process);
   file.put_u32(static_cast<std::uint32_t>(nodes.heap().pid));
-  file.put_u64(0);  // The process's memory, which is not known, and its working set.
+  file.put_u64(0);  // The process's memory and working set, which are unknown.
   file.put_u64(0);
-  file.put_u32(0);            // Factors for each type: there are none.
-  file.put_skippable_null();  // Objects of COM.
+  file.put_u32(0);            // Factors per type: none.
+  file.put_skippable_null();  // COM objects.
   file.put_tag(Tag::text);
   file.put_text("farport");
   file.end_object();

@@ -1,4 +1,4 @@
-// A heap as a .gcdump file, which dotnet-gcdump, PerfView and Visual Studio open.
+// Writing a heap as a .gcdump file for dotnet-gcdump, PerfView and Visual Studio.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,10 @@
 
 namespace farport::heap {
 
-// Writes what FastSerialization reads: the library of PerfView's that .gcdump files are made with.
-//
-// A file is a signature, one object with others in it, a table of places that were not known yet when they
-// were referred to, and the place of that table. An object is its type, its fields and an end; a type is an
-// object itself (FastSerialization.cs in the repository of PerfView).
-
-/// Takes the next bytes of a file. After an error it is given none.
+/// Takes the next piece of a file. Not called again after an error.
 using Sink = std::function<Result<void>(std::span<const std::byte> piece)>;
 
-/// What stands before values that readers may skip.
+/// Tags of FastSerialization before values that readers may skip.
 enum class Tag : std::uint8_t {
   null_reference = 1,
   begin_object = 4,
@@ -33,29 +27,34 @@ enum class Tag : std::uint8_t {
   text = 13,
 };
 
+/// Writes the format of FastSerialization, the library of PerfView that .gcdump files are made with.
+///
+/// A file is a signature, an object with nested objects, a table of offsets that were not known when they
+/// were referred to, and the offset of that table. An object is its type, its fields and an end; a type is
+/// itself an object (FastSerialization.cs in PerfView's repository).
 class Serializer {
  public:
-  /// Begins with the signature.
+  /// Writes the signature.
   explicit Serializer(Sink sink);
 
   void put_u8(std::uint8_t value) { put_number(value); }
   void put_u32(std::uint32_t value) { put_number(value); }
   void put_u64(std::uint64_t value) { put_number(value); }
   void put_tag(Tag tag) { put_u8(static_cast<std::uint8_t>(tag)); }
-  /// UTF-8. What is none becomes U+FFFD.
+  /// Takes UTF-8; invalid parts become U+FFFD.
   void put_text(std::string_view text);
-  /// In place of a text.
+  /// Writes the null that takes the place of a string.
   void put_no_text() { put_u32(UINT32_MAX); }
 
-  /// Begins an object of this .NET type, which readers of `least_reader` and above understand.
+  /// Starts an object of this .NET type, for readers of version `least_reader` and above.
   void begin_object(std::string_view type, std::uint32_t version, std::uint32_t least_reader);
   void end_object() { put_tag(Tag::end_object); }
-  /// A null in a region that readers may skip, as fields are that came with later versions.
+  /// Writes a null in a region that older readers may skip, as for fields of later versions.
   void put_skippable_null();
 
-  /// Writes what stands behind the objects, hands on the rest, and says whether all of it could be.
+  /// Writes what follows the objects and passes on the rest. Fails with the sink's first error.
   [[nodiscard]] Result<void> finish();
-  /// False after an error: whatever is put is lost then.
+  /// False after an error; further output is dropped then.
   [[nodiscard]] bool good() const { return state_.has_value(); }
 
  private:
@@ -79,14 +78,14 @@ class Serializer {
   Result<void> state_;
 };
 
-/// Where a heap is from, for people.
+/// The origin of a heap, for people.
 struct Origin {
   std::string host;
   std::string process;
 };
 
-/// Writes the heap, which must have a graph. References to what is no object of the heap are left out.
-/// Errors: the sink's, and a heap that is too large for such a file.
+/// Writes the heap, which must have a graph. Leaves out references to addresses that are no objects. Fails
+/// with the sink's error, or if the heap is too large for the format.
 [[nodiscard]] Result<void> write_gcdump(Heap heap, const Origin& origin, Sink sink);
 
 }  // namespace farport::heap

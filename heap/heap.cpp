@@ -47,7 +47,7 @@ Json json_of(const Type& type) {
   return json;
 }
 
-/// Behind a comma, or the beginning of the array that it is in.
+/// After the caller has written a comma or the array's start.
 void add_element(std::string& text, const std::string& element) {
   constexpr std::string_view kIndent = "    ";
   for (std::size_t begin = 0; begin < element.size();) {
@@ -72,8 +72,8 @@ std::string to_json(const Heap& heap, const std::string& process, std::size_t mo
   constexpr std::string_view kEnd = "]\n}";
   std::string text = text_of(whole);
   text.resize(text.size() - kEnd.size());
-  // One by one: tens of thousands as one structure take some times what their text does, and it must not run
-  // out of memory when it is destroyed.
+  // One at a time: tens of thousands of types in one JSON structure take several times the memory of their
+  // text, and destroying it must not run out of memory.
   bool any = false;
   for (const TypeId id : largest_types(heap, most)) {
     if (std::exchange(any, true)) text += ',';

@@ -1,4 +1,4 @@
-// The commands of the diagnostic IPC protocol, by number and by name.
+// Command: the commands of the diagnostic IPC protocol, by number and by name.
 #pragma once
 
 #include <compare>

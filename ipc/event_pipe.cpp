@@ -3,8 +3,8 @@
 namespace farport::ipc {
 namespace {
 
-/// The least that an element of these arrays takes, in bytes: its numbers, and its strings' and arrays'
-/// counts.
+/// The smallest encoded size of an array element, in bytes: its numbers, and the counts of its strings and
+/// arrays.
 constexpr std::size_t kSmallestProvider = 8 + 4 + 4 + 4;
 constexpr std::size_t kSmallestTracepointSet = 4 + 4;
 
@@ -28,7 +28,7 @@ void write_tracepoints(Writer& out, const TracepointConfig& config) {
   }
 }
 
-/// Which fields a command has. Ids of the six follow each other.
+/// Which fields a command's payload has. The ids of the six commands are consecutive.
 struct Layout {
   Layout(Command command, SessionType type)
       : session_type(command >= kCollectTracing5),
@@ -74,7 +74,7 @@ void write_provider(Writer& out, const Provider& provider, const Layout& layout)
   }
 }
 
-/// A number that stands for one of two things.
+/// A number with two valid values, 0 and 1.
 template <typename Choice>
 Choice read_choice(Reader& in, const std::string& what) {
   const std::uint32_t value = in.u32();

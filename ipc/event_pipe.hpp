@@ -11,19 +11,19 @@
 
 namespace farport::ipc {
 
-/// Which of a provider's events are meant, by id. The default is all of them.
+/// Selects a provider's events by id. The default selects all.
 struct EventFilter {
   bool enable = false;  ///< True: only these ids. False: all but these.
   std::vector<std::uint32_t> event_ids;
 };
 
-/// The events that go to one tracepoint.
+/// The events for one tracepoint.
 struct TracepointSet {
   std::string name;
   std::vector<std::uint32_t> event_ids;
 };
 
-/// Where a user_events session's events go.
+/// The tracepoints of a user_events session.
 struct TracepointConfig {
   std::optional<std::string> default_name;
   std::vector<TracepointSet> sets;
@@ -49,16 +49,16 @@ enum class BufferMode : std::uint32_t {
   block = 1,  ///< The application waits for a slow reader.
 };
 
-/// CollectTracing and its five successors: starts a session. What a version does not carry keeps its default
-/// here, which is how the runtime then behaves.
+/// CollectTracing and its five successors, which start a session. Fields that a version lacks have the values
+/// that the runtime then uses.
 struct CollectTracing {
   Command version = kCollectTracing2;  ///< Which of the six: kCollectTracing … kCollectTracing6.
   SessionType session_type = SessionType::streaming;  ///< From 5 on.
   std::uint32_t buffer_size_mb = 0;                   ///< Not in user_events sessions.
   std::uint32_t format = 1;                           ///< 0 NetPerf, 1 nettrace. Not in user_events sessions.
-  bool rundown = true;                ///< In 2 and 3. From 4 on: what older() asks for instead.
-  std::uint64_t rundown_keyword = 0;  ///< From 4 on.
-  bool stackwalk = true;              ///< From 3 on. Not in user_events sessions.
+  bool rundown = true;                                ///< In 2 and 3. From 4 on: for older().
+  std::uint64_t rundown_keyword = 0;                  ///< From 4 on.
+  bool stackwalk = true;                              ///< From 3 on. Not in user_events sessions.
   std::vector<Provider> providers;
   BufferMode buffer_mode = BufferMode::drop;  ///< In 6, in streaming sessions.
 
@@ -67,8 +67,8 @@ struct CollectTracing {
   [[nodiscard]] static Result<CollectTracing> decode(Command command, BytesView payload);
   /// The payload in the layout of `version`.
   [[nodiscard]] Bytes encode() const;
-  /// The same for a runtime that does not know `version`, with a rundown of all methods or none. Nothing
-  /// where every runtime knows it, or none has anything like it.
+  /// The request for a runtime that does not know `version`, with a rundown of all methods or none. Empty if
+  /// every runtime knows the version, or none has an equivalent.
   [[nodiscard]] std::optional<CollectTracing> older() const;
 };
 

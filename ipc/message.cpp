@@ -79,7 +79,7 @@ Result<Bytes> encode_message(const Message& message) {
 
 namespace {
 
-/// About as long as the runtime's own messages may be, and always short enough for a message.
+/// About the limit of the runtime's own texts; always short enough for a message.
 constexpr std::size_t kMaxText = 1000;
 
 std::string_view meaning_of(std::uint32_t value) {
@@ -124,7 +124,7 @@ std::string_view shortened(std::string_view text, std::size_t size) {
   return text.substr(0, size);
 }
 
-/// A message whose payload is known to fit.
+/// Encodes a message whose payload is known to fit.
 Bytes encode_answer(Command command, Writer payload) {
   const Bytes bytes = payload.take();
   Header header{command.set, command.id};

@@ -1,5 +1,5 @@
-// The IPC message: a header of 20 bytes and a payload. The first thing on every diagnostic connection, in
-// each direction, but for the advertise message of a runtime that dials.
+// Message: the header of 20 bytes and the payload that begin every diagnostic connection in each direction,
+// and common answers.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct Header {
   [[nodiscard]] std::size_t payload_size() const { return size - kHeaderSize; }
 };
 
-/// Reads a header from the first kHeaderSize bytes; those after it are left alone. Fails where there are
-/// fewer, where the magic is not DOTNET_IPC_V1, and where the size is less than the header's own.
+/// Reads a header from the first kHeaderSize bytes and ignores the rest. Fails if there are fewer bytes, if
+/// the magic is not DOTNET_IPC_V1, or if the size is below the header's own.
 [[nodiscard]] Result<Header> decode_header(BytesView bytes);
 [[nodiscard]] std::array<std::byte, kHeaderSize> encode_header(const Header& header);
 
@@ -46,12 +46,10 @@ struct Message {
   return {command.set, command.id, std::move(payload)};
 }
 
-/// Reads exactly one message: all of `bytes`. Fails as decode_header() does, and where the size differs.
+/// Reads exactly one message from all of `bytes`. Fails like decode_header(), and if the size differs.
 [[nodiscard]] Result<Message> decode_message(BytesView bytes);
-/// Fails where the payload is longer than kMaxMessagePayload.
+/// Fails if the payload is longer than kMaxMessagePayload.
 [[nodiscard]] Result<Bytes> encode_message(const Message& message);
-
-// Answers of a runtime that carry no data of a command's own: OK, and an error with its HRESULT.
 
 /// HRESULTs that runtimes answer with (dotnet/runtime, ds-types.h), and two that farport adds: access
 /// denied, and busy for a limit that was reached (HRESULT_FROM_WIN32 of ERROR_BUSY).
@@ -78,9 +76,9 @@ inline constexpr std::uint32_t kBusy = 0x800700AA;
 /// An error answer's content.
 struct ErrorAnswer {
   std::uint32_t hresult = hresult::kFail;
-  std::string text;  ///< The runtime's own words, which only GenerateCoreDump3 gives. May be empty.
+  std::string text;  ///< From the runtime, which only GenerateCoreDump3 returns. May be empty.
 
-  /// For people: the text where there is one, with what the HRESULT means.
+  /// For people: the text, if any, with the meaning of the HRESULT.
   [[nodiscard]] std::string message() const;
 };
 
@@ -91,24 +89,23 @@ struct ErrorAnswer {
   return answer.command() == kError;
 }
 
-/// Reads an error answer. Fails where `answer` is no error, or has no HRESULT. A text that can't be read is
-/// left out: the HRESULT is what counts.
+/// Reads an error answer. Fails if `answer` is no error or has no HRESULT. An unreadable text is left out,
+/// since the HRESULT matters.
 [[nodiscard]] Result<ErrorAnswer> decode_error(const Message& answer);
 
-/// How a runtime has answered `command`. Errors: it refuses it; `cause` is the HRESULT.
+/// The runtime's answer to `command` as a result. Fails if it is an error; `cause` is the HRESULT.
 [[nodiscard]] Result<void> outcome_of(const Message& answer, Command command);
 
-/// A whole error answer, ready to be sent. `text` goes only to a tool that sent GenerateCoreDump3; it is cut
-/// off where it is longer than 1,000 bytes.
+/// Encodes a whole error answer. Give `text` only for a tool that sent GenerateCoreDump3; it is cut off at
+/// 1,000 bytes.
 [[nodiscard]] Bytes encode_error(std::uint32_t hresult, std::string_view text = {});
 
-/// The OK answer to a command that answers with a mere HRESULT (dumps, ResumeRuntime, and all that set
-/// something), ready to be sent.
+/// Encodes the OK answer for commands that return only an HRESULT (dumps, ResumeRuntime, and all that set
+/// something).
 [[nodiscard]] Bytes encode_ok();
 
-// The advertise message, which a runtime sends when it has dialled a connect port.
-
 /// The magic ADVR_V1, the cookie, the pid and two unused bytes.
+/// The first message of a runtime that has dialled a connect port.
 inline constexpr std::size_t kAdvertiseSize = 34;
 
 struct Advertise {
@@ -116,7 +113,8 @@ struct Advertise {
   std::uint64_t pid = 0;  ///< In the runtime's own pid namespace.
 };
 
-/// Reads an advertise from the first kAdvertiseSize bytes. Fails where there are fewer, or another magic.
+/// Reads an advertise from the first kAdvertiseSize bytes. Fails if there are fewer bytes or the magic
+/// differs.
 [[nodiscard]] Result<Advertise> decode_advertise(BytesView bytes);
 [[nodiscard]] std::array<std::byte, kAdvertiseSize> encode_advertise(const Advertise& advertise);
 

@@ -167,7 +167,7 @@ Result<EnvironmentAnswer> EnvironmentAnswer::decode(BytesView payload) {
   Reader in(payload, "the answer to ProcessEnvironment");
   EnvironmentAnswer answer;
   answer.size = in.u32();
-  in.u16();  // For future use.
+  in.u16();  // Reserved.
   return in.result(answer);
 }
 
@@ -194,7 +194,7 @@ Bytes encode_environment(const std::vector<std::string>& variables) {
 
 namespace {
 
-/// Of ProcessInfo3's layout. Later ones only append to it.
+/// The version of ProcessInfo3's layout. Later versions only append fields.
 constexpr std::uint32_t kLayoutVersion = 1;
 
 }  // namespace

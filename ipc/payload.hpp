@@ -1,4 +1,4 @@
-// What commands and their answers carry: of the Dump, Profiler and Process command sets, and in general.
+// Payloads of the commands and their answers.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,29 @@
 
 namespace farport::ipc {
 
-/// Whether a payload is one of this command, so that a runtime can read it. Fails with what is wrong with it.
-/// Commands without a payload, and unknown ones, take any.
+/// Checks that a runtime can parse a payload of this command; the error says what is wrong. Unknown commands
+/// accept any payload.
 [[nodiscard]] Result<void> check_payload(Command command, BytesView payload);
-
-// Payload of the Dump command set.
 
 enum class DumpType : std::uint32_t { normal = 1, with_heap = 2, triage = 3, full = 4 };
 
-/// The name that dotnet-dump has for it: "mini", "heap", "triage", "full".
+/// dotnet-dump's name for it: "mini", "heap", "triage", "full".
 [[nodiscard]] std::string_view name_of(DumpType type);
-/// The type of that name.
+/// The inverse of name_of().
 [[nodiscard]] std::optional<DumpType> dump_type_named(std::string_view name);
 
 /// Whether `command` is one of the three that write a dump.
 [[nodiscard]] bool is_core_dump(Command command);
 
-/// Flags of a dump. GenerateCoreDump, the oldest, knows only the first.
+/// Flags of a dump. The oldest command, GenerateCoreDump, knows only the first.
 namespace dump_flag {
 inline constexpr std::uint32_t kLogging = 1;
 inline constexpr std::uint32_t kVerboseLogging = 2;
 inline constexpr std::uint32_t kCrashReport = 4;
 }  // namespace dump_flag
 
-/// GenerateCoreDump, 2 and 3: one layout. The answer is a mere HRESULT, once the dump is written.
+/// GenerateCoreDump, 2 and 3, which have the same layout. The answer is an HRESULT, sent when the dump is
+/// written.
 struct GenerateCoreDump {
   std::string path;  ///< In the runtime's file system.
   DumpType type = DumpType::normal;
@@ -46,35 +45,30 @@ struct GenerateCoreDump {
   [[nodiscard]] Bytes encode() const;
 };
 
-// Payloads of the Profiler command set.
-
 /// AttachProfiler: loads a profiler into a running runtime.
 struct AttachProfiler {
   std::uint32_t timeout_ms = 0;
   Guid profiler;
   std::string path;   ///< Of the library, in the runtime's file system.
-  Bytes client_data;  ///< Given to the profiler as it is.
+  Bytes client_data;  ///< Passed to the profiler unchanged.
 
   [[nodiscard]] static Result<AttachProfiler> decode(BytesView payload);
   [[nodiscard]] Bytes encode() const;
 };
 
-/// StartupProfiler: loads one before a suspended runtime starts.
+/// StartupProfiler: loads a profiler before a suspended runtime starts.
 struct StartupProfiler {
   Guid profiler;
-  std::string path;  ///< As above.
+  std::string path;  ///< Of the library, in the runtime's file system.
 
   [[nodiscard]] static Result<StartupProfiler> decode(BytesView payload);
   [[nodiscard]] Bytes encode() const;
 };
 
-// Payloads of the Process command set. ProcessInfo (all three), ResumeRuntime, ProcessEnvironment and
-// DisablePerfMap are sent without one; what the first answer is, see ProcessInfo below.
-
 /// SetEnvironmentVariable: sets a variable in the runtime's process, or removes it.
 struct SetEnvironmentVariable {
   std::string name;
-  std::optional<std::string> value;  ///< Absent: the variable is removed.
+  std::optional<std::string> value;  ///< Empty removes the variable.
 
   [[nodiscard]] static Result<SetEnvironmentVariable> decode(BytesView payload);
   [[nodiscard]] Bytes encode() const;
@@ -82,7 +76,7 @@ struct SetEnvironmentVariable {
 
 enum class PerfMapType : std::uint32_t { all = 1, jit_dump = 2, perf_map = 3 };
 
-/// EnablePerfMap: has the runtime write the maps that Linux perf reads.
+/// EnablePerfMap: makes the runtime write the maps that Linux perf reads.
 struct EnablePerfMap {
   PerfMapType type = PerfMapType::all;
 
@@ -99,7 +93,7 @@ struct ApplyStartupHook {
   [[nodiscard]] Bytes encode() const;
 };
 
-/// The OK answer to ProcessEnvironment; the environment itself follows as the continuation.
+/// The OK answer to ProcessEnvironment. The environment itself follows as the continuation.
 struct EnvironmentAnswer {
   std::uint32_t size = 0;  ///< Of the continuation, in bytes.
 
@@ -107,11 +101,11 @@ struct EnvironmentAnswer {
   [[nodiscard]] Bytes encode() const;
 };
 
-/// The continuation of ProcessEnvironment: "NAME=value" each.
+/// The continuation of ProcessEnvironment: entries "NAME=value".
 [[nodiscard]] Result<std::vector<std::string>> decode_environment(BytesView continuation);
 [[nodiscard]] Bytes encode_environment(const std::vector<std::string>& variables);
 
-// What a runtime says of itself: the answers to ProcessInfo, ProcessInfo2 and ProcessInfo3, as one structure.
+/// What a runtime reports about itself in its answer to ProcessInfo, ProcessInfo2 or ProcessInfo3.
 
 struct ProcessInfo {
   std::uint64_t pid = 0;  ///< In the runtime's own pid namespace.
@@ -119,15 +113,14 @@ struct ProcessInfo {
   std::string command_line;
   std::string os;                  ///< "Linux", "Windows", "macOS".
   std::string architecture;        ///< "x64", "arm64".
-  std::string entry_assembly;      ///< Empty where only ProcessInfo was answered.
-  std::string clr_version;         ///< The product version: "10.0.0"; empty as above.
-  std::string runtime_identifier;  ///< "linux-x64"; empty where ProcessInfo3 was not answered.
+  std::string entry_assembly;      ///< Empty if only ProcessInfo was answered.
+  std::string clr_version;         ///< "10.0.0"; empty if only ProcessInfo was answered.
+  std::string runtime_identifier;  ///< "linux-x64"; empty if ProcessInfo3 was not answered.
 };
 
-/// Reads the payload of the OK answer to `command`: kProcessInfo, kProcessInfo2 or kProcessInfo3 (any other
-/// fails).
+/// Reads the payload of the OK answer to kProcessInfo, kProcessInfo2 or kProcessInfo3; other commands fail.
 [[nodiscard]] Result<ProcessInfo> decode_process_info(Command command, BytesView payload);
-/// The payload of the answer to `command`, one of the three.
+/// Encodes the payload of the answer to `command`, one of the three.
 [[nodiscard]] Bytes encode_process_info(Command command, const ProcessInfo& info);
 
 }  // namespace farport::ipc

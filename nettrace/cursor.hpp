@@ -1,4 +1,4 @@
-// Reads the fields of a block, one after the other, and never past its end.
+// Cursor: reads the fields of a block and never past its end; and the limits of what a stream may use.
 #pragma once
 
 #include <cstddef>
@@ -12,50 +12,50 @@
 
 namespace farport::nettrace {
 
-// What a stream may make its reader hold, whatever it says of itself. A trace that needs more is refused.
+// Limits of what a stream can make its reader hold. A trace that exceeds one is refused.
 
-/// The most that format 6 can say; runtimes write blocks of about 100 KiB.
+/// The most that format 6 can express; runtimes write blocks of about 100 KiB.
 inline constexpr std::size_t kMostBlockBytes = (std::size_t{1} << 24) - 1;
-/// Of the name of an object's type (formats 4 and 5). The longest that there is has 13.
+/// Of an object type's name (formats 4 and 5). The longest existing one has 13.
 inline constexpr std::size_t kMostTypeNameBytes = 64;
-/// Of all definitions that are known at a time, as they are held.
+/// Memory of all definitions known at a time.
 inline constexpr std::size_t kMostDefinitionBytes = std::size_t{16} << 20;
-/// Of one definition, those within structures included.
+/// Of one definition, including fields within structures.
 inline constexpr std::size_t kMostFields = 4096;
-/// How deep structures and arrays of a definition may be nested.
+/// Nesting depth of structures and arrays in a definition.
 inline constexpr int kMostFieldDepth = 16;
-/// Of all stacks between two sequence points, as they are held. Runtimes write a sequence point for each 10
-/// MiB of events.
+/// Memory of all stacks between two sequence points. Runtimes write a sequence point for every 10 MiB of
+/// events.
 inline constexpr std::size_t kMostStackBytes = std::size_t{32} << 20;
-/// Of one stack. Runtimes write a hundred, kernels some hundred.
+/// Of one stack. Runtimes write up to a hundred, kernels several hundred.
 inline constexpr std::size_t kMostFrames = 4096;
-/// That are known at a time.
+/// Known at a time.
 inline constexpr std::size_t kMostThreads = 65'536;
-/// Of all names of threads that are known at a time.
+/// Of all thread names known at a time.
 inline constexpr std::size_t kMostThreadNameBytes = std::size_t{4} << 20;
-/// Of all label lists between two sequence points, as they are held.
+/// Memory of all label lists between two sequence points.
 inline constexpr std::size_t kMostLabelBytes = std::size_t{8} << 20;
-/// Of one list.
+/// Of one label list.
 inline constexpr std::size_t kMostLabels = 1024;
-/// Of the texts in the trace's own header (format 6).
+/// Of the strings in the trace's own header (format 6).
 inline constexpr std::size_t kMostTraceTextBytes = std::size_t{1} << 20;
-/// Values that one payload may be decoded to, those within arrays and structures included.
+/// Values in one decoded payload, including those within arrays and structures.
 inline constexpr std::size_t kMostPayloadValues = 131'072;
-/// Timestamps are converted without loss up to this. Linux counts nanoseconds, Windows mostly tenths of
-/// microseconds.
+/// The highest clock rate at which timestamps are converted without overflow. Linux counts nanoseconds,
+/// Windows usually tenths of microseconds.
 inline constexpr std::int64_t kMostTicksPerSecond = 100'000'000'000;
 
 using BytesView = std::span<const std::byte>;
 
-/// An error of the stream at a place in it, counted in bytes from its beginning.
+/// An error at an offset in the stream, in bytes.
 [[nodiscard]] tl::unexpected<Error> fail_at(std::uint64_t offset, std::string_view why);
 
-/// A view of bytes and a place in them. The first field that can't be read makes the cursor fail: it is at
-/// its end then, and all that is read from it is zero or empty, so that a function may read all its fields
-/// and ask once. All numbers are little-endian ("Primitives and endianness").
+/// A read position in a block of bytes. After the first field that can't be read the cursor is at its end,
+/// and everything read is zero or empty, so a function may read all its fields and check once. All numbers
+/// are little-endian ("Primitives and endianness").
 class Cursor {
  public:
-  /// `offset`: where the first of `bytes` is in the stream, for errors.
+  /// `offset`: position of the first byte in the stream, for errors.
   Cursor(BytesView bytes, std::uint64_t offset)
       : at_(bytes.data()), end_(bytes.data() + bytes.size()), end_offset_(offset + bytes.size()) {}
 
@@ -64,9 +64,9 @@ class Cursor {
   std::uint32_t u32() { return number<std::uint32_t>(); }
   std::uint64_t u64() { return number<std::uint64_t>(); }
   std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
-  /// Seven bits in each byte, the lowest first; fails where the number has more than 32 bits.
+  /// Seven bits per byte, lowest first; fails if the number exceeds 32 bits.
   std::uint32_t var_u32() { return static_cast<std::uint32_t>(variable(UINT32_MAX)); }
-  /// The same of 64 bits.
+  /// The same for 64 bits.
   std::uint64_t var_u64() { return variable(UINT64_MAX); }
   /// The same, signed: the lowest bit is the sign.
   std::int64_t var_i64();
@@ -74,28 +74,28 @@ class Cursor {
 
   /// The next `size` bytes as they are.
   BytesView take(std::size_t size);
-  /// The same as a cursor of its own, which fails by itself.
+  /// The same as a cursor of its own, with its own failure state.
   Cursor part(std::size_t size);
-  /// All that is left.
+  /// All remaining bytes.
   BytesView take_rest() { return take(remaining()); }
 
-  /// UTF-16 up to a zero unit, as UTF-8, and past it.
+  /// Zero-terminated UTF-16, as UTF-8.
   std::string utf16();
-  /// UTF-8 behind its count in bytes (a varuint32). What is no UTF-8 becomes U+FFFD.
+  /// UTF-8 after its byte count (a varuint32). Invalid UTF-8 becomes U+FFFD.
   std::string utf8();
 
-  /// Fails for a reason of the caller's, which is kept as it is: a literal.
+  /// Fails for the caller's reason. `why` must be a literal, since only the pointer is kept.
   void reject(const char* why);
 
   [[nodiscard]] bool failed() const { return why_ != nullptr; }
   [[nodiscard]] bool at_end() const { return at_ == end_; }
   [[nodiscard]] std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
-  /// Where the next byte is in the stream.
+  /// Position of the next byte in the stream.
   [[nodiscard]] std::uint64_t offset() const { return end_offset_ - remaining(); }
-  /// Where and why it has failed.
+  /// Where and why reading failed.
   [[nodiscard]] tl::unexpected<Error> error() const { return fail_at(failed_at_, why_); }
 
-  /// Success, or the error where reading has failed.
+  /// Success, or the error of the first failed read.
   [[nodiscard]] Result<void> outcome() const {
     if (failed()) return error();
     return {};
@@ -109,7 +109,7 @@ class Cursor {
       return 0;
     }
     Number value = 0;
-    // Every platform that this is built for is little-endian.
+    // All supported platforms are little-endian.
     std::memcpy(&value, at_, sizeof(Number));
     at_ += sizeof(Number);
     return value;

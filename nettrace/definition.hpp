@@ -1,4 +1,4 @@
-// What the stream says of its kinds of events: who writes them, and what is in their payloads.
+// Definition: a kind of event as the stream defines it, with the fields of its payload.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace farport::nettrace {
 
-/// How a field is written ("MetadataBlock", TypeCode). The numbers are the stream's.
+/// How a field is encoded ("MetadataBlock", TypeCode). The values are the stream's.
 enum class FieldType : std::uint8_t {
-  unknown = 0,  ///< No one of those below, so that nothing behind it can be found.
+  unknown = 0,  ///< Any other type; nothing after such a field can be located.
   structure = 1,
   boolean32 = 3,
   utf16_unit = 4,
@@ -28,55 +28,55 @@ enum class FieldType : std::uint8_t {
   uint64 = 12,
   float32 = 13,
   float64 = 14,
-  decimal = 15,    ///< 16 bytes. In no document, but runtimes write it.
-  file_time = 16,  ///< 8 bytes, as runtimes write a DateTime. The documents say 16, of another form.
+  decimal = 15,    ///< 16 bytes. Undocumented, but runtimes write it.
+  file_time = 16,  ///< 8 bytes, as runtimes write a DateTime. The documents specify 16 bytes in another form.
   guid = 17,
-  utf16_text = 18,  ///< Up to a zero unit.
-  array = 19,       ///< Behind its count, 16 bits.
+  utf16_text = 18,  ///< Zero-terminated.
+  array = 19,       ///< After its 16-bit count.
   // Format 6 only:
   var_int = 20,
   var_uint = 21,
-  fixed_array = 22,  ///< Of as many elements as the definition says.
-  utf8_unit =
-      23,  ///< Of a character. dotnet-trace collect-linux says this of texts behind their size, 16 bits.
-  relative_array = 24,  ///< Elsewhere in the payload, its place counted from behind the field.
-  absolute_array = 25,  ///< Elsewhere in the payload, its place counted from the payload's beginning.
+  fixed_array = 22,  ///< Its element count is in the definition.
+  utf8_unit = 23,  ///< One UTF-8 character. dotnet-trace collect-linux uses it for text after a 16-bit size.
+  relative_array = 24,  ///< Elsewhere in the payload; the offset counts from the end of the field.
+  absolute_array = 25,  ///< Elsewhere in the payload; the offset counts from the payload's start.
   boolean8 = 26,
 };
 
 struct Field {
-  std::string name;  ///< Empty for the element of an array.
+  std::string name;  ///< Empty for an array's element.
   FieldType type = FieldType::unknown;
-  std::uint16_t count = 0;    ///< Of a fixed_array's elements.
-  std::vector<Field> fields;  ///< Those of a structure; of an array its element alone.
+  std::uint16_t count = 0;    ///< Number of elements of a fixed_array.
+  std::vector<Field> fields;  ///< Members of a structure; for an array, its element only.
 };
 
 struct Definition {
-  std::uint32_t id = 0;  ///< By which events refer to it.
+  std::uint32_t id = 0;  ///< The id by which events refer to it.
   std::string provider;
   std::uint32_t event_id = 0;
-  std::string name;  ///< Empty for the events of the runtime's own providers, which are known by their ids.
+  std::string name;  ///< Empty for the runtime's own providers, whose events have ids only.
   std::uint64_t keywords = 0;
   std::uint32_t version = 0;
   std::uint8_t level = 0;   ///< 1 is critical, 5 verbose.
-  std::uint8_t opcode = 0;  ///< 1 begins an activity, 2 ends it.
-  /// In the order of the payload. None also where the provider did not say, as the runtime's own don't.
+  std::uint8_t opcode = 0;  ///< 1 starts an activity, 2 ends it.
+  /// In the order of the payload. Also empty if the provider did not describe them, as the runtime's own
+  /// don't.
   std::vector<Field> fields;
   // Format 6 only:
   Guid provider_id;
-  std::string message;  ///< With a place for each field.
+  std::string message;  ///< With a placeholder for each field.
   std::string description;
   std::vector<std::pair<std::string, std::string>> attributes;
 };
 
-/// What holding it takes, about.
+/// Its approximate memory use in bytes.
 [[nodiscard]] std::size_t held_bytes(const Definition& definition);
 
-// How many fields one definition may have, and how deeply nested.
+/// Limits the number of a definition's fields and their nesting.
 
 class FieldLimit {
  public:
-  /// Whether there may be one more, so deep. Makes `in` fail otherwise.
+  /// Counts one more field at this depth. Makes `in` fail if there are too many or it is too deep.
   [[nodiscard]] bool admits(Cursor& in, int depth) {
     if (depth > kMostFieldDepth) in.reject("the fields of an event are nested too deeply");
     if (++fields_ > kMostFields) in.reject("an event has too many fields");
@@ -87,14 +87,12 @@ class FieldLimit {
   std::size_t fields_ = 0;
 };
 
-// Definitions of events, as a metadata block has them.
-
-/// Reads the payload of one row (formats 4 and 5, "Metadata event encoding"). Fields that are described in a
-/// way that is not known end with one of FieldType::unknown. Fails where sizes and counts don't fit, and
-/// beyond the limits.
+/// Reads the definition in one row's payload (formats 4 and 5, "Metadata event encoding"). If a field's
+/// description is unknown, the fields end with one of FieldType::unknown. Fails if sizes and counts don't fit
+/// or exceed the limits.
 [[nodiscard]] Result<Definition> read_definition_4(Cursor row);
 
-/// Reads one row without its size (format 6, "MetadataBlock"), with the same rules.
+/// Reads one row without its size prefix (format 6, "MetadataBlock"), with the same rules.
 [[nodiscard]] Result<Definition> read_definition_6(Cursor row);
 
 }  // namespace farport::nettrace

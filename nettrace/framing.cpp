@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int64_t kUnitsPerSecond = 10'000'000;
 constexpr std::int64_t kUnitsPerMillisecond = 10'000;
-/// The last that fits 64 bits in units of 100 ns, and Windows' last.
+/// The last year that fits 64 bits in units of 100 ns, and Windows' last.
 constexpr int kMostYear = 30'827;
 
-/// Windows' SYSTEMTIME: eight numbers of 16 bits.
+/// Windows' SYSTEMTIME: eight 16-bit numbers.
 std::int64_t read_system_time(Cursor& in) {
   using namespace std::chrono;
   std::array<std::uint16_t, 8> part{};
@@ -25,7 +25,7 @@ std::int64_t read_system_time(Cursor& in) {
   const auto [year_number, month_number, day_of_week, day_number, hour, minute, second, millisecond] = part;
   const year_month_day date{year{std::min<int>(year_number, kMostYear)}, month{month_number},
                             day{day_number}};
-  // Months and days have a byte in a date.
+  // std::chrono stores months and days in one byte, so check the numbers first.
   if (month_number > 12 || day_number > 31 || !date.ok() || hour > 23 || minute > 59 || second > 60 ||
       millisecond > 999) {
     in.reject("the time at which the trace began is no time");
@@ -46,7 +46,7 @@ void read_clock(Cursor& in, TraceHeader& into) {
   if (into.pointer_size != 4 && into.pointer_size != 8) in.reject("pointers are neither of 4 nor of 8 bytes");
 }
 
-/// 0 where it is no number.
+/// 0 if the text is no number.
 template <typename Number>
 Number number_in(const std::string& text) {
   Number number = 0;
@@ -74,7 +74,7 @@ Result<TraceHeader> read_trace_object(Cursor in, std::uint32_t format) {
   read_clock(in, header);
   header.process_id = in.u32();
   header.processors = in.u32();
-  in.u32();  // the sampling rate that nobody keeps to
+  in.u32();  // The sampling rate, which nobody keeps to.
   if (in.failed()) return in.error();
   return header;
 }
@@ -100,9 +100,9 @@ namespace {
 
 constexpr std::string_view kMagic = "Nettrace";
 constexpr std::string_view kSerialization = "!FastSerialization.1";
-/// The magic, and the number that tells the formats apart.
+/// The magic, and the number that identifies the format.
 constexpr std::size_t kStartBytes = 12;
-/// Both numbers of the version follow.
+/// Both version numbers included.
 constexpr std::size_t kPreamble6Bytes = 20;
 constexpr std::size_t kPreamble4Bytes = kStartBytes + kSerialization.size();
 
@@ -111,12 +111,12 @@ constexpr auto kNull = std::byte{1};
 constexpr auto kBeginObject = std::byte{5};
 constexpr auto kEndObject = std::byte{6};
 
-/// An object's type up to its name: three tags, two versions, the name's size.
+/// The part of an object's type before its name: three tags, two versions, the name's size.
 constexpr std::size_t kTypeBytes = 15;
 /// A block's size.
 constexpr std::size_t kBlockSizeBytes = 4;
 constexpr std::uint64_t kAlignment = 4;
-/// The newest that is known, of the Trace object and of blocks.
+/// The newest known versions of the Trace object and of blocks.
 constexpr std::uint32_t kTraceVersion = 5;
 constexpr std::uint32_t kBlockVersion = 2;
 
@@ -143,7 +143,7 @@ Glance found(const Frame& frame) {
   return {.frame = frame, .takes = frame.size};
 }
 
-/// What is only there to be skipped.
+/// A frame that is skipped entirely.
 Glance found_filler(std::size_t size) {
   return found({.size = size, .content_begin = size});
 }
@@ -152,7 +152,7 @@ tl::unexpected<Error> unknown_format(std::uint64_t offset, std::uint32_t version
   return fail_at(offset, "its format is " + std::to_string(version) + ", and 4, 5 and 6 are known");
 }
 
-/// An object's type, behind its first tag.
+/// An object's type, after its first tag.
 struct ObjectType {
   std::uint32_t version = 0;
   std::uint32_t least_reader = 0;
@@ -227,7 +227,7 @@ Result<Glance> Framing::look_at_object(BytesView begin, std::uint64_t offset) {
 
   Frame frame{.size = 0, .kind = type.kind, .content_begin = head, .content_size = kTraceObjectBytes};
   if (type.kind == BlockKind::trace) {
-    // A newer one that older readers may read is read as they do.
+    // A newer version that older readers may read is read in the older way.
     format_ = std::min(type.version, kTraceVersion);
   } else {
     if (begin.size() < head + kBlockSizeBytes) return needs(head + kBlockSizeBytes);

@@ -1,4 +1,4 @@
-// Finds the blocks in the stream.
+// Framing: finds the blocks in the stream, and its header and end.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,7 @@
 
 namespace farport::nettrace {
 
-// A block of the stream, whatever is around it.
-
-/// The numbers are those of format 6 ("Blocks"). Formats 4 and 5 have names for them.
+/// A block's kind. The values are those of format 6 ("Blocks"); formats 4 and 5 use names.
 enum class BlockKind : std::uint8_t {
   end = 0,
   trace = 1,
@@ -25,7 +23,7 @@ enum class BlockKind : std::uint8_t {
   threads = 6,
   removed_threads = 7,
   labels = 8,
-  unknown = 255,  ///< To be skipped.
+  unknown = 255,  ///< Skipped.
 };
 
 struct Block {
@@ -33,25 +31,25 @@ struct Block {
   Cursor content;
 };
 
-// What a trace says of itself as a whole.
+/// What a trace says about itself.
 
 struct TraceHeader {
   std::uint32_t format = 0;     ///< 4, 5 or 6.
-  std::int64_t sync_time = 0;   ///< When the trace began, in units of 100 ns since 1970 (UTC).
-  std::int64_t sync_ticks = 0;  ///< The same moment by the clock of the timestamps.
+  std::int64_t sync_time = 0;   ///< Start of the trace, in units of 100 ns since 1970 (UTC).
+  std::int64_t sync_ticks = 0;  ///< The same moment on the timestamps' clock.
   std::int64_t ticks_per_second = 1;
   std::uint32_t pointer_size = 8;  ///< In bytes: 4 or 8.
-  std::uint64_t process_id = 0;    ///< 0 where there are several, or it is not known (format 6).
-  std::uint32_t processors = 0;    ///< 0 where it is not known (format 6).
-  /// What else format 6 has, as it is written there. Those that have become fields above are here, too.
+  std::uint64_t process_id = 0;    ///< 0 if there are several, or if unknown (format 6).
+  std::uint32_t processors = 0;    ///< 0 if unknown (format 6).
+  /// All attributes of format 6 in their original form, including those in the fields above.
   std::vector<std::pair<std::string, std::string>> attributes;
 
-  /// A timestamp in units of 100 ns since 1970 (UTC), rounded towards the beginning of the trace. What can't
-  /// be counted so becomes the least or the greatest number.
+  /// Converts a timestamp to units of 100 ns since 1970 (UTC), rounded towards the start of the trace. Out of
+  /// range, the smallest or largest number.
   [[nodiscard]] std::int64_t time_of(std::int64_t ticks) const;
 };
 
-/// The Trace object of formats 4 and 5 has as many bytes.
+/// Size of the Trace object in formats 4 and 5.
 inline constexpr std::size_t kTraceObjectBytes = 48;
 
 /// Reads the content of the Trace object ("The First Object: The Trace Object").
@@ -59,30 +57,29 @@ inline constexpr std::size_t kTraceObjectBytes = 48;
 /// Reads a TraceBlock (format 6).
 [[nodiscard]] Result<TraceHeader> read_trace_block(Cursor in);
 
-/// The next thing in the stream, from its first byte on.
+/// The next element of the stream, with positions relative to its first byte.
 struct Frame {
-  std::size_t size = 0;  ///< Of the whole, in bytes.
+  std::size_t size = 0;  ///< In bytes, with its header.
   BlockKind kind = BlockKind::unknown;
   std::size_t content_begin = 0;
   std::size_t content_size = 0;
 };
 
-/// What can be said of the next frame by its first bytes: what it is, or how many bytes it takes to say more.
+/// What the first bytes tell about the next frame: the frame, or how many bytes are needed to tell.
 struct Glance {
   std::optional<Frame> frame;
-  std::size_t takes = 0;  ///< More than there were; where there is a frame, its size.
+  std::size_t takes = 0;  ///< Bytes needed, more than were given; with a frame, its size.
 };
 
-/// Knows the stream's outermost structure: where it begins ("First Bytes: NetTrace Magic"), and how blocks
-/// follow each other. Holds no bytes.
+/// Parses the stream's outer structure: its start ("First Bytes: NetTrace Magic") and the sequence of blocks.
+/// Holds no bytes.
 class Framing {
  public:
-  /// Looks at the beginning of a frame, which is at `offset` in the stream, as far as it has come. May be
-  /// asked again with more of the same, until there is a frame. Fails where this is no stream, and where a
-  /// size is beyond the limits.
+  /// Looks at the available start of the frame at `offset` in the stream. If it returns no frame, call it
+  /// again with more bytes. Fails if this is no nettrace stream or a size exceeds the limits.
   [[nodiscard]] Result<Glance> look(BytesView begin, std::uint64_t offset);
 
-  /// 0 until it is known; 4 stands for 5, too, until the Trace object has come.
+  /// 0 until it is known; 4 may mean 5 until the Trace object has come.
   [[nodiscard]] std::uint32_t format() const { return format_; }
 
  private:
@@ -91,28 +88,27 @@ class Framing {
   [[nodiscard]] static Result<Glance> look_at_block(BytesView begin, std::uint64_t offset);
 
   std::uint32_t format_ = 0;
-  bool in_object_ = false;  ///< Formats 4 and 5: the end of the last one has not come yet.
+  bool in_object_ = false;  ///< Formats 4 and 5: the end of the last object has not come yet.
 };
 
-/// Whether a stream comes whole, without reading what is in it.
-/// Follows the blocks of a stream as its bytes come. A runtime that ends well, or is told to stop, writes an
-/// end behind the last one; one that is killed does not.
+/// Follows the blocks of a stream without reading them, to tell whether the stream is complete. A runtime
+/// that ends normally, or is told to stop, writes an end after the last block; one that is killed does not.
 class EndWatch {
  public:
   void take(BytesView bytes);
   /// Whether the stream has begun.
   [[nodiscard]] bool begun() const { return offset_ > 0; }
-  /// To be asked when no more bytes come: whether the end is missing. Not of what is no stream.
+  /// After the last byte: whether the end is missing. False for what is no nettrace stream.
   [[nodiscard]] bool breaks_off() const { return !ended_ && !unreadable_; }
 
  private:
   void take_head();
 
   Framing framing_;
-  std::uint64_t offset_ = 0;     ///< Of the frame whose head is being waited for.
-  std::vector<std::byte> head_;  ///< What has come of it.
-  std::size_t takes_ = 1;        ///< How many bytes of it there must be to go on.
-  std::size_t skip_ = 0;         ///< Bytes that are still to come of the frame before.
+  std::uint64_t offset_ = 0;     ///< Position of the frame whose head is awaited.
+  std::vector<std::byte> head_;  ///< The bytes of its head so far.
+  std::size_t takes_ = 1;        ///< Bytes of the head that are needed.
+  std::size_t skip_ = 0;         ///< Remaining bytes of the previous frame.
   bool ended_ = false;
   bool unreadable_ = false;
 };

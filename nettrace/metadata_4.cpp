@@ -3,14 +3,14 @@
 namespace farport::nettrace {
 namespace {
 
-/// Tags behind the fields (format 5). Others are skipped.
+/// Tags after the fields (format 5). Others are skipped.
 constexpr std::uint8_t kOpcodeTag = 1;
 constexpr std::uint8_t kFieldsTag = 2;
 
-/// Those of a field's size, which count to it.
+/// The size field of a field, which counts itself.
 constexpr std::uint32_t kFieldSizeBytes = 4;
 
-/// The two ways in which fields are described: the older one has no arrays.
+/// The two layouts of field descriptions; the older one has no arrays.
 enum class Layout : std::uint8_t { v1, v2 };
 
 FieldType field_type_4(std::uint32_t code, Layout layout) {
@@ -23,7 +23,7 @@ class FieldReader4 {
  public:
   explicit FieldReader4(Layout layout) : layout_(layout) {}
 
-  /// False where one is of an unknown type, which is the last one then.
+  /// Returns false if the last field that it read has an unknown type.
   bool read_fields(Cursor& in, std::vector<Field>& into, int depth) {
     bool known = true;
     for (std::uint32_t left = in.u32(); left > 0 && known && limit_.admits(in, depth); --left) {
@@ -96,7 +96,7 @@ Result<Definition> read_definition_4(Cursor row) {
   if (row.at_end()) return definition;
   const bool known = FieldReader4(Layout::v1).read_fields(row, definition.fields, 0);
   if (row.failed()) return row.error();
-  // Where the tags begin can't be told behind a type that is not known.
+  // After an unknown type, the start of the tags can't be located.
   if (!known) return definition;
   if (const auto read = read_tags(row, definition); !read) return tl::unexpected(read.error());
   return definition;

@@ -3,7 +3,7 @@
 namespace farport::nettrace {
 namespace {
 
-/// OptionalMetadataKind. What is behind a kind that is not known can't be found, and is left out.
+/// OptionalMetadataKind. Whatever follows an unknown kind can't be located and is ignored.
 enum class Optional : std::uint8_t {
   opcode = 1,
   keywords = 3,
@@ -26,12 +26,12 @@ bool has_element(FieldType type) {
 
 class FieldReader6 {
  public:
-  /// False where one is of an unknown type, which is the last one then.
+  /// Returns false if the last field that it read has an unknown type.
   bool read_fields(Cursor& in, std::vector<Field>& into, int depth) {
     bool known = true;
     for (std::uint16_t left = in.u16(); left > 0 && limit_.admits(in, depth); --left) {
       Cursor description = in.part(in.u16());
-      // Those behind an unknown one have sizes, and are skipped.
+      // Fields after an unknown one have sizes, so they can be skipped.
       if (known) known = read_field(description, into.emplace_back(), depth);
       if (description.failed()) in.reject("a field's description does not fit its size");
     }
@@ -56,7 +56,7 @@ class FieldReader6 {
   FieldLimit limit_;
 };
 
-/// False where the kind is not known.
+/// Returns false if the kind is unknown.
 bool read_optional(Cursor& in, Definition& into) {
   switch (static_cast<Optional>(in.u8())) {
     case Optional::opcode:

@@ -14,13 +14,13 @@ std::string utf8_of(BytesView bytes) {
   return to_utf8(to_utf16({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }
 
-/// The bytes of one element of an array that becomes one value: a text, or bytes. 0 for all others.
+/// Bytes of one element of an array that becomes a single value, text or bytes; 0 for other arrays.
 std::size_t unit_bytes(FieldType element) {
   if (element == FieldType::utf16_unit) return 2;
   return element == FieldType::utf8_unit || element == FieldType::uint8 ? 1 : 0;
 }
 
-/// One that has been found; nothing where the type is unknown, or reading has failed.
+/// A value; empty if its type is unknown or reading failed.
 using Found = std::optional<Value>;
 
 class PayloadReader {
@@ -36,7 +36,7 @@ class PayloadReader {
   }
 
  private:
-  /// False where one is of an unknown type.
+  /// Returns false at a field of an unknown type.
   bool read_members(Cursor& in, const std::vector<Field>& fields, Structure& into) {
     into.reserve(fields.size());
     for (const Field& field : fields) {
@@ -79,13 +79,13 @@ class PayloadReader {
     return read_elsewhere(in, field.type, element);
   }
 
-  /// RelLoc and DataLoc: the place in the lower half, the size in bytes in the upper one.
+  /// RelLoc and DataLoc: the offset in the lower half, the size in bytes in the upper one.
   Found read_elsewhere(Cursor& in, FieldType type, const Field& element) {
     const std::uint32_t where = in.u32();
     Cursor from = type == FieldType::relative_array ? in : whole_;
     from.take(where & 0xFFFF);
     Cursor elements = from.part(where >> 16);
-    // Several may not be of the same bytes: a few of those would become any number.
+    // Arrays must not share bytes: otherwise a few bytes could produce any number of values.
     elsewhere_ += elements.remaining();
     if (elsewhere_ > whole_.remaining()) elements.reject("arrays overlap");
     Found value;
@@ -136,7 +136,7 @@ class PayloadReader {
       case FieldType::utf16_unit:
         return read_units(in, type, 1);
       case FieldType::utf8_unit: {
-        // By itself it may be no character: what it is must show all the same.
+        // A single byte may be no valid UTF-8, but it must be visible all the same.
         const char16_t unit = in.u8();
         return Value{to_utf8(std::u16string_view(&unit, 1))};
       }
@@ -186,7 +186,7 @@ class PayloadReader {
 
   Cursor whole_;
   std::size_t values_ = 0;
-  std::size_t elsewhere_ = 0;  ///< Bytes of arrays that are not where their fields are.
+  std::size_t elsewhere_ = 0;  ///< Bytes of arrays stored away from their fields.
 };
 
 }  // namespace

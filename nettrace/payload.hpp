@@ -1,4 +1,4 @@
-// Decodes payloads by their definitions.
+// Decoding payloads into values by their definitions.
 #pragma once
 
 #include <array>
@@ -15,15 +15,13 @@
 
 namespace farport::nettrace {
 
-// What a payload's field holds.
-
 /// A moment in units of 100 ns since 1601 (UTC).
 struct FileTime {
   std::int64_t units = 0;
   bool operator==(const FileTime&) const = default;
 };
 
-/// .NET's System.Decimal, as it lies in memory.
+/// .NET's System.Decimal in its memory layout.
 struct Decimal {
   std::array<std::byte, 16> bytes{};
   bool operator==(const Decimal&) const = default;
@@ -36,7 +34,7 @@ using Array = std::vector<Value>;
 using Structure = std::vector<Member>;
 using Blob = std::vector<std::byte>;  ///< An array of bytes.
 
-/// Characters and arrays of characters are texts, in UTF-8.
+/// A field's value. Characters and arrays of characters become UTF-8 text.
 struct Value {
   std::variant<bool, std::int64_t, std::uint64_t, double, std::string, Guid, FileTime, Decimal, Blob, Array,
                Structure>
@@ -46,7 +44,7 @@ struct Value {
 };
 
 struct Member {
-  std::string_view name;  ///< A view of the definition's.
+  std::string_view name;  ///< A view into the definition.
   Value value;
 
   bool operator==(const Member&) const = default;
@@ -56,10 +54,9 @@ inline bool Value::operator==(const Value& other) const {
   return is == other.is;
 }
 
-/// The values of a definition's fields, in their order: of an event's `payload`, which is at `offset` in the
-/// stream. Ends before a field of an unknown type. Bytes behind the last field are left alone: newer versions
-/// of an event append fields. Fails where a field goes beyond the payload, and beyond kMostPayloadValues. The
-/// names are views of the definition's.
+/// Decodes the fields of an event's `payload`, which is at `offset` in the stream. Stops before a field of an
+/// unknown type. Ignores bytes after the last field, since newer versions of an event append fields. Fails if
+/// a field exceeds the payload, or beyond kMostPayloadValues. Names are views into the definition.
 [[nodiscard]] Result<Structure> decode_payload(const Definition& definition, BytesView payload,
                                                std::uint64_t offset);
 

@@ -7,12 +7,12 @@
 namespace farport::nettrace {
 namespace {
 
-/// Two sizes and flags of 16 bits, and two timestamps.
+/// Size and flags of 16 bits each, and two timestamps.
 constexpr std::uint16_t kLeastHeaderBytes = 20;
 constexpr unsigned kHeaderCompression = 1;
 constexpr std::uint32_t kNotSorted = 0x8000'0000;
 
-/// The first byte of a compressed header: what follows.
+/// Flags in the first byte of a compressed header, which tell what follows.
 namespace flags {
 constexpr unsigned kDefinition = 1;
 constexpr unsigned kCapture = 2;
@@ -168,7 +168,7 @@ Result<void> BlockReader::hand_over(const EventRows& rows) {
   const auto capture = capturing_thread(header, offset);
   if (!capture) return as_outcome(capture);
 
-  // Formats 4 and 5 count the events of those threads alone that write some.
+  // Formats 4 and 5 only know threads that write events; any other thread gets a temporary entry.
   Thread other;
   other.id = header.thread;
   other.process_id = trace_->process_id;
@@ -293,7 +293,7 @@ void BlockReader::pass_sequence_point(std::int64_t timestamp) {
 
 namespace {
 
-/// A buffer for blocks as they mostly are. A larger one is given back.
+/// Capacity that the buffer keeps between blocks; more is freed.
 constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
 
 }  // namespace

@@ -30,7 +30,7 @@ Result<void> StackTable::read_block(Cursor block, std::size_t pointer_size) {
   std::uint32_t id = block.u32();
   std::uint32_t left = block.u32();
   const std::uint64_t begin = block.offset();
-  // A copy: the block itself is gone when the next one comes.
+  // Copied, since the block's bytes are gone when the next one comes.
   const BytesView content = Cursor(block).take_rest();
   const std::vector<std::byte>& kept = blocks_.emplace_back(content.begin(), content.end());
   held_ += kept.size();
@@ -167,10 +167,10 @@ void LabelTable::clear() {
 
 namespace {
 
-/// OptionalThreadInfo. What is behind a kind that is not known can't be found, and is left out.
+/// OptionalThreadInfo. Whatever follows an unknown kind can't be located and is ignored.
 enum class Info : std::uint8_t { name = 1, process_id = 2, thread_id = 3, key_value = 4 };
 
-/// False where the kind is not known.
+/// Returns false if the kind is unknown.
 bool read_info(Cursor& row, Thread& into) {
   switch (static_cast<Info>(row.u8())) {
     case Info::name:

@@ -1,4 +1,4 @@
-// The definitions that events refer to.
+// Tables of definitions, stacks, labels and threads that events refer to.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace farport::nettrace {
 
 class DefinitionTable {
  public:
-  /// Fails where its id is 0 or known already, and beyond kMostDefinitionBytes. `offset`: where it is in the
-  /// stream. What it points to is valid until clear().
+  /// Fails if the id is 0 or exists already, or beyond kMostDefinitionBytes. `offset`: position in the
+  /// stream, for errors. The result is valid until clear().
   [[nodiscard]] Result<const Definition*> add(Definition definition, std::uint64_t offset);
 
-  /// Nothing where it is not known. Valid until clear().
+  /// nullptr if the id is unknown. Valid until clear().
   [[nodiscard]] const Definition* find(std::uint32_t id) const;
 
   void clear();
@@ -29,18 +29,16 @@ class DefinitionTable {
   std::size_t held_ = 0;
 };
 
-// The stacks that events refer to, from one sequence point to the next.
-
-/// A view of addresses, the innermost first.
+/// A view of a stack's addresses, the innermost first.
 class Stack {
  public:
   Stack() = default;
-  /// `bytes` holds whole pointers.
+  /// `bytes` must consist of whole pointers.
   Stack(BytesView bytes, std::size_t pointer_size) : bytes_(bytes), pointer_size_(pointer_size) {}
 
   [[nodiscard]] std::size_t size() const { return bytes_.size() / pointer_size_; }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  /// `at` is less than size().
+  /// `at` must be less than size().
   [[nodiscard]] std::uint64_t operator[](std::size_t at) const {
     std::uint64_t address = 0;
     std::memcpy(&address, bytes_.data() + at * pointer_size_, pointer_size_);
@@ -52,42 +50,41 @@ class Stack {
   std::size_t pointer_size_ = 8;
 };
 
+/// Stacks, valid until the next sequence point.
 class StackTable {
  public:
-  /// Takes a StackBlock in. Fails where sizes and counts don't fit, where an id comes twice, and beyond
+  /// Adds a StackBlock. Fails if sizes and counts don't fit, if an id occurs twice, or beyond
   /// kMostStackBytes.
   [[nodiscard]] Result<void> read_block(Cursor block, std::size_t pointer_size);
 
-  /// Nothing where the id is not known. 0 is the empty stack, unless it has been defined. Valid until the
-  /// table changes.
+  /// nullptr if the id is unknown. Id 0 is the empty stack unless it was defined. Valid until the table
+  /// changes.
   [[nodiscard]] const Stack* find(std::uint32_t id) const;
 
   void clear();
 
  private:
-  /// As many bytes as the table takes for each stack beside its addresses, about.
+  /// Approximate cost of a stack in the table without its addresses.
   static constexpr std::size_t kEntryBytes = 64;
 
   std::unordered_map<std::uint32_t, Stack> stacks_;
-  /// What the views are of: each block's addresses as they came.
+  /// The addresses of each block, to which the stacks refer.
   std::vector<std::vector<std::byte>> blocks_;
   std::size_t held_ = 0;
 };
-
-// The label lists that events of format 6 refer to, from one sequence point to the next.
 
 struct Label {
   std::string key;
   std::variant<std::string, std::int64_t> value;
 };
 
-/// What goes with an event beside its payload.
+/// Additional information of an event, beside its payload.
 struct LabelList {
-  Guid activity_id;                      ///< All zero where there is none.
-  Guid related_activity_id;              ///< The same.
-  std::array<std::byte, 16> trace_id{};  ///< Of W3C's trace context; all zero where there is none.
-  std::uint64_t span_id = 0;             ///< The same.
-  // Where they are given, they stand for those of the definition:
+  Guid activity_id;                      ///< All zero if there is none.
+  Guid related_activity_id;              ///< All zero if there is none.
+  std::array<std::byte, 16> trace_id{};  ///< Of W3C's trace context; all zero if there is none.
+  std::uint64_t span_id = 0;             ///< Likewise.
+  // If set, these override the definition's:
   std::optional<std::uint8_t> opcode;
   std::optional<std::uint64_t> keywords;
   std::optional<std::uint8_t> level;
@@ -95,13 +92,14 @@ struct LabelList {
   std::vector<Label> others;
 };
 
+/// Label lists of format 6, valid until the next sequence point.
 class LabelTable {
  public:
-  /// Takes a LabelListBlock in. Fails where it is broken, where a label is of an unknown kind, since the next
-  /// one can't be found then, and beyond kMostLabelBytes.
+  /// Adds a LabelListBlock. Fails if it is broken, if a label has an unknown kind, since the next one can't
+  /// be located then, or beyond kMostLabelBytes.
   [[nodiscard]] Result<void> read_block(Cursor block);
 
-  /// Nothing where the id is not known. 0 is the empty list. Valid until the table changes.
+  /// nullptr if the id is unknown. Id 0 is the empty list. Valid until the table changes.
   [[nodiscard]] const LabelList* find(std::uint32_t id) const;
 
   void clear();
@@ -111,47 +109,46 @@ class LabelTable {
   std::size_t held_ = 0;
 };
 
-// The threads that write events, and how many of each one's events are missing.
+/// A thread that writes events, and which of its events were counted.
 
 struct Thread {
-  std::uint64_t id = 0;          ///< The operating system's; 0 where it is not known (format 6).
-  std::uint64_t process_id = 0;  ///< The same.
-  std::string name;              ///< Format 6, mostly empty.
+  std::uint64_t id = 0;          ///< The operating system's; 0 if unknown (format 6).
+  std::uint64_t process_id = 0;  ///< Likewise.
+  std::string name;              ///< Format 6; usually empty.
 
-  /// The number of the last event that is known to have been written, or dropped.
+  /// The number of the latest event known to be written or dropped.
   std::uint32_t last_event = 0;
-  /// When it was last named: see ThreadTable::forget_unnamed().
+  /// When it was last named; see ThreadTable::forget_unnamed().
   std::uint32_t named = 0;
 };
 
-/// Notes that `number` was given to an event of the thread, which has come if `came`. How many events before
-/// it (and itself, if it has not come) are missing ("Event Sequence Numbers"). A number that goes back says
-/// nothing of that: a new thread has an old one's id (formats 4 and 5), or what is known of a thread is no
-/// more than a lower bound.
+/// Records that an event of the thread got `number`, and whether it came. Returns how many events before it
+/// (and it, unless it came) are missing ("Event Sequence Numbers"). Returns 0 if the number goes back: a new
+/// thread may reuse an old one's id (formats 4 and 5), or only a lower bound was known.
 [[nodiscard]] std::uint32_t note_event(Thread& thread, std::uint32_t number, bool came);
 
-/// By what events call them: ids (formats 4 and 5) or indexes (format 6). Pointers to threads are valid until
-/// the next call that adds or removes.
+/// Threads by the number that events use: an id (formats 4 and 5) or an index (format 6). Pointers are valid
+/// until the next call that adds or removes threads.
 class ThreadTable {
  public:
-  /// Takes a ThreadBlock in (format 6). Fails beyond the limits.
+  /// Adds a ThreadBlock (format 6). Fails beyond the limits.
   [[nodiscard]] Result<void> read_block(Cursor block);
 
-  /// Fails where it is not known. `offset`: where it is named in the stream.
+  /// Fails if the thread is unknown. `offset`: position of the reference in the stream, for errors.
   [[nodiscard]] Result<Thread*> find(std::uint64_t name, std::uint64_t offset);
-  /// The same for formats 4 and 5, which do not introduce threads: one that is not known is added, with that
-  /// process and its last event. Fails beyond the limits.
+  /// The same for formats 4 and 5, which do not introduce threads: an unknown one is added with this process
+  /// and last event. Fails beyond the limits.
   [[nodiscard]] Result<Thread*> find_or_add(std::uint64_t id, std::uint64_t process_id,
                                             std::uint32_t last_event, std::uint64_t offset);
 
   void remove(std::uint64_t name);
   void clear();
 
-  /// A sequence point of formats 4 and 5 names every thread that there is. Call this before they are named
-  /// with name_at_point() ...
+  /// A sequence point of formats 4 and 5 names every existing thread. Call this first, then name_at_point()
+  /// for each ...
   void begin_point() { ++point_; }
   void name_at_point(Thread& thread) const { thread.named = point_; }
-  /// ... and this afterwards: the others have ended.
+  /// ... and this last, to remove the threads that were not named.
   void forget_unnamed();
 
  private:

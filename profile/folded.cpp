@@ -7,7 +7,7 @@
 namespace farport::profile {
 namespace {
 
-/// A name in which nothing ends the frame.
+/// Replaces semicolons, which separate frames.
 std::string folded_name(std::string name) {
   std::replace(name.begin(), name.end(), ';', ':');
   return name;
@@ -18,8 +18,8 @@ std::string_view suffix_of(FrameKind kind) {
   return kind == FrameKind::kernel ? "_[k]" : "";
 }
 
-/// The counts of all threads with the same stack and state as one, which `counts` has side by side but for
-/// the state.
+/// Merges the counts of all threads with the same stack and state. In `counts`, those with the same stack are
+/// adjacent.
 std::vector<Count> merge_threads(const std::vector<Count>& counts) {
   std::vector<Count> merged;
   for (auto run = counts.begin(); run != counts.end();) {

@@ -23,7 +23,7 @@ constexpr std::array kForms{
     Description{Form::folded, ".folded", Keep::counts, write_folded},
 };
 
-/// ".html, .svg, …"
+/// Lists them: ".html, .svg, …"
 std::string all_endings() {
   std::string all;
   for (const Description& each : kForms) all += (all.empty() ? "" : ", ") + std::string(each.ending);

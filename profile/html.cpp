@@ -9,7 +9,7 @@
 namespace farport::profile {
 namespace {
 
-/// ,"name":[…] of what `element(at)` puts for each place below `size`.
+/// Writes ,"name":[…] with what `element(at)` writes for each index below `size`.
 template <typename Element>
 void put_array(Output& out, std::string_view name, std::size_t size, const Element& element) {
   out.print(",\"{}\":[", name);
@@ -58,7 +58,7 @@ void put_calls(Output& out, const CallTree& calls) {
 
 void put_samples(Output& out, const Profile& profile) {
   put_array(out, "threads", profile.threads.size(), [&](std::size_t at) {
-    // As text: it may be greater than what a script takes for a whole number.
+    // A string, since the id may exceed a script's integer range.
     out.print("{{\"id\":\"{}\",\"name\":{}}}", profile.threads[at].id, json_string(profile.threads[at].name));
   });
   const std::vector<Count> counts = profile.samples.counts();

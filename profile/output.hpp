@@ -1,5 +1,4 @@
-// Where the text of a profile goes, piece by piece: a trace of many samples makes files that are greater than
-// the memory that may be used.
+// Output: passes a profile's text on in pieces, since a file may exceed the memory limit.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +14,10 @@
 
 namespace farport::profile {
 
-/// Takes the next piece. After an error it is given none.
+/// Takes the next piece. Not called again after an error.
 using Sink = std::function<Result<void>(std::string_view piece)>;
 
-/// No file is greater. Stacks are written out by samples, so that a trace that is made for it could ask for
-/// any size.
+/// The largest file. Formats write each sample's stack, so a crafted trace could otherwise cause any size.
 inline constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;
 
 /// Collects small pieces into large ones, and remembers the first error.
@@ -37,9 +35,9 @@ class Output {
     flush_if_large();
   }
 
-  /// False after an error: whatever is put is lost then, so that there is no sense in going on.
+  /// False after an error; further output is dropped then.
   [[nodiscard]] bool good() const { return state_.has_value(); }
-  /// Hands on the rest, and says whether all of it could be.
+  /// Passes on the rest. Fails with the first error.
   [[nodiscard]] Result<void> finish();
 
  private:
@@ -52,9 +50,8 @@ class Output {
   Result<void> state_;
 };
 
-/// Pieces of JSON.
-/// `text` escaped for people (base/escape.hpp), and then as a JSON string, in which no "<" ends an HTML
-/// element.
+/// `text` as a JSON string: first escaped for people (base/escape.hpp), then for JSON, without "<", which
+/// could end an HTML element.
 [[nodiscard]] std::string json_string(std::string_view text);
 
 }  // namespace farport::profile

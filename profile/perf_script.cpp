@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kUnknown = "[unknown]";
 constexpr std::string_view kKernel = "[kernel.kallsyms]";
 
-/// A thread's name as one word: readers look for the numbers behind it, and take those in a name for them.
+/// A thread's name as one word. Readers search for the numbers after it and would mistake numbers in a name
+/// for them.
 std::string word_of(const ProfiledThread& thread, const Profile& profile) {
   std::string word = thread.name.empty() ? profile.process : thread.name;
   const auto is_plain = [](char each) {
@@ -23,7 +24,8 @@ std::string word_of(const ProfiledThread& thread, const Profile& profile) {
   return word.empty() ? "_" : word;
 }
 
-/// Readers tell the kernel's frames by brackets around the module, and find it by parentheses and spaces.
+/// Readers recognise kernel frames by brackets around the module, and locate the module by parentheses and
+/// spaces, so these must not occur in its name.
 std::string perf_module(const Frame& frame) {
   if (frame.kind == FrameKind::kernel) return std::string(kKernel);
   if (frame.module.empty()) return std::string(kUnknown);
@@ -42,7 +44,7 @@ class PerfScript {
   void write() {
     for (const Sample& sample : profile_.samples.each()) {
       if (!out_.good()) return;
-      // Timers are not exact.
+      // Half an interval of tolerance, since timers are not exact.
       if (ends_[sample.thread] && *ends_[sample.thread] + profile_.interval / 2 < sample.time)
         put_idle(sample.thread);
       put_sample(sample);
@@ -69,14 +71,14 @@ class PerfScript {
     out_.put("\n");
   }
 
-  /// From the end of the thread's last sample on.
+  /// Writes an idle event at the end of the thread's last sample.
   void put_idle(std::uint32_t thread) {
     put_event("swapper", 0, 0, thread, *ends_[thread], "idle");
     out_.put("\n");
   }
 
   void put_frame(const Frame& frame) {
-    // Readers take an offset away, and so leave the name as it is, whatever is in it.
+    // Readers strip an offset. With one, they keep the name unchanged whatever it contains.
     const std::string symbol = frame.name.empty() ? std::string(kUnknown) : escape(frame.name) + "+0x0";
     out_.print("\t{:>16x} {} ({})\n", frame.address, symbol, perf_module(frame));
   }

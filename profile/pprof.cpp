@@ -39,7 +39,7 @@ namespace function_field {
 constexpr std::uint32_t kId = 1, kName = 2, kSystemName = 3, kFilename = 4;
 }
 
-/// Each text once: messages have its place.
+/// Stores each string once; messages refer to it by index.
 class StringTable {
  public:
   StringTable() { place_of(""); }
@@ -56,7 +56,7 @@ class StringTable {
   std::vector<const std::string*> in_order_;
 };
 
-/// Each module once, behind the process, which is what frames without a module are from. Ids begin with 1.
+/// Each module once, after the process, to which frames without a module belong. Ids start at 1.
 class MappingTable {
  public:
   explicit MappingTable(const Profile& profile)
@@ -142,7 +142,8 @@ class PprofWriter {
                   .bytes());
   }
 
-  /// A location for each frame, and a function for each that has a name, both with the frame's id plus one.
+  /// Writes a location for each frame, and a function for each frame with a name. Both have the frame's id
+  /// plus one.
   void put_pprof_frames() {
     const MappingTable mappings(profile_);
     for (const Message& mapping : mappings.messages(strings_)) put(profile_field::kMapping, mapping);
@@ -178,7 +179,7 @@ class PprofWriter {
   }
 
   Message sample_of(const Count& count) {
-    std::vector<std::uint64_t> locations;  // The innermost first.
+    std::vector<std::uint64_t> locations;  // Innermost first.
     for (CallId call = count.call; call != kRoot; call = profile_.calls.caller(call))
       locations.push_back(profile_.calls.frame(call) + std::uint64_t{1});
     const auto nanoseconds = count.samples * static_cast<std::uint64_t>(profile_.interval.count());

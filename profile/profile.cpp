@@ -85,7 +85,7 @@ Children::Children(const CallTree& calls) : begins_(calls.size() + 1), children_
 
 namespace {
 
-/// Call, thread and state as one number, which is less by call, then thread, then state.
+/// Call, thread and state packed into one number, which sorts in that order.
 std::uint64_t key_of(const Count& count) {
   return std::uint64_t{count.call} << 32 | std::uint64_t{count.thread} << 1 | std::uint64_t{count.waiting};
 }
@@ -101,7 +101,7 @@ Count count_of(std::uint64_t key, std::uint64_t samples) {
 
 void SampleCounter::add(const Count& alike) {
   const std::uint64_t key = key_of(alike);
-  // A thread that waits is sampled again and again.
+  // Often equal to the previous one: a waiting thread is sampled again and again.
   if (!pending_.empty() && pending_.back().key == key) {
     pending_.back().samples += alike.samples;
     return;
@@ -144,7 +144,7 @@ Tally tally(const CallTree& calls, const std::vector<Count>& counts) {
   Tally tally{std::vector<std::uint64_t>(calls.size()), {}};
   for (const Count& count : counts) tally.self[count.call] += count.samples;
   tally.total = tally.self;
-  // A call has a greater number than its caller.
+  // Callees have higher numbers than their callers.
   for (auto call = static_cast<CallId>(calls.size() - 1); call != kRoot; --call)
     tally.total[calls.caller(call)] += tally.total[call];
   return tally;

@@ -1,4 +1,4 @@
-// Samples of what the threads of a process did, whoever took them.
+// Profile: samples of the stacks of a process's threads, whoever took them.
 #pragma once
 
 #include <array>
@@ -12,11 +12,9 @@
 
 namespace farport::profile {
 
-// A frame of a stack, as people read it.
-
-/// Whose code it is.
+/// The kind of code that a frame belongs to.
 enum class FrameKind : std::uint8_t {
-  managed,  ///< .NET code, compiled while it runs or before.
+  managed,  ///< .NET code, compiled at run time or ahead of time.
   runtime,  ///< The runtime's own libraries.
   native,   ///< Other libraries and programs.
   kernel,
@@ -24,36 +22,35 @@ enum class FrameKind : std::uint8_t {
 inline constexpr std::array kFrameKinds{FrameKind::managed, FrameKind::runtime, FrameKind::native,
                                         FrameKind::kernel};
 
-/// As it is called in tables and files: "managed".
+/// The name in tables and files: "managed".
 [[nodiscard]] std::string_view name_of(FrameKind kind);
 
 struct Frame {
   FrameKind kind = FrameKind::native;
-  std::string name;  ///< "Orders.Pricing.Quote(int32)", "memcpy". Empty where it is not known.
-  std::string
-      module;  ///< The file that the code is from, without its directory. Empty where it is not known.
-  // Where the name is not known, so that it can be looked up later:
+  std::string name;    ///< "Orders.Pricing.Quote(int32)", "memcpy"; empty if unknown.
+  std::string module;  ///< The file with the code, without directory; empty if unknown.
+  // To look up an unknown name later:
   std::string build_id;       ///< The module's, in hexadecimal.
-  std::uint64_t address = 0;  ///< In the module, as its symbols count; without a module, in the process.
+  std::uint64_t address = 0;  ///< In the module, as symbols count it; without a module, in the process.
 
   bool operator==(const Frame&) const = default;
 };
 
-/// What is shown of a frame: its name, or its module and address.
+/// The frame's name for display, or its module and address.
 [[nodiscard]] std::string label_of(const Frame& frame);
-/// The same, escaped: a runtime says what its methods are called.
+/// The same, escaped, since method names come from the runtime.
 [[nodiscard]] std::string safe_label_of(const Frame& frame);
 
 using FrameId = std::uint32_t;
 
-/// Each frame once.
+/// A table in which each frame occurs once.
 class FrameTable {
  public:
-  /// The id of a frame that is equal; it is added where there is none.
+  /// The id of this frame, which is added if there is no equal one.
   FrameId add(Frame frame);
   [[nodiscard]] const Frame& operator[](FrameId id) const { return frames_[id]; }
   [[nodiscard]] std::size_t size() const { return frames_.size(); }
-  /// Gives a frame that had none its name. Ids stay, though others may be equal now.
+  /// Names a frame that had no name. Ids don't change, even if frames become equal.
   void name(FrameId id, std::string name) { frames_[id].name = std::move(name); }
 
  private:
@@ -61,25 +58,25 @@ class FrameTable {
   std::unordered_multimap<std::size_t, FrameId> by_hash_;
 };
 
-// Stacks, which mostly begin alike, as one tree.
-
-/// A call in the tree: the way to it from the root is a stack, the outermost frame first.
+/// A node of the call tree. The path from the root to it is a stack, the outermost frame first.
 using CallId = std::uint32_t;
 /// The empty stack.
 inline constexpr CallId kRoot = 0;
-/// A stack that would make more of them ends where they are used up.
+/// Limit of the tree. A stack that would exceed it is cut off there.
 inline constexpr std::size_t kMostCalls = std::size_t{1} << 21;
 
+/// Stacks as a tree, since most of them share their outer frames.
 class CallTree {
  public:
-  /// The call of `frame` by `caller`, which is added where there is none. With kMostCalls: `caller` itself.
+  /// The node for a call of `frame` by `caller`, which is added if there is none. If the tree is full,
+  /// `caller` itself.
   CallId add(CallId caller, FrameId frame);
-  /// Not of the root.
+  /// Not for the root.
   [[nodiscard]] CallId caller(CallId call) const { return calls_[call].caller; }
   [[nodiscard]] FrameId frame(CallId call) const { return calls_[call].frame; }
-  /// The frames on the way to `call`, the outermost first.
+  /// The frames from the root to `call`, the outermost first.
   [[nodiscard]] std::vector<FrameId> stack(CallId call) const;
-  /// The root included. A call has a greater number than its caller.
+  /// Includes the root. Callees have higher numbers than their callers.
   [[nodiscard]] std::size_t size() const { return calls_.size(); }
 
  private:
@@ -91,24 +88,22 @@ class CallTree {
   std::unordered_map<std::uint64_t, CallId> by_edge_;
 };
 
-// A call tree from the root outwards.
+/// The children of each node of a call tree.
 
 class Children {
  public:
   explicit Children(const CallTree& calls);
-  /// What `call` has called, in the order in which it was added.
+  /// The callees of `call`, in the order in which they were added.
   [[nodiscard]] std::span<const CallId> of(CallId call) const {
     return std::span(children_).subspan(begins_[call], begins_[call + 1] - begins_[call]);
   }
 
  private:
-  std::vector<std::uint32_t> begins_;  ///< Of each call, where its children begin; one more for the end.
+  std::vector<std::uint32_t> begins_;  ///< Start of each call's children, and the end of the last.
   std::vector<CallId> children_;
 };
 
-// How many samples are alike.
-
-/// Samples of one thread with the same stack.
+/// The number of samples of one thread with the same stack and state.
 struct Count {
   CallId call = kRoot;
   std::uint32_t thread = 0;
@@ -116,13 +111,13 @@ struct Count {
   std::uint64_t samples = 0;
 };
 
-/// Counts samples in memory for those that differ, of which there are mostly far fewer.
+/// Counts equal samples. Memory depends on the number of different ones, which is usually far smaller.
 class SampleCounter {
  public:
   void add(const Count& alike);
-  /// How many differ, as far as it is known: those that came last may not be among them yet.
+  /// The number of different samples so far, except that the latest may not be included yet.
   [[nodiscard]] std::size_t different() const { return counted_.size(); }
-  /// By call, then thread, those that waited last. Leaves none.
+  /// The counts, ordered by call, thread and state, with waiting last. Removes them.
   [[nodiscard]] std::vector<Count> take();
 
  private:
@@ -131,60 +126,57 @@ class SampleCounter {
     std::uint64_t samples = 0;
   };
 
-  /// So many that what sorting and merging take is a matter of the samples alone.
+  /// A size at which the cost of sorting and merging is proportional to the samples.
   static constexpr std::size_t kFewestPending = std::size_t{1} << 15;
 
   void merge();
 
-  std::vector<Counted> pending_;  ///< As they came.
-  std::vector<Counted> counted_;  ///< By key, each once.
+  std::vector<Counted> pending_;  ///< In order of arrival.
+  std::vector<Counted> counted_;  ///< Ordered by key, each once.
 };
 
-/// Of each call, by its id.
+/// Sample counts of each call, by its id.
 struct Tally {
   std::vector<std::uint64_t> self;   ///< Samples that ended in it.
-  std::vector<std::uint64_t> total;  ///< Those that went through it, too.
+  std::vector<std::uint64_t> total;  ///< Samples that ended in it or its callees.
 };
 
 [[nodiscard]] Tally tally(const CallTree& calls, const std::vector<Count>& counts);
 
-/// How forms that know no states show that a sample waited.
-/// As if it were a function that had been called last.
+/// Name of the innermost frame that marks a waiting sample in formats without states.
 inline constexpr std::string_view kWaiting = "[waiting]";
 
-// Samples of stacks: each of them, or how many are alike.
-
 struct Sample {
-  std::chrono::nanoseconds time{};  ///< Since the profile began.
-  std::uint32_t thread = 0;         ///< The place in Profile::threads.
-  CallId call = kRoot;              ///< The innermost one.
-  bool waiting = false;             ///< It was not on a processor: only where the clock is the wall's.
+  std::chrono::nanoseconds time{};  ///< Since the profile's start.
+  std::uint32_t thread = 0;         ///< Index in Profile::threads.
+  CallId call = kRoot;              ///< The innermost call.
+  bool waiting = false;             ///< Not running; only with the wall clock.
 };
 
 /// What is kept of samples.
 enum class Keep : std::uint8_t {
-  counts,  ///< How many are alike, in memory for those that differ: all that a flame graph takes.
-  each,    ///< Each of them, with its time.
+  counts,  ///< Counts of equal samples, which suffice for a flame graph.
+  each,    ///< Each sample with its time.
 };
 
 class Samples {
  public:
   explicit Samples(Keep keep = Keep::each) : keep_(keep) {}
 
-  /// While it is not full.
+  /// Only while it is not full.
   void add(const Sample& sample);
-  /// Whether one more would take more memory than samples may.
+  /// Whether one more sample would exceed the memory limit.
   [[nodiscard]] bool full() const;
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  /// By call, then thread, those that waited last.
+  /// The counts, ordered by call, thread and state, with waiting last.
   [[nodiscard]] std::vector<Count> counts() const;
-  /// In the order in which they were added, or by time once they are sorted; none where counts are kept.
+  /// All samples in the order of arrival, or by time after sort_by_time(); none if only counts are kept.
   [[nodiscard]] const std::vector<Sample>& each() const { return each_; }
 
   void sort_by_time();
-  /// Gives each the call whose place in `calls` its call has been until now.
+  /// Replaces each sample's call by the element of `calls` at its index.
   void rename_calls(const std::vector<CallId>& calls);
 
  private:
@@ -194,20 +186,20 @@ class Samples {
   SampleCounter counter_;
 };
 
-/// No more are kept one by one.
+/// Most samples that are kept individually.
 inline constexpr std::size_t kMostSamples = std::size_t{1} << 24;
-/// No more that differ are counted.
+/// Most different samples that are counted.
 inline constexpr std::size_t kMostCounts = std::size_t{1} << 22;
 
 struct ProfiledThread {
   std::uint64_t id = 0;  ///< The operating system's.
-  std::string name;      ///< Empty where it is not known.
+  std::string name;      ///< Empty if unknown.
 };
 
-/// What made the thread be sampled.
+/// The clock that triggers samples.
 enum class Clock : std::uint8_t {
-  cpu,   ///< So much time on a processor.
-  wall,  ///< So much time, on a processor or not.
+  cpu,   ///< Time on a processor.
+  wall,  ///< Elapsed time, on a processor or not.
 };
 
 struct Profile {
@@ -216,12 +208,12 @@ struct Profile {
   Clock clock = Clock::cpu;
   std::chrono::system_clock::time_point began;
   std::chrono::nanoseconds duration{};
-  std::chrono::nanoseconds interval{};  ///< That a sample stands for.
+  std::chrono::nanoseconds interval{};  ///< The time that a sample represents.
   FrameTable frames;
   CallTree calls;
   std::vector<ProfiledThread> threads;
-  Samples samples;         ///< By time, where each is kept.
-  std::uint64_t lost = 0;  ///< Samples that could not be taken or kept.
+  Samples samples;         ///< Ordered by time if each sample is kept.
+  std::uint64_t lost = 0;  ///< Samples that were not taken or kept.
 };
 
 }  // namespace farport::profile

@@ -34,7 +34,7 @@ void Message::add_varint(std::string& to, std::uint64_t value) {
 
 namespace {
 
-constexpr int kWindowBits = 15 + 16;  // 32 KiB, and gzip's header and trailer (zlib.h, deflateInit2).
+constexpr int kWindowBits = 15 + 16;  // 32 KiB, with gzip's header and trailer (zlib.h, deflateInit2).
 constexpr int kMemoryLevel = 8;       // zlib's default.
 constexpr std::size_t kDeflatedBytes = std::size_t{32} << 10;
 
@@ -46,7 +46,7 @@ void Gzip::End::operator()(z_stream* stream) const {
 }
 
 Gzip::Gzip(Output& out) : out_(out), stream_(new z_stream{}) {
-  // The settings are right: nothing but a lack of memory is left to go wrong.
+  // The parameters are valid, so only a lack of memory can make it fail.
   if (deflateInit2(stream_.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowBits, kMemoryLevel,
                    Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
@@ -54,7 +54,7 @@ Gzip::Gzip(Output& out) : out_(out), stream_(new z_stream{}) {
 
 void Gzip::deflate_all(std::string_view bytes, int flush) {
   std::array<char, kDeflatedBytes> deflated;
-  // zlib only reads it.
+  // zlib only reads the input.
   stream_->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream_->avail_in = static_cast<uInt>(bytes.size());
   do {

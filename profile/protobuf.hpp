@@ -1,4 +1,4 @@
-// Writing Protocol Buffers (https://protobuf.dev/programming-guides/encoding/).
+// Writing Protocol Buffers (https://protobuf.dev/programming-guides/encoding/), and compressing them by gzip.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace farport::profile {
 
-/// A message, field by field. Zero and empty are the defaults of proto3: fields of those are left out.
+/// Builds a message field by field. Zero and empty values are proto3's defaults and are left out.
 class Message {
  public:
-  /// uint64, int64 or bool.
+  /// For uint64, int64 and bool.
   Message& number(std::uint32_t field, std::uint64_t value) {
     if (value != 0) add(field, value);
     return *this;
   }
-  /// string: UTF-8.
+  /// For string, in UTF-8.
   Message& text(std::uint32_t field, std::string_view value) {
     if (!value.empty()) element(field, value);
     return *this;
   }
-  /// One of a repeated field of messages or strings, which may be empty.
+  /// One element of a repeated field of messages or strings; it may be empty.
   Message& element(std::uint32_t field, std::string_view bytes);
   Message& element(std::uint32_t field, const Message& message) { return element(field, message.bytes_); }
-  /// A repeated field of numbers.
+  /// A repeated field of numbers, packed.
   template <typename Numbers>
   Message& packed(std::uint32_t field, const Numbers& numbers) {
     std::string bytes;
@@ -45,14 +45,13 @@ class Message {
   std::string bytes_;
 };
 
-/// gzip (RFC 1952), as a stream.
-/// Hands what it has compressed to `out`, which outlives it.
+/// Compresses a stream by gzip (RFC 1952) and passes the result to `out`, which must outlive it.
 class Gzip {
  public:
   explicit Gzip(Output& out);
 
   void put(std::string_view bytes) { deflate_all(bytes, Z_NO_FLUSH); }
-  /// The end of the file: nothing may follow.
+  /// Ends the file. Nothing may follow.
   void finish() { deflate_all({}, Z_FINISH); }
 
  private:

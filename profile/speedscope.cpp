@@ -10,14 +10,14 @@
 namespace farport::profile {
 namespace {
 
-/// Samples of a thread, one after the other, that are alike.
+/// Consecutive equal samples of a thread.
 struct Run {
   CallId call = kRoot;
   bool waiting = false;
   std::uint64_t samples = 0;
 };
 
-/// The samples' places in the profile: those of the first thread, then those of the next, each by time.
+/// The indexes of samples in the profile, grouped by thread and ordered by time.
 class SamplesByThread {
  public:
   explicit SamplesByThread(const Profile& profile)
@@ -55,7 +55,7 @@ void put_frame(Output& out, const Frame& frame) {
   out.put("},");
 }
 
-/// `waiting` is the frame of samples that waited.
+/// `waiting`: the frame that marks waiting samples.
 void put_thread(Output& out, const Profile& profile, const ProfiledThread& thread,
                 const std::vector<Run>& runs, FrameId waiting) {
   const auto interval = static_cast<std::uint64_t>(profile.interval.count());

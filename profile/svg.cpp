@@ -23,7 +23,7 @@ struct Box {
   std::size_t row = 0;
 };
 
-/// Escaped for people, then for XML, which has no U+FFFE and U+FFFF even so (XML 1.0, section 2.2).
+/// `text` escaped for people, then for XML, which also excludes U+FFFE and U+FFFF (XML 1.0, section 2.2).
 std::string xml_text(std::string_view text) {
   std::string safe;
   std::string_view rest;
@@ -74,7 +74,7 @@ class Picture {
     return call == kRoot ? profile_.process : label_of(profile_.frames[profile_.calls.frame(call)]);
   }
 
-  /// By row, and for each call its children by name.
+  /// The boxes row by row, and within each call its children by name.
   [[nodiscard]] std::vector<Box> lay_out() const {
     std::vector<Box> boxes{{}};
     for (std::size_t at = 0; at < boxes.size(); ++at) {
@@ -89,7 +89,7 @@ class Picture {
     return boxes;
   }
 
-  /// Those wide enough, by name.
+  /// The children wide enough to be seen, ordered by name.
   [[nodiscard]] std::vector<CallId> seen_children(CallId caller) const {
     const auto seen = [&](CallId call) { return width_of(call) >= kNarrowest; };
     const auto before = [&](CallId one, CallId other) { return label(one) < label(other); };
@@ -120,7 +120,7 @@ svg svg:hover rect {{ stroke: #000000 }}
                xml_text(summary_of(profile_)));
   }
 
-  /// A picture in the picture: what doesn't fit of the text is cut off.
+  /// A nested picture, which clips the text to the box.
   void put_box(const Box& box) {
     const double width = width_of(box.call);
     const std::string name = xml_text(label(box.call));

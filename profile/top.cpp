@@ -12,8 +12,8 @@
 namespace farport::profile {
 namespace {
 
-/// Adds to each frame's total what its outermost calls took. Without recursion: a stack may be as deep as it
-/// likes.
+/// Adds to each frame's total the cost of its outermost calls, so that recursive calls count once. Not
+/// recursive itself, since a stack may have any depth.
 void add_totals(std::vector<FrameCost>& costs, const CallTree& calls, const Tally& tally) {
   const Children children(calls);
   std::vector<std::uint32_t> on_the_way(costs.size());
@@ -48,7 +48,7 @@ std::vector<FrameCost> frame_costs(const Profile& profile) {
   return costs;
 }
 
-/// "Orders.Pricing.Quote [Orders.dll]"
+/// "Orders.Pricing.Quote [Orders.dll]".
 std::string with_module(const Frame& frame) {
   if (frame.name.empty() || frame.module.empty()) return safe_label_of(frame);
   return fmt::format("{} [{}]", safe_label_of(frame), escape(frame.module));
