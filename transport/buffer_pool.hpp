@@ -1,5 +1,4 @@
-// Buffers for bytes on their way: taken while there is something to carry, given back when it has arrived, so
-// that an idle connection holds none.
+// Pooled buffers for data in transit, so that an idle connection holds none.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +9,23 @@
 
 namespace farport::transport {
 
-/// The room that a frame header needs in front of a payload (RFC 9113 section 4.1: 9 bytes).
+/// Bytes kept free in front of a payload for its frame header (RFC 9113 section 4.1).
 inline constexpr std::size_t kHeadroom = 9;
-/// The room that a header of the payload's encoding needs in front of that again.
+/// Bytes kept free in front of that for a header of the payload's encoding.
 inline constexpr std::size_t kEncodingHeadroom = 9;
-/// The payload of a frame that is, with its header, exactly one TLS record: 16,384 bytes.
+/// The largest payload whose frame, with its header, fills exactly one TLS record of 16,384 bytes.
 inline constexpr std::size_t kMaxPayload = 16384 - kHeadroom;
-/// What a TLS 1.3 record adds to its plaintext (RFC 8446 section 5.2): header, type, and the tag of AES-GCM
-/// or ChaCha20-Poly1305.
+/// Bytes that TLS 1.3 adds to a record's plaintext (RFC 8446 section 5.2): header, type, and the tag of
+/// AES-GCM or ChaCha20-Poly1305.
 inline constexpr std::size_t kRecordOverhead = 5 + 1 + 16;
-/// What TCP carries over loopback in one segment: its MTU without the headers of IPv6, and of TCP with
-/// timestamps (RFC 7323 section 3.2).
+/// The largest TCP segment over loopback: its MTU less the headers of IPv6 and of TCP with timestamps (RFC
+/// 7323 section 3.2).
 inline constexpr std::size_t kLoopbackSegment = 65536 - 40 - 32;
 
 class BufferPool;
 
-/// A buffer on loan, with headroom in front of its space for the headers. Goes back when destroyed. Empty
-/// once it has been moved from.
+/// A buffer borrowed from a BufferPool, with headroom in front of its space. The destructor returns it to the
+/// pool. A moved-from buffer is empty.
 class Buffer {
  public:
   Buffer() = default;
@@ -45,11 +44,11 @@ class Buffer {
   std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// Outlives its buffers.
+/// Hands out buffers and keeps some free ones. Must outlive its buffers.
 class BufferPool {
  public:
-  /// Four frames, so that a busy stream costs one read(2) for four records; and no more than makes one
-  /// segment over loopback: a hundred bytes above that cost as much as a segment of their own does.
+  /// Four frames, so that a busy stream needs one read(2) for four records, but no more than fit one loopback
+  /// segment. A hundred bytes more would cost as much as a second segment.
   static constexpr std::size_t kSpace =
       kLoopbackSegment - 4 * (kHeadroom + kRecordOverhead) - kEncodingHeadroom;
   static constexpr std::size_t kFront = kHeadroom + kEncodingHeadroom;
@@ -64,11 +63,11 @@ class BufferPool {
 
  private:
   friend class Buffer;
-  /// 1 MiB: a peer that acknowledges gives back so much at once, which is soon taken again. Memory from the
-  /// system would cost a page fault for each page.
+  /// Free buffers that are always kept, 1 MiB in all. An acknowledgement returns many buffers at once, and
+  /// they are soon needed again; fresh memory would cost a page fault per page.
   static constexpr std::size_t kKeptFree = 16;
 
-  /// No more are kept than are on loan, or kKeptFree: little is held once all is still.
+  /// Keeps at most max(kKeptFree, buffers on loan) free, so that little memory is held when traffic stops.
   void give_back(std::unique_ptr<std::byte[]> bytes) {
     free_.push_back(std::move(bytes));
     free_.resize(std::min(free_.size(), std::max(kKeptFree, --on_loan_)));

@@ -15,10 +15,10 @@
 namespace farport::transport {
 namespace {
 
-/// How long a process may take to clean up: one that reads a password gives the terminal its echo back.
+/// How long a process may take to clean up. One that reads a password restores the terminal's echo.
 constexpr std::uint64_t kUntilKilledMs = 100;
 
-/// A process whose owner is gone, until it has ended.
+/// A process whose owner is gone. It deletes itself once the process has ended.
 struct Leftover {
   OwnedHandle<uv_process_t> process;
   OwnedHandle<uv_timer_t> timer;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Loop& loop, Start star
     self->exit_code_ = signal != 0 ? kKilledBySignal + signal : static_cast<int>(status);
     self->ended_.set();
   };
-  // uv_spawn() initialises the handle first of all, so that it is to be closed also where that fails.
+  // uv_spawn() initialises the handle before it can fail, so the handle must be closed on failure too.
   child->process_.reset(new uv_process_t{});
   child->process_->data = child.get();
   const int result = uv_spawn(loop.uv(), child->process_.get(), &options);
@@ -87,27 +87,27 @@ void let_end(Loop& loop, OwnedHandle<uv_process_t> process, int signal) {
   leftover->timer.reset(new uv_timer_t{});
   leftover->timer->data = leftover.get();
   uv_timer_init(loop.uv(), leftover->timer.get());
-  // libuv's clock stands still within a turn; the moment begins now.
+  // libuv's clock stands still within a turn; update it so that the delay counts from now.
   uv_update_time(loop.uv());
   uv_timer_start(
       leftover->timer.get(),
       [](uv_timer_t* timer) {
         auto* const self = static_cast<Leftover*>(timer->data);
         if (std::exchange(self->killed, true)) {
-          // Not even that ends a process that waits for a disk.
+          // A process that waits for a disk survives even SIGKILL: give up on it.
           delete self;
         } else {
           uv_process_kill(self->process.get(), SIGKILL);
         }
       },
       kUntilKilledMs, kUntilKilledMs);
-  // Its process's handle has it from here on.
+  // The process handle's data points to it from here on, and its callbacks delete it.
   std::ignore = leftover.release();
 }
 
 UniqueFd open_pidfd(pid_t pid) {
   if (pid <= 0) return {};
-  // Not glibc's wrapper, whose header (2.36) lacks the extern "C" that C++ needs.
+  // glibc's wrapper is not used: its header (2.36) lacks the extern "C" that C++ needs.
   return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 

@@ -1,4 +1,4 @@
-// A child process.
+// Child processes, the end of any process, and Unix signals on the loop.
 #pragma once
 
 #include <array>
@@ -17,20 +17,20 @@
 
 namespace farport::transport {
 
-/// A program that a signal has ended has this and the signal's number as its exit code, as shells say it.
+/// Exit code of a program that was killed by a signal: this plus the signal's number, as shells report it.
 inline constexpr int kKilledBySignal = 128;
 
-/// Sends `signal` to a running process whose owner needs it no more, and SIGKILL where it is not gone a
-/// moment later. Nobody waits for that: the loop reaps the process, and its destructor waits for those that
-/// are left, for two such moments at most.
+/// Sends `signal` to a running process that its owner no longer needs, and SIGKILL if it still runs a moment
+/// later. Returns at once; the loop reaps the process. The loop's destructor waits for what is left, two such
+/// moments at most.
 void let_end(Loop& loop, OwnedHandle<uv_process_t> process, int signal);
 
 class ChildProcess {
  public:
   struct Start {
-    std::vector<std::string> arguments;         ///< The first is the program, looked for in PATH.
-    std::vector<std::string> environment = {};  ///< "NAME=VALUE"; empty: ours.
-    std::array<int, 3> streams = {0, 1, 2};     ///< What its standard streams are; they stay ours, too.
+    std::vector<std::string> arguments;         ///< The first is the program, which is looked for in PATH.
+    std::vector<std::string> environment = {};  ///< "NAME=VALUE"; empty inherits ours.
+    std::array<int, 3> streams = {0, 1, 2};  ///< Its standard streams. The caller keeps its own descriptors.
   };
   /// Errors: it can't be found or started (`cause` is the errno value).
   static Result<std::unique_ptr<ChildProcess>> start(Loop& loop, Start start);
@@ -41,9 +41,9 @@ class ChildProcess {
   /// Ends the process if it still runs: let_end() with SIGTERM.
   ~ChildProcess();
 
-  /// Passes when the process has ended: its exit code, or kKilledBySignal + N when signal N ended it.
+  /// Waits until the process has ended. Returns its exit code, or kKilledBySignal + N if signal N killed it.
   Task<int> wait();
-  /// Nothing while it runs.
+  /// Empty while the process runs.
   [[nodiscard]] const std::optional<int>& exit_code() const { return exit_code_; }
   void signal(int number);
 
@@ -54,28 +54,24 @@ class ChildProcess {
   std::optional<int> exit_code_;
 };
 
-// Noticing that a process has ended.
-
-/// A pidfd of the process; none where it has ended, or isn't visible here. Open it before an answer of the
-/// process comes: a process that answers lived then, so the descriptor is of that process and not of a later
-/// one with the same pid.
+/// Opens a pidfd of the process; empty if it has ended or isn't visible here. Open it before the process
+/// answers a request: the process was alive then, so the descriptor can't belong to a later process with the
+/// same pid.
 [[nodiscard]] UniqueFd open_pidfd(pid_t pid);
 
-/// When the process began, in clock ticks after boot; 0 where it isn't visible here.
+/// When the process started, in clock ticks after boot; 0 if it isn't visible here.
 [[nodiscard]] std::uint64_t start_of(pid_t pid);
 
 /// Whether the process behind the pidfd has ended already.
 [[nodiscard]] bool has_ended(const UniqueFd& pidfd);
 
-/// Passes when the process behind the pidfd has ended.
+/// Waits until the process behind the pidfd has ended.
 Task<void> process_exit(Loop& loop, UniqueFd pidfd);
 
-// Unix signals on the loop.
-
-/// Whether this process ignores a signal: it was started so, as nohup and shells without job control do.
+/// Whether this process ignores the signal. nohup and shells without job control start programs so.
 [[nodiscard]] bool is_ignored(int signal);
 
-/// Calls `on_signal` with the signal's number, from the loop, for as long as it lives.
+/// Calls `on_signal` from the loop with the signal's number, until it is destroyed.
 class SignalWatch {
  public:
   SignalWatch(Loop& loop, std::initializer_list<int> signals, std::function<void(int)> on_signal);

@@ -1,4 +1,4 @@
-// What coroutines can wait for: a flag, a change, and the wish to stop.
+// What coroutines can wait for: an auto-reset event, a condition, and a request to stop.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace farport::transport {
 
-/// An event that resets itself: set() lets all pass that wait by then, or, where none does, the next one.
+/// An auto-reset event. set() resumes all current waiters; if there are none, the next wait() passes at once.
 class Event {
  public:
   explicit Event(Loop& loop) : loop_(loop) {}
@@ -41,7 +41,7 @@ class Event {
   NodeList waiting_;
 };
 
-/// A change that any number of coroutines can wait for: changed() lets all of those pass that wait by then.
+/// A condition that any number of coroutines can wait for. changed() resumes the current waiters.
 class Condition {
  public:
   explicit Condition(Loop& loop) : loop_(loop) {}
@@ -73,15 +73,15 @@ class Condition {
   NodeList waiting_;
 };
 
-/// The wish that work stops, such as Ctrl-C: once for a good end, once more for an end at once. It stays, and
-/// any number of coroutines can wait for it, so that it can be handed down to all that may take long.
+/// A request to stop, such as Ctrl-C. The first asks for an orderly end, the second for an immediate one. It
+/// stays set and has any number of waiters, so it can be handed down to everything that may take long.
 class StopSource {
  public:
   explicit StopSource(Loop& loop) : changed_(loop) {}
   StopSource(const StopSource&) = delete;
   StopSource& operator=(const StopSource&) = delete;
 
-  /// One more wish.
+  /// Asks to stop, once more if that was asked before.
   void stop() {
     ++wishes_;
     changed_.changed();
@@ -102,10 +102,9 @@ class StopSource {
     unsigned before_;
     Condition::Wait change_;
   };
-  /// Passes at the first wish.
+  /// Passes at the first request.
   Wait wait() { return {*this, 0}; }
-  /// Passes at the next wish that whoever calls this has not acted upon: the second, or the first where there
-  /// has been none yet.
+  /// Passes at the second request if the first one came before this call, otherwise at the first.
   Wait again() { return {*this, std::min(wishes_, 1U)}; }
 
  private:

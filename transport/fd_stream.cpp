@@ -12,10 +12,10 @@
 namespace farport::transport {
 namespace {
 
-/// What a peer may have unread in the kernel because of us, in bytes. Each of them may have come alone, and a
-/// write of one byte counts as some 770 of the 208 KiB that a Unix socket may have under way, of which
-/// poll(2) lets a writer use a quarter: with 69 of them it would wait for ever. A command without arguments
-/// is shorter.
+/// Most bytes that the peer may have unread in the kernel because of us. Each may be a write of its own, and
+/// a write of one byte counts as some 770 bytes of the 208 KiB that a Unix socket may have in flight. poll(2)
+/// lets a writer use a quarter of that, so with 69 such writes the peer would wait for ever. A command
+/// without arguments is shorter than this.
 constexpr std::size_t kMostPeeked = 32;
 
 }  // namespace
@@ -29,7 +29,7 @@ FdStream::~FdStream() {
 
 Io FdStream::try_read(std::span<std::byte> into) {
   if (failed_) return {IoStatus::failed, 0};
-  // An edge would have told of more.
+  // If there were more to read, epoll would have reported an edge.
   if (watched_ && !readable_) return {IoStatus::would_block, 0};
   for (;;) {
     const ssize_t got = receive(into);
@@ -55,13 +55,13 @@ ssize_t FdStream::receive(std::span<std::byte> into) {
   if (!peeks_) return ::read(fd_.get(), into.data(), into.size());
   const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), MSG_PEEK);
   if (got > 0) peeked_ += static_cast<std::size_t>(got);
-  // The peer must have room to send.
+  // Consume them, so that the peer has room to send.
   if (peeked_ > kMostPeeked) take_peeked(peeked_ - 1);
   return got;
 }
 
-/// socket(7), SO_PEEK_OFF: from now on a peek begins where the last one ended. A command that is
-/// answered at once takes one alone.
+/// Sets SO_PEEK_OFF (socket(7)), so that each peek begins where the last one ended. Done late, since a
+/// command that is answered at once needs one peek only.
 void FdStream::peek_on() {
   const int next = static_cast<int>(peeked_);
   peeks_on_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &next, sizeof next) == 0;
@@ -104,7 +104,7 @@ bool FdStream::begin_write(WriteOperation& operation) {
 
 bool FdStream::push(WriteOperation& operation) {
   while (!failed_ && operation.chunk.size > 0) {
-    // tcp(7), MSG_MORE: fewer and larger segments, where one write is only a part of what there is.
+    // tcp(7), MSG_MORE: fewer and larger segments when another write follows at once.
     const int flags = MSG_NOSIGNAL | (operation.more ? MSG_MORE : 0);
     const ssize_t sent = ::send(fd_.get(), operation.chunk.data, operation.chunk.size, flags);
     if (sent >= 0) {
@@ -125,7 +125,7 @@ bool FdStream::push(WriteOperation& operation) {
 }
 
 void FdStream::flush() {
-  // tcp(7): setting it sends what is pending, though it has been set before.
+  // tcp(7): setting TCP_NODELAY sends pending bytes, even if it was set before.
   const int on = 1;
   if (!failed_) setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }

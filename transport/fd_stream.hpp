@@ -9,13 +9,13 @@
 
 namespace farport::transport {
 
-/// Bytes that the kernel may hold unsent for a TCP connection at first: few, so that a command isn't stuck
-/// behind a bulk trace.
+/// Initial limit of unsent bytes that the kernel holds for a TCP connection: few, so that a command isn't
+/// stuck behind a bulk trace.
 inline constexpr std::size_t kLeastUnsent = 16 * 1024;
 
 class FdStream final : public Stream, private Watched {
  public:
-  /// Takes over a non-blocking descriptor. `name` stands for it in errors.
+  /// Takes over a non-blocking descriptor. Errors call the stream `name`.
   FdStream(Loop& loop, UniqueFd fd, std::string name);
   ~FdStream() override;
 
@@ -36,14 +36,14 @@ class FdStream final : public Stream, private Watched {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Says that an operation on fd() from outside, such as accept(2), would have blocked: readable()
-  /// waits.
+  /// Reports that an operation on fd() from outside, such as accept(2), would have blocked. readable() then
+  /// waits for the next event.
   void found_nothing() { readable_ = false; }
-  /// For a Unix socket: has its end reset the connection for the peer (ECONNRESET) unless our direction was
-  /// finished, so that what was broken off is not taken for whole. What has been read stays in the kernel for
-  /// that: a socket that is closed with something unread resets its peer.
+  /// For a Unix socket: unless we finish our direction, closing the stream resets the connection for the peer
+  /// (ECONNRESET), so that the peer does not take broken-off data for complete. Bytes are read with MSG_PEEK
+  /// and stay in the kernel for that: a socket that is closed with unread data resets its peer.
   void reset_unless_finished() { peeks_ = true; }
-  /// Whether it is known that the peer can't receive any more.
+  /// Whether the peer is known to be unable to receive any more.
   [[nodiscard]] bool peer_gone() const { return gone_; }
   /// Holds `companion` for as long as the stream lives.
   void keep(std::shared_ptr<void> companion) { companion_ = std::move(companion); }
@@ -63,26 +63,26 @@ class FdStream final : public Stream, private Watched {
   std::string name_;
   std::shared_ptr<void> companion_;
 
-  // What the events so far say: edges, so they are remembered until something is found to be otherwise.
+  // Events are edges, so the state that they report is remembered until a call finds otherwise.
   bool watched_ = false;
   bool output_watched_ = false;
   bool readable_ = false;
-  bool ending_ = false;  ///< The peer has finished sending: a short read is not the last one.
+  bool ending_ = false;  ///< The peer has finished sending: after a short read, an end may be left.
   bool gone_ = false;
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
   WriteOperation* write_ = nullptr;
 
-  bool peeks_ = false;      ///< What is read stays in the kernel.
-  bool peeks_on_ = false;   ///< The kernel knows where the next peek begins.
-  std::size_t peeked_ = 0;  ///< Bytes there that have been read.
+  bool peeks_ = false;      ///< Read with MSG_PEEK.
+  bool peeks_on_ = false;   ///< SO_PEEK_OFF is set.
+  std::size_t peeked_ = 0;  ///< Bytes read by peeking that are still in the kernel.
 
   bool failed_ = false;
   BoxedError error_;
 };
 
-/// An empty write that waits for its turn: a socket becomes writable when connect(2) has ended.
+/// Waits like an empty write: a socket becomes writable when connect(2) has ended.
 class [[nodiscard]] FdStream::ConnectedAwaiter final : WriteOperation {
  public:
   explicit ConnectedAwaiter(FdStream& stream) : stream_(stream) {}

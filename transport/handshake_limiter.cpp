@@ -20,7 +20,7 @@ std::string network_of(const std::string& peer) {
   in6_addr address{};
   host = host.substr(1, host.find_first_of("]%") - 1);
   if (::inet_pton(AF_INET6, host.c_str(), &address) != 1) return host;
-  // RFC 6177: one site has a /64 at least, and may take any address of it.
+  // RFC 6177: a site has at least a /64, and may use any address in it.
   std::fill(std::begin(address.s6_addr) + kSiteBytes, std::end(address.s6_addr), 0);
   std::array<char, INET6_ADDRSTRLEN> text{};
   return ::inet_ntop(AF_INET6, &address, text.data(), text.size());

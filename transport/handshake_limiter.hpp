@@ -1,5 +1,4 @@
-// HandshakeLimiter: how many handshakes are under way. Their peers have no identity yet: all that sets them
-// apart are their addresses.
+// HandshakeLimiter: bounds handshakes under way, whose peers are known by their address only.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +9,29 @@
 
 namespace farport::transport {
 
-/// What can be told apart of a peer's address ("10.0.0.2:51000", "[fd00::2]:51000"): an IPv4 host, or an IPv6
-/// network of 64 bits.
+/// What identifies a peer that has not authenticated ("10.0.0.2:51000", "[fd00::2]:51000"): its IPv4 address,
+/// or its IPv6 /64 network.
 [[nodiscard]] std::string network_of(const std::string& peer);
 
-/// Bounds how many handshakes are under way. One too many ends the oldest of the address that has the most:
-/// a real peer is done within moments, so a few slow ones of other addresses go on.
+/// Bounds how many handshakes are under way. Beyond the limit, the oldest handshake of the network with the
+/// most of them is ended. A real peer is done within moments, so slow handshakes from other networks
+/// continue.
 class HandshakeLimiter {
  public:
   explicit HandshakeLimiter(std::size_t limit) : limit_(limit) {}
   HandshakeLimiter(const HandshakeLimiter&) = delete;
   HandshakeLimiter& operator=(const HandshakeLimiter&) = delete;
 
-  /// One of them, for as long as it exists; must not outlive the HandshakeLimiter.
+  /// One handshake under way, for as long as it exists. Must not outlive the HandshakeLimiter.
   class Entry {
    public:
-    /// `peer`: an address with its port, of which only network_of() counts. `end` is called, at most once,
-    /// when this one has to make room.
+    /// `peer`: address with port; only network_of() of it counts. `end` is called at most once, when this
+    /// handshake is evicted.
     Entry(HandshakeLimiter& all, const std::string& peer, std::function<void()> end);
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
     ~Entry();
-    /// Whether it had to make room.
+    /// Whether it was evicted.
     [[nodiscard]] bool ended() const { return ended_; }
 
    private:
@@ -52,7 +52,7 @@ class HandshakeLimiter {
   std::size_t limit_;
   std::size_t count_ = 0;
   std::uint64_t next_number_ = 0;
-  std::map<std::string, std::list<Entry*>> by_host_;  ///< The oldest first.
+  std::map<std::string, std::list<Entry*>> by_host_;  ///< Each list has its oldest first.
 };
 
 }  // namespace farport::transport

@@ -70,7 +70,7 @@ Task<Result<Connected>> connect_any(Loop& loop, std::vector<Address> addresses, 
 
 namespace {
 
-/// Of an answer's head.
+/// Bytes of a proxy's answer head.
 constexpr std::size_t kLongestHead = 64 * 1024;
 constexpr int kProxyAuthenticationRequired = 407;
 
@@ -97,13 +97,14 @@ std::optional<int> three_digits(std::string_view text) {
   return value;
 }
 
-/// Of "HTTP/1.1 200 Connection established" (RFC 9112 section 4); nothing where it is something else.
+/// The status in "HTTP/1.1 200 Connection established" (RFC 9112 section 4); empty if the line is no status
+/// line.
 std::optional<int> status_of(std::string_view line) {
   if (!line.starts_with("HTTP/1.") || line.size() < 12 || line[8] != ' ') return std::nullopt;
   return three_digits(line.substr(9));
 }
 
-/// What may be shown of what a proxy says.
+/// The proxy's text, shortened and made safe to print.
 std::string printable(std::string_view text) {
   std::string shown(text.substr(0, 200));
   std::replace_if(
@@ -126,7 +127,7 @@ Task<Result<void>> ask_for(FdStream& stream, const Proxy& proxy, std::string aut
   LineFilter is_end = [](std::string_view line) { return line.empty() || line == "\r"; };
   const auto end = co_await read_to_line(stream, std::move(is_end), kLongestHead);
   if (!end) co_return tl::unexpected(refused(proxy, authority, "its answer does not end as HTTP's do"));
-  // 2xx: what follows is the other side's (RFC 9110 section 9.3.6).
+  // After 2xx the bytes belong to the tunnel (RFC 9110 section 9.3.6).
   if (*status / 100 == 2) co_return Result<void>();
   co_return tl::unexpected(refused(proxy, authority, "it answers " + printable(first->substr(9)),
                                    *status == kProxyAuthenticationRequired

@@ -1,4 +1,5 @@
-// Connecting to whichever of several addresses answers first (RFC 8305, "Happy Eyeballs").
+// Connecting to the first of several addresses that answers (RFC 8305, "Happy Eyeballs"), or through an HTTP
+// proxy.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@
 
 namespace farport::transport {
 
-/// How long an address is alone before the next one is tried beside it (RFC 8305 section 5).
+/// How long an address is tried alone before the next one is tried beside it (RFC 8305 section 5).
 inline constexpr Milliseconds kAttemptDelay{250};
 
-/// The same addresses, IPv6 and IPv4 by turns, so that a family that does not work costs one attempt (RFC
-/// 8305 section 4). The first one stays the first.
+/// The same addresses with IPv6 and IPv4 alternating, so that a broken family costs one attempt (RFC 8305
+/// section 4). The first stays first.
 [[nodiscard]] std::vector<Address> by_turns(const std::vector<Address>& addresses);
 
 struct Connected {
@@ -23,14 +24,13 @@ struct Connected {
   Address address;
 };
 
-/// Connects to one of the addresses, in their order: the next one is tried when the one before has failed, or
-/// has been tried for some time. `limit` is each one's. Errors: the first address's.
+/// Connects to one of the addresses, trying them in order: the next starts when the previous one has failed
+/// or kAttemptDelay is over. `limit` applies to each attempt. Fails with the first address's error.
 Task<Result<Connected>> connect_any(Loop& loop, std::vector<Address> addresses, Milliseconds limit);
 
-/// Through HTTP proxies: the way out of networks that let nothing else out.
-/// Connects to HOST:PORT through the proxy, by CONNECT (RFC 9110 section 9.3.6), with a name and password in
-/// Proxy-Authorization (RFC 7617). The proxy resolves the host's name. `limit` is for all of it. Errors: the
-/// proxy can't be reached, or what it has answered.
+/// Connects to HOST:PORT through an HTTP proxy by CONNECT (RFC 9110 section 9.3.6), with user name and
+/// password in Proxy-Authorization (RFC 7617). The proxy resolves the host name. `limit` covers everything.
+/// Fails if the proxy can't be reached or refuses.
 Task<Result<std::unique_ptr<FdStream>>> connect_through(Loop& loop, Proxy proxy, std::string host,
                                                         std::uint16_t port, Milliseconds limit);
 

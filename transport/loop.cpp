@@ -74,7 +74,7 @@ Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timed& timed) {
 }
 
 void Loop::fire_timers() {
-  // One that is started meanwhile is for the next turn, though it may be due already.
+  // A timer that is started by another one fires in the next turn at the earliest, even if it is due.
   const auto later = timers_.upper_bound(now_ms());
   auto due = std::distance(timers_.begin(), later);
   for (; due > 0 && !timers_.empty() && timers_.begin()->first <= now_ms(); --due) {
@@ -116,17 +116,17 @@ void Loop::poll() {
   }
   event_count_ = 0;
   uv_update_time(&uv_);
-  // Zero also where new handles wait to be polled, or closed ones to be freed.
+  // The timeout is also zero when new handles wait to be polled or closed ones to be freed.
   if (uv_has_work || uv_backend_timeout(&uv_) == 0) uv_run(&uv_, UV_RUN_NOWAIT);
   fire_timers();
 }
 
 void Loop::run_until(const bool& done) {
-  // What was done before it ran has kept nobody waiting.
+  // Work before the loop ran has kept nobody waiting.
   turn_began_ = uv_hrtime();
   while (!done) {
-    // What runs now often makes others ready: a few rounds spare as many polls, and still leave nobody
-    // waiting.
+    // Running coroutines often makes others ready. A few rounds save as many polls and still keep nobody
+    // waiting for long.
     for (int round = 0; round < kRoundsPerTurn && !done && busy(); ++round) run_ready();
     if (!done) poll();
   }

@@ -1,14 +1,4 @@
-// The reactor, and the order in which coroutines run on it.
-//
-// A turn of the loop is: poll for I/O, resume every coroutine that became ready (each once), then run the
-// turn-end hooks, which write out what those coroutines left behind (so that many small frames make one
-// write); again, a few times, for what has become ready by that. Coroutines are only ever resumed from here,
-// never from inside a library's callback.
-//
-// Sockets are polled edge-triggered in an epoll set of our own: one or two system calls in a socket's life,
-// where libuv's uv_poll_t takes two each time a wait begins; and timers are nodes in a tree of our
-// own, since every connection has some. libuv does everything else (signals, processes, names, file
-// notifications): its loop is one descriptor in that set, and runs when it has work.
+// Loop: the reactor that runs coroutines, timers and turn-end hooks; also intrusive lists and histograms.
 #pragma once
 
 #include <array>
@@ -28,10 +18,8 @@
 
 namespace farport::transport {
 
-// An intrusive list whose nodes leave by themselves: no allocation, and safe against destruction.
-
-/// A place in a NodeList. Leaves the list when it is destroyed, which is what makes destroying a suspended
-/// coroutine safe at any moment.
+/// A node of an intrusive NodeList; linking allocates nothing. Its destructor unlinks it, which makes it safe
+/// to destroy a suspended coroutine at any moment.
 class ListNode {
  public:
   ListNode() = default;
@@ -53,7 +41,7 @@ class ListNode {
   ListNode* next_ = nullptr;
 };
 
-/// First in, first out; removal from anywhere. Owns nothing.
+/// A first-in, first-out list; nodes can be removed from anywhere. Owns nothing.
 class NodeList {
  public:
   NodeList() { head_.previous_ = head_.next_ = &head_; }
@@ -65,7 +53,7 @@ class NodeList {
   }
 
   [[nodiscard]] bool empty() const { return head_.next_ == &head_; }
-  /// Puts `node` at the end, out of whatever list it was in.
+  /// Appends `node`, and removes it from the list that it was in.
   void push(ListNode& node) {
     node.unlink();
     node.previous_ = head_.previous_;
@@ -73,14 +61,14 @@ class NodeList {
     head_.previous_->next_ = &node;
     head_.previous_ = &node;
   }
-  /// Takes the first node out; nullptr when empty.
+  /// Removes the first node and returns it; nullptr when empty.
   ListNode* pop() {
     if (empty()) return nullptr;
     ListNode* first = head_.next_;
     first->unlink();
     return first;
   }
-  /// Calls `action` for each node. The action may take its own node out of the list, but no other.
+  /// Calls `action` for each node. The action may unlink its own node, but no other.
   template <typename Action>
   void for_each(Action action) {
     for (ListNode* node = head_.next_; node != &head_;) {
@@ -98,17 +86,16 @@ class NodeList {
   ListNode head_;
 };
 
-// How long something took, counted by how long, as Prometheus wants it.
-
-/// Counts durations in buckets. Recording is two or three additions where durations are short.
+/// A histogram of durations, as Prometheus expects one. Recording is cheap: two or three additions for short
+/// durations.
 class DurationHistogram {
  public:
   using Clock = std::chrono::steady_clock;
   using Duration = std::chrono::nanoseconds;
   using Bounds = std::span<const std::chrono::milliseconds>;
 
-  /// `bounds`: the buckets' upper bounds, in ascending order, which belong to them; a last bucket has none.
-  /// They must stay.
+  /// `bounds`: inclusive upper bounds of the buckets, ascending. One more bucket has no bound. The span must
+  /// outlive this.
   explicit DurationHistogram(Bounds bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
 
   void record(Duration took) {
@@ -119,9 +106,9 @@ class DurationHistogram {
   }
 
   [[nodiscard]] Bounds bounds() const { return bounds_; }
-  /// How many fell into each bucket; those of shorter ones not included.
+  /// The count of each bucket, not cumulative.
   [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
-  /// All of them together.
+  /// The sum of all durations.
   [[nodiscard]] Duration sum() const { return sum_; }
 
  private:
@@ -130,7 +117,7 @@ class DurationHistogram {
   Duration sum_{};
 };
 
-/// Records the time from its making to its end. Must not outlive the histogram.
+/// Records how long it existed. Must not outlive the histogram.
 class RecordedTime {
  public:
   explicit RecordedTime(DurationHistogram& histogram) : histogram_(histogram) {}
@@ -150,7 +137,7 @@ struct Waiter : ListNode {
   std::coroutine_handle<> coroutine;
 };
 
-/// Something that has work left for the end of the turn, such as frames to write.
+/// A hook for the end of the turn, such as to write frames that have collected.
 class EndOfTick : public ListNode {
  public:
   virtual void end_of_tick() = 0;
@@ -159,60 +146,71 @@ class EndOfTick : public ListNode {
   ~EndOfTick() = default;
 };
 
-/// What has a descriptor in the loop's epoll set.
+/// The owner of a descriptor in the loop's epoll set.
 class Watched {
  public:
-  /// Called with the events that came (epoll_ctl(2)), each once: edge-triggered.
+  /// Called with new events (epoll_ctl(2)), edge-triggered: each is reported once.
   virtual void on_events(std::uint32_t events) = 0;
 
  protected:
   ~Watched() = default;
 };
 
-/// Something whose time comes: a Timer.
+/// Interface that the loop calls when a timer expires; see Timer.
 class Timed {
  public:
-  /// Called once, when it has come.
+  /// Called once, when the time has come.
   virtual void fire() = 0;
 
  protected:
   ~Timed() = default;
 };
 
+/// A turn of the loop polls for I/O, resumes every coroutine that became ready (each once), then runs the
+/// turn-end hooks, which write out what those coroutines left behind, so that many small frames make one
+/// write. It repeats this a few times for what became ready meanwhile. Coroutines are resumed from here only,
+/// never from inside a library's callback.
+///
+/// Sockets are polled edge-triggered in an epoll set of the loop's own: one or two system calls in a socket's
+/// life, where libuv's uv_poll_t takes two for each wait. Timers are nodes in a tree of its own, since every
+/// connection has some. libuv does the rest (signals, processes, names, file notifications): its loop is one
+/// descriptor in that set, and runs when it has work.
 class Loop {
  public:
   Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
-  /// Lets closing handles finish; the owners of handles must be gone by then.
+  /// Waits until closing handles are closed. The owners of handles must be gone by then.
   ~Loop();
 
-  /// Runs `task` on this loop until it has finished, and returns its result; rethrows its exception.
+  /// Runs the loop until `task` has finished. Returns its result or rethrows its exception.
   template <typename T>
   T run(Task<T> task);
 
-  /// Resumes `waiter`'s coroutine in this turn or the next. Twice is once.
+  /// Resumes `waiter`'s coroutine in this turn or the next. A second call before that has no effect.
   void make_ready(Waiter& waiter);
-  /// Calls `hook.end_of_tick()` once all ready coroutines of this turn have run. Twice is once.
+  /// Calls `hook.end_of_tick()` once all ready coroutines of this turn have run. A second call before that
+  /// has no effect.
   void defer(EndOfTick& hook);
 
-  /// Tells `watched` of the descriptor's events until forget(), but for output (EPOLLOUT); what is the case
-  /// already is told first. Returns 0, or why the kernel doesn't watch it: an errno value.
+  /// Reports the descriptor's events to `watched` until forget(), except for output (EPOLLOUT). Events that
+  /// are pending already are reported first. Returns 0, or the errno value of epoll_ctl(2).
   [[nodiscard]] int watch(int fd, Watched& watched);
-  /// Of output too, from now on: for a descriptor that is watched. Most never have to wait for that, and
-  /// would only be woken whenever their peer has read something.
+  /// Also reports output events of a watched descriptor. Not done from the start: most descriptors never have
+  /// to wait for output and would be woken whenever their peer reads.
   [[nodiscard]] int watch_output(int fd, Watched& watched);
-  /// No more events for `watched`, those included that have been polled already. Its descriptor must be
-  /// closed right after, which takes it out of the epoll set (epoll(7)): none of ours has a duplicate.
+  /// Reports no more events to `watched`, not even those already polled. The caller must close the descriptor
+  /// right after, which removes it from the epoll set (epoll(7)); no descriptor of ours has a duplicate.
   void forget(Watched& watched);
 
-  /// What waits for its time, by when that is.
+  /// Running timers by expiry time, on the loop's clock in milliseconds.
   using Timers = std::multimap<std::uint64_t, Timed*>;
-  /// Makes `timed` fire after `delay`. Ends with fire() or stop_timer().
+  /// Calls `timed.fire()` after `delay`, unless stop_timer() comes first. The returned place is valid until
+  /// either.
   Timers::iterator start_timer(Milliseconds delay, Timed& timed);
   void stop_timer(Timers::iterator place) { timers_.erase(place); }
 
-  /// Counts the turns: another number, another turn.
+  /// The number of this turn.
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   /// The loop's clock in milliseconds; monotonic, updated once a turn.
   [[nodiscard]] std::uint64_t now_ms() const { return uv_now(&uv_); }
@@ -220,7 +218,7 @@ class Loop {
   static constexpr std::array<Milliseconds, 10> kStallBounds{
       {Milliseconds(1), Milliseconds(2), Milliseconds(5), Milliseconds(10), Milliseconds(20),
        Milliseconds(50), Milliseconds(100), Milliseconds(200), Milliseconds(500), Milliseconds(1000)}};
-  /// How long the turns took so far, from one poll to the next: everything else has waited that long.
+  /// How long the turns took so far, from one poll to the next. Everything else waits for that long.
   [[nodiscard]] const DurationHistogram& stalls() const { return stalls_; }
   [[nodiscard]] uv_loop_t* uv() { return &uv_; }
 
@@ -237,9 +235,9 @@ class Loop {
   [[nodiscard]] int poll_timeout() const;
 
   uv_loop_t uv_{};
-  uv_prepare_t keeper_{};  ///< Does nothing: without an active handle libuv says that it needs no waiting.
+  uv_prepare_t keeper_{};  ///< Does nothing. Without an active handle libuv reports nothing to wait for.
   UniqueFd epoll_;
-  std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of this poll.
+  std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of the latest poll.
   std::size_t event_count_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t turn_began_ = uv_hrtime();  ///< In nanoseconds.
@@ -257,7 +255,7 @@ T Loop::run(Task<T> task) {
       bool& flag;
       ~Done() { flag = true; }
     } const at_exit{flag};
-    // Only waits: the result stays in `work`, and is taken below.
+    // Waits only; the result stays in `work` and is taken below.
     co_await work.finished();
   };
   Task<void> driver = drive(task, done);
@@ -266,7 +264,7 @@ T Loop::run(Task<T> task) {
   return task.take();
 }
 
-/// co_await next_turn(loop): lets everybody else run, then goes on. For loops that might never wait.
+/// co_await next_turn(loop): lets all others run first. For loops that might otherwise never wait.
 class [[nodiscard]] NextTurn {
  public:
   explicit NextTurn(Loop& loop) : loop_(loop) {}
@@ -285,7 +283,7 @@ class [[nodiscard]] NextTurn {
   return NextTurn(loop);
 }
 
-/// Deletes a libuv handle the way libuv wants it: closed first, freed in the close callback.
+/// Deletes a libuv handle as libuv requires: closed first, freed in the close callback.
 template <typename Handle>
 struct HandleCloser {
   void operator()(Handle* handle) const {

@@ -37,7 +37,7 @@ Offload::Offload(Loop& loop, std::function<void()> work) : done_(loop), request_
         request->owner->request_ = nullptr;
         request->owner->done_.set();
       });
-  // It fails only where there is no function.
+  // It fails only if no function is given.
   if (failed != 0) std::abort();
 }
 
@@ -49,14 +49,14 @@ Task<Result<void>> run_detached(Loop& loop, std::function<void()> work, std::opt
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) co_return fail_errno("start", "a thread", errno);
   FdStream ended(loop, UniqueFd(ends[0]), "a thread");
-  // Nothing is written: closing the thread's end is what the other end sees.
+  // Nothing is ever written: the other end sees that the thread's end is closed.
   auto thread_end = std::make_shared<UniqueFd>(ends[1]);
-  // Read once the pipe is closed, which comes after all that the thread does.
+  // Set by the thread. Read once the pipe is closed, which is the last thing that the thread does.
   const auto failure = std::make_shared<std::optional<std::string>>();
   int no_thread = 0;
   try {
     std::thread([work = std::move(work), failure, held = std::move(thread_end)] {
-      // What escapes from a thread would end the program.
+      // An exception that escapes from a thread would end the program.
       try {
         work();
       } catch (const std::exception& error) {

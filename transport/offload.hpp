@@ -1,4 +1,4 @@
-// Work on libuv's thread pool: for file reads and writes, and for what would hold up the loop otherwise.
+// Blocking work on other threads: libuv's thread pool, or a thread of its own.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace farport::transport {
 
-/// One piece of work, begun by the constructor. Destroying this before it is done leaves it to end by itself,
-/// so whatever `work` uses must belong to it, by a shared_ptr for example. It must not throw.
+/// One piece of work on libuv's thread pool, started by the constructor. `work` must not throw. Destroying
+/// this does not stop the work, so `work` must own what it uses, by a shared_ptr for example.
 class Offload {
  public:
   Offload(Loop& loop, std::function<void()> work);
@@ -19,7 +19,7 @@ class Offload {
   Offload& operator=(const Offload&) = delete;
   ~Offload();
 
-  /// co_await work.done(): passes when it has ended.
+  /// co_await work.done(): passes when the work has ended.
   [[nodiscard]] Event::Wait done() { return done_.wait(); }
 
  private:
@@ -28,11 +28,10 @@ class Offload {
   Request* request_;  ///< Frees itself when the work has ended; nullptr from then on.
 };
 
-/// Work that may never end, such as reading what another process can hold up: a thread of its own.
-/// Runs `work` on a new thread, and passes when it has ended. Neither cancelling this nor the end of the
-/// program waits for the thread, so whatever `work` uses must belong to it, by a shared_ptr for example.
-/// Errors: it has thrown an exception; it has not ended within `limit`, and may still be at it; or there are
-/// no descriptors or no threads for it, and it has not begun.
+/// Runs `work` on a new thread and waits for its end. For work that may never end, such as reading what
+/// another process can block. Neither cancelling this nor the end of the program waits for the thread, so
+/// `work` must own what it uses. Errors: the work threw an exception; it exceeded `limit` and may still run;
+/// or there were no descriptors or threads to start it.
 Task<Result<void>> run_detached(Loop& loop, std::function<void()> work,
                                 std::optional<Milliseconds> limit = {});
 

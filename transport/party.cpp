@@ -27,7 +27,7 @@ void BufferBudget::Holding::update(std::uint64_t bytes) {
   const bool grows = bytes > bytes_;
   count(bytes);
   if (!grows) return;
-  // Nothing of this object is used any more: it may be one that goes.
+  // From here on this object is not used: make_room() may destroy it.
   while (budget.bytes_ > budget.limit() && budget.make_room()) {
   }
 }
@@ -61,9 +61,9 @@ BufferBudget::Account* BufferBudget::worst_account() {
   return worst;
 }
 
-/// False: there is nothing that could go.
+/// Returns false if there is nothing that could be given up.
 bool BufferBudget::make_room() {
-  // Rare, so going through all of them is cheap enough.
+  // Rare, so a linear search is cheap enough.
   Account* worst = worst_account();
   if (worst == nullptr) return false;
   Holding* largest = nullptr;
@@ -73,7 +73,7 @@ bool BufferBudget::make_room() {
   });
   if (largest->bytes_ == 0) return false;
   ++given_up_;
-  // Copied, since it destroys its owner.
+  // Copied, since the call destroys the Holding that owns it.
   const std::function<void()> give_up = largest->give_up_;
   give_up();
   return true;

@@ -1,4 +1,5 @@
-// Parties: those that this process works for, such as identities or agents, and what each may take.
+// Party: whom this process works for, such as an identity or an agent, with its budgets of memory and loop
+// time.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +16,18 @@
 
 namespace farport::transport {
 
-// BufferBudget: how much memory peers may make this process hold, all together: what has come before anybody
-// took it, what has been sent and may have to be sent again, answers that nobody reads, frames that wait, and
-// what each session and stream costs by itself.
-
-/// Flow control bounds what one stream keeps, and the number of streams is bounded too; but their product is
-/// more than a host has. Beyond the budget, the largest holding in the account that keeps most goes, until
-/// there is room: a peer that takes what is sent to it keeps little.
+/// Bounds how much memory peers can make this process hold, all together: unread input, data kept for
+/// retransmission, answers that nobody reads, queued frames, and the fixed cost of each session and stream.
+/// Flow control bounds one stream, and the number of streams is bounded, but their product exceeds a host's
+/// memory. Beyond the limit, the largest holding in the largest account is given up until there is room; a
+/// peer that reads what is sent to it holds little.
 class BufferBudget {
  public:
   explicit BufferBudget(std::uint64_t limit) : limit_(limit), least_(limit / 4) {}
   BufferBudget(const BufferBudget&) = delete;
   BufferBudget& operator=(const BufferBudget&) = delete;
 
-  /// One identity's. Outlives its Holdings; must not outlive the budget.
+  /// The account of one identity. Must outlive its Holdings, and not outlive the budget.
   class Account final : private ListNode {
    public:
     explicit Account(BufferBudget& budget) : budget_(budget) {
@@ -47,18 +46,19 @@ class BufferBudget {
     NodeList holdings_;
   };
 
-  /// One session's or one stream's.
+  /// A reservation of one session or one stream.
   class Holding final : private ListNode {
    public:
-    /// `give_up` is called where this one has to go: it lets go of the bytes and destroys the Holding.
+    /// `give_up` is called when this holding is evicted. It must free the memory and destroy the Holding.
     Holding(Account& account, std::function<void()> give_up);
     Holding(const Holding&) = delete;
     Holding& operator=(const Holding&) = delete;
     ~Holding();
-    /// What is kept now, in bytes. May end in `give_up` being called, of this one or of others.
+    /// Sets how many bytes are held now. May call `give_up` of this holding or of others.
     void update(std::uint64_t bytes);
-    /// How much this one may keep and be sure that the budget holds: everything while half of the budget is
-    /// free, then its even part of the other half. Who would keep more can wait until it keeps less.
+    /// How many bytes this holding may keep without the budget being exceeded: half of the limit while half
+    /// of it is free, then an even share of the other half. A caller that wants more should wait until it
+    /// holds less.
     [[nodiscard]] std::uint64_t even_part() const;
 
    private:
@@ -72,21 +72,22 @@ class BufferBudget {
 
   class LateHolding;
 
-  /// What this process keeps for itself now: peers have so much less, a quarter of the limit at the least.
+  /// Sets the memory that this process uses for itself. The limit for peers shrinks by that, to a quarter at
+  /// least.
   void set_own(std::uint64_t bytes) { own_ = bytes; }
 
-  /// The account of this owner, which exists for as long as it is used.
+  /// The account of this owner; shared, and kept while somebody uses it.
   [[nodiscard]] std::shared_ptr<Account> account_of(const std::string& owner);
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  /// How many Holdings had to go.
+  /// How many Holdings have been given up.
   [[nodiscard]] std::uint64_t given_up() const { return given_up_; }
 
  private:
   bool make_room();
   [[nodiscard]] Account* worst_account();
 
-  /// For peers.
+  /// The limit for peers.
   [[nodiscard]] std::uint64_t limit() const { return std::max(limit_ - std::min(own_, limit_), least_); }
 
   std::uint64_t limit_;
@@ -99,21 +100,21 @@ class BufferBudget {
   std::map<std::string, std::weak_ptr<Account>> owners_;
 };
 
-/// A Holding of who rarely has anything to count: it and its account are there once there is something. When
-/// it has to go nothing more is counted, so that `give_up` need not be done with the bytes at once.
+/// A Holding for owners that usually hold nothing: it and its account are created at the first bytes. Once it
+/// is given up nothing more is counted, so `give_up` need not free the memory at once.
 class BufferBudget::LateHolding {
  public:
   using AccountOf = std::function<std::shared_ptr<Account>()>;
 
-  /// `give_up` may destroy this one.
+  /// `give_up` may destroy this object.
   LateHolding(AccountOf account_of, std::function<void()> give_up)
       : account_of_(std::move(account_of)), give_up_(std::move(give_up)) {}
   LateHolding(const LateHolding&) = delete;
   LateHolding& operator=(const LateHolding&) = delete;
 
-  /// Whether it counts already.
+  /// Whether it has counted anything yet.
   [[nodiscard]] bool begun() const { return holding_.has_value(); }
-  /// What is kept now, in bytes. May end in a `give_up`.
+  /// Sets how many bytes are held now. May call a `give_up`.
   void update(std::uint64_t bytes) {
     if (over_) return;
     if (!holding_) {
@@ -123,14 +124,14 @@ class BufferBudget::LateHolding {
     }
     holding_->update(bytes);
   }
-  /// See Holding. Once it counts.
+  /// See Holding. Only after begun().
   [[nodiscard]] std::uint64_t even_part() const { return holding_->even_part(); }
 
  private:
   void let_go() {
     over_ = true;
     holding_.reset();
-    // Copied, since it may destroy this one.
+    // Copied, since the call may destroy this object.
     const std::function<void()> give_up = give_up_;
     give_up();
   }
@@ -142,11 +143,11 @@ class BufferBudget::LateHolding {
   std::optional<Holding> holding_;
 };
 
-/// The loop's time, and memory. Whoever reads what a peer sends does it for a party: it waits for the party's
-/// turn, charges its work to it, and counts what it keeps.
+/// Whoever reads what a peer sends does so for a party: it waits for the party's turn on the loop, charges
+/// its work to it, and counts the memory that it holds in the party's account.
 class Party {
  public:
-  /// Neither is null.
+  /// Neither argument may be null.
   Party(std::shared_ptr<Share> time, std::shared_ptr<BufferBudget::Account> memory)
       : time_(std::move(time)), memory_(std::move(memory)) {}
 
@@ -158,20 +159,21 @@ class Party {
   std::shared_ptr<BufferBudget::Account> memory_;
 };
 
-/// Parties that have the same part of the loop's time each, and one budget. Outlives them.
+/// Makes parties that each get the same share of the loop's time and have one budget together. Must outlive
+/// them.
 class Parties {
  public:
-  /// `per_turn`: of the loop, for each. `bytes`: for all.
+  /// `per_turn`: loop time for each party. `bytes`: the budget for all.
   Parties(Loop& loop, Share::Clock::duration per_turn, std::uint64_t bytes)
       : loop_(loop), per_turn_(per_turn), budget_(bytes), strangers_(loop, per_turn) {}
   Parties(const Parties&) = delete;
   Parties& operator=(const Parties&) = delete;
 
-  /// Those of one name have one account, and each its own part of the loop.
+  /// Parties of the same name have one account, but each its own share of the loop.
   [[nodiscard]] Party party(const std::string& name) {
     return {std::make_shared<Share>(loop_, per_turn_), budget_.account_of(name)};
   }
-  /// For work before it is known who the peer is.
+  /// For work that is done before the peer is known.
   [[nodiscard]] Share& strangers() { return strangers_; }
 
  private:

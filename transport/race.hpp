@@ -1,6 +1,7 @@
-// Races: work against whatever may end it early, such as a deadline or an event. Neither side takes part any
-// more once the race is decided, and a race that is destroyed, with the coroutine that waits for it, ends
-// both.
+// Races: work that is cancelled by whatever may end it early, such as a deadline or an event.
+//
+// The loser stops waiting once the race is decided. Destroying a race, with the coroutine that waits for it,
+// cancels both sides.
 #pragma once
 
 #include <optional>
@@ -14,8 +15,8 @@ namespace farport::transport {
 
 namespace detail {
 
-/// What has come of work that may have been ended early: its result, or nothing. For work without a result:
-/// whether it came to its end.
+/// The result of work that may have been cancelled: its value or nothing. For Task<void>: whether it
+/// finished.
 template <typename T>
 using InTime = std::conditional_t<std::is_void_v<T>, bool, std::optional<T>>;
 
@@ -62,10 +63,10 @@ class [[nodiscard]] FirstOf {
   Other& other_;
 };
 
-/// co_await first_of(work, other): runs `work` until it ends or `other` passes, whichever is first. The
-/// work's result (or its exception); nothing, or false where it has none, if it was cancelled. `other` is
-/// anything that can be awaited but a Task, such as event.wait() or stream.gone(); it is not begun where the
-/// work ends at once, and nothing is taken from it where the work has won: an Event stays set.
+/// co_await first_of(work, other): runs `work` until it ends or `other` passes, whichever comes first.
+/// Returns the work's result or rethrows its exception; if the work was cancelled, nothing (or false for
+/// Task<void>). `other` is any awaitable but a Task, such as event.wait() or stream.gone(). It is not started
+/// if the work ends at once, and not consumed if the work wins: an Event stays set.
 template <typename T, typename Other>
 FirstOf<T, Other> first_of(Task<T> work, Other&& other) {
   return {std::move(work), other};
@@ -107,17 +108,16 @@ class [[nodiscard]] WaitWithDeadline {
   Sleep limit_;
 };
 
-/// co_await with_deadline(loop, work, limit): runs `work` for that long at most. Its result (or its
-/// exception); nothing, or false where it has none, if it was cancelled. No timer is started where the work
+/// co_await with_deadline(loop, work, limit): runs `work` for at most `limit`. Returns its result or rethrows
+/// its exception; if it was cancelled, nothing (or false for Task<void>). No timer is started if the work
 /// ends at once.
 template <typename T>
 TaskWithDeadline<T> with_deadline(Loop& loop, Task<T> work, Milliseconds limit) {
   return {loop, std::move(work), limit};
 }
 
-/// co_await with_deadline(loop, event.wait(), limit): waits for that long at most. What was awaited, or true
-/// where that is nothing; nothing, or false, if it did not come in time. Where both come in one turn of the
-/// loop, the limit counts.
+/// co_await with_deadline(loop, event.wait(), limit): waits for at most `limit`. Returns what was awaited, or
+/// true if that is void; nothing, or false, on expiry. If both come in one turn of the loop, the limit wins.
 template <typename Awaitable>
 WaitWithDeadline<std::remove_reference_t<Awaitable>> with_deadline(Loop& loop, Awaitable&& awaited,
                                                                    Milliseconds limit) {

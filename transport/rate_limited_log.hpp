@@ -1,4 +1,4 @@
-// Warnings about others, of whom there may be very many.
+// RateLimitedLog: warnings about others, who may cause very many of them.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace farport::transport {
 
-/// Logs one warning of each kind a minute, or a few, however often it happens.
+/// Logs at most one warning (or a few) of each kind a minute.
 class RateLimitedLog {
  public:
   RateLimitedLog(Loop& loop, Log log) : loop_(loop), log_(std::move(log)) {}
 
-  /// Logs `message` unless `a_minute` of that kind have been logged within a minute. With very many kinds at
-  /// once the new ones are left out. Returns whether it was logged.
+  /// Logs `message` as a warning unless `a_minute` warnings of that kind were logged within a minute; then at
+  /// debug level. When too many kinds are active at once, new ones are not logged. Returns whether it was a
+  /// warning.
   bool add(const std::string& kind, const std::string& message, std::size_t a_minute = 1);
-  /// The same without logging: whether one more of this kind may be noted.
+  /// Counts like add() but logs nothing. Returns whether one more of this kind may be logged.
   bool allows(const std::string& kind, std::size_t a_minute = 1);
 
  private:
   struct Logged {
-    std::uint64_t since = 0;  ///< When the first one was, on the loop's clock in ms.
+    std::uint64_t since = 0;  ///< When the first one was logged, on the loop's clock in ms.
     std::size_t count = 0;
   };
 

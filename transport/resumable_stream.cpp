@@ -9,7 +9,7 @@
 namespace farport::transport {
 namespace {
 
-/// From this size on a buffer is kept as it is: at most half of it is room that nobody needs.
+/// Buffers filled at least this much are kept instead of copied: at most half of their space is wasted.
 constexpr std::size_t kWorthKeeping = BufferPool::kSpace / 2;
 
 }  // namespace
@@ -64,14 +64,14 @@ namespace {
 constexpr std::string_view kAnswerField = "farport-answer";
 constexpr std::string_view kAnswerRead = "read";
 
-/// What may be kept for a peer that takes ever more without giving credit: as much as a mirror's largest
+/// Most bytes kept for a peer that reads ever more without giving credit: as much as a mirror's largest
 /// window.
 constexpr std::uint64_t kMostKept = 64ULL << 20;
-/// What is kept is counted once it is more than this, which few commands' answers are.
+/// Kept data is counted in the budget beyond this size, which few commands' answers reach.
 constexpr std::uint64_t kWorthCounting = 8 * 1024;
-/// What may be kept however many others keep something, too: a buffer's worth.
+/// Bytes that may be kept however much others keep: about one buffer.
 constexpr std::uint64_t kLeastKept = 64 * 1024;
-/// What a stream takes by itself while it waits for a carrier: with one it counts in the carrier's session.
+/// A stream's fixed cost while it waits for a carrier. With a carrier, the carrier's session counts it.
 constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 
 }  // namespace
@@ -111,13 +111,13 @@ bool ResumableStream::resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t
 void ResumableStream::accept_answer() {
   accepted_ = true;
   if (carrier_ != nullptr && read_wake_ != nullptr) carrier_->when_readable(&readable_hook_);
-  // It may have ended already.
+  // The carrier may have ended already.
   look_after_carrier();
 }
 
 void ResumableStream::detach() {
   if (carrier_ == nullptr) return;
-  // What would not fit is left behind: it has not been acknowledged, so it will come again.
+  // While earlier input is unread, the carrier's is dropped: it was not acknowledged, so it comes again.
   if (accepted_ && inbound_read_ == inbound_.size()) keep_unread();
   release_carrier();
   interrupted_.set();
@@ -136,7 +136,7 @@ void ResumableStream::release_carrier() {
 void ResumableStream::keep_unread() {
   for (IoStatus last = IoStatus::ok; last == IoStatus::ok;) {
     const std::size_t before = inbound_.size();
-    // One more than there is, so that an end is found too.
+    // One byte more than is there, so that an end is found too.
     inbound_.resize(before + carrier_->unread() + 1);
     const Io io = read_carrier(std::span(inbound_).subspan(before));
     inbound_.resize(before + io.bytes);
@@ -145,21 +145,21 @@ void ResumableStream::keep_unread() {
   if (inbound_read_ < inbound_.size() || inbound_ended_) carrier_readable();
 }
 
-// Told by the carrier.
+// Callbacks of the carrier.
 
 void ResumableStream::carrier_readable() {
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
 }
 
 void ResumableStream::carrier_gone() {
-  // Not here, in the middle of its own end.
+  // Deferred: the carrier is in the middle of closing.
   loop().defer(*this);
 }
 
 void ResumableStream::acknowledge() {
   const std::uint64_t place = carried_from_ + carrier_->acknowledged();
   kept_.acknowledge(place);
-  // The rest once the carrier has taken what it is sending.
+  // The rest follows once the carrier has taken what it is sending.
   acknowledged_more_ = place > kept_.sent();
 }
 
@@ -184,7 +184,8 @@ void ResumableStream::count_kept() {
   counted_->update(carrier_ == nullptr ? kept + kWaitingBytes : kept);
 }
 
-/// A tool that reads slowly, or not at all, is waited for: nothing of what it has asked for is lost for that.
+/// Bytes that may be kept now. The writer waits for a tool that reads slowly or not at all; nothing is
+/// dropped.
 std::uint64_t ResumableStream::most_kept() const {
   if (!counted_ || !counted_->begun()) return kMostKept;
   return std::clamp(counted_->even_part(), kLeastKept, kMostKept);
@@ -196,7 +197,7 @@ void ResumableStream::look_after_carrier() {
     detach();
     return;
   }
-  // What it brought may be no answer at all: accept_answer() or abort() will tell.
+  // The response may not be the requested answer at all: accept_answer() or abort() decides.
   if (!accepted_) return;
   if (!end_is_known()) {
     if (!std::exchange(confirming_, true)) carrier_->confirm_end(gone_hook_);
@@ -209,7 +210,7 @@ void ResumableStream::look_after_carrier() {
 }
 
 bool ResumableStream::end_is_known() const {
-  // The asking side may have ended its direction before it got our end.
+  // The asking side may have ended its direction before it received our end.
   return side_ == Side::asks || carrier_->failed() || carrier_->end_confirmed() ||
          carrier_->head().field(kAnswerField) == kAnswerRead;
 }
@@ -278,7 +279,7 @@ bool ResumableStream::begin_write(WriteOperation& operation) {
   }
   if (operation.chunk.size == 0 && !operation.finish) return true;
   kept_.keep(operation);
-  // Not counted here: this may be in the middle of the session's sending.
+  // Counted later: this may run in the middle of the session's sending.
   if (counted_ && kept_.end() - kept_.begin() > kWorthCounting) loop().defer(*this);
   operation.chunk.advance(operation.chunk.size);
   finish_wanted_ = operation.finish;
@@ -295,7 +296,7 @@ void ResumableStream::send() {
   if (WriteOperation::finish && side_ == Side::asks && inbound_ended_) {
     carrier_->end_with(kAnswerField, kAnswerRead);
   }
-  // It only ever takes a write later on, or fails, which it tells by being gone.
+  // A carrier never completes a write at once, except by failing, and it reports that as being gone.
   write_pending_ = !carrier_->begin_write(*this);
 }
 
@@ -304,7 +305,7 @@ void ResumableStream::complete() {
   if (status != IoStatus::ok) return;
   kept_.advance(sending_);
   finish_sent_ = WriteOperation::finish;
-  // The rest not here, in the middle of the session's sending.
+  // The rest is deferred: this runs in the middle of the session's sending.
   if (!all_sent() || reading_stopped_ || acknowledged_more_) loop().defer(*this);
   write_on();
 }
@@ -315,7 +316,7 @@ void ResumableStream::write_on() {
 }
 
 void ResumableStream::cancel_write() {
-  // What has been begun is kept and will be sent, or the stream is aborted.
+  // Bytes already accepted are kept and will be sent, unless the stream is aborted.
   write_ = nullptr;
 }
 

@@ -1,9 +1,4 @@
-// ResumableStream: a Stream that goes on where it was when the session that carries it breaks and another
-// one takes its place (docs/wire.md, "Resuming").
-//
-// It runs over an HTTP/2 stream, its carrier. What has been written is kept until the carrier says that the
-// peer has it; what has come is counted. When the carrier is lost, readers and writers just wait until
-// resume() gives the stream another one.
+// ResumableStream: a Stream that survives the break of the session that carries it.
 #pragma once
 
 #include <cstdint>
@@ -18,113 +13,118 @@
 
 namespace farport::transport {
 
-/// What a sender keeps until it knows that the peer has it, to send it again if the connection breaks.
-/// Bytes of a stream by their place in it, from the first that has not been acknowledged to the last that
-/// has been written. Full buffers are kept as they are; less is copied, so that little bytes don't hold large
-/// buffers. Sending and acknowledging take a time in proportion to what is sent or acknowledged, however much
-/// is kept; rewinding, to what is kept.
+/// Keeps the written bytes of a stream until the peer has acknowledged them, to send them again if the
+/// connection breaks. Positions are byte offsets in the stream. Full buffers are kept as they are; smaller
+/// ones are copied, so that few bytes don't pin a large buffer. Sending and acknowledging take time
+/// proportional to the bytes sent or acknowledged, rewinding to the bytes kept.
 class RetransmitBuffer {
  public:
   RetransmitBuffer() = default;
   RetransmitBuffer(const RetransmitBuffer&) = delete;
   RetransmitBuffer& operator=(const RetransmitBuffer&) = delete;
 
-  /// Keeps the bytes of a write at the end. May take the buffer away that holds them.
+  /// Appends the bytes of a write. May take over the buffer that holds them.
   void keep(WriteOperation& operation);
-  /// The next bytes to be sent that lie in one piece. They stay where they are until they have been sent and
-  /// acknowledged. Empty where all has been sent.
+  /// The next contiguous bytes to send; empty if all have been sent. They stay in place until they have been
+  /// sent and acknowledged.
   [[nodiscard]] Chunk unsent() const;
-  /// So many of them, at most all, have been sent.
+  /// Marks `bytes` of them, at most all, as sent.
   void advance(std::size_t bytes);
-  /// Forgets what comes before this place, but nothing that has not been sent: a peer may say what it likes,
-  /// and what is being sent must stay.
+  /// Forgets everything before `place`, but nothing that has not been sent: the peer may claim anything, and
+  /// data that is being sent must stay.
   void acknowledge(std::uint64_t place);
-  /// Sends from this place on, which must not have been acknowledged, nor be beyond the end.
+  /// Sends again from `place` on, which must be neither acknowledged already nor beyond the end.
   void rewind(std::uint64_t place);
-  /// Forgets everything. Nothing of it may be being sent.
+  /// Forgets everything. None of it may be being sent.
   void clear();
 
-  /// The first byte that has not been acknowledged.
+  /// Offset of the first byte that has not been acknowledged.
   [[nodiscard]] std::uint64_t begin() const { return begin_; }
-  /// The first byte that has not been sent.
+  /// Offset of the first byte that has not been sent.
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
-  /// What it takes, in bytes: many small writes take more than what they hold.
+  /// Memory used, in bytes. Many small writes use more than they hold.
   [[nodiscard]] std::uint64_t memory() const { return end_ - begin_ + pieces_.size() * kPieceBytes; }
 
  private:
-  /// A piece's place in the list and its allocations.
+  /// Cost of one Piece: its list node and allocations.
   static constexpr std::uint64_t kPieceBytes = 128;
 
   struct Piece {
-    std::uint64_t place;  ///< Of its first byte.
+    std::uint64_t place;  ///< Offset of its first byte.
     Chunk bytes;
-    Buffer buffer;                      ///< That they are in, or
-    std::unique_ptr<std::byte[]> copy;  ///< with headroom in front.
+    Buffer buffer;                      ///< Owns the bytes, unless
+    std::unique_ptr<std::byte[]> copy;  ///< this copy does, with headroom in front.
 
     [[nodiscard]] std::uint64_t end() const { return place + bytes.size; }
   };
   using Pieces = std::list<Piece>;
 
   Pieces pieces_;
-  Pieces::iterator next_ = pieces_.end();  ///< With the first byte that has not been sent.
+  Pieces::iterator next_ = pieces_.end();  ///< Holds the first byte that has not been sent.
   std::uint64_t begin_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t end_ = 0;
 };
 
+/// A Stream that continues where it was when the session that carries it breaks (docs/wire.md, "Resuming").
+///
+/// It runs over an HTTP/2 stream, its carrier. Written bytes are kept until the carrier reports that the peer
+/// has them; received bytes are counted. When the carrier is lost, readers and writers wait until resume()
+/// provides another one.
 class ResumableStream final : public Stream, private EndOfTick, private WriteOperation {
  public:
-  /// Which side of the request this is. The side that asks tells with the end of its direction whether it has
-  /// read the answer to its end; the side that answers waits for that before it takes the end for good.
+  /// Which side of the request this is. When the asking side ends its direction, it also tells whether it has
+  /// read the whole answer. The answering side waits for that before it considers the end final.
   enum class Side { asks, answers };
 
-  /// What is kept for the peer is counted in an account, which is asked for once there is enough to count:
-  /// most streams never keep so much. A stream may be aborted for keeping most in the account that keeps
-  /// most, beyond its budget.
+  /// `account_of` provides the account in which kept data is counted. It is called once there is enough to
+  /// count; most streams never keep so much. When the budget is exceeded, the stream may be aborted to make
+  /// room.
   ResumableStream(Loop& loop, Side side, BufferBudget::LateHolding::AccountOf account_of);
   ~ResumableStream() override;
 
-  /// Lets the side that asks read from its carrier: its answer is what was asked for. It may write before.
+  /// Asking side: the carrier's response is the requested answer, so read from it. Writing is possible
+  /// before.
   void accept_answer();
-  /// Goes on over `carrier`, to which is written from the byte at `from` on, and the first `skip` bytes of
-  /// which have come already. For a stream that waits for one, or is new. False: `from` has been acknowledged
-  /// or never been written; nothing has changed then.
+  /// Continues over `carrier`: sends from offset `from` on, and skips the first `skip` bytes received, which
+  /// have come before. Only for a stream that is new or waits for a carrier. Returns false, and changes
+  /// nothing, if `from` has been acknowledged or not been written yet.
   bool resume(std::shared_ptr<Http2Stream> carrier, std::uint64_t from, std::uint64_t skip);
-  /// Takes the carrier for lost, if there is one.
+  /// Treats the carrier, if there is one, as lost.
   void detach();
   [[nodiscard]] const std::shared_ptr<Http2Stream>& carrier() const { return carrier_; }
 
-  /// Set when the carrier has been lost, and when the stream has ended for good. For one waiter.
+  /// Set when the carrier has been lost and when the stream has ended for good. For one waiter.
   [[nodiscard]] Event& interrupted() { return interrupted_; }
   /// Whether it waits for a carrier.
   [[nodiscard]] bool waits() const { return carrier_ == nullptr && !over_; }
-  /// Whether it has ended for good: by its peer, or by abort().
+  /// Whether it has ended for good, by its peer or by abort().
   [[nodiscard]] bool over() const { return over_; }
 
-  /// Whether our direction's end has been written, though perhaps not sent.
+  /// Whether the end of our direction has been written, though perhaps not sent.
   [[nodiscard]] bool finishing() const { return finish_wanted_; }
 
-  /// On the side that answers: tells the peer, as soon as our direction has been sent to its end, that
-  /// nothing more is wanted of its own.
+  /// Answering side: once our direction has been sent completely, tells the peer that no more of its data is
+  /// wanted.
   void stop_reading();
 
-  /// Bytes that have come from the peer, whether they have been read or not. While there is no carrier.
+  /// Bytes received from the peer, read or not. Only while there is no carrier.
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  /// The first byte that the peer may not have.
+  /// Offset of the first byte that the peer may not have.
   [[nodiscard]] std::uint64_t acknowledged() const { return kept_.begin(); }
 
   Io try_read(std::span<std::byte> into) override;
   void when_readable(Wake* wake) override;
   bool begin_write(WriteOperation& operation) override;
   void cancel_write() override;
-  /// The peer is gone for good: a lost carrier is not enough.
+  /// Reports a peer that is gone for good; a lost carrier is not enough.
   void when_gone(Wake* wake) override;
   void abort(Error why) override;
   [[nodiscard]] const Error& error() const override { return *error_; }
 
  private:
-  /// Told by the carrier.
+  /// Forwards the carrier's notifications.
   class Hook final : public Wake {
    public:
     using Action = void (ResumableStream::*)();
@@ -165,26 +165,26 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   Event interrupted_;
 
   RetransmitBuffer kept_;
-  std::optional<BufferBudget::LateHolding> counted_;  ///< Where it is counted, up to the end.
-  std::uint64_t carried_from_ = 0;                    ///< The place of the carrier's first byte.
+  std::optional<BufferBudget::LateHolding> counted_;  ///< For kept data; empty once it is over.
+  std::uint64_t carried_from_ = 0;                    ///< Offset of the carrier's first byte.
   std::uint64_t sending_ = 0;                         ///< Bytes of ours in the carrier's pending write.
   bool write_pending_ = false;                        ///< At the carrier.
-  bool acknowledged_more_ = false;                    ///< Than the carrier had taken.
+  bool acknowledged_more_ = false;                    ///< Beyond what the carrier had taken.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
   bool reading_stopped_ = false;
   WriteOperation* write_ = nullptr;
 
-  std::vector<std::byte> inbound_;  ///< What lost carriers had received.
+  std::vector<std::byte> inbound_;  ///< Data received on lost carriers.
   std::size_t inbound_read_ = 0;
-  std::uint64_t received_ = 0;  ///< Without what the carrier holds.
+  std::uint64_t received_ = 0;  ///< Without what the carrier still holds.
   std::uint64_t skip_ = 0;
   bool inbound_ended_ = false;
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;
-  bool accepted_ = false;    ///< What the carrier brings is the answer.
-  bool confirming_ = false;  ///< The carrier has ended; whether our end has arrived is being asked.
+  bool accepted_ = false;    ///< The carrier's response is the answer.
+  bool confirming_ = false;  ///< The carrier has ended; a PING asks whether our end has arrived.
   bool over_ = false;
   BoxedError error_;
 };

@@ -44,7 +44,7 @@ void Share::on_time() {
   const std::uint64_t now = loop_.now_ms();
   if (now >= rests_until_) wake_next();
   if (waiting_.empty()) return;
-  // The next turn at the latest, whether what goes on now has anything to charge or not.
+  // Wakes the next one in the next turn at the latest, even if the current work charges nothing.
   wake_in(Milliseconds(now < rests_until_ ? rests_until_ - now : 0));
 }
 

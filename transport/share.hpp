@@ -1,5 +1,4 @@
-// Share: how much of the loop's time one party may take. A loop has one thread: a party that keeps it busy
-// keeps all others waiting.
+// Limits on the time that work may keep the loop's one thread: Share for a party, TurnBudget for a coroutine.
 #pragma once
 
 #include <chrono>
@@ -11,9 +10,9 @@
 
 namespace farport::transport {
 
-/// Bounds how long the work of one party keeps the loop busy in one turn. Work is measured by its callers:
-/// they ask before they begin, and charge what it took. Those who have to wait go on in the order in which
-/// they came, at least one in each turn.
+/// Bounds how long one party's work keeps the loop busy in one turn, since all others wait meanwhile. Callers
+/// measure the work: they ask before they begin and charge the time afterwards. Waiting callers proceed in
+/// order of arrival, at least one in each turn.
 class Share final : private Timer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,15 +20,15 @@ class Share final : private Timer {
   Share(Loop& loop, Clock::duration per_turn) : Timer(loop), per_turn_(per_turn) {}
   ~Share() = default;
 
-  /// Whether the party has had its part of this turn, or is to rest, or others of it wait already.
+  /// Whether the party has used its time in this turn, must rest, or has callers waiting already.
   [[nodiscard]] bool used_up();
-  /// Counts work that has been done.
+  /// Charges time that work has taken.
   void charge(Clock::duration took);
-  /// Nothing of this party goes on for so long. The longest rest counts.
+  /// Suspends this party's work for `pause`. The rest that ends last counts.
   void rest(Milliseconds pause);
 
   class [[nodiscard]] Turn;
-  /// co_await turn(): passes at once unless used_up(), otherwise when it is the caller's turn.
+  /// co_await turn(): passes at once unless used_up(); otherwise waits for the caller's turn.
   [[nodiscard]] Turn turn();
 
  private:
@@ -41,7 +40,7 @@ class Share final : private Timer {
 
   Clock::duration per_turn_;
   Clock::duration used_{};
-  std::uint64_t turn_ = 0;         ///< Of the loop, in which `used_` was used.
+  std::uint64_t turn_ = 0;         ///< The turn in which `used_` was used.
   std::uint64_t rests_until_ = 0;  ///< On the loop's clock, in ms.
   bool waking_ = false;            ///< The timer runs.
   NodeList waiting_;
@@ -65,7 +64,7 @@ inline Share::Turn Share::turn() {
   return Turn(*this);
 }
 
-/// Charges a share with the time from its making to its end.
+/// Charges a share with the time for which it exists.
 class Work {
  public:
   explicit Work(Share& share) : share_(share), began_(Share::Clock::now()) {}
@@ -78,15 +77,13 @@ class Work {
   Share::Clock::time_point began_;
 };
 
-// A turn's worth of work for loops that might go on and on, such as those that accept connections or go
-// through long lists: what keeps the loop's thread busy keeps everything else waiting.
-
-/// How long one loop of ours may keep other coroutines waiting at a time. Those who wait for a poll may have
-/// to wait four times as long: as many rounds has a turn of the event loop.
+/// How long one TurnBudget may keep other coroutines waiting. Those that wait for a poll may wait four times
+/// as long, since a turn of the event loop has as many rounds.
 inline constexpr std::chrono::microseconds kWorkPerTurn{500};
 
-/// Counts the time since its owner has first asked in a turn of the loop, or has last given way. Unlike a
-/// Share (share.hpp), it bounds one coroutine's work and not all that one party has others do.
+/// Limits one coroutine that might go on and on, such as one that accepts connections or walks a long list.
+/// Counts the time since the first give_way() of the turn, or since it last yielded. A Share limits all work
+/// of one party instead.
 class TurnBudget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -97,8 +94,8 @@ class TurnBudget {
   TurnBudget& operator=(const TurnBudget&) = delete;
 
   class [[nodiscard]] GiveWay;
-  /// co_await give_way(): passes at once while the budget lasts; lets everybody else run first once it is
-  /// used up. To be called for each piece of the work. For one caller at a time.
+  /// co_await give_way(): passes at once while the budget lasts; otherwise lets all others run first. Call it
+  /// for each piece of work. For one caller at a time.
   GiveWay give_way();
 
  private:
@@ -110,7 +107,7 @@ class TurnBudget {
 
   Loop& loop_;
   Clock::duration per_turn_;
-  std::optional<std::uint64_t> turn_;  ///< Of the loop, in which `began_` was.
+  std::optional<std::uint64_t> turn_;  ///< The turn in which `began_` was set.
   Clock::time_point began_{};
 };
 

@@ -18,7 +18,7 @@
 namespace farport::transport {
 namespace {
 
-/// One uv_getaddrinfo request that outlives a cancelled coroutine.
+/// A uv_getaddrinfo request that may outlive a cancelled coroutine.
 struct Lookup {
   uv_getaddrinfo_t request{};
   Loop* loop = nullptr;
@@ -47,7 +47,7 @@ class LookupAwaiter {
   LookupAwaiter& operator=(const LookupAwaiter&) = delete;
   ~LookupAwaiter() {
     lookup_->waiter.unlink();
-    // libuv needs it no more: the callback has come, even if no coroutine has been resumed for it.
+    // libuv is done with it: the callback has run, even if it has resumed no coroutine.
     if (lookup_->called_back || started_ != 0) {
       delete lookup_;
       return;
@@ -83,7 +83,7 @@ bool same(const Address& address, const addrinfo& entry) {
   return address.size == entry.ai_addrlen && std::memcmp(&address.storage, entry.ai_addr, address.size) == 0;
 }
 
-/// The addresses that a literal stands for; nullptr where `host` is a name.
+/// The addresses of a literal; nullptr if `host` is a name. The caller frees them.
 addrinfo* parse_literal(const std::string& host, const std::string& service) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -113,7 +113,8 @@ std::string Address::text() const {
   if (storage.ss_family == AF_INET6) {
     const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
     if (IN6_IS_ADDR_V4MAPPED(&address)) {
-      // As an IPv4 peer is seen by a socket for both (RFC 4291 section 2.5.5.2): its last four bytes.
+      // A dual-stack socket reports an IPv4 peer so (RFC 4291 section 2.5.5.2): its address is in the last
+      // four bytes.
       inet_ntop(AF_INET, &address.s6_addr[12], host, sizeof host);
       return std::string(host) + ":" + std::to_string(port());
     }
@@ -176,10 +177,10 @@ Result<std::vector<Address>> resolve_here(const std::string& host, std::uint16_t
 namespace {
 
 constexpr int kBacklog = 1024;
-/// After an error of accept(2) that is likely to come back at once.
+/// Pause after an error of accept(2) that is likely to recur at once.
 constexpr Milliseconds kAcceptPause{100};
 constexpr Milliseconds kBacklogPause{10};
-/// Descriptors that accepting leaves to others.
+/// Descriptors that accept() leaves for other uses.
 constexpr rlim_t kReservedDescriptors = 64;
 /// A peer that acknowledges nothing for this long is gone.
 constexpr unsigned kUserTimeoutMs = 30'000;
@@ -211,14 +212,14 @@ Result<sockaddr_un> unix_address(const std::string& path) {
   return address;
 }
 
-/// Gives the socket that has just been made at `path` what the umask has taken of its mode. The umask itself
-/// is left alone: it is the whole process's, whose other threads may be making files. Returns an errno value.
+/// Restores the mode bits that the umask removed from the socket just made at `path`. Changing the umask
+/// instead would affect other threads that create files. Returns an errno value.
 int give_back_umask(const std::string& path, mode_t mode) {
   const UniqueFd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat made {};
   if (!file || ::fstat(file.get(), &made) != 0) return errno;
   if ((mode & ~made.st_mode) == 0) return 0;
-  // Another one by now, where others may rename files in its directory.
+  // Somebody who may rename files in the directory has replaced it.
   if (!S_ISSOCK(made.st_mode) || made.st_uid != ::geteuid() || made.st_nlink != 1) return EPERM;
   const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
   return ::fchmodat(AT_FDCWD, opened.c_str(), mode, 0) == 0 ? 0 : errno;
@@ -244,8 +245,8 @@ bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/// Whether a descriptor is among the last that may be: those are for what connections need that are there
-/// already, such as a runtime's socket.
+/// Whether a descriptor is among the last ones available. Those are reserved for connections that exist
+/// already, which may need one for a runtime's socket.
 bool is_scarce(int fd) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
@@ -253,7 +254,7 @@ bool is_scarce(int fd) {
   return static_cast<rlim_t>(fd) + reserve >= limit.rlim_cur;
 }
 
-/// Whether there are more than those. A copy of any descriptor gets the lowest number that is free.
+/// Whether other descriptors are left. A duplicate of any descriptor gets the lowest free number.
 bool has_descriptors(int any) {
   const UniqueFd copy(::fcntl(any, F_DUPFD_CLOEXEC, 0));
   return copy && !is_scarce(copy.get());
@@ -311,7 +312,7 @@ Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::s
   if (!address) return tl::unexpected(address.error());
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail_errno("listen on", path, errno);
-  // The socket's file gets the descriptor's mode less the umask, so that it never has more than its own.
+  // The file gets the descriptor's mode less the umask, so it never has more permissions than `mode`.
   ::fchmod(fd.get(), mode);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return fail_errno("create the socket", path, errno);
@@ -332,7 +333,7 @@ Task<void> Listener::pause(int error) {
                        : "")
             .value());
   }
-  // The descriptor that we would get is the lowest that is free.
+  // A new descriptor gets the lowest free number, so a duplicate tells which one accept(2) would get.
   do co_await sleep(loop_, kAcceptPause);
   while (!has_descriptors(socket_.fd()));
   scarce_ = false;

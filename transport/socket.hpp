@@ -1,4 +1,4 @@
-// Making sockets: listening, accepting and connecting, over TCP and on Unix socket paths.
+// Sockets: addresses, listening, accepting and connecting, over TCP and on Unix socket paths.
 #pragma once
 
 #include <cstring>
@@ -17,9 +17,7 @@
 
 namespace farport::transport {
 
-// Network addresses: parsing, resolving, showing.
-
-/// An IPv4 or IPv6 address with its port, as the socket calls take it.
+/// An IPv4 or IPv6 address with its port, in the form that socket calls take.
 struct Address {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -35,40 +33,41 @@ struct Address {
   }
 };
 
-/// Whether this is an address rather than a name, and so needs no resolver.
+/// Whether `host` is an address rather than a name, and so needs no resolver.
 [[nodiscard]] bool is_literal(const std::string& host);
 
-/// All addresses of a host name or a literal, in the resolver's order (RFC 6724), without duplicates.
+/// Resolves a host name or literal to all its addresses, in the resolver's order (RFC 6724), without
+/// duplicates.
 Task<Result<std::vector<Address>>> resolve(Loop& loop, std::string host, std::uint16_t port);
 
-/// The same without a loop: the caller waits for the answer, and no thread is started.
+/// Like resolve(), but blocks the caller and starts no thread.
 [[nodiscard]] Result<std::vector<Address>> resolve_here(const std::string& host, std::uint16_t port);
 
 /// A listening socket. accept() is for one coroutine at a time.
 class Listener {
  public:
-  /// Listens on a TCP address (IPv6 addresses take IPv6 only). `share`: beside other sockets of this user
-  /// that share it too (socket(7), SO_REUSEPORT).
+  /// Listens on a TCP address (IPv6 addresses take IPv6 only). `share`: allows other sockets of this user
+  /// that also set it on the same port (socket(7), SO_REUSEPORT).
   static Result<std::unique_ptr<Listener>> tcp(Loop& loop, const Address& address, bool share = false);
-  /// Creates a Unix socket at `path`, which must not exist yet, with just these permissions. The caller
-  /// removes it.
+  /// Creates a Unix socket at `path`, which must not exist yet, with exactly these permissions. The caller
+  /// removes the file.
   static Result<std::unique_ptr<Listener>> unix_socket(Loop& loop, const std::string& path,
                                                        mode_t mode = 0600);
 
-  /// Takes over a socket that listens and does not block: TCP or Unix. What removes a Unix socket's path is
-  /// whoever has made it.
+  /// Takes over a listening, non-blocking socket, TCP or Unix. Whoever made a Unix socket's path removes it.
   static std::unique_ptr<Listener> inherited(Loop& loop, UniqueFd fd);
 
   Listener(Loop& loop, UniqueFd fd, std::string name, bool is_tcp);
 
-  /// The next connection. Pauses after an error, such as a shortage of descriptors or memory, instead of
-  /// failing; some descriptors are left to those who are connected already. However many there are, everybody
-  /// else has their turn.
+  /// Waits for the next connection. After an error, such as a shortage of descriptors or memory, it pauses
+  /// instead of failing. Some descriptors are left for existing connections. A flood of connections keeps
+  /// nobody else from running.
   Task<std::unique_ptr<FdStream>> accept();
-  /// `tell` is called once for each such pause, with its cause. Must stay callable as long as this.
+  /// `tell` is called once for each such pause, with its cause. It must stay callable for as long as this
+  /// exists.
   void on_pause(std::function<void(const Error&)> tell) { on_pause_ = std::move(tell); }
   [[nodiscard]] bool is_tcp() const { return is_tcp_; }
-  /// The address in use, with the port that the system chose where 0 was asked for.
+  /// The address in use, with the port that the system chose if 0 was asked for.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -86,13 +85,13 @@ class Listener {
 /// Connects to a TCP address within `limit`.
 Task<Result<std::unique_ptr<FdStream>>> connect_tcp(Loop& loop, Address address, Milliseconds limit);
 
-/// Connects to a Unix socket path. A full backlog is waited out for up to `limit`. `name`: what the stream,
-/// and errors, call it instead of its path.
+/// Connects to a Unix socket path. Waits for up to `limit` while the backlog is full. `name`: how the stream
+/// and errors call it instead of its path.
 Task<Result<std::unique_ptr<FdStream>>> connect_unix(Loop& loop, std::string path, Milliseconds limit,
                                                      std::string name = {});
 
-/// The process and user at the other end of a Unix socket, as they were when it connected or listened
-/// (unix(7), SO_PEERCRED). The pid is 0 where the process has none in our pid namespace.
+/// The process and user at the other end of a Unix socket when it connected or listened (unix(7),
+/// SO_PEERCRED). The pid is 0 if the process has none in our pid namespace.
 struct PeerCredentials {
   pid_t pid = 0;
   uid_t uid = 0;

@@ -39,12 +39,12 @@ Task<void> Stream::discard() {
   }
 }
 
-// One task for all lines and their bytes: a task for each would take stack that a flood of them has not.
+// One task for all lines and their bytes: a task for each byte could use up the stack in a flood of them.
 Task<tl::expected<std::string, NoLine>> read_to_line(Stream& stream, LineFilter wanted, std::size_t most) {
   std::string line;
   for (std::size_t read = 0; read < most;) {
     std::byte next{};
-    // Byte by byte, since what is read too much can't be put back.
+    // Byte by byte, since a byte read too far can't be put back.
     const Io got = stream.try_read(std::span(&next, 1));
     if (got.status == IoStatus::would_block) {
       co_await stream.readable();

@@ -1,9 +1,9 @@
 // Stream: the only interface to bytes. Unix sockets, TCP, TLS and HTTP/2 streams are Streams.
 //
-// Reading is by readiness: try_read() takes what is there; when_readable() says when to try again. Writing is
-// by completion: begin_write() takes the bytes now or holds the operation until it could, which is the
-// back-pressure. One reader and one writer at a time. Nothing here allocates. A Stream outlives the
-// operations on it.
+// Reading is by readiness: try_read() takes what is there, and when_readable() says when to try again.
+// Writing is by completion: begin_write() takes the bytes now, or keeps the operation pending until it can,
+// which is the back-pressure. One reader and one writer at a time. Nothing here allocates. A Stream outlives
+// the operations on it.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@
 
 namespace farport::transport {
 
-/// What became of a read or a write.
+/// The outcome of a read or a write.
 enum class IoStatus : std::uint8_t {
-  ok,           ///< `bytes` were read, or all were taken.
-  would_block,  ///< Nothing now. Only try_read() says so.
+  ok,           ///< `bytes` were read, or the whole write was taken.
+  would_block,  ///< Nothing to read now. Only try_read() returns it.
   end,          ///< The peer has finished sending.
   failed,       ///< The stream is broken; error() says why.
 };
@@ -33,8 +33,8 @@ struct Io {
   std::size_t bytes = 0;
 };
 
-/// Bytes to be written. With headroom, the stream may put a frame header into the kHeadroom bytes in front of
-/// `data`, or of any later part of it, for as long as it takes to write that part; they are restored then.
+/// Bytes to be written. With headroom, the stream may put a frame header into the kHeadroom bytes before
+/// `data`, or before any later part of it, while it writes that part. It restores them afterwards.
 struct Chunk {
   std::byte* data = nullptr;
   std::size_t size = 0;
@@ -46,7 +46,7 @@ struct Chunk {
   }
 };
 
-/// Told once that something has become possible.
+/// Callback interface for one-time notifications.
 class Wake {
  public:
   virtual void wake() = 0;
@@ -55,12 +55,12 @@ class Wake {
   ~Wake() = default;
 };
 
-/// A write under way. `chunk` advances as bytes are taken; while the operation is pending its owner may
-/// repoint it to a copy of what is left.
+/// A write under way. `chunk` advances as bytes are taken. While it is pending, its owner may point `chunk`
+/// to a copy of what is left.
 class WriteOperation {
  public:
   Chunk chunk;
-  /// Holds the chunk's bytes, where a buffer does. A stream that needs them for longer moves it away.
+  /// The buffer that holds the chunk's bytes, if any. A stream that needs the bytes for longer moves it out.
   Buffer* holder = nullptr;
   bool finish = false;  ///< End this direction once the chunk is taken.
   bool more = false;    ///< Another write follows at once: these bytes may wait for it, or for flush().
@@ -83,25 +83,25 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  /// Reads up to into.size() bytes that are there already.
+  /// Reads up to into.size() bytes that have come already.
   virtual Io try_read(std::span<std::byte> into) = 0;
-  /// Calls wake.wake() once when try_read() is worth another try; nullptr forgets it.
+  /// Calls wake.wake() once, when try_read() is worth another try. nullptr cancels that.
   virtual void when_readable(Wake* wake) = 0;
-  /// Takes all of the operation's chunk: true if that was done (or failed: see operation.status) at once,
-  /// false if it is pending and complete() will be called.
+  /// Writes the operation's chunk. True: done at once (see operation.status for failure). False: pending, and
+  /// complete() will be called.
   virtual bool begin_write(WriteOperation& operation) = 0;
-  /// Sends what writes with `more` have left waiting.
+  /// Sends what writes with `more` have left unsent.
   virtual void flush() {}
-  /// Lets the kernel hold so many bytes unsent, at least as many as at first: what is written later waits
-  /// behind them, and a fast network runs dry where there are too few.
+  /// Lets the kernel hold so many bytes unsent, at least the initial limit. Later writes queue behind them,
+  /// but too few let a fast network run dry.
   virtual void hold_unsent(std::size_t /*bytes*/) {}
-  /// Forgets a pending write. What it had not taken is lost, so only abort() makes sense afterwards.
+  /// Cancels a pending write. Bytes that it had not taken are lost, so only abort() makes sense afterwards.
   virtual void cancel_write() = 0;
-  /// Calls wake.wake() once when the peer is wholly gone, so that nothing written can reach it: more than
-  /// the end of its sending, which try_read() tells. nullptr forgets it.
+  /// Calls wake.wake() once, when the peer can't receive any more. That is more than the end of its sending,
+  /// which try_read() reports. nullptr cancels it.
   virtual void when_gone(Wake* wake) = 0;
   /// Breaks the stream off in both directions: pending operations fail with `why`. Idempotent; the first
-  /// reason stays.
+  /// reason is kept.
   virtual void abort(Error why) = 0;
   /// Why the stream failed. Meaningful after an IoStatus::failed.
   [[nodiscard]] virtual const Error& error() const = 0;
@@ -114,21 +114,21 @@ class Stream {
   [[nodiscard]] WriteAwaiter write(Chunk chunk);
   /// co_await write(bytes): the same without headroom. The bytes must stay until it passes.
   [[nodiscard]] WriteAwaiter write(std::span<const std::byte> bytes);
-  /// co_await write(buffer, size): the first `size` bytes of the buffer's space, which may be gone from it
-  /// afterwards.
+  /// co_await write(buffer, size): writes the first `size` bytes of the buffer's space. The stream may take
+  /// the buffer over.
   [[nodiscard]] WriteAwaiter write(Buffer& buffer, std::size_t size, bool last = false);
-  /// co_await write_last(...), or write(..., true): writes the bytes and ends this direction, which may take
-  /// one frame instead of two.
+  /// co_await write_last(...), or write(..., true): writes the bytes and ends this direction, with one frame
+  /// instead of two where possible.
   [[nodiscard]] WriteAwaiter write_last(Chunk chunk);
   [[nodiscard]] WriteAwaiter write_last(std::span<const std::byte> bytes);
-  /// co_await finish(): ends this direction; the other one goes on (half-close).
+  /// co_await finish(): ends this direction; the other one continues (half-close).
   [[nodiscard]] WriteAwaiter finish();
 
-  /// Reads at least one byte, waiting for it: ok, end or failed.
+  /// Reads at least one byte, waiting for it. Status: ok, end or failed.
   Task<Io> read(std::span<std::byte> into);
-  /// Reads exactly into.size() bytes: ok, end (`bytes` says how many came before it) or failed.
+  /// Reads exactly into.size() bytes. Status: ok, end (`bytes` came before it) or failed.
   Task<Io> read_exactly(std::span<std::byte> into);
-  /// Reads to the end, or until it fails, and forgets it: in turns, so that a flood holds up nobody.
+  /// Reads and drops everything to the end or a failure. Yields to others, so that a flood delays nobody.
   Task<void> discard();
 
   [[nodiscard]] Loop& loop() const { return loop_; }
@@ -137,7 +137,7 @@ class Stream {
   Loop& loop_;
 };
 
-/// Resumes a coroutine in the loop's turn when woken.
+/// Resumes a coroutine from the loop when woken.
 class CoroutineWake : public Wake {
  public:
   explicit CoroutineWake(Loop& loop) : loop_(loop) {}
@@ -194,9 +194,9 @@ class [[nodiscard]] GoneAwaiter final : CoroutineWake {
   bool waiting_ = false;
 };
 
-/// Calls `action` once, at the end of the loop's turn in which the stream's peer is wholly gone
-/// (Stream::when_gone()), unless it is destroyed before. The stream must outlive it, and nothing else may
-/// wait for its peer to be gone meanwhile.
+/// Calls `action` once, at the end of the loop's turn in which the stream's peer is gone
+/// (Stream::when_gone()), unless it is destroyed before. The stream must outlive it, and must have no other
+/// waiter for that.
 template <typename Action>
 class [[nodiscard]] WhenGone final : Wake, EndOfTick {
  public:
@@ -208,7 +208,7 @@ class [[nodiscard]] WhenGone final : Wake, EndOfTick {
   ~WhenGone() { stream_.when_gone(nullptr); }
 
  private:
-  /// Not here: this may be in the middle of the stream's own end.
+  /// Deferred: the stream may be in the middle of ending.
   void wake() override { stream_.loop().defer(*this); }
   void end_of_tick() override { action_(); }
 
@@ -272,22 +272,20 @@ inline WriteAwaiter Stream::finish() {
   return {*this, Chunk{}, true};
 }
 
-// Lines at the beginning of a stream, before something else than lines begins.
-
-/// Why there is no line.
+/// Why no line was read.
 enum class NoLine : std::uint8_t {
   ended,     ///< The stream has ended or failed before the line has.
-  too_long,  ///< It is, or what comes before it.
+  too_long,  ///< The line, or all that was read for it, is too long.
 };
 
-/// Whether a line, without its "\n", is the one that is looked for.
+/// Whether a line, without its "\n", is the wanted one.
 using LineFilter = std::function<bool(std::string_view)>;
 
-/// Reads lines up to the first one that is `wanted`, and not a byte beyond it: what follows is for another
-/// reader. Returns that line without its "\n". `most`: the bytes of all the lines, with their ends.
+/// Reads lines up to the first one that is `wanted`, and no byte beyond it, since what follows is for another
+/// reader. Returns that line without its "\n". `most`: limit for the bytes of all lines, with their ends.
 Task<tl::expected<std::string, NoLine>> read_to_line(Stream& stream, LineFilter wanted, std::size_t most);
 
-/// The same with the first line there is.
+/// Like read_to_line(), for the first line.
 Task<tl::expected<std::string, NoLine>> read_line(Stream& stream, std::size_t most);
 
 }  // namespace farport::transport

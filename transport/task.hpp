@@ -1,5 +1,5 @@
-// Task<T>: a lazy coroutine with one owner. It starts when it is awaited (or spawned in a TaskSet), and
-// destroying it at a suspension point destroys everything that it holds: that is how work is cancelled.
+// Task<T>: a lazy coroutine with one owner. It starts when it is awaited (or spawned in a TaskSet).
+// Destroying it at a suspension point destroys everything that it holds, which is how work is cancelled.
 #pragma once
 
 #include <coroutine>
@@ -78,7 +78,7 @@ class [[nodiscard]] Task {
   Task& operator=(const Task&) = delete;
   ~Task() { reset(); }
 
-  /// Destroys the coroutine where it is suspended. Never call it from inside the coroutine itself.
+  /// Destroys the suspended coroutine. Never call it from inside the coroutine itself.
   void reset() {
     if (handle_) std::exchange(handle_, nullptr).destroy();
   }
@@ -101,11 +101,11 @@ class [[nodiscard]] Task {
   [[nodiscard]] FinishedAwaiter finished() const noexcept { return FinishedAwaiter{{handle_}}; }
   /// The result of a finished task, or its exception.
   T take() { return handle_.promise().take(); }
-  /// Runs the task up to its first suspension. For a task that nobody awaits.
+  /// Runs the task to its first suspension. For a task that nobody awaits.
   void start() const { handle_.resume(); }
-  /// Whether a task that has been started has come to its end.
+  /// Whether a started task has finished.
   [[nodiscard]] bool done() const { return handle_.done(); }
-  /// Has `coroutine` resumed at the end of a task that has been started.
+  /// Resumes `coroutine` when a started task ends.
   void then(std::coroutine_handle<> coroutine) const { handle_.promise().continuation = coroutine; }
 
  private:

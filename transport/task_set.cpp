@@ -4,7 +4,7 @@
 
 namespace farport::transport {
 
-/// A coroutine that owns itself: its frame goes when it ends, or when the set destroys it.
+/// A coroutine that owns itself: its frame is freed when it ends, or when the set destroys it.
 struct TaskSet::Root {
   struct promise_type : ListNode {
     Root get_return_object() { return Root{std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -23,7 +23,7 @@ TaskSet::Root TaskSet::supervise(TaskSet& set, Task<void> task) {
       if (--set.size_ == 0) set.became_idle_.set();
     }
   } const leave{set};
-  // Owned here, so that what it holds is gone before the set hears of its end.
+  // Owned here, so that what the task holds is destroyed before the set learns of its end.
   const Task<void> owned = std::move(task);
   co_await owned;
 }

@@ -1,4 +1,4 @@
-// Running tasks that nobody awaits, owned in one place.
+// TaskSet: owns and runs tasks that nobody awaits.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace farport::transport {
 
 /// Owns the tasks that are spawned in it; each is freed when it ends. Destroying the set cancels those that
-/// still run. A task's exception ends the program: expected failures are values.
+/// still run. An exception from a task ends the program: expected failures are values.
 class TaskSet {
  public:
   explicit TaskSet(Loop& loop) : became_idle_(loop) {}
@@ -21,7 +21,7 @@ class TaskSet {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Cancels all tasks. Never call it (or destroy the set) from inside one of them.
   void clear();
-  /// Passes when no task runs any more.
+  /// Waits until no task runs.
   Task<void> idle();
 
  private:

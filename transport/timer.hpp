@@ -1,4 +1,4 @@
-// Time on the loop: sleeping, and limits on how long something may take.
+// Timers, sleeping, deadlines and backoff on the loop's clock.
 #pragma once
 
 #include <algorithm>
@@ -86,9 +86,8 @@ class Deadline final : Timer {
   bool expired_ = false;
 };
 
-/// Backoff: how long to wait before something is tried again.
-/// Pauses that double from the first to the longest one, each shortened by up to half at random: those who
-/// lost the same peer at the same moment come back one after the other.
+/// Exponential backoff between retries. Pauses double from the first to the longest, each shortened by up to
+/// half at random, so that clients that lost the same peer together come back one after the other.
 class Backoff {
  public:
   Backoff(Milliseconds first, Milliseconds longest) : first_(first), longest_(longest), next_(first) {}
@@ -101,7 +100,7 @@ class Backoff {
     std::uniform_real_distribution<double> factor(0.5, 1.0);
     return Milliseconds(static_cast<Milliseconds::rep>(static_cast<double>(pause.count()) * factor(device)));
   }
-  /// Begins again with the first one: what was tried has worked.
+  /// Starts again with the first pause, after a success.
   void reset() { next_ = first_; }
 
  private:

@@ -14,7 +14,7 @@
 namespace farport::transport {
 namespace {
 
-/// More than this of unsent alerts and key updates means that the peer is playing games.
+/// Limit of unsent alerts and key updates: a peer that causes more is misbehaving.
 constexpr std::size_t kMaxOverflow = 256 * 1024;
 
 std::string openssl_reason(std::string_view fallback) {
@@ -23,7 +23,7 @@ std::string openssl_reason(std::string_view fallback) {
   return reason == nullptr ? std::string(fallback) : std::string(reason);
 }
 
-/// The alert that the peer has sent, where this is OpenSSL's code for one (RFC 8446 section 6).
+/// The alert that the peer sent, if `code` is OpenSSL's code for one (RFC 8446 section 6).
 Cause alert_in(unsigned long code) {
   const int reason = ERR_GET_REASON(code);
   if (ERR_GET_LIB(code) != ERR_LIB_SSL || reason < SSL_AD_REASON_OFFSET) return {};
@@ -41,11 +41,11 @@ class TlsStream::Overflow final : public WriteOperation {
 
   [[nodiscard]] bool pending() const { return pending_; }
 
-  /// Hands bytes to the lower stream; keeps a copy of what it doesn't take at once. False: broken or too
-  /// much.
+  /// Writes bytes to the lower stream, and keeps a copy of what it doesn't take at once. Returns false if the
+  /// stream is broken or too much is kept.
   bool send(const char* data, std::size_t size) {
     if (pending_) return append(data, size);
-    // The lower stream only reads through the pointer: there is no headroom.
+    // The lower stream only reads through the pointer, since there is no headroom.
     chunk = Chunk{reinterpret_cast<std::byte*>(const_cast<char*>(data)), size, false};
     if (owner_.lower_->begin_write(*this)) return status == IoStatus::ok;
     pending_ = true;
@@ -174,7 +174,7 @@ Io TlsStream::try_read(std::span<std::byte> into) {
 }
 
 void TlsStream::when_readable(Wake* wake) {
-  // OpenSSL reads ahead: a whole record may lie in its buffer while the lower stream has nothing to say.
+  // OpenSSL reads ahead: its buffer may hold a whole record while the lower stream has nothing to read.
   if (wake != nullptr && (failed_ || (!drained_ && SSL_has_pending(ssl_.get()) == 1))) {
     wake->wake();
     return;
@@ -190,7 +190,7 @@ bool TlsStream::begin_write(WriteOperation& operation) {
 
 bool TlsStream::push(WriteOperation& operation) {
   if (!failed_ && operation.chunk.size > 0 && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) {
-    // Our close_notify has been sent. Why is known from before, and is no error of TLS.
+    // Our close_notify has been sent, for a reason that is known already; this is no TLS error.
     abort(Error{"write to", "the TLS peer", "this side has ended the connection", {}, EPIPE});
   }
   while (!failed_ && operation.chunk.size > 0) {
@@ -208,8 +208,8 @@ bool TlsStream::push(WriteOperation& operation) {
   }
   overflow_->more = false;
   if (!failed_ && operation.finish) {
-    // close_notify ends our direction only (RFC 8446 section 6.1). The connection below stays open: there are
-    // peers (stunnel) that take its end for a reason to drop what they haven't read yet.
+    // close_notify ends our direction only (RFC 8446 section 6.1). The connection below stays open: some
+    // peers (stunnel) drop unread data once it ends.
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
   }

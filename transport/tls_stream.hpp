@@ -1,5 +1,4 @@
-// TlsStream: TLS as a Stream over any Stream (OpenSSL). One write(2) per record, no copy on the way unless
-// the lower stream is full.
+// TlsStream: TLS as a Stream over any Stream (OpenSSL).
 #pragma once
 
 #include <memory>
@@ -21,18 +20,19 @@ inline constexpr std::size_t kTlsRecord = 16384;
 
 class Share;
 
+/// One write(2) per record, and no copy unless the lower stream is full.
 class TlsStream final : public Stream {
  public:
   enum class Side { client, server };
 
-  /// Owns the lower stream. The context's settings apply; set what is particular to this connection (server
+  /// Owns the lower stream. The context's settings apply. Set what is specific to this connection (server
   /// name) on ssl() before the handshake.
   TlsStream(std::unique_ptr<Stream> lower, SSL_CTX* context, Side side);
   ~TlsStream() override;
 
-  /// Runs the handshake to its end. Note that a TLS 1.3 client learns only at its first read whether the
-  /// server accepted its certificate (RFC 8446 section 4.4.2.4 and appendix E.1.2). Its steps are heavy:
-  /// each waits for its turn, and is charged. `time` must outlive it.
+  /// Runs the handshake to its end. A TLS 1.3 client learns only at its first read whether the server
+  /// accepted its certificate (RFC 8446 section 4.4.2.4 and appendix E.1.2). Each step is expensive, so it
+  /// waits for its turn of `time` and is charged to it. `time` must outlive the handshake.
   Task<Result<void>> handshake(Share& time);
 
   Io try_read(std::span<std::byte> into) override;
@@ -46,15 +46,15 @@ class TlsStream final : public Stream {
   [[nodiscard]] const Error& error() const override { return *error_; }
 
   [[nodiscard]] SSL* ssl() const { return ssl_.get(); }
-  /// OpenSSL's code for the failure (ERR_peek_error(3)); 0 where the peer just went, or nothing failed.
+  /// OpenSSL's code for the failure (ERR_peek_error(3)); 0 if nothing failed or the peer just closed.
   [[nodiscard]] unsigned long openssl_error() const { return openssl_error_; }
-  /// The protocol chosen by ALPN (RFC 7301); empty where the peer offered none.
+  /// The protocol chosen by ALPN (RFC 7301); empty if the peer offered none.
   [[nodiscard]] std::string_view alpn() const;
 
  private:
-  /// The lower stream as OpenSSL sees it: a BIO that reads without waiting and writes without refusing.
+  /// The lower stream as OpenSSL sees it: a BIO that reads without waiting and accepts every write.
   class Bio;
-  /// What the lower stream has not taken yet.
+  /// Bytes that the lower stream has not taken yet.
   class Overflow;
 
   int handshake_step(Share& time);

@@ -10,23 +10,23 @@
 namespace farport::transport {
 namespace {
 
-/// How often is measured at most.
+/// Shortest time between two measurements.
 constexpr std::chrono::milliseconds kPause{10};
-/// After so many quiet PINGs a window shrinks again.
+/// PINGs in a row with little traffic before them after which a window shrinks again.
 constexpr int kQuietPings = 2;
-/// Of what the network holds, a window is so much at first: congestion control that works by the rate it
-/// measures, as BBR does, has up to 2.9 times as much under way until it knows the rate (Linux, tcp_bbr.c:
-/// bbr_high_gain), and learns nothing while it is credit that limits it. It then keeps no more on the way
-/// than the network holds.
+/// A window's size, at first, as a multiple of what the network holds. Congestion control that goes by
+/// measured bandwidth, as BBR does, has up to 2.9 times that in flight until it knows the bandwidth (Linux,
+/// tcp_bbr.c: bbr_high_gain), and it learns nothing while credit limits it. Afterwards it keeps no more in
+/// flight than the network holds.
 constexpr double kPlenty = 4;
-/// And so much where a sender fills whatever queue there is, as those do that wait for losses.
+/// The multiple for a sender that fills every queue, as loss-based congestion control does.
 constexpr double kSpare = 1.5;
-/// That is known after so many PINGs in a row that took this much longer than the network alone, and over
-/// after so many that didn't.
+/// A standing queue is assumed after so many slow PINGs in a row, and no longer assumed after so many fast
+/// ones. Slow: kQueued times the network's own round trip.
 constexpr int kStandingQueue = 50;
 constexpr double kQueued = 1.25;
-/// After so many PINGs in a row that ask for less than half of it, a window falls: the network has become
-/// slower, or its reader has.
+/// A window shrinks after so many PINGs in a row that ask for less than half of it. The network, or the
+/// reader, has become slower.
 constexpr int kTooLarge = 3;
 
 }  // namespace
@@ -57,11 +57,11 @@ std::optional<std::uint32_t> Http2Window::ping_acknowledged(Clock::time_point no
   }
   const double longer = static_cast<double>(took.count()) / static_cast<double>(round_trip_.count());
   const bool found_out = queue_.is_new(longer > kQueued);
-  // Of two: what had to wait for one lost packet comes all at once.
+  // The smaller of two measurements: after a lost packet, everything that waited for it comes at once.
   const double product = came / longer;
   const double sure = std::min(std::exchange(last_product_, product), product);
-  // A sender that waits for credit gets nearly a whole window across in a round trip: one step after the
-  // other, as what a larger window brings is known when it is in use.
+  // A sender that waits for credit delivers nearly a whole window per round trip. So windows grow step by
+  // step: the effect of a larger one shows only when it is in use.
   const double wanted = (queue_.stands ? kSpare : kPlenty) * sure;
   too_large_ = 2 * wanted < size_ ? too_large_ + 1 : 0;
   return found_out || wanted > size_ || too_large_ >= kTooLarge ? resize(wanted) : std::nullopt;
@@ -102,11 +102,11 @@ void Http2FlowControl::ping_acknowledged() {
 
 void Http2FlowControl::consumed(const Http2Stream& stream, std::size_t bytes) {
   nghttp2_session_consume_stream(session_, stream.id(), bytes);
-  // For half of a window nghttp2 has given it.
+  // nghttp2 has sent WINDOW_UPDATE by itself if half of a window was consumed.
   give_credit(stream, static_cast<std::int32_t>(window_.credit_unit()));
 }
 
-/// For what has been read, if it is this much.
+/// Sends WINDOW_UPDATE if at least `at_least` bytes were consumed since the last one.
 void Http2FlowControl::give_credit(const Http2Stream& stream, std::int32_t at_least) {
   const std::int32_t held = nghttp2_session_get_stream_effective_recv_data_length(session_, stream.id());
   const std::int32_t read = held - static_cast<std::int32_t>(stream.unread());
@@ -116,15 +116,15 @@ void Http2FlowControl::give_credit(const Http2Stream& stream, std::int32_t at_le
 std::uint64_t Http2FlowControl::acknowledged(const Http2Stream& stream, std::uint64_t sent) const {
   const std::int32_t window = nghttp2_session_get_stream_remote_window_size(session_, stream.id());
   const std::uint32_t initial = peer_window();
-  // Without any left, there may be less than none: the peer's window shrinks, too.
+  // No credit is left, or less than none, since a peer's window can shrink.
   if (window <= 0 || static_cast<std::uint32_t>(window) > initial) return 0;
   const std::uint64_t without_credit = initial - static_cast<std::uint32_t>(window);
   return sent - std::min(sent, without_credit);
 }
 
 std::size_t Http2FlowControl::unsent() const {
-  // A peer's window tells how much its network holds (Http2Window): this is some hundredths of that, and of
-  // the time that a round trip takes.
+  // A peer's window tells how much its network holds (Http2Window). Keep about a hundredth of that unsent,
+  // which lasts about a hundredth of a round trip.
   constexpr std::uint32_t kPart = 128;
   constexpr std::uint32_t kMostUnsent = 512 * 1024;
   return std::min(peer_window() / kPart, kMostUnsent);
@@ -136,11 +136,11 @@ std::uint32_t Http2FlowControl::peer_window() const {
 
 namespace {
 
-/// A head that is so many times too large ends the session.
+/// A head this many times over the limit ends the session.
 constexpr std::size_t kEndlessHead = 16;
-/// Requests and answers of our own have no more.
+/// Number of fields that our own requests and answers usually have.
 constexpr std::size_t kUsualFields = 4;
-/// Requests that are handed out before others get their turn.
+/// Requests handed to the handler before others get their turn.
 constexpr std::size_t kRequestsPerFeed = 16;
 
 }  // namespace
@@ -155,7 +155,7 @@ std::vector<nghttp2_nv> header_list(std::initializer_list<nghttp2_nv> first, con
   list.reserve(first.size() + fields.size());
   list.assign(first);
   for (const auto& [name, value] : fields) {
-    // Our own hold what no other message will: they would only push others out of the peer's table.
+    // The values of our own fields are unique; indexed, they would only push others out of the peer's table.
     const bool own = name.starts_with("farport-");
     list.push_back(header_field(name, value, own ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE));
   }
@@ -172,7 +172,7 @@ int Http2Heads::add_field(MessageHead& head, std::string_view name, std::string_
   if (bytes_ > most_) {
     head.too_large = true;
     head.fields.clear();
-    // A peer that goes on and on wants no answer.
+    // A peer that sends an endless head gets no answer.
     return bytes_ > kEndlessHead * most_ ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
   }
   if (name == ":method") {
@@ -187,7 +187,7 @@ int Http2Heads::add_field(MessageHead& head, std::string_view name, std::string_
     if (head.fields.empty()) head.fields.reserve(kUsualFields);
     head.fields.emplace_back(name, value);
   }
-  // The rest when those that are there have been handed out.
+  // nghttp2 goes on once the waiting requests have been handed out.
   paused_ = requests_.size() >= kRequestsPerFeed;
   return paused_ ? NGHTTP2_ERR_PAUSE : 0;
 }
@@ -196,9 +196,9 @@ namespace {
 
 /// Payloads up to this size are copied behind other small frames, so that they share a record and a write.
 constexpr std::size_t kSmallPayload = 2048;
-constexpr std::uint8_t kFlagsByte = 4;  // Of a frame header: RFC 9113 section 4.1.
+constexpr std::uint8_t kFlagsByte = 4;  // In a frame header: RFC 9113 section 4.1.
 
-/// Whether a frame with the next bytes of a write comes right after the one with its first `size` bytes.
+/// Whether the next DATA frame can follow at once, after one with the first `size` bytes of this chunk.
 bool goes_on(nghttp2_session* session, std::int32_t id, const Chunk& chunk, std::size_t size) {
   const std::size_t rest = std::min(chunk.size - size, kMaxPayload);
   const auto credit = nghttp2_session_get_stream_remote_window_size(session, id);
@@ -216,7 +216,7 @@ void Http2Output::stop() {
 bool Http2Output::send_all(nghttp2_session* session) {
   while (!pending_) {
     if (nghttp2_session_send(session) != 0) return false;
-    // Nothing collected: either all is written, or what was written last is pending.
+    // Nothing is collected: either all is written, or the latest write is pending.
     if (collected_.empty() || !write_collected(false)) break;
   }
   if (!pending_ && std::exchange(held_back_, false)) lower_.flush();
@@ -282,14 +282,14 @@ void Http2Output::release(const Http2Stream& stream) {
 
 void Http2Output::release_all() {
   if (in_flight_ == nullptr) return;
-  // The record is on its way: what the lower stream has not taken must survive its owner.
+  // The record is being written, so bytes that the lower stream has not taken must outlive their owner.
   kept_.assign(chunk.data, chunk.data + chunk.size);
   chunk.data = kept_.data();
   displaced_.put_back();
   in_flight_ = nullptr;
 }
 
-/// True if all was taken at once.
+/// Returns true if all was taken at once.
 bool Http2Output::write_collected(bool more_follows) {
   kept_.swap(collected_);
   collected_.clear();
@@ -299,7 +299,7 @@ bool Http2Output::write_collected(bool more_follows) {
 bool Http2Output::write_lower(Chunk bytes, bool more_follows) {
   chunk = bytes;
   held_back_ = more = more_follows;
-  // A failure needs nothing here: the reading side of the session meets it too, and ends the session.
+  // A failure needs no handling here: the session's read fails too, and ends the session.
   pending_ = !lower_.begin_write(*this);
   return !pending_;
 }

@@ -1,6 +1,4 @@
-// Http2Output: the way out of an Http2Session: which bytes are written when, and where they lie meanwhile.
-// Small frames are collected into one record; a large payload is written where it lies, its frame header in
-// the headroom.
+// The sending side of an Http2Session, with its flow control and message heads.
 #pragma once
 
 #include <array>
@@ -20,39 +18,38 @@
 
 namespace farport::transport {
 
-// Http2FlowControl: the credit that both sides of a session give each other (RFC 9113 section 5.2).
-
-/// How large the windows of a session's streams should be (RFC 9113 section 5.2): more than what the network
-/// holds, its bandwidth-delay product, so that a sender never waits for credit that is on its way. Not much
-/// more where what the network doesn't hold stays in the queues in front of it.
-/// Measures by PINGs: what comes until one is acknowledged is what comes in a round trip. The network's own
-/// delay is the shortest of those round trips; longer ones have waited behind what was sent before them, or
-/// for a network that was away.
+/// How large the windows of a session's streams should be (RFC 9113 section 5.2). They should exceed the
+/// network's bandwidth-delay product, so that a sender never waits for credit in flight, but not by much,
+/// since the excess stays in queues.
+///
+/// PINGs measure it: the bytes that come until a PING is acknowledged are those of one round trip. The
+/// shortest round trip is the network's own delay; in longer ones the PING waited behind other bytes, or for
+/// a network that was away.
 class Http2Window {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Between these sizes, in bytes; equal ones never change.
+  /// Window sizes stay between these, in bytes. If both are equal the size never changes.
   Http2Window(std::uint32_t smallest, std::uint32_t largest)
       : smallest_(smallest), largest_(largest), size_(smallest) {}
 
-  /// How much must have been read to be worth credit before half of the window is: next door little would be
-  /// gained by that.
+  /// Consumed bytes that are worth a WINDOW_UPDATE. Half of a window on a fast local network, where smaller
+  /// updates gain little; less on a long one.
   [[nodiscard]] std::uint32_t credit_unit() const;
-  /// Body bytes have come. True: much has, and no PING is under way that would measure it. Send one.
+  /// Counts received body bytes. Returns true if it is time to measure: send a PING.
   [[nodiscard]] bool received(std::size_t bytes, Clock::time_point now);
   void ping_sent(Clock::time_point now);
-  /// The size from now on, if it changes.
+  /// The new window size, if it changes.
   [[nodiscard]] std::optional<std::uint32_t> ping_acknowledged(Clock::time_point now);
 
  private:
-  /// Whether what is under way stands in a queue, which single PINGs don't tell.
+  /// Whether a standing queue delays the connection, which a single PING can't tell.
   struct Queue {
-    /// A PING has waited in one, or not. True: one stands, as is known now.
+    /// Counts a PING that has (or has not) waited in a queue. Returns true when a standing queue is detected.
     bool is_new(bool seen);
 
     bool stands = false;
-    int against = 0;  ///< PINGs in a row that say otherwise.
+    int against = 0;  ///< PINGs in a row that contradict `stands`.
   };
 
   [[nodiscard]] std::optional<std::uint32_t> resize(double wanted);
@@ -62,36 +59,37 @@ class Http2Window {
   std::uint32_t size_;
   bool measuring_ = false;
   Clock::time_point sent_at_{};
-  Clock::duration round_trip_ = Clock::duration::max();  ///< The shortest.
+  Clock::duration round_trip_ = Clock::duration::max();  ///< The shortest one.
   std::uint64_t received_ = 0;                           ///< Since a PING was last sent or acknowledged.
-  std::uint64_t since_ping_ = 0;                         ///< Since one was last sent.
+  std::uint64_t since_ping_ = 0;                         ///< Since a PING was last sent.
   double last_product_ = 0;
-  int quiet_ = 0;      ///< PINGs in a row before which little came.
+  int quiet_ = 0;      ///< PINGs in a row with little traffic before them.
   int too_large_ = 0;  ///< PINGs in a row for which half of the window would do.
   Queue queue_;
 };
 
+/// The credit that both sides of a session give each other (RFC 9113 section 5.2).
 class Http2FlowControl {
  public:
-  /// Our streams' windows are between these sizes, in bytes. `session` must outlive this.
+  /// Sizes of our streams' windows, in bytes. `session` must outlive this.
   Http2FlowControl(nghttp2_session* session, std::uint32_t smallest, std::uint32_t largest)
       : session_(session), window_(smallest, largest) {}
 
   // What the peer may send.
-  /// Bytes have come. True: send a PING, which measures the network.
+  /// Counts received bytes. Returns true if it is time to measure: send a PING.
   [[nodiscard]] bool received(std::size_t bytes);
   void ping_sent() { window_.ping_sent(Http2Window::Clock::now()); }
-  /// Submits another size of our windows if that is called for.
+  /// Submits a new size of our windows if the measurement calls for it.
   void ping_acknowledged();
-  /// The stream's reader has taken so many bytes: gives credit for what has been read, if it is worth it.
+  /// The stream's reader has taken so many bytes. Sends WINDOW_UPDATE if enough have been consumed.
   void consumed(const Http2Stream& stream, std::size_t bytes);
-  /// Gives credit for all that has been read of the stream.
+  /// Gives credit for all bytes of the stream that have been read.
   void give_all_credit(const Http2Stream& stream) { give_credit(stream, 1); }
 
   // What we may send.
-  /// How much of what has been sent on a stream its reader has surely taken, in bytes.
+  /// How many of the `sent` bytes the stream's reader has certainly taken.
   [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream, std::uint64_t sent) const;
-  /// How much the kernel should hold unsent for the peer, in bytes.
+  /// How many bytes the kernel should hold unsent for the peer.
   [[nodiscard]] std::size_t unsent() const;
 
  private:
@@ -102,40 +100,37 @@ class Http2FlowControl {
   Http2Window window_;
 };
 
-// The heads of an HTTP/2 session's messages (RFC 9113 section 8.1): those that come, field by field, and
-// those that are sent.
-
 /// A header field as nghttp2 takes it. It refers to the strings. `flags`: NGHTTP2_NV_FLAG_…
 [[nodiscard]] nghttp2_nv header_field(std::string_view name, std::string_view value,
                                       std::uint8_t flags = NGHTTP2_NV_FLAG_NONE);
-/// All fields of a head: those of the protocol first. They refer to the strings.
+/// All fields of a head, those in `first` before the others. They refer to the strings.
 [[nodiscard]] std::vector<nghttp2_nv> header_list(std::initializer_list<nghttp2_nv> first,
                                                   const HeaderFields& fields);
 
-/// The heads that are being received, one at a time, and the requests that have come whole and wait to be
-/// handed out.
+/// Message heads (RFC 9113 section 8.1) that are being received, one at a time, and complete requests that
+/// wait to be handed out.
 class Http2Heads {
  public:
-  /// A head with more than `most` bytes in its fields is too large (MessageHead::too_large).
+  /// A head whose fields exceed `most` bytes is too large (MessageHead::too_large).
   explicit Http2Heads(std::size_t most) : most_(most) {}
 
-  /// A request's head begins to come. Its stream is kept until take_requests().
+  /// Starts a request's head. Its stream is kept until take_requests().
   void begin(std::unique_ptr<Http2Stream> request);
-  /// Adds a field: 0; NGHTTP2_ERR_PAUSE where enough requests wait to be handed out; or an error that ends
-  /// the session, for a head that goes on and on.
+  /// Adds a field. Returns 0, NGHTTP2_ERR_PAUSE when enough requests wait to be handed out, or an error that
+  /// ends the session if the head is endless.
   int add_field(MessageHead& head, std::string_view name, std::string_view value);
-  /// A head has come whole. Returns its size in bytes.
+  /// Ends the head under way. Returns its size in bytes.
   std::size_t end() { return std::exchange(bytes_, 0); }
   /// Whether `stream` is the request whose head is being received.
   [[nodiscard]] bool receives(const Http2Stream& stream) const { return receiving_.get() == &stream; }
-  /// That request waits to be handed out from now on.
+  /// Queues that request to be handed out.
   void request_received() { requests_.push_back(std::move(receiving_)); }
-  /// Gives that request up.
+  /// Drops that request.
   void drop() { receiving_.reset(); }
 
-  /// Whether nghttp2 has been told to pause: there may be more in what it was given.
+  /// Whether nghttp2 was told to pause. It may then hold more input.
   [[nodiscard]] bool paused() const { return paused_; }
-  /// nghttp2 goes on.
+  /// Lets nghttp2 go on.
   void resume() { paused_ = false; }
   [[nodiscard]] std::vector<std::unique_ptr<Http2Stream>> take_requests() {
     return std::exchange(requests_, {});
@@ -145,44 +140,47 @@ class Http2Heads {
 
  private:
   std::size_t most_;
-  std::size_t bytes_ = 0;  ///< Received of the head under way.
+  std::size_t bytes_ = 0;  ///< Received so far of the current head.
   std::unique_ptr<Http2Stream> receiving_;
   std::vector<std::unique_ptr<Http2Stream>> requests_;
   bool paused_ = false;
 };
 
+/// Decides which bytes are written when. Small frames are collected into one record; a large payload is
+/// written in place, with its frame header in the headroom.
 class Http2Output final : private WriteOperation {
  public:
-  /// Writes to `lower`. When what was pending there has been taken, `session` has its turn end. Both must
+  /// Writes to `lower`. Once a pending write there is done, defers `session`'s end_of_tick(). Both must
   /// outlive this.
   Http2Output(Stream& lower, EndOfTick& session) : lower_(lower), session_(session) {}
   Http2Output(const Http2Output&) = delete;
   Http2Output& operator=(const Http2Output&) = delete;
   ~Http2Output() { stop(); }
 
-  /// Writes out what nghttp2 has to send, as far as the lower stream takes it. False: out of memory.
+  /// Writes what nghttp2 has to send, until the lower stream is full. Returns false if out of memory.
   [[nodiscard]] bool send_all(nghttp2_session* session);
-  /// Whether the lower stream still has to take something.
+  /// Whether a write to the lower stream is pending.
   [[nodiscard]] bool pending() const { return pending_; }
-  /// Ends our direction properly, unless something is pending: the peer then knows that nothing is missing.
+  /// Ends our direction of the lower stream, unless a write is pending, so that the peer knows that it has
+  /// everything.
   void say_farewell();
-  /// The bytes of this stream's write won't stay where they are.
+  /// Copies what is unwritten of this stream's payload, which won't stay where it is.
   void release(const Http2Stream& stream);
-  /// The same for whichever stream's bytes are on their way.
+  /// The same, whichever stream the pending payload belongs to.
   void release_all();
-  /// Forgets what is pending: the streams are over.
+  /// Cancels the pending write; all streams are over.
   void stop();
 
-  // From nghttp2, as its callbacks want it.
-  /// Whole frames without a body's payload. How many bytes were taken, or NGHTTP2_ERR_WOULDBLOCK.
+  // Called by nghttp2's callbacks.
+  /// Takes whole frames other than DATA. Returns the number of bytes taken, or NGHTTP2_ERR_WOULDBLOCK.
   ssize_t collect(std::span<const std::byte> frames);
-  /// A DATA frame (RFC 9113 section 6.1) with the next `size` bytes of the stream's write: 0, or
+  /// Sends a DATA frame (RFC 9113 section 6.1) with the next `size` bytes of the stream's write. Returns 0 or
   /// NGHTTP2_ERR_WOULDBLOCK.
   int send_data(nghttp2_session* session, Http2Stream& stream, const std::uint8_t* frame_header,
                 std::size_t size);
 
  private:
-  /// What a frame header was put over, in a payload that is written where it lies.
+  /// Payload bytes that a frame header overwrote, to be restored after the write.
   struct Displaced {
     std::byte* place = nullptr;
     std::array<std::byte, kHeadroom> bytes{};
@@ -201,11 +199,11 @@ class Http2Output final : private WriteOperation {
 
   Stream& lower_;
   EndOfTick& session_;
-  std::vector<std::byte> collected_;  ///< Small frames, on their way into one record.
-  std::vector<std::byte> kept_;       ///< What the pending write takes, where nobody else keeps it.
+  std::vector<std::byte> collected_;  ///< Small frames, to be sent in one record.
+  std::vector<std::byte> kept_;       ///< Bytes of the pending write that nobody else keeps.
   bool pending_ = false;
-  bool held_back_ = false;            ///< What was written last may be waiting for more.
-  Http2Stream* in_flight_ = nullptr;  ///< Whose bytes the pending write takes in place.
+  bool held_back_ = false;            ///< The last write may wait for more (MSG_MORE).
+  Http2Stream* in_flight_ = nullptr;  ///< The stream whose bytes are written in place.
   Displaced displaced_;
 };
 

@@ -71,7 +71,7 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
       callbacks, [](nghttp2_session* session, std::uint8_t, std::int32_t id, const std::uint8_t* data,
                     std::size_t size, void* user) {
-        // The connection's window is opened again at once: a stalled stream holds up no other.
+        // Reopens the connection's window at once, so that a stalled stream holds up no other.
         nghttp2_session_consume_connection(session, size);
         Http2Stream* stream = find(session, id);
         if (stream != nullptr) events_of(user).data_received(*stream, std::as_bytes(std::span(data, size)));
@@ -86,7 +86,7 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
   return callbacks;
 }
 
-/// A frame that has come whole. Its stream's user may have dropped it.
+/// A complete frame. Its stream may have been dropped by its user.
 void Http2Callbacks::frame_received(nghttp2_session* session, const nghttp2_frame& frame,
                                     Http2Events& events) {
   const bool acknowledges = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
@@ -187,7 +187,7 @@ Http2Keepalive::Http2Keepalive(Loop& loop, Connection& connection, Milliseconds 
 }
 
 void Http2Keepalive::acknowledged() {
-  if (acknowledged_ == sent_) return;  // Nobody asked.
+  if (acknowledged_ == sent_) return;  // No PING of ours is open.
   acknowledged_ = sent_;
   stop();
   if (asked_ > sent_) {
@@ -217,7 +217,7 @@ void Http2Keepalive::on_time() {
   if (acknowledged_ == sent_) {
     send();
   } else if (heard_) {
-    // The answer may be behind much else: a peer that says anything at all is there.
+    // The PING's answer may be queued behind other data; a peer that sends anything is alive.
     heard_ = false;
     start(limit_);
   } else {
@@ -230,16 +230,16 @@ namespace {
 /// Reads in a row before others get their turn.
 constexpr int kReadsPerTurn = 16;
 constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
-/// The text of a GOAWAY is for people.
+/// Most bytes of a GOAWAY's text that are shown to people.
 constexpr std::size_t kLongestFarewell = 1024;
-/// How long a peer that has been told that the session is over may take to close it.
+/// How long a peer may take to close a session that it knows to be over.
 constexpr Milliseconds kFarewell{1000};
 
-// What is counted for what can't be measured, in bytes: TLS's, nghttp2's and our own state.
+// Estimated costs in bytes of what can't be measured: state of TLS, of nghttp2 and of our own.
 constexpr std::uint64_t kSessionBytes = 48 * 1024;
 constexpr std::uint64_t kStreamBytes = 6 * 1024;
 constexpr std::uint64_t kFrameBytes = 256;
-/// Heads up to this size are in kStreamBytes.
+/// Heads up to this size are included in kStreamBytes.
 constexpr std::size_t kUsualHead = 1024;
 
 }  // namespace
@@ -261,11 +261,11 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Party party
       draining_(loop_) {
   holding_ = std::make_unique<BufferBudget::Holding>(*party_.memory(), [this] {
     holding_.reset();
-    // Not here: this may be in the middle of anything.
+    // Deferred: the eviction may come in the middle of anything.
     loop_.defer(*this);
   });
   submit_settings();
-  // While nothing else is under way: how long the network takes by itself.
+  // The first PING measures the network's own round trip, while nothing else is sent.
   if (limits_.largest_window > limits_.window) std::ignore = keepalive_.ask();
   loop_.defer(*this);
 }
@@ -299,7 +299,7 @@ void Http2Session::submit_settings() {
   nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
   settings_limit_.emplace(loop_, limits_.settings_timeout, [this] {
-    // RFC 9113 section 6.5.3. run() meets this as the end of a connection that broke.
+    // RFC 9113 section 6.5.3. run() treats this as a broken connection.
     lower_->abort(Error{"go on with", "the session", "it does not acknowledge our SETTINGS", {}, ETIMEDOUT});
   });
 }
@@ -323,7 +323,7 @@ Task<Result<void>> Http2Session::run() {
     if (io.status != IoStatus::ok) {
       why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
                                        : lower_->error();
-      // A peer that we have said farewell to may just go.
+      // A peer that knows the session to be over may just close.
       const bool broken = io.status == IoStatus::failed || (limits_.end_is_break && !peer_left_);
       lost = broken && !ended_ && !farewell_;
       if (io.status == IoStatus::end) output_.say_farewell();
@@ -332,7 +332,7 @@ Task<Result<void>> Http2Session::run() {
     keepalive_.heard();
     std::span<const std::byte> rest(buffer.data(), io.bytes);
     ssize_t used = 0;
-    // Once it has ended, all that is waited for is that the peer closes.
+    // Once the session has ended, only the peer's close is awaited.
     while (!ended_ && used >= 0 && (heads_.paused() || !rest.empty())) {
       co_await party_.time().turn();
       if (ended_) break;
@@ -356,7 +356,8 @@ Task<Result<void>> Http2Session::run() {
   co_return tl::unexpected(ended_why_ ? *ended_why_ : why);
 }
 
-/// Hands bytes to nghttp2, and out what they ask for. Returns how many were taken, or nghttp2's error.
+/// Feeds bytes to nghttp2 and dispatches the requests in them. Returns how many bytes were taken, or
+/// nghttp2's error.
 ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
   const Work work(party_.time());
   heads_.resume();
@@ -365,8 +366,8 @@ ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
   loop_.defer(*this);
   if (used < 0) return used;
   if (std::exchange(pinged_, false)) {
-    // Credit comes when half of a window has been read. A peer that keeps what it has no credit for would
-    // keep the rest for ever: it is given at its next PING.
+    // Credit is usually given once half of a window has been read. A peer that holds on to data for lack of
+    // credit gets all of it at its next PING.
     streams_.for_each([this](const Http2Stream& stream) { credit_.give_all_credit(stream); });
   }
   dispatch_requests();
@@ -400,7 +401,7 @@ void Http2Session::abort(const Error& why) {
   if (ended_) return;
   ended_ = true;
   ended_why_ = why;
-  // The record on its way is sent to its end; its stream's owner may not keep the bytes for so long.
+  // The record in flight is written completely, but its stream's owner may free the bytes: copy them.
   output_.release_all();
   streams_.close_all(why, false);
   leave();
@@ -429,7 +430,7 @@ void Http2Session::drain() {
 void Http2Session::turn_away(std::string_view why) {
   ended_ = true;
   ended_why_ = Error{"begin a session with", "the peer", std::string(why), {}, 0};
-  // Refused before anything was done (RFC 9113 section 7).
+  // Refused before anything was processed (RFC 9113 section 7).
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, 0, NGHTTP2_REFUSED_STREAM,
                         reinterpret_cast<const std::uint8_t*>(why.data()), why.size());
   loop_.defer(*this);
@@ -439,8 +440,8 @@ void Http2Session::end_of_tick() {
   if (holding_ == nullptr) {
     const Error much{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS};
     if (!ended_) abort(much);
-    // Said as far as that takes no waiting: a peer that reads nothing would have us keep all of it until it
-    // does.
+    // The GOAWAY is sent only as far as that takes no waiting. A peer that reads nothing would otherwise make
+    // us keep everything until it reads.
     if (output_.send_all(session_.get())) output_.say_farewell();
     end(ended_why_.value_or(much), false);
     return;
@@ -462,7 +463,7 @@ void Http2Session::end_if_over() {
       nghttp2_session_want_write(session_.get()) != 0) {
     return;
   }
-  // Closing first could cut off what the peer has not read yet, such as why.
+  // Closing first could cut off data that the peer has not read yet, such as the reason.
   output_.say_farewell();
   last_words_.reset();
   farewell_.emplace(loop_, kFarewell, [this] {
@@ -470,7 +471,7 @@ void Http2Session::end_if_over() {
   });
 }
 
-// From nghttp2.
+// Called by nghttp2.
 
 int Http2Session::send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) {
   return output_.send_data(session_.get(), stream, frame_header, size);
@@ -529,7 +530,7 @@ void Http2Session::ping_acknowledged() {
 
 void Http2Session::goaway_received(std::uint32_t error_code, std::string_view text) {
   if (error_code == NGHTTP2_REFUSED_STREAM && !text.empty()) {
-    // It closes the connection now.
+    // The peer closes the connection next.
     ended_why_ =
         Error{"begin a session with", "the peer", std::string(text.substr(0, kLongestFarewell)), {}, EACCES};
     return;
@@ -542,7 +543,7 @@ void Http2Session::dispatch_requests() {
   for (auto& request : heads_.take_requests()) on_request_(std::move(request));
 }
 
-// For Http2Stream.
+// Called by Http2Stream.
 
 void Http2Session::write_waits(Http2Stream& stream) {
   nghttp2_session_resume_data(session_.get(), stream.id_);
@@ -578,7 +579,7 @@ void Http2Session::send_ping() {
 }
 
 void Http2Session::gone_silent(Milliseconds limit) {
-  // run() meets this as the end of a connection that broke.
+  // run() treats this as a broken connection.
   lower_->abort(Error{"go on with",
                       "the session",
                       "nothing has been heard for " + std::to_string(limit.count()) + " ms",

@@ -1,5 +1,4 @@
-// Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2: its life. Its
-// streams, heads, credit, PINGs and the way out are its parts.
+// Http2Session: one HTTP/2 connection (RFC 9113) over a Stream, on nghttp2.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +18,10 @@
 
 namespace farport::transport {
 
-// What nghttp2 calls, translated into calls of Http2Events.
-
 class Http2Stream;
 
-/// What nghttp2 reports of a session, and has to be done for it. Called from inside nghttp2 only. What
-/// returns an int or a ssize_t returns nghttp2's error codes.
+/// What nghttp2 reports of a session or asks it to do. Called from inside nghttp2 only. An int or ssize_t
+/// result is nghttp2's error code.
 class Http2Events {
  public:
   virtual ssize_t send(std::span<const std::byte> frames) = 0;
@@ -51,7 +48,7 @@ struct Http2Callbacks {
   /// The callbacks of every session, whose user data is an Http2Events. The caller frees them with
   /// nghttp2_session_callbacks_del().
   static nghttp2_session_callbacks* make();
-  /// The body of an outgoing message: bytes come from the stream's write, where they lie.
+  /// The body of an outgoing message, which nghttp2 takes from where the stream's write holds it.
   static nghttp2_data_provider body();
   /// The stream with this number; nullptr once its user has dropped it.
   static Http2Stream* find(nghttp2_session* session, std::int32_t id);
@@ -60,24 +57,24 @@ struct Http2Callbacks {
   static void frame_received(nghttp2_session* session, const nghttp2_frame& frame, Http2Events& events);
 };
 
-/// Http2Streams: the streams of one session: those that are open, and those that both sides have ended, for
-/// as long as their users may ask whether the end has arrived. The streams belong to their users, and leave
-/// these lists when they are destroyed.
+/// The streams of one session: the open ones, and those that both sides have ended but whose users may still
+/// ask whether the end has arrived. The streams belong to their users, and leave these lists when they are
+/// destroyed.
 class Http2Streams {
  public:
-  /// Both outlive the streams' time in here.
+  /// `connection` and `session` must outlive the streams in here.
   Http2Streams(Loop& loop, Http2Connection& connection, nghttp2_session* session)
       : loop_(loop), connection_(connection), session_(session) {}
 
-  /// An open stream of this number.
+  /// Makes an open stream with this number.
   [[nodiscard]] std::unique_ptr<Http2Stream> make(std::int32_t id);
-  /// The stream is open no more.
+  /// The stream is no longer open.
   void remove(Http2Stream& stream);
-  /// A stream that remove() was called for has been ended by both sides: it may ask for confirm_ends().
+  /// Keeps a removed stream that both sides have ended, so that it can ask for confirm_ends().
   void add_ended(Http2Stream& stream);
-  /// Tells the streams whose end has surely arrived: so many PINGs have been acknowledged.
+  /// Notifies the streams whose end has arrived, now that so many PINGs have been acknowledged.
   void confirm_ends(std::uint64_t acknowledged_pings);
-  /// All of them fail. `lost`: since the connection broke.
+  /// Fails all of them. `lost`: because the connection broke.
   void close_all(const Error& why, bool lost);
 
   /// How many are open.
@@ -97,33 +94,32 @@ class Http2Streams {
   NodeList ended_;
 };
 
-// The PINGs of an HTTP/2 session (RFC 9113 section 6.7): they tell a session that has gone silent from one
-// that has nothing to say.
+// The PINGs of an HTTP/2 session (RFC 9113 section 6.7), which tell a dead connection from an idle one.
 
 class Http2Keepalive final : private Timer {
  public:
-  /// Whose PINGs they are.
+  /// The session that sends the PINGs.
   class Connection {
    public:
     virtual void send_ping() = 0;
-    /// Nothing has come for so long since a PING.
+    /// Nothing has been received for `limit` since a PING.
     virtual void gone_silent(Milliseconds limit) = 0;
 
    protected:
     ~Connection() = default;
   };
 
-  /// Sends a PING every `interval`; a peer from which nothing has come for `limit` since then has gone
-  /// silent. An interval of 0: never.
+  /// Sends a PING every `interval`, or never if that is 0. A peer that sends nothing for `limit` after one is
+  /// reported as silent.
   Http2Keepalive(Loop& loop, Connection& connection, Milliseconds interval, Milliseconds limit);
   ~Http2Keepalive() = default;
 
-  /// Something has come from the peer.
+  /// Something was received from the peer.
   void heard() { heard_ = true; }
   /// The peer has acknowledged the PING.
   void acknowledged();
-  /// Sends one as soon as none is under way. Returns its number: when that many have been acknowledged, all
-  /// that was sent before has arrived.
+  /// Sends a PING as soon as none is in flight. Returns its number: once that many have been acknowledged,
+  /// everything sent before it has arrived.
   std::uint64_t ask();
   [[nodiscard]] std::uint64_t acknowledged_count() const { return acknowledged_; }
   void end() { stop(); }
@@ -137,26 +133,26 @@ class Http2Keepalive final : private Timer {
   Milliseconds limit_;
   std::uint64_t sent_ = 0;
   std::uint64_t acknowledged_ = 0;
-  std::uint64_t asked_ = 0;  ///< The number of the last one that was asked for.
+  std::uint64_t asked_ = 0;  ///< Number of the latest PING asked for.
   bool heard_ = false;       ///< Since the timer was last started.
 };
 
 struct Http2Limits {
-  std::uint32_t streams = 1000;          ///< Open at once, asked for by the peer.
+  std::uint32_t streams = 1000;          ///< Open streams that the peer may have at once.
   std::uint32_t window = 1024 * 1024;    ///< Bytes that a peer may send on one stream ahead of its reader.
-  std::uint32_t largest_window = 0;      ///< What it may grow to on a long, fast network; 0: it doesn't.
-  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message together: see too_large.
-  /// Streams that a peer may reset, at once and for ever: more is an attack (CVE-2023-44487).
+  std::uint32_t largest_window = 0;      ///< Limit for window growth on a long, fast network; 0: no growth.
+  std::uint32_t head_bytes = 16 * 1024;  ///< All header fields of one message; see MessageHead::too_large.
+  /// Resets that a peer may send in a burst and in the long run. More is an attack (CVE-2023-44487).
   std::uint64_t resets_at_once = 5000;
   std::uint64_t resets_per_second = 1000;
   Milliseconds ping_interval{5000};  ///< 0: no PINGs.
-  Milliseconds ping_timeout{5000};   ///< Silence for this long after a PING: the session is broken.
-  /// Frames that may wait to be sent: a peer that makes for more reads nothing of what it asks for.
+  Milliseconds ping_timeout{5000};   ///< The session is broken after this much silence following a PING.
+  /// Frames that may be queued to be sent. A peer that causes more does not read what it asks for.
   std::size_t queued_frames = 10'000;
-  /// The lower stream's end says nothing of the peer's will, as that of a pipe does: it is a break like any
-  /// other unless the peer has said that it leaves.
+  /// The lower stream's end, such as a pipe's, does not show that the peer meant it. It counts as a broken
+  /// connection unless the peer sent GOAWAY before.
   bool end_is_break = false;
-  Milliseconds settings_timeout{10'000};  ///< For the peer to acknowledge our SETTINGS.
+  Milliseconds settings_timeout{10'000};  ///< Time for the peer to acknowledge our SETTINGS.
 };
 
 class Http2Session final : private Http2Connection,
@@ -165,40 +161,41 @@ class Http2Session final : private Http2Connection,
                            private EndOfTick {
  public:
   enum class Role { client, server };
-  /// Called for each request, from the loop. The stream is the handler's to keep.
+  /// Called from the loop for each request. The handler owns the stream.
   using RequestHandler = std::function<void(std::unique_ptr<Http2Stream>)>;
 
-  /// Owns the lower stream. `party`: for whom it reads, and keeps what it keeps. `on_request` is for servers.
+  /// Owns the lower stream. `party`: pays for the session's loop time and memory. `on_request` is for
+  /// servers.
   Http2Session(std::unique_ptr<Stream> lower, Role role, Party party, Http2Limits limits,
                RequestHandler on_request = {});
   ~Http2Session();
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
-  /// Carries the session until it ends: cleanly, or because the peer broke it or the rules. Afterwards all
-  /// its streams have failed; those of a session whose connection broke are lost (Http2Stream::lost()). Where
-  /// the peer has turned us away, `cause` is EACCES.
+  /// Runs the session until it ends, cleanly or because the peer broke the connection or the protocol.
+  /// Afterwards all its streams have failed; if the connection broke they are lost (Http2Stream::lost()).
+  /// `cause` is EACCES if the peer turned us away.
   Task<Result<void>> run();
 
-  /// Opens a stream with a request; nullptr when the session has ended or can take no more. With `body`, the
-  /// stream is then written to and finished.
+  /// Opens a stream with a request; nullptr if the session has ended or has no stream left. With `body`, the
+  /// caller then writes to the stream and finishes it.
   std::unique_ptr<Http2Stream> request(std::string_view method, std::string_view path,
                                        std::string_view authority, const HeaderFields& fields, bool body);
 
-  /// Ends the session: streams fail with `why` at once and are not lost, nothing more is taken from the peer,
-  /// and it is told (GOAWAY). run() passes with `why` when it has closed, or soon.
+  /// Ends the session at once: streams fail with `why` but are not lost, no more input is processed, and the
+  /// peer gets GOAWAY. run() returns with `why` once the peer has closed, or after a short time.
   void abort(const Error& why);
-  /// Ends the session in good order: the peer is told (GOAWAY), and run() passes when it knows, or soon.
+  /// Ends the session in good order: sends GOAWAY. run() returns once the peer has it, or after a short time.
   void leave();
-  /// Asks the peer for no more requests (GOAWAY, RFC 9113 section 6.8) and leaves when the last stream has
+  /// Asks the peer for no more requests (GOAWAY, RFC 9113 section 6.8), and leaves when the last stream has
   /// ended. For servers.
   void drain();
-  /// Ends the session before it has begun: the peer is told `why` (GOAWAY, RFC 9113 section 6.8), and no
-  /// request is taken. For servers, before run().
+  /// Rejects the session before run(): the peer gets `why` with GOAWAY (RFC 9113 section 6.8), and no request
+  /// is processed. For servers.
   void turn_away(std::string_view why);
-  /// Set when the peer wants no more requests: dial another session for those.
+  /// Set when the peer wants no more requests; the owner should dial another session for new ones.
   [[nodiscard]] Event& draining() { return draining_; }
-  /// Whether the peer has said that it leaves in good order (GOAWAY).
+  /// Whether the peer has sent GOAWAY to leave in good order.
   [[nodiscard]] bool peer_left() const { return peer_left_; }
   /// Whether any stream is open.
   [[nodiscard]] bool busy() const { return streams_.size() > 0; }
@@ -211,7 +208,7 @@ class Http2Session final : private Http2Connection,
   using SessionPtr = std::unique_ptr<nghttp2_session, SessionFree>;
   [[nodiscard]] SessionPtr make_session();
 
-  // For Http2Stream.
+  // Called by Http2Stream.
   [[nodiscard]] bool is_server() const override { return role_ == Role::server; }
   [[nodiscard]] BufferBudget::Account& account() const override { return *party_.memory(); }
   void write_waits(Http2Stream& stream) override;
@@ -224,11 +221,11 @@ class Http2Session final : private Http2Connection,
   [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const override;
   std::uint64_t ask_whether_arrived() override { return keepalive_.ask(); }
 
-  // For Http2Keepalive.
+  // Called by Http2Keepalive.
   void send_ping() override;
   void gone_silent(Milliseconds limit) override;
 
-  // From nghttp2.
+  // Called by nghttp2.
   ssize_t send(std::span<const std::byte> frames) override { return output_.collect(frames); }
   int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) override;
   void request_begins(std::int32_t id) override;
@@ -263,16 +260,16 @@ class Http2Session final : private Http2Connection,
   Http2FlowControl credit_;
   Http2Keepalive keepalive_;
 
-  std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's own; null: it has to go.
+  std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's reservation; null once it was evicted.
 
   bool ended_ = false;
   bool peer_left_ = false;
-  bool pinged_ = false;             ///< The peer has sent a PING in what is being read.
-  std::optional<Error> ended_why_;  ///< By abort(), or by the peer's word.
+  bool pinged_ = false;             ///< The input being read has a PING.
+  std::optional<Error> ended_why_;  ///< From abort() or from the peer.
   std::optional<Deadline> settings_limit_;
-  bool draining_out_ = false;           ///< To be left with the last stream.
-  std::optional<Deadline> last_words_;  ///< Since abort(): a peer need not read why.
-  std::optional<Deadline> farewell_;    ///< How long the peer may take to close after us.
+  bool draining_out_ = false;           ///< Leave with the last stream.
+  std::optional<Deadline> last_words_;  ///< Set by abort(): the peer may never read why.
+  std::optional<Deadline> farewell_;    ///< Time for the peer to close after us.
   Event draining_;
 };
 

@@ -10,7 +10,7 @@ namespace farport::transport {
 
 namespace {
 
-/// Not written where it is used: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+/// A function of its own since GCC 12 destroys an initializer_list's elements twice in a coroutine.
 HeaderFields whole_body_fields(const std::string& content_type, std::size_t size) {
   return {{"content-type", content_type}, {"content-length", std::to_string(size)}};
 }
@@ -29,7 +29,7 @@ Http2Stream::Http2Stream(Loop& loop, Http2Connection& connection, std::int32_t i
 
 Http2Stream::~Http2Stream() {
   if (connection_ == nullptr) return;
-  // An answer that is whole needs no more of its request (RFC 9113 section 8.1); anything else is cut off.
+  // A complete answer needs no more of its request (RFC 9113 section 8.1); anything else is reset.
   connection_->forget(*this, outbound_ended_ && connection_->is_server() ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 }
 
@@ -48,7 +48,7 @@ Task<void> Http2Stream::respond(int status, std::string content_type, std::strin
   respond(status, whole_body_fields(content_type, body.size()), true);
   const IoStatus written = co_await write(std::as_bytes(std::span(body)));
   if (written != IoStatus::ok) co_return;
-  // The stream is over either way.
+  // The stream is over, whether this succeeds or not.
   std::ignore = co_await finish();
 }
 
@@ -125,7 +125,7 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
   hold();
 }
 
-/// Counts what is kept. Too much of that, over all sessions, may be the end of this stream.
+/// Updates the reservation. If the budget is exceeded, this may abort this stream.
 void Http2Stream::hold() {
   if (connection_ == nullptr) return;
   if (!holding_) {
@@ -151,9 +151,9 @@ void Http2Stream::received_head() {
 void Http2Stream::closed(Error why, bool clean) {
   holding_.reset();
   connection_ = nullptr;
-  // An answer may end without a head that counts as one, such as one with status 099.
+  // An answer may end without a valid head, such as one with status 099.
   if (clean && inbound_ended_ && head_complete_) {
-    // Nothing is lost; but what is still being written has no reader any more.
+    // Nothing is lost, but nobody reads what is still being written.
     if (write_ != nullptr) complete_write(outbound_ended_ ? IoStatus::ok : IoStatus::failed);
     if (!error_) error_ = std::move(why);
     if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
