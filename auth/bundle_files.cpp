@@ -1,4 +1,4 @@
-// Bundles from certificates as farport certs issues them.
+// load_issued() and write_bundle(): bundles made from certificates that farport certs has issued.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@
 namespace farport::auth {
 namespace {
 
-/// So many that trying one passphrase takes about a fifth of a second.
+/// Makes one try of a passphrase take about a fifth of a second.
 constexpr int kIterations = 600'000;
 
 using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;
@@ -60,7 +60,7 @@ Result<Credentials> load_issued(const std::string& directory, const std::string&
   auto issued = load_credentials({paths.cert, paths.key, ca});
   if (!issued) return issued;
   X509* own = issued->chain.front().get();
-  // Whatever its name is: with a CA's key its bundle would issue certificates.
+  // Whatever its name: a bundle with a CA's key could issue certificates.
   if (X509_check_ca(own) != 0) {
     return fail("bundle", paths.cert, "it is the certificate of a CA, whose key stays where it is",
                 "name a certificate that farport certs server or client has made");

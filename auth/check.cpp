@@ -19,7 +19,7 @@ void add(Findings& findings, Finding::Level level, std::string text) {
   findings.push_back({level, std::move(text)});
 }
 
-/// What is true of any certificate that is read: names, and how long it still lasts.
+/// Reports what applies to every certificate: its names and its remaining lifetime.
 void describe_certificate(Findings& findings, const X509* certificate, const std::string& path) {
   const Identity identity = identity_of(certificate);
   std::string text = path + ": " + distinguished_name(X509_get_subject_name(certificate));
@@ -50,7 +50,7 @@ void check_time_left(Findings& findings, const X509* certificate, const std::str
           (days < kWarnDays ? "; renew it soon" : ""));
 }
 
-/// Whether ours chains to the CAs that we trust ourselves. Need not be: the other side's may be of another
+/// Whether our certificate chains to the CAs that we trust. It need not: the other side may trust a different
 /// CA.
 void check_chain(Findings& findings, const std::vector<X509Ptr>& chain, const std::vector<X509Ptr>& anchors,
                  const TlsFiles& files, Side side) {
@@ -93,7 +93,7 @@ void check_own(Findings& findings, const std::vector<X509Ptr>& chain, const TlsF
   }
 }
 
-/// Of what holds a secret.
+/// For files that hold a secret.
 void check_permissions(Findings& findings, const std::string& path) {
   const std::string permissions = permission_warning(path);
   if (permissions.empty()) return;
@@ -114,7 +114,7 @@ void check_key(Findings& findings, X509* own, const TlsFiles& files) {
       files.key + (matches ? ": is the key of " : ": is not the key of ") + files.cert);
 }
 
-/// One list, of which use_crls() has found nothing wrong.
+/// Reports one list that use_crls() has accepted.
 void check_list(Findings& findings, X509_CRL* list, const std::string& path) {
   const int revoked = std::max(sk_X509_REVOKED_num(X509_CRL_get_REVOKED(list)), 0);
   const ASN1_TIME* until = X509_CRL_get0_nextUpdate(list);
@@ -159,7 +159,7 @@ void check_anchors(Findings& findings, const std::vector<X509Ptr>& anchors, cons
   }
 }
 
-/// A bundle is one file: what is wrong with it is one problem.
+/// A bundle is one file, so a failure to load it is one problem.
 void check_bundle(Findings& findings, const TlsFiles& files, Side side) {
   check_permissions(findings, files.cert);
   if (!files.passphrase_file.empty()) check_permissions(findings, files.passphrase_file);

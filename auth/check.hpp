@@ -8,9 +8,9 @@
 
 namespace farport::auth {
 
-/// Looks at the files as a server or a client would, and goes on after a problem where that makes
-/// sense: subject and names, validity (a warning from 14 days before its end), chain, usage, key,
-/// permissions, revocation lists. With a problem among the findings, make_server_context() or
+/// Checks the files as a server or a client would use them, and continues after a problem where that makes
+/// sense: subject and names, validity (a warning from 14 days before the end), chain, usage, key,
+/// permissions, revocation lists. If any finding is a problem, then make_server_context() or
 /// make_client_context() fails, or every peer refuses.
 [[nodiscard]] std::vector<Finding> check_tls_files(const TlsFiles& files, Side side);
 

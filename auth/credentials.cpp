@@ -18,10 +18,10 @@
 namespace farport::auth {
 namespace {
 
-/// More than a line: what follows it is not looked at.
+/// More than one line; further content is ignored.
 constexpr std::size_t kLargestPassphraseFile = 4 * kLongestPassphrase;
 
-/// Room that is wiped when it goes.
+/// A buffer that is wiped when it is destroyed.
 struct Buffer {
   std::array<char, kLargestPassphraseFile> bytes{};
 
@@ -80,7 +80,7 @@ tl::unexpected<Error> with_hint(Error error) {
   return tl::unexpected(std::move(error));
 }
 
-/// Into room that is there before: growing would leave copies behind.
+/// Reads into a buffer of the full size, since growing it would leave copies behind.
 Result<PemText> read_at_most(std::size_t room, std::string_view what, const std::string& path) {
   PemText pem;
   pem.text.resize(room);
@@ -103,7 +103,7 @@ BioPtr PemText::memory() const {
 }
 
 Result<PemText> read_pem(std::string_view what, const std::string& path) {
-  // Few files take the most there may be.
+  // Try a small buffer first: few files have the largest size.
   auto pem = read_at_most(kUsualFile, what, path);
   if (!pem && pem.error().cause == EFBIG) pem = read_at_most(kLargestFile, what, path);
   if (!pem) return with_hint(pem.error());
@@ -264,7 +264,7 @@ Result<void> check_usable(X509* certificate, Side side, const std::string& path)
 
 namespace {
 
-/// About a second. OpenSSL writes 2048, farport 600,000.
+/// Takes about a second. OpenSSL writes 2048, farport 600,000.
 constexpr std::uint64_t kMostIterations = 2'000'000;
 constexpr const char* kMakeOne = "farport certs bundle makes one";
 
@@ -276,7 +276,7 @@ bool is_encrypted(const PemText& pem) {
   return pem.has("-----BEGIN ENCRYPTED PRIVATE KEY-----");
 }
 
-/// How many private keys there are, of any kind.
+/// The number of private keys, of any kind.
 std::size_t keys_in(const PemText& pem) {
   constexpr std::string_view kBegin = "-----BEGIN ";
   constexpr std::string_view kEnd = "PRIVATE KEY-----";
@@ -288,7 +288,7 @@ std::size_t keys_in(const PemText& pem) {
   return count;
 }
 
-/// The parameters of an algorithm as the type that they should have; null where they haven't.
+/// The parameters of an algorithm as the expected type; null if they have another type.
 template <typename Owner, typename Item>
 Owner parameters_of(const X509_ALGOR* algorithm, int wanted, const Item& item) {
   const ASN1_OBJECT* kind = nullptr;
@@ -300,7 +300,7 @@ Owner parameters_of(const X509_ALGOR* algorithm, int wanted, const Item& item) {
       static_cast<typename Owner::pointer>(ASN1_item_unpack(static_cast<const ASN1_STRING*>(value), item())));
 }
 
-/// Whether opening the key takes a bounded time and little memory: the file says how much of both.
+/// Whether decrypting the key takes bounded time and little memory, both of which the file determines.
 bool is_bounded(const X509_SIG* encrypted) {
   const X509_ALGOR* algorithm = nullptr;
   X509_SIG_get0(encrypted, &algorithm, nullptr);
@@ -336,7 +336,7 @@ Result<EvpPkeyPtr> encrypted_key_in(const PemText& pem, const std::string& path,
   return tl::unexpected(Error{"use bundle", path, "the passphrase is not that of its key", {}, EKEYREJECTED});
 }
 
-/// Puts each certificate where it belongs.
+/// Sorts certificates into our own, its chain and the anchors.
 Result<Credentials> sorted(std::vector<X509Ptr> certificates, EvpPkeyPtr key, const std::string& path) {
   const auto own = std::find_if(certificates.begin(), certificates.end(), [&](const X509Ptr& certificate) {
     return X509_check_private_key(certificate.get(), key.get()) == 1;

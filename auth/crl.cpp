@@ -7,19 +7,19 @@
 namespace farport::auth {
 namespace {
 
-/// Whether a list that is missing, or that can't be checked, is no reason to refuse.
+/// Whether verification may continue without a list, or with one that can't be checked.
 bool may_do_without(X509_STORE_CTX* verification, int error) {
   const int depth = X509_STORE_CTX_get_error_depth(verification);
-  // What is known of the peer's own certificate matters most: there must be a list.
+  // For the peer's own certificate a list is required.
   if (depth == 0) return false;
   if (error == X509_V_ERR_UNABLE_TO_GET_CRL) return true;
-  // A list of an anchor that is no root itself: its issuer isn't here to verify it with.
+  // The list of an anchor that is not a root can't be verified: its issuer isn't here.
   const bool anchor = depth == sk_X509_num(X509_STORE_CTX_get0_chain(verification)) - 1;
   return anchor &&
          (error == X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER || error == X509_V_ERR_CRL_SIGNATURE_FAILURE);
 }
 
-/// X509_STORE_set_verify_cb.
+/// A callback for X509_STORE_set_verify_cb().
 int judge(int accepted, X509_STORE_CTX* verification) {
   if (accepted == 1) return 1;
   if (!may_do_without(verification, X509_STORE_CTX_get_error(verification))) return 0;
@@ -27,7 +27,7 @@ int judge(int accepted, X509_STORE_CTX* verification) {
   return 1;
 }
 
-/// The same, for those that are let in already.
+/// The same for peers that were let in earlier: an expired list is accepted.
 int judge_known(int accepted, X509_STORE_CTX* verification) {
   if (accepted == 1) return 1;
   if (X509_STORE_CTX_get_error(verification) != X509_V_ERR_CRL_HAS_EXPIRED) return judge(0, verification);
@@ -54,7 +54,8 @@ Result<void> check_time(const X509_CRL* list, const std::string& path) {
   return {};
 }
 
-/// Several CAs may share a name, as after a CA's key was renewed: one of them has to be its issuer.
+/// Several CAs may share a name, for example after a CA's key was renewed; one of them must have signed the
+/// list.
 Result<void> check_issuer(X509_CRL* list, const std::vector<X509Ptr>& anchors, const TlsFiles& files) {
   bool named = false;
   bool signed_by_one = false;
@@ -63,11 +64,11 @@ Result<void> check_issuer(X509_CRL* list, const std::vector<X509Ptr>& anchors, c
     named = true;
     if (X509_CRL_verify(list, X509_get0_pubkey(anchor.get())) != 1) continue;
     signed_by_one = true;
-    // X509_get_key_usage() gives all bits where the certificate says nothing.
+    // X509_get_key_usage() returns all bits if the certificate has no key usage.
     if ((X509_get_key_usage(anchor.get()) & KU_CRL_SIGN) != 0) return {};
   }
   ERR_clear_error();
-  if (!named) return {};  // Of an intermediate CA, which comes with the peer's certificate.
+  if (!named) return {};  // The list is of an intermediate CA, which comes with the peer's certificate.
   return fail("use CRL", files.crl,
               signed_by_one
                   ? issuer_of(list) + " may not sign CRLs (key usage cRLSign is missing)"

@@ -11,17 +11,16 @@
 
 namespace farport::auth {
 
-/// Has `store` look peers' certificates up in the lists of files.crl. A peer's own certificate must be
-/// covered by a list of the CA that issued it: without one it is refused, since nothing is known of it. An
-/// intermediate CA is looked up where there is a list of its issuer. Those of files.ca are trusted as they
-/// are.
-/// Errors: what is wrong with the file; a list that is out of date, or not yet valid; one of a CA of
-/// `anchors` that this CA has not signed.
+/// Makes `store` check peers' certificates against the lists in files.crl. A peer's own certificate must be
+/// covered by a list of the CA that issued it, otherwise it is refused. An intermediate CA is checked if
+/// there is a list of its issuer. The CAs in files.ca are trusted without a check. Fails if the file is
+/// unusable, or if a list is out of date, not yet valid, or has the name of a CA in `anchors` that did not
+/// sign it.
 [[nodiscard]] Result<void> use_crls(X509_STORE* store, const std::vector<X509Ptr>& anchors,
                                     const TlsFiles& files);
 
-/// Has one verification take a list that has become out of date for what it was: for peers that were let in
-/// while it was not. Whatever it revokes stays revoked.
+/// Makes one verification accept lists that are out of date, for peers that were let in before. What they
+/// revoke stays revoked.
 void allow_outdated_crls(X509_STORE_CTX* verification);
 
 }  // namespace farport::auth

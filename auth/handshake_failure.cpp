@@ -1,4 +1,4 @@
-// describe_handshake_failure(): from OpenSSL's codes to words and advice.
+// describe_handshake_failure(): turns OpenSSL's codes into an explanation and a hint.
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace farport::auth {
 namespace {
 
-/// How the two sides are called in a message: "the agent's certificate", "this client".
+/// The names of both sides in a message: "the agent's certificate", "this client".
 struct Sides {
   std::string peer;
   std::string self;
@@ -21,13 +21,13 @@ Sides sides_of(const SSL* ssl) {
   return SSL_is_server(ssl) != 0 ? Sides{"the client", "this agent"} : Sides{"the agent", "this client"};
 }
 
-/// The certificate that the peer showed, also when it was not accepted. Null if it showed none.
+/// The certificate that the peer showed, accepted or not; null if it showed none.
 X509* shown_certificate(const SSL* ssl) {
   STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);
   return chain != nullptr && sk_X509_num(chain) > 0 ? sk_X509_value(chain, 0) : nullptr;
 }
 
-/// The first certificate of the peer's chain that is out of its time: the peer's own, or one of its CAs.
+/// The first expired or not yet valid certificate in the peer's chain; null if there is none.
 X509* untimely_certificate(const SSL* ssl) {
   STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);
   for (int i = 0; i < sk_X509_num(chain); ++i) {
@@ -62,7 +62,7 @@ std::string wrong_name(SSL* ssl, const Identity& identity, const Sides& sides) {
                      sides.peer, fmt::join(names, ", "), expected_name(ssl), names.front());
 }
 
-/// Why we did not accept the peer's certificate.
+/// Explains why we refused the peer's certificate.
 std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
   X509* shown = shown_certificate(ssl);
   if (shown == nullptr) return sides.peer + "'s certificate: " + X509_verify_cert_error_string(verdict);
@@ -104,7 +104,7 @@ std::string refused_certificate(SSL* ssl, long verdict, const Sides& sides) {
   }
 }
 
-/// "signed by CN=a, while the agent trusts CN=b", as far as the handshake told.
+/// "signed by CN=a, while the agent trusts CN=b", as far as the handshake shows it.
 std::string issuer_against_trusted(const SSL* ssl) {
   X509* own = SSL_get_certificate(ssl);
   if (own == nullptr) return {};
@@ -116,7 +116,7 @@ std::string issuer_against_trusted(const SSL* ssl) {
   return text;
 }
 
-/// Why the peer broke the handshake off, by its alert (RFC 8446 section 6.2).
+/// Explains the peer's alert (RFC 8446 section 6.2).
 std::string received_alert(const SSL* ssl, int alert, const Sides& sides) {
   const bool server = SSL_is_server(ssl) != 0;
   X509* own = SSL_get_certificate(ssl);
@@ -159,7 +159,7 @@ std::string cut_off(const Sides& sides, bool server) {
          (server ? "" : "; is it farport serve, or a plaintext port, or a proxy in front of it?");
 }
 
-/// What we did not like ourselves.
+/// Explains a protocol error that we detected.
 std::string protocol_trouble(int reason, const Sides& sides, bool server) {
   switch (reason) {
     case SSL_R_HTTP_REQUEST:

@@ -19,7 +19,7 @@ std::string_view bytes_of(const ASN1_STRING* text) {
           static_cast<std::size_t>(ASN1_STRING_length(text))};
 }
 
-/// No C0 or C1 control character in what is known to be UTF-8. NUL is one: "alice\0.evil" is not "alice".
+/// Whether valid UTF-8 has no C0 or C1 control character. NUL is one: "alice\0.evil" is not "alice".
 bool without_controls(std::string_view utf8) {
   for (std::size_t i = 0; i < utf8.size(); ++i) {
     const auto byte = static_cast<unsigned char>(utf8[i]);
@@ -32,7 +32,7 @@ bool without_controls(std::string_view utf8) {
 /// A DirectoryString of a subject, as UTF-8.
 std::optional<std::string> subject_text(const ASN1_STRING* value) {
   unsigned char* converted = nullptr;
-  const int size = ASN1_STRING_to_UTF8(&converted, value);  // Refuses what is not valid in its own encoding.
+  const int size = ASN1_STRING_to_UTF8(&converted, value);  // Fails on invalid encodings.
   if (size < 0) {
     ERR_clear_error();
     return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<std::string> subject_text(const ASN1_STRING* value) {
   return text;
 }
 
-/// An IA5String of an alternative name: printable ASCII without spaces.
+/// An IA5String of an alternative name; empty unless it is printable ASCII without spaces.
 std::optional<std::string> ia5_text(const ASN1_STRING* value) {
   const std::string_view text = bytes_of(value);
   const bool clean = std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
@@ -128,7 +128,7 @@ std::string pin_of(const X509* certificate) {
   return {reinterpret_cast<const char*>(base64.data()), static_cast<std::size_t>(length)};
 }
 
-/// Where a name for people is cut, so that it doesn't fill the screen: between two characters of UTF-8.
+/// Where to cut a long name for display: between two characters of UTF-8.
 std::size_t cut_at(std::string_view name) {
   constexpr std::size_t kLongest = 128;
   if (name.size() <= kLongest) return name.size();

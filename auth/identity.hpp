@@ -1,4 +1,4 @@
-// Identity: who a certificate, or for a local user the kernel, says that a peer is.
+// Identity: the names of a peer, from its certificate or, for a local user, from the kernel.
 #pragma once
 
 #include <optional>
@@ -13,35 +13,34 @@
 
 namespace farport::auth {
 
-/// The names in a verified certificate. Only names that mean one thing to everybody are in here: one with an
-/// embedded NUL, a control character, invalid UTF-8, or (for DNS and URI, which are IA5Strings) anything
-/// outside printable ASCII is left out, and so never matches a rule.
+/// The names in a verified certificate. Ambiguous names are left out and so never match a rule: those with a
+/// NUL, a control character or invalid UTF-8, and DNS names and URIs, which are IA5Strings, with anything but
+/// printable ASCII.
 struct Identity {
-  std::string common_name;  ///< Empty where the subject has none, or more than one (which would be meant?).
+  std::string common_name;  ///< Empty if the subject has none or several.
   std::vector<std::string> organizational_units;
   std::vector<std::string> dns;  ///< Subject alternative names, as written.
   std::vector<std::string> uris;
   std::vector<std::string> ips;  ///< As text: "10.0.0.2", "fd00::2".
   std::string serial;            ///< Hexadecimal, lower case.
   std::string spki_pin;          ///< SHA-256 of the SubjectPublicKeyInfo, base64 (RFC 7469 section 2.4).
-  int rejected_names = 0;        ///< How many were left out.
-  std::optional<uid_t> local;    ///< A user of this host, who has no certificate and none of the names above.
+  int rejected_names = 0;        ///< How many names were left out.
+  std::optional<uid_t> local;    ///< A local user, who has no certificate and none of the names above.
 };
 
-/// Reads the names of a certificate. Says nothing about whether the certificate is to be trusted.
+/// Reads the names in a certificate; does not check whether it is trusted.
 [[nodiscard]] Identity identity_of(const X509* certificate);
 
-/// Who a user of this host is.
+/// The identity of a local user.
 [[nodiscard]] Identity identity_of(uid_t user);
 
-/// One line for people and logs: "CN=alice, spiffe://acme.example/ns/prod"; "serial 5f3a…" for a nameless
-/// one; "local:1000". Safe to print: without control characters, as an Identity is.
+/// One line for people and logs: "CN=alice, spiffe://acme.example/ns/prod", "serial 5f3a…" if there is no
+/// name, or "local:1000". It has no control characters, since an Identity has none.
 [[nodiscard]] std::string describe(const Identity& identity);
 
-/// Identities as people write them.
-/// "CN=alice,OU=oncall,DNS=laptop.example,URI=spiffe://acme.example/alice,PIN=…": what a certificate with
-/// these names would be taken for; "LOCAL=1000": a user of the agent's host. Errors name the part that can't
-/// be read.
+/// Parses an identity as people write it:
+/// "CN=alice,OU=oncall,DNS=laptop.example,URI=spiffe://acme.example/alice,PIN=…" for a certificate with these
+/// names, or "LOCAL=1000" for a user of the agent's host. Errors name the part that can't be parsed.
 [[nodiscard]] Result<Identity> parse_identity(std::string_view text);
 
 }  // namespace farport::auth

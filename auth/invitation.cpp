@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kKind = "farport1";
 constexpr const char* kRead = "read the invitation";
 
-/// Base64 on its way to or from `over`, which goes on living.
+/// A base64 filter over a BIO, which it does not own.
 class Base64 {
  public:
   explicit Base64(BIO* over) : coder_(BIO_new(BIO_f_base64())) {
@@ -49,7 +49,7 @@ bool put_key(BIO* to, const EvpPkeyPtr& key) {
   return info && i2d_PKCS8_PRIV_KEY_INFO_bio(coder.get(), info.get()) == 1 && BIO_flush(coder.get()) == 1;
 }
 
-/// The bytes of one part, read where they are.
+/// A BIO that reads one part in place.
 BioPtr part_of(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
@@ -67,7 +67,7 @@ EvpPkeyPtr take_key(std::string_view text) {
   return EvpPkeyPtr(info ? EVP_PKCS82PKEY(info.get()) : nullptr);
 }
 
-/// What is between the commas; more of them are not looked for.
+/// The parts between commas; further ones are only counted.
 using Parts = std::array<std::string_view, 5>;
 
 Result<Parts> parts_in(std::string_view text) {

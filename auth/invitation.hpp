@@ -1,4 +1,4 @@
-// Invitations: an agent's address and a bundle for its caller, as one word that can be pasted.
+// Invitation: an agent's address and a bundle for its caller, as one word that can be pasted.
 #pragma once
 
 #include <string>
@@ -8,20 +8,21 @@
 
 namespace farport::auth {
 
-/// No invitation is longer, in bytes. A terminal takes a line of 4,095.
+/// The longest invitation, in bytes. A terminal accepts lines of 4,095.
 inline constexpr std::size_t kLongestInvitation = 4000;
 
 struct Invitation {
-  std::string address;      ///< As it stands there: it is not looked at here.
+  std::string address;      ///< Not validated here.
   Credentials credentials;  ///< One certificate, its key, and one anchor.
 };
 
-/// "farport1,ADDRESS,CERTIFICATE,KEY,CA": DER (RFC 5280; the key PKCS#8, RFC 5958) in base64 (RFC 4648). It
-/// is as secret as the key: what is returned is wiped when it is freed. Of the credentials only the first
-/// certificate and the first anchor count. Errors: OpenSSL's; an address with a comma.
+/// Writes "farport1,ADDRESS,CERTIFICATE,KEY,CA": DER (RFC 5280; the key in PKCS#8, RFC 5958) in base64 (RFC
+/// 4648). Uses the first certificate and the first anchor only. It is as secret as the key; the result is
+/// wiped when it is freed. Fails on OpenSSL's errors and on an address with a comma.
 [[nodiscard]] Result<BioPtr> write_invitation(const std::string& address, const Credentials& credentials);
 
-/// The reverse. Errors: it is something else, not whole, or its key is not its certificate's.
+/// Parses an invitation. Fails if it is malformed, incomplete, or has a key that doesn't match its
+/// certificate.
 [[nodiscard]] Result<Invitation> read_invitation(std::string_view text);
 
 }  // namespace farport::auth

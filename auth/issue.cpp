@@ -34,7 +34,8 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Labels of letters, digits, hyphens and (as in Kubernetes and Docker) underscores; the first may be "*".
+/// Whether the text is labels of letters, digits, hyphens and, as in Kubernetes and Docker, underscores. The
+/// first may be "*".
 bool is_dns_name(std::string_view text) {
   if (text.starts_with("*.")) text.remove_prefix(2);
   std::size_t label = 0;
@@ -46,7 +47,7 @@ bool is_dns_name(std::string_view text) {
   return label > 0 && text.size() <= 253;
 }
 
-/// A scheme, a colon and more, in printable ASCII (RFC 3986 section 3).
+/// Whether the text is a scheme, a colon and more, in printable ASCII (RFC 3986 section 3).
 bool is_uri(std::string_view text) {
   const std::size_t colon = text.find(':');
   const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
@@ -55,7 +56,7 @@ bool is_uri(std::string_view text) {
                      [](char c) { return is_letter_or_digit(c) || c == '+' || c == '-' || c == '.'; });
 }
 
-/// The parts of a certificate that every kind has. `issuer` is the certificate itself for a CA.
+/// Builds a certificate from the parts that all kinds have. For a CA, `issuer` is the certificate itself.
 class Builder {
  public:
   explicit Builder(Validity validity)
@@ -74,7 +75,7 @@ class Builder {
                                             static_cast<int>(name.size()), -1, 0) == 1;
   }
 
-  /// Adds an extension written as in openssl.cnf. Subject and key must be set. Only for texts of our own.
+  /// Adds an extension in the syntax of openssl.cnf, after subject and key were set. Only for trusted text.
   void extension(int kind, const char* text, X509* issuer) {
     X509V3_CTX context{};
     X509V3_set_ctx(&context, issuer, certificate_.get(), nullptr, nullptr, 0);
@@ -94,7 +95,7 @@ class Builder {
 
   [[nodiscard]] X509* certificate() const { return certificate_.get(); }
 
-  /// Signs with the issuer's key; nullptr: its own.
+  /// Signs with the issuer's key; nullptr: with its own.
   Result<Issued> sign(const X509* issuer, EVP_PKEY* issuer_key, std::string_view what) {
     good_ = good_ && X509_set_issuer_name(certificate_.get(), X509_get_subject_name(issuer)) == 1 &&
             X509_sign(certificate_.get(), issuer_key == nullptr ? key_.get() : issuer_key, EVP_sha256()) > 0;
@@ -218,7 +219,7 @@ Result<void> write_new(const std::string& path, std::string_view text, mode_t mo
     return fail("write", path, "the file exists", "choose another name, or replace it with --force");
   }
   if (fd < 0) return fail_errno("write", path, errno, "is the directory writable?");
-  // The mode does not depend on the umask: a certificate is for everybody, a key for nobody else.
+  // The mode does not depend on the umask: everybody may read a certificate, nobody else a key.
   const bool written =
       write_whole(fd, std::as_bytes(std::span(text))) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0;
   const int error = errno;

@@ -16,13 +16,13 @@ namespace farport::auth {
 inline constexpr int kCaDays = 730;
 inline constexpr int kCertificateDays = 90;
 
-/// A certificate and its key. Of a CA, what signs others.
+/// A certificate and its key. Those of a CA sign others.
 struct Issued {
   X509Ptr certificate;
   EvpPkeyPtr key;
 };
 
-/// What to put into a certificate.
+/// The contents of a certificate to be issued.
 struct CertificateRequest {
   Side side = Side::client;
   std::string name;  ///< Common name, at most 64 characters (RFC 5280 appendix A.1).
@@ -32,18 +32,18 @@ struct CertificateRequest {
   Validity validity = Validity::days_from_now(kCertificateDays);
 };
 
-/// Whether a certificate may have this common name, which is its files' name too: "ca" is the CA's own.
+/// Checks a common name, which is also the name of its files. "ca" is reserved for the CA.
 [[nodiscard]] Result<void> check_name(const std::string& name);
 
-/// Fills in what a server certificate needs and was not given (its name as DNS name or address), and checks
-/// every name. Errors name the one that cannot be used.
+/// Adds the DNS name or address that a server certificate needs, if none was given, and checks every name.
+/// Errors name the invalid one.
 [[nodiscard]] Result<CertificateRequest> complete_request(CertificateRequest request);
 
-/// A new self-signed CA, which may sign end certificates only (path length 0). Its common name ends in a
-/// random part, so that two of them are told apart.
+/// Makes a new self-signed CA that may sign end certificates only (path length 0). Its common name ends in a
+/// random part, so that CAs can be told apart.
 [[nodiscard]] Result<Issued> make_ca(Validity validity = Validity::days_from_now(kCaDays));
 
-/// A certificate signed by `ca`, for the request as complete_request() gives it. It does not outlive the
+/// Makes a certificate signed by `ca`, for a request from complete_request(). It expires no later than the
 /// CA's.
 [[nodiscard]] Result<Issued> make_certificate(const Issued& ca, const CertificateRequest& request);
 
@@ -63,19 +63,17 @@ struct PairPaths {
 /// Reads a CA that write_pair() wrote as "ca" in `directory`.
 [[nodiscard]] Result<Issued> load_ca(const std::string& directory);
 
-// New files whose mode is what it should be from their first moment.
-
-/// Makes a new file, readable by its owner alone until it is whole, then with `mode`. One that exists is an
-/// error; links are not followed. Removes it again if it cannot be written to the end.
+/// Writes a new file. Only its owner may read it until it is complete; then it gets `mode`. Fails if it
+/// exists; links are not followed. Removes the file if it can't be written completely.
 [[nodiscard]] Result<void> write_new(const std::string& path, std::string_view text, mode_t mode);
 
-/// Replaces whatever has that name, a link included, in one step.
+/// The same, but atomically replaces whatever has that name, even a link.
 [[nodiscard]] Result<void> write_over(const std::string& path, std::string_view text, mode_t mode);
 
-/// Memory for text that may be a key: wiped when it is freed.
+/// A memory BIO for text that may be a key; it is wiped when it is freed.
 [[nodiscard]] BioPtr secret_memory();
 
-/// What has been written to memory. Refers to it.
+/// The text written to a memory BIO. Refers to the BIO.
 [[nodiscard]] std::string_view text_in(BIO* memory);
 
 }  // namespace farport::auth

@@ -1,4 +1,4 @@
-// Certificates and keys to files, and the CA from them.
+// The part of issue.hpp that writes certificates and keys to files, and loads the CA.
 #include <cerrno>
 
 #include <openssl/pem.h>
@@ -44,7 +44,7 @@ Result<void> write_pair(const PairPaths& paths, const Issued& issued, bool overw
   if (auto written = write_new(paths.cert, text_in(certificate.get()), kCertificateMode); !written)
     return written;
   auto written = write_new(paths.key, text_in(key.get()), kKeyMode);
-  if (!written) unlink(paths.cert.c_str());  // One without the other is of no use, and would be in the way.
+  if (!written) unlink(paths.cert.c_str());  // A certificate without its key is useless.
   return written;
 }
 

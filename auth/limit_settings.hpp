@@ -1,5 +1,5 @@
-// The limits of an agent, declared once: the configuration's [limits], their documentation, GET /v1/agent,
-// the metrics and the counting itself go by this list.
+// LimitSettings: the limits of an agent, declared once in kLimits for configuration, documents, API and
+// metrics.
 #pragma once
 
 #include <chrono>
@@ -12,17 +12,17 @@
 
 namespace farport::auth {
 
-/// What an agent lets its callers use. What each limit is stands in kLimits.
+/// What an agent lets its callers use. kLimits explains each member.
 struct LimitSettings {
   std::uint64_t sessions = 1000;
   std::uint64_t sessions_per_identity = 250;
-  std::uint64_t handshakes = 0;  ///< 0: by the memory that there is.
+  std::uint64_t handshakes = 0;  ///< 0: derived from available memory.
   std::uint64_t connections_per_session = 1000;
   std::uint64_t connections_per_identity = 2000;
   std::uint64_t requests_per_second = 10'000;
   std::uint64_t head_size = 16ULL << 10;
   std::uint64_t message_size = 64ULL << 10;
-  std::uint64_t buffered_bytes = 0;  ///< 0: by the memory that there is.
+  std::uint64_t buffered_bytes = 0;  ///< 0: derived from available memory.
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds first_message_timeout{10'000};
   std::chrono::milliseconds idle_timeout{300'000};  ///< 0: off.
@@ -50,15 +50,15 @@ struct Limit {
   std::string_view key;                ///< In the configuration, with its section: "limits.sessions".
   std::string_view help;               ///< What is limited: a sentence without its full stop.
   std::string_view details;            ///< What happens at the limit: Markdown, links from docs/.
-  std::string_view default_text = {};  ///< Where the default isn't the member's own.
-  bool in_metrics = false;             ///< Whether the metrics have it, for alerts before it is reached.
+  std::string_view default_text = {};  ///< If it is not the member's own value.
+  bool in_metrics = false;  ///< Exported as a metric, so that an alert can warn before it is reached.
   std::variant<LimitedCount, LimitedSize, LimitedTime> range;
 
-  /// Without its section: "sessions".
+  /// The key without its section: "sessions".
   [[nodiscard]] constexpr std::string_view name() const { return key.substr(key.find('.') + 1); }
 };
 
-/// The least for buffered_bytes: one stream's window.
+/// The smallest buffered_bytes: one stream's window.
 inline constexpr std::uint64_t kLeastBufferedBytes = 1ULL << 20;
 
 /// In the order of the documentation.
@@ -100,7 +100,7 @@ inline constexpr Limit kLimits[] = {
     {.key = "limits.head_size",
      .help = "All header fields of a request together",
      .details = "431; at 16 times as much the session ends.",
-     // With less, an ordinary client would not get through.
+     // Ordinary clients need at least this much.
      .range = LimitedSize{&LimitSettings::head_size, 1ULL << 10, 1ULL << 20}},
     {.key = "limits.message_size",
      .help = "The first message of a diagnostic connection; the protocol has no larger ones",
@@ -132,7 +132,7 @@ inline constexpr Limit kLimits[] = {
      .range = LimitedTime{&LimitSettings::session_lifetime, true}},
 };
 
-/// The limit that a member of LimitSettings is. Does not compile for a member that kLimits lacks.
+/// The Limit for a member of LimitSettings. Does not compile if kLimits lacks it.
 template <typename Value>
 consteval const Limit& limit_of(Value LimitSettings::*member) {
   for (const Limit& limit : kLimits) {

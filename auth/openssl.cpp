@@ -36,7 +36,7 @@ std::string take_openssl_error() {
   std::string text;
   while (const unsigned long code = ERR_get_error()) {
     const std::string reason = openssl_error_text(code);
-    if (text.ends_with(reason)) continue;  // Layers of OpenSSL repeat each other.
+    if (text.ends_with(reason)) continue;  // Layers of OpenSSL repeat the same reason.
     text += (text.empty() ? "" : ": ") + reason;
   }
   return text.empty() ? "unknown error" : text;
@@ -52,7 +52,7 @@ std::string time_text(const ASN1_TIME* time) {
 
 std::string distinguished_name(const X509_NAME* name) {
   const BioPtr bio(BIO_new(BIO_s_mem()));
-  // ESC_CTRL keeps control characters out of logs; ESC_MSB is left out, so that UTF-8 stays readable.
+  // ESC_CTRL keeps control characters out of logs. ESC_MSB is not set, so that UTF-8 stays readable.
   constexpr unsigned long kFlags = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_UTF8_CONVERT |
                                    XN_FLAG_SEP_COMMA_PLUS | XN_FLAG_DN_REV | XN_FLAG_FN_SN;
   if (X509_NAME_print_ex(bio.get(), name, 0, kFlags) < 0) return "an unreadable name";

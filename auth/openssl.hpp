@@ -1,4 +1,4 @@
-// Owners for OpenSSL's objects, and its errors and times in words.
+// Owning pointers for OpenSSL's objects, and its errors, times and names as text.
 #pragma once
 
 #include <ctime>
@@ -15,29 +15,27 @@
 
 namespace farport::auth {
 
-// When a certificate is valid.
-
-/// In seconds since 1970, UTC.
+/// When a certificate is valid, in seconds since 1970, UTC.
 struct Validity {
   std::time_t from = 0;
   std::time_t until = 0;
 
-  /// From five minutes ago (clocks differ) for that many days from now.
+  /// From five minutes ago, since clocks differ, until that many days from now.
   [[nodiscard]] static Validity days_from_now(int days);
 
-  /// How the certificate stands at a time.
+  /// A certificate's validity at a time.
   enum class At { too_early, valid, expired };
   [[nodiscard]] At at(std::time_t time) const {
     return time < from ? At::too_early : time > until ? At::expired : At::valid;
   }
 };
 
-/// In seconds since 1970, UTC; 0 where there is none, or it is malformed.
+/// In seconds since 1970, UTC; 0 if `time` is missing or malformed.
 [[nodiscard]] std::time_t seconds_of(const ASN1_TIME* time);
 
 [[nodiscard]] Validity validity_of(const X509* certificate);
 
-/// Frees an OpenSSL object with the function that OpenSSL has for it.
+/// Frees an OpenSSL object with OpenSSL's function for it.
 template <auto Function>
 struct OpenSslFree {
   template <typename T>
@@ -60,21 +58,20 @@ using X509ExtensionPtr = std::unique_ptr<X509_EXTENSION, OpenSslFree<X509_EXTENS
 using X509StorePtr = std::unique_ptr<X509_STORE, OpenSslFree<X509_STORE_free>>;
 using X509StoreCtxPtr = std::unique_ptr<X509_STORE_CTX, OpenSslFree<X509_STORE_CTX_free>>;
 
-/// Takes this thread's OpenSSL error queue and says what it holds, the first cause first. Empties the queue.
-/// Never empty: "unknown error" where OpenSSL gave no reason.
+/// The reasons in this thread's OpenSSL error queue, the first cause first. Empties the queue. "unknown
+/// error" if it is empty.
 [[nodiscard]] std::string take_openssl_error();
 
-/// The same for one error code, as ERR_peek_error() gives it.
+/// The same for one error code of ERR_peek_error().
 [[nodiscard]] std::string openssl_error_text(unsigned long code);
 
 /// "2026-11-21 04:36 UTC", or "an unreadable time".
 [[nodiscard]] std::string time_text(const ASN1_TIME* time);
 
-/// A name on one line, as RFC 2253 writes it: "CN=alice,O=Acme".
+/// A name on one line, in the form of RFC 2253: "CN=alice,O=Acme".
 [[nodiscard]] std::string distinguished_name(const X509_NAME* name);
 
-/// Whether the verification of a certificate has come to its `verdict` (X509_V_ERR_…) since no trusted CA has
-/// signed it.
+/// Whether `verdict` (X509_V_ERR_…) means that no trusted CA has signed the certificate.
 [[nodiscard]] bool lacks_trusted_ca(long verdict);
 
 }  // namespace farport::auth

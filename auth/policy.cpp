@@ -19,7 +19,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Equal but for the case of ASCII letters, whatever the locale.
+/// Compares ASCII letters without case, whatever the locale.
 bool same_but_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower(x) == lower(y); });
@@ -28,14 +28,14 @@ bool same_but_case(std::string_view a, std::string_view b) {
 struct Uri {
   std::string_view scheme;
   std::string_view host;
-  std::vector<std::string_view> segments;  ///< Of the path, without the slashes.
+  std::vector<std::string_view> segments;  ///< Of the path, without slashes.
 };
 
-/// A query and a fragment; escapes, since some readers see a slash in "%2F" and ".." in "%2e%2e"; and what
-/// some take for a slash.
+/// Characters that start a query, a fragment or an escape, or that some readers treat as a slash. Some
+/// readers decode "%2F" to a slash and "%2e%2e" to "..".
 constexpr const char* kNotInUris = "?#%\\";
 
-/// Splits "scheme://host/a/b"; nothing for what is not of this form.
+/// Splits "scheme://host/a/b"; empty for any other form.
 std::optional<Uri> split(std::string_view text) {
   const std::size_t colon = text.find("://");
   if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
@@ -74,7 +74,7 @@ Result<void> check_uri_pattern(const std::string& pattern, const std::string& ru
   return {};
 }
 
-/// An address in the one form that an Identity has it in; nothing where `text` is no address.
+/// The address in the canonical form of an Identity; empty if `text` is no address.
 std::optional<std::string> plain_address(const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;
@@ -86,7 +86,7 @@ std::optional<std::string> plain_address(const std::string& text) {
   return plain.data();
 }
 
-/// Whether one of the things is what one entry of the list means; an empty list asks nothing.
+/// Whether any of the things matches any entry of the list. An empty list matches everything.
 template <typename Wanted, typename Things, typename Compare>
 bool fits(const std::vector<Wanted>& list, const Things& things, Compare compare) {
   return list.empty() || std::any_of(list.begin(), list.end(), [&](const Wanted& wanted) {
@@ -160,7 +160,7 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
 
 bool matches(const IdentityFilter& filter, const Identity& identity) {
   if (filter.empty()) return false;
-  // Users have numbers, and nothing that a certificate has: one kind of rule never means the other.
+  // Local users have numbers but no certificate, so a rule of one kind never matches the other.
   if (identity.local || !filter.local.empty()) {
     return identity.local && std::any_of(filter.local.begin(), filter.local.end(),
                                          [&](const auto& user) { return number_of(user) == identity.local; });

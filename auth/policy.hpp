@@ -13,23 +13,20 @@
 
 namespace farport::auth {
 
-// Whether a certificate, or a runtime, is one that a grant is for.
-
-/// Checks that a filter can be meant: names that are not empty, no wildcards where there are none, URI
-/// patterns and pins in their form. `rule` stands for it in errors.
+/// Checks that a filter makes sense: no empty names, no wildcards where they are not supported, valid URI
+/// patterns and pins. `rule` names it in errors.
 [[nodiscard]] Result<void> check_filter(const IdentityFilter& filter, const std::string& rule);
 
-/// Whether the filter, with its users as numbers, is for this identity. An empty filter is for nobody.
+/// Whether the filter, with its users as numbers, matches this identity. An empty filter matches nobody.
 [[nodiscard]] bool matches(const IdentityFilter& filter, const Identity& identity);
 
-/// Whether a URI matches a pattern: "scheme://host/path", scheme and host literal and without regard to case,
-/// the path exact, where a segment "*" stands for any one segment and a last segment "**" for any rest, also
-/// an empty one. A URI with a query, a fragment, an escape (%2F), or a segment that is empty, "." or ".."
-/// matches nothing: SPIFFE IDs have none (SPIFFE-ID section 2), and nobody should depend on how they are
-/// normalised.
+/// Whether a URI matches a pattern "scheme://host/path". Scheme and host are compared without case, the path
+/// exactly. A segment "*" matches any one segment, and a last segment "**" any rest, even an empty one. A URI
+/// with a query, a fragment, an escape (%2F), or a segment that is empty, "." or ".." never matches: SPIFFE
+/// IDs have none (SPIFFE-ID section 2), and rules must not depend on normalisation.
 [[nodiscard]] bool uri_matches(std::string_view pattern, std::string_view uri);
 
-/// What rules can know of a runtime.
+/// The properties of a runtime that rules can refer to.
 struct RuntimeTraits {
   std::string_view name;
   std::string_view command_line;
@@ -37,18 +34,18 @@ struct RuntimeTraits {
   uid_t user = 0;
 };
 
-/// Makes users, by name or number, numbers. Errors name the one that isn't known on this host.
+/// Replaces user names by numbers. Errors name the user that isn't known on this host.
 [[nodiscard]] Result<void> resolve_users(std::vector<std::string>& users, const std::string& rule);
 
-/// Whether the filter, with its users as numbers, is for this runtime. An empty filter is for all.
+/// Whether the filter, with its users as numbers, matches this runtime. An empty filter matches all.
 [[nodiscard]] bool matches(const RuntimeFilter& filter, const RuntimeTraits& runtime);
 
-/// The grant that allows a caller something, or why none does.
+/// The grant that allows something, or why none does.
 struct GrantMatch {
   bool allowed = false;
-  std::string rule;  ///< The grant that allows it; empty where none does.
+  std::string rule;  ///< The grant that allows it; empty if none does.
   std::string role;  ///< That grant's role.
-  std::string why;   ///< Why it is refused, and what it would take; empty where it is allowed.
+  std::string why;   ///< Why it is refused, and what it would take; empty if allowed.
 };
 
 class Policy;
@@ -56,17 +53,17 @@ class Policy;
 /// What one caller may do. Refers to its policy.
 class Access {
  public:
-  /// Of a caller that has these grants, and is called `who` in messages.
+  /// The access of a caller with these grants. `who` names the caller in messages.
   Access(const Policy& policy, std::string who, std::vector<const Grant*> grants)
       : policy_(&policy), who_(std::move(who)), grants_(std::move(grants)) {}
 
-  /// Whether there is nothing at all that this caller may do.
+  /// Whether this caller may do nothing at all.
   [[nodiscard]] bool none() const { return grants_.empty(); }
-  /// Whether the runtime is one that this caller has some role on: others are not shown.
+  /// Whether the caller has some role on this runtime; otherwise the runtime is not shown.
   [[nodiscard]] bool sees(const RuntimeTraits& runtime) const;
-  /// Whether some grant that is for all runtimes gives this permission.
+  /// Whether a grant for all runtimes gives this permission.
   [[nodiscard]] bool may_everywhere(std::string_view permission) const;
-  /// Whether the caller may do what `permission` stands for, on this runtime.
+  /// Whether the caller has this permission on this runtime.
   [[nodiscard]] GrantMatch may(std::string_view permission, const RuntimeTraits& runtime) const;
   [[nodiscard]] const std::vector<const Grant*>& grants() const { return grants_; }
   [[nodiscard]] const std::string& who() const { return who_; }
@@ -79,17 +76,17 @@ class Access {
 
 class Policy {
  public:
-  /// Checks the rules; a grant without a role gives observer. Errors name the rule and what is wrong with it.
+  /// Checks the rules. A grant without a role gives observer. Errors name the rule and the problem.
   [[nodiscard]] static Result<Policy> make(PolicyRules rules);
 
-  /// What the holder of a verified certificate may do.
+  /// The access of a caller with a verified certificate.
   [[nodiscard]] Access access_of(const Identity& identity) const;
-  /// What callers without TLS may do; nothing unless the rules have a role for them.
+  /// The access of callers without TLS; none unless the rules give them a role.
   [[nodiscard]] Access loopback_access() const;
   [[nodiscard]] const std::vector<Role>& roles() const { return roles_; }
-  /// nullptr where there is none of this name.
+  /// nullptr if there is no such role.
   [[nodiscard]] const Role* role(std::string_view name) const;
-  /// "the role operator or admin"; what to do where no role has the permission.
+  /// "the role operator or admin"; a hint if no role has the permission.
   [[nodiscard]] std::string roles_with(std::string_view permission) const;
 
  private:
@@ -97,7 +94,7 @@ class Policy {
 
   std::vector<Role> roles_;
   std::vector<Grant> grants_;
-  std::vector<Grant> loopback_grants_;  ///< One, or none.
+  std::vector<Grant> loopback_grants_;  ///< At most one.
 };
 
 }  // namespace farport::auth

@@ -15,10 +15,10 @@ void add(Permissions& into, std::initializer_list<ipc::Command> commands) {
   for (const ipc::Command command : commands) into.emplace(ipc::name_of(command));
 }
 
-/// observer, operator and admin, each with all that the one before it has.
+/// observer, operator and admin, each including the permissions of the previous one.
 std::vector<Role> built_in() {
   Permissions permissions;
-  // ResumeRuntime, since dotnet-trace and dotnet-counters send it after every start of a session.
+  // ResumeRuntime is included since dotnet-trace and dotnet-counters send it after each start of a session.
   add(permissions, {ipc::kProcessInfo, ipc::kProcessInfo2, ipc::kProcessInfo3, ipc::kCollectTracing,
                     ipc::kCollectTracing2, ipc::kCollectTracing3, ipc::kCollectTracing4,
                     ipc::kCollectTracing5, ipc::kCollectTracing6, ipc::kStopTracing, ipc::kResumeRuntime});
@@ -35,12 +35,12 @@ std::vector<Role> built_in() {
   return roles;
 }
 
-/// Adds the permissions that `pattern` names.
+/// Adds the permissions that match `pattern`.
 Result<void> add_matching(Permissions& into, const std::string& pattern, const std::string& role) {
   bool known = false;
   for (const std::string_view permission : all_permissions()) {
     const std::string name(permission);
-    // A pattern is a shorthand for versions of a command, and never gives what is given by name only.
+    // A pattern abbreviates versions of a command. It never grants permissions that must be named explicitly.
     const bool by_name = permission == kBlockingSession || permission == kUnknownCommand ||
                          permission == kProfile || permission == kProfileKernel;
     if (by_name ? pattern != name : ::fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
@@ -52,7 +52,7 @@ Result<void> add_matching(Permissions& into, const std::string& pattern, const s
               "write it as docs/security.md does, such as CollectTracing2 or CollectTracing*");
 }
 
-/// Makes roles in whatever order they include each other.
+/// Makes roles that include each other, in any order.
 class RoleMaker {
  public:
   explicit RoleMaker(const std::vector<RoleRule>& rules) : rules_(rules), roles_(built_in()) {}

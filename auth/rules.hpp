@@ -1,4 +1,4 @@
-// The rules of who may do what, as they are written in a configuration. auth/policy.hpp applies them.
+// The access rules as they are written in a configuration; auth/policy.hpp applies them.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace farport::auth {
 
-/// A role of the configuration's own, beside the built-in ones.
+/// A role that the configuration defines, in addition to the built-in ones.
 struct RoleRule {
   std::string name;
-  std::vector<std::string> includes;  ///< Roles whose commands are in this one too.
-  std::vector<std::string> commands;  ///< Names of permissions; a `*` stands for any letters.
-  bool none{};                        ///< Meant to have none: for those who only read the agent's metrics.
+  std::vector<std::string> includes;  ///< Roles whose commands this one has, too.
+  std::vector<std::string> commands;  ///< Names of permissions; `*` matches any letters.
+  bool none{};                        ///< Intentionally empty: for those who only read the agent's metrics.
 };
 
-/// Who a grant is for. A certificate must have one name of every list that is not empty; a local user has no
-/// certificate.
+/// The callers that a grant applies to. A certificate must match every list that is not empty by one name; a
+/// local user has no certificate.
 struct IdentityFilter {
   std::vector<std::string> cn;       ///< Common names, compared exactly.
   std::vector<std::string> ou;       ///< Organizational units, compared exactly.
   std::vector<std::string> dns;      ///< Compared exactly but for case; no wildcards.
   std::vector<std::string> uri;      ///< Patterns, as uri_matches() takes them.
-  std::vector<std::string> ip;       ///< Addresses among the alternative names, however they are written.
+  std::vector<std::string> ip;       ///< Addresses among the alternative names, in any notation.
   std::vector<std::string> pin;      ///< SHA-256 of the public key, base64 (RFC 7469 section 2.4).
   std::vector<std::string> local{};  ///< Users of the agent's host, by name or number.
   bool all = false;                  ///< Every certificate of the CA.
@@ -39,12 +39,12 @@ struct IdentityFilter {
   bool operator==(const IdentityFilter&) const = default;
 };
 
-/// Which runtimes a grant is for. A runtime must fit one entry of every list that is not empty. Name and
-/// command line are what the runtime says of itself; user and pid are what the kernel says.
+/// The runtimes that a grant applies to. A runtime must match every list that is not empty. The runtime
+/// itself reports name and command line, the kernel user and pid.
 struct RuntimeFilter {
   std::vector<std::string> name;          ///< Globs (glob(7)).
   std::vector<std::string> command_line;  ///< Globs.
-  std::vector<std::uint64_t> pid;  ///< In the runtime's own pid namespace, by the kernel if it can tell.
+  std::vector<std::uint64_t> pid;  ///< In the runtime's own pid namespace; from the kernel if possible.
   std::vector<std::string> user;   ///< Names or numbers, on the agent's host.
 
   [[nodiscard]] bool empty() const {
@@ -52,9 +52,9 @@ struct RuntimeFilter {
   }
 };
 
-/// Gives an identity a role, for all runtimes or some.
+/// Gives an identity a role on all or some runtimes.
 struct Grant {
-  std::string text;  ///< How people know it: "allow-cn=alice", "grant 2".
+  std::string text;  ///< For people: "allow-cn=alice", "grant 2".
   IdentityFilter identity;
   std::string role;
   RuntimeFilter runtimes;
@@ -63,26 +63,25 @@ struct Grant {
 struct PolicyRules {
   std::vector<RoleRule> roles;
   std::vector<Grant> grants;
-  std::optional<std::string> loopback_role;  ///< What callers without TLS have, where that is served.
+  std::optional<std::string> loopback_role;  ///< The role of callers without TLS, where they are served.
 };
 
-// Roles: named sets of permissions. A permission is a command's name in the protocol, or one of four more.
-
 /// A session whose slow reader stops the application (CollectTracing6 with buffer mode 1). No built-in role
-/// has it.
+/// has this permission.
 inline constexpr std::string_view kBlockingSession = "BlockingSession";
 /// A command that this version doesn't know.
 inline constexpr std::string_view kUnknownCommand = "UnknownCommand";
-/// Having the kernel sample what all threads do, native code included: the names of functions, and no data.
+/// Sampling of all threads by the kernel, including native code: names of functions, no data.
 inline constexpr std::string_view kProfile = "profile";
-/// The kernel's own functions among them.
+/// Sampling that includes the kernel's own functions.
 inline constexpr std::string_view kProfileKernel = "profile-kernel";
 
-/// Every permission there is: the protocol's commands in its order, then the four above.
+/// All permissions: the protocol's commands in its order, then the four above.
 [[nodiscard]] std::vector<std::string_view> all_permissions();
 
 inline constexpr std::string_view kObserver = "observer";
 inline constexpr std::string_view kOperator = "operator";
+/// A named set of permissions. A permission is the protocol's name of a command, or one of the four above.
 inline constexpr std::string_view kAdmin = "admin";
 
 struct Role {
@@ -92,8 +91,8 @@ struct Role {
   [[nodiscard]] bool has(std::string_view permission) const { return permissions.contains(permission); }
 };
 
-/// The built-in roles and those of `rules`, in that order. Errors name the role and what is wrong with it: an
-/// unknown permission or role, a name that is taken, roles that include each other in a circle.
+/// The built-in roles, then those of `rules`. Errors name the role and the problem: an unknown permission or
+/// role, a name that is taken, or roles that include each other in a circle.
 [[nodiscard]] Result<std::vector<Role>> make_roles(const std::vector<RoleRule>& rules);
 
 }  // namespace farport::auth

@@ -20,13 +20,13 @@ void free_filter(void*, void* filter, CRYPTO_EX_DATA*, int, long, void*) {
   delete static_cast<IdentityFilter*>(filter);
 }
 
-/// Where a context keeps its filter: an SSL may outlive everything else that knows of it.
+/// The index at which a context stores its filter, since an SSL may outlive everything else that knows it.
 int filter_index() {
   static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, free_filter);
   return index;
 }
 
-/// SSL_CTX_set_cert_verify_callback.
+/// A callback for SSL_CTX_set_cert_verify_callback().
 int verify(X509_STORE_CTX* verification, void* filter) {
   const int verified = X509_verify_cert(verification);
   if (verified != 1) return verified;
@@ -36,7 +36,7 @@ int verify(X509_STORE_CTX* verification, void* filter) {
   return 0;
 }
 
-/// What of the certificate is compared with a list of a filter, and where that was asked for.
+/// A list of a filter: what it is compared with in the certificate, and the flag that sets it.
 struct FilterList {
   std::vector<std::string> IdentityFilter::*list;
   const char* what;
@@ -79,17 +79,18 @@ std::string what_differs(const SSL* ssl, const Identity& identity) {
 
 namespace {
 
-/// AES-128-GCM first: every TLS 1.3 peer has it (RFC 8446 section 9.1), and it costs the least.
+/// AES-128-GCM first: every TLS 1.3 peer supports it (RFC 8446 section 9.1), and it is the fastest.
 constexpr const char* kCipherSuites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
-/// Four full records, so that a busy stream costs one read(2) for four of them.
+/// Four full records, so that a busy stream needs one read(2) for four of them.
 constexpr std::size_t kReadAhead = 4 * (std::size_t{SSL3_RT_MAX_PLAIN_LENGTH} + 32);
 
-/// ALPN's list form (RFC 7301 section 3.1): a length, then the name.
+/// In ALPN's list form (RFC 7301 section 3.1): a length, then the name.
 constexpr std::array<unsigned char, 3> kAlpnH2 = {2, 'h', '2'};
 
-/// SSL_CTX_set_alpn_select_cb: not called for a client that offers nothing, which is therefore raw.
+/// A callback for SSL_CTX_set_alpn_select_cb(). It is not called if a client offers nothing; such a
+/// connection is raw.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
                     const unsigned char* offered, unsigned int size, void*) {
   for (unsigned int at = 0; at < size; at += 1U + offered[at]) {
@@ -110,7 +111,7 @@ Result<void> use_own(SSL_CTX* context, const Credentials& credentials, const Tls
   for (std::size_t i = 1; taken && i < chain.size(); ++i) {
     taken = SSL_CTX_add1_chain_cert(context, chain[i].get()) == 1;
   }
-  // Keys and digests too weak for the system's security level end up here.
+  // Fails here if keys or digests are too weak for the system's security level.
   if (!taken) return fail("use certificate", files.cert, take_openssl_error(), "issue a stronger one");
   return {};
 }
@@ -118,13 +119,13 @@ Result<void> use_own(SSL_CTX* context, const Credentials& credentials, const Tls
 Result<void> use_anchors(SSL_CTX* context, const std::vector<X509Ptr>& anchors, const TlsFiles& files,
                          Side side) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
-  // An intermediate CA in the file is trusted without its root, as other TLS libraries have it.
+  // Trust an intermediate CA in the file without its root, as other TLS libraries do.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   for (const auto& anchor : anchors) {
     if (X509_STORE_add_cert(store, anchor.get()) != 1) {
       return fail("use CA", files.ca, take_openssl_error(), "is this the right file?");
     }
-    // Tells clients which CA their certificate should come from (RFC 8446 section 4.2.4).
+    // Tells clients which CA their certificate should be from (RFC 8446 section 4.2.4).
     if (side == Side::server) SSL_CTX_add_client_CA(context, anchor.get());
   }
   if (files.crl.empty()) return {};

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As many links as Linux follows (path_resolution(7)).
+/// The most symbolic links that Linux follows (path_resolution(7)).
 constexpr int kMaxLinks = 40;
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -34,13 +34,13 @@ FileStamp stamp_of(const std::string& path) {
           nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }
 
-/// How far a path is free of symbolic links, and what is left of it.
+/// A path during resolution: the part without symbolic links, and the rest.
 struct Walk {
   fs::path done{"/"};
   fs::path rest;
 };
 
-/// Goes on to the next symbolic link, and enters it. False: there is none any more.
+/// Advances to the next symbolic link and follows it. Returns false if there is none left.
 bool enter_next_link(Walk& walk) {
   std::error_code error;
   for (auto part = walk.rest.begin(); part != walk.rest.end(); ++part) {
@@ -105,7 +105,7 @@ Lifetime lifetime_of(Kind kind, const std::string& path, const X509* certificate
 }
 
 Lifetime lifetime_of(const std::string& path, X509_CRL* list) {
-  const int revoked = sk_X509_REVOKED_num(X509_CRL_get_REVOKED(list));  // -1 without a list of them.
+  const int revoked = sk_X509_REVOKED_num(X509_CRL_get_REVOKED(list));  // -1 without a list.
   return {Kind::crl,
           path,
           distinguished_name(X509_CRL_get_issuer(list)),
@@ -115,7 +115,7 @@ Lifetime lifetime_of(const std::string& path, X509_CRL* list) {
           static_cast<std::size_t>(std::max(revoked, 0))};
 }
 
-/// What is in `all` and not in `others`.
+/// The entries of `all` that are not in `others`.
 std::vector<const Lifetime*> missing(const std::vector<Lifetime>& all, const std::vector<Lifetime>& others) {
   std::vector<const Lifetime*> found;
   for (const Lifetime& each : all) {
@@ -171,7 +171,7 @@ Result<TlsCredentialsPtr> TlsCredentials::load(const TlsFiles& files, Side side)
   loaded->files_ = files;
   loaded->side_ = side;
   loaded->paths_ = files.paths();
-  // Before they are read: whatever changes meanwhile is then seen as a change.
+  // Before the files are read, so that a change during reading is noticed.
   loaded->stamps_ = stamps_of(loaded->paths_);
   auto context = side == Side::server ? make_server_context(files) : make_client_context(files);
   if (!context) return tl::unexpected(context.error());
@@ -290,7 +290,7 @@ Result<std::time_t> reverify(SSL* ssl, const TlsCredentials& credentials) {
                                              SSL_get_peer_cert_chain(ssl)) != 1) {
     return fail("verify", "the peer's certificate", "it is not there");
   }
-  // As OpenSSL does it in a handshake.
+  // As OpenSSL does in a handshake.
   X509_STORE_CTX_set_default(verification.get(),
                              credentials.side() == Side::server ? "ssl_client" : "ssl_server");
   X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(verification.get()),

@@ -1,4 +1,4 @@
-// Directories: reading them, the one that a file is in, and what it is called there.
+// Reading directories, and splitting a path into directory and file name.
 #pragma once
 
 #include <limits>
@@ -14,26 +14,26 @@ namespace farport {
 struct DirectoryClose {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
-/// An open directory (opendir(3)); null where it can't be opened.
+/// An open directory (opendir(3)); null if it can't be opened.
 using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 
-/// The directory of a path: "." where it names none.
+/// The directory of a path; "." if the path has none.
 [[nodiscard]] inline std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// What the file of a path is called in its directory.
+/// The file name at the end of a path.
 [[nodiscard]] inline std::string_view file_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The names in a directory, but for "." and "..": those that could be read, none where it can't be opened,
-/// and `most` of them at the most.
+/// At most `most` names in a directory, without "." and "..". Empty if it can't be opened; partial if reading
+/// fails.
 [[nodiscard]] std::vector<std::string> entries_of(const std::string& directory,
                                                   std::size_t most = std::numeric_limits<std::size_t>::max());
 
-/// The numbers among them, ascending.
+/// The entries whose names are numbers, in ascending order.
 [[nodiscard]] std::vector<int> numbered_entries(const std::string& directory,
                                                 std::size_t most = std::numeric_limits<std::size_t>::max());
 

@@ -10,28 +10,28 @@
 
 namespace farport {
 
-/// Why something failed, for the program: a number, and whose it is.
+/// A machine-readable cause of a failure: a number and its kind.
 class Cause {
  public:
   enum class Kind : std::uint8_t { none, system, http, runtime, alert, silence };
 
   constexpr Cause() = default;
-  /// An errno value, as most causes are. 0, or a number that is none, such as a negated one or an HRESULT
-  /// that was made an int: nothing is known.
+  /// An errno value, which most causes are. 0 or an invalid number, such as a negated one or an HRESULT made
+  /// an int, means that the cause is unknown.
   constexpr Cause(int errno_value)
       : kind_(errno_value > 0 && errno_value <= kMaxErrno ? Kind::system : Kind::none),
         value_(kind_ == Kind::none ? 0 : static_cast<std::uint32_t>(errno_value)) {}
-  /// HRESULTs are unsigned: runtime() takes them.
+  /// HRESULTs are unsigned; use runtime() for them.
   Cause(std::uint32_t) = delete;
   /// A response's status (RFC 9110 section 15).
   [[nodiscard]] static constexpr Cause http(int status) {
     return {Kind::http, static_cast<std::uint32_t>(status)};
   }
-  /// What a TLS peer said: an alert (RFC 8446 section 6).
+  /// An alert that a TLS peer has sent (RFC 8446 section 6).
   [[nodiscard]] static constexpr Cause alert(int number) {
     return {Kind::alert, static_cast<std::uint32_t>(number)};
   }
-  /// What a runtime said: an HRESULT.
+  /// An HRESULT that a runtime has returned.
   [[nodiscard]] static constexpr Cause runtime(std::uint32_t hresult) { return {Kind::runtime, hresult}; }
 
   /// A runtime has not answered.
@@ -56,18 +56,18 @@ struct Error {
   std::string on;    ///< The thing it was tried on: an address, a path, a runtime. May be empty.
   std::string why;   ///< The cause: "connection refused". Never empty.
   std::string hint;  ///< What to do about it, as an imperative. May be empty.
-  Cause cause{};     ///< Where it is known.
+  Cause cause{};     ///< If it is known.
 
   /// One line: "cannot connect to 10.0.0.2:9000: connection refused; is farport serve running there?"
   [[nodiscard]] std::string message() const;
 };
 
-/// Room for an error that mostly never comes: a pointer's, where streams and connections are many.
+/// Holds an error that rarely occurs. It costs one pointer, which matters for objects that are many.
 class BoxedError {
  public:
   BoxedError& operator=(Error error);
   [[nodiscard]] explicit operator bool() const { return error_ != nullptr; }
-  /// Without any: one that says nothing.
+  /// An empty Error if none is set.
   [[nodiscard]] const Error& operator*() const;
   [[nodiscard]] const Error* operator->() const { return &**this; }
 

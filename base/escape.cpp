@@ -14,7 +14,7 @@ bool is_plain_ascii(char byte) {
   return byte >= ' ' && byte <= '~';
 }
 
-/// Whether a character beyond ASCII acts on the text around it, or ends the line.
+/// Whether a non-ASCII character affects the text around it or ends the line.
 bool acts(char32_t character) {
   const auto between = [&](char32_t first, char32_t last) { return character >= first && character <= last; };
   return between(0x80, 0x9F) || character == 0x61C || between(0x200E, 0x200F) || between(0x2028, 0x202E) ||
@@ -107,7 +107,7 @@ std::string file_name_for(std::string_view name) {
       file.begin(), file.end(), [](char c) { return !may_stay(c); }, '_');
   while (file.ends_with('.')) file.pop_back();
   if (file.empty()) return "dotnet";
-  // Neither hidden nor an option of a command.
+  // The name must neither be hidden nor look like an option.
   if (!is_letter_or_digit(file.front())) file.front() = '_';
   return file;
 }

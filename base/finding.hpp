@@ -1,4 +1,4 @@
-// What a check has found, for a person: how good or bad it is, and what to do.
+// Finding: the result of a check, for a person.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Finding {
     ok,
     warning,
     problem,
-    skipped,  ///< It could not be asked, because of something before it.
+    skipped,  ///< It could not be checked, because of an earlier problem.
   };
   Level level = Level::ok;
   std::string text;

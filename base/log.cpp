@@ -37,7 +37,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::err;
 }
 
-/// %* in a pattern: the message as a JSON string, quotes included.
+/// Implements %* in a pattern: the message as a JSON string, with quotes.
 class JsonMessage : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
@@ -66,7 +66,7 @@ std::string_view colour_of(spdlog::level::level_enum level) {
 }
 constexpr std::string_view kNoColour = "\x1b[m";
 
-/// Standard error, without waiting for its reader.
+/// A sink for standard error that never waits for its reader.
 class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit StderrSink(bool coloured) : coloured_(coloured) {}
@@ -97,7 +97,7 @@ class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
 
   bool coloured_;
   UnblockedWriter writer_;
-  std::uint64_t told_ = 0;  ///< Of the lines that were lost.
+  std::uint64_t told_ = 0;  ///< How many lost lines were reported so far.
 };
 
 std::unique_ptr<spdlog::formatter> text_formatter() {
@@ -107,7 +107,8 @@ std::unique_ptr<spdlog::formatter> text_formatter() {
   return formatter;
 }
 
-/// %& in a pattern: the level as sd-daemon(3) has it, "<6>", which the journal takes away again.
+/// Implements %& in a pattern: the level as a priority of sd-daemon(3), such as "<6>", which the journal
+/// strips.
 class JournalPriority : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
@@ -122,7 +123,7 @@ class JournalPriority : public spdlog::custom_flag_formatter {
   }
 };
 
-/// The journal has a time and a level of its own for each line.
+/// Without time and level, which the journal adds to each line.
 std::unique_ptr<spdlog::formatter> journal_formatter() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<EscapedMessage>('*').add_flag<JournalPriority>('&');
@@ -130,7 +131,7 @@ std::unique_ptr<spdlog::formatter> journal_formatter() {
   return formatter;
 }
 
-/// Whether standard error leads to the journal: systemd.exec(5), JOURNAL_STREAM.
+/// Whether standard error is connected to the journal (systemd.exec(5), JOURNAL_STREAM).
 bool is_journal() {
   const char* stream = std::getenv("JOURNAL_STREAM");
   struct stat status {};
@@ -187,7 +188,7 @@ Log make_silent_log() {
 
 namespace {
 
-/// A sink that says when it is about to write.
+/// A sink that calls back before it writes.
 class AnnouncingSink final : public spdlog::sinks::sink {
  public:
   AnnouncingSink(spdlog::sink_ptr to, std::function<void()> before_line)

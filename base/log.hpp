@@ -1,5 +1,4 @@
-// The log: one logger to stderr, made in main and handed to all that write to it. It writes with spdlog, but
-// only the sources that make loggers include its headers.
+// Log: a logger to standard error, made in main and handed to all that write to it.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +16,10 @@ namespace farport {
 
 enum class LogLevel : std::uint8_t { debug, info, warn, error };
 
+/// Hides spdlog, so that only sources that make loggers include its headers.
 class Logger {
  public:
-  /// Without a logger of spdlog's it drops everything.
+  /// A null logger drops everything.
   explicit Logger(std::shared_ptr<spdlog::logger> to) : to_(std::move(to)) {}
 
   template <typename... Args>
@@ -38,13 +38,13 @@ class Logger {
   void error(fmt::format_string<Args...> format, const Args&... args) {
     write(LogLevel::error, format, fmt::make_format_args(args...));
   }
-  /// A message as it is.
+  /// Logs a message as it is.
   void say(LogLevel level, std::string_view message) { write(level, "{}", fmt::make_format_args(message)); }
 
-  /// Lines below it are dropped, before they are put together.
+  /// Messages below the level are dropped before they are formatted.
   void set_level(LogLevel level);
 
-  /// What it writes to; nullptr where it drops everything.
+  /// The spdlog logger; nullptr if everything is dropped.
   [[nodiscard]] spdlog::logger* sink() const { return to_.get(); }
 
  private:
@@ -55,19 +55,19 @@ class Logger {
 
 using Log = std::shared_ptr<Logger>;
 
-/// Makes a logger that writes to stderr, and never waits for what reads that.
-/// `level`: trace, debug, info, warn, error or off. `format`: "text" (coloured on a terminal only) or
-/// "json" (one object a line: time, level, message).
+/// Makes a logger that writes to standard error and never waits for its reader. `level`: trace, debug, info,
+/// warn, error or off. `format`: "text" (coloured on a terminal only) or "json" (one object a line: time,
+/// level, message).
 [[nodiscard]] Result<Log> make_log(std::string_view level, std::string_view format);
 
-/// How many lines have been lost since nothing took them: the log waits for no reader.
+/// How many lines were lost because standard error took none: the log never waits.
 [[nodiscard]] std::uint64_t lost_lines(const Log& log);
 
 /// A logger that drops everything, for tests and for commands that print their own errors.
 [[nodiscard]] Log make_silent_log();
 
-/// Log lines whose arguments become text only where the log takes the line.
-/// What fmt::formatter of a type derives from whose text a function makes: format() has that text written.
+/// Base class for a fmt::formatter of a type: its format() makes the text and passes it to write(). The text
+/// is made only if the log takes the line.
 class TextFormatter {
  public:
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
@@ -78,13 +78,13 @@ class TextFormatter {
   }
 };
 
-/// A log that says when it is about to write, for programs that draw on the same terminal.
-/// As make_log(). `before_line` is called before each line that is written, where it is given.
+/// Like make_log(), and calls `before_line`, unless it is empty, before each line that is written. For
+/// programs that draw on the same terminal.
 [[nodiscard]] Result<Log> make_announcing_log(std::string_view level, std::string_view format,
                                               std::function<void()> before_line);
 
-/// What a command says that runs beside a tool which has the terminal.
-/// A logger that writes "farport: MESSAGE" to stderr: errors, until its level is set to warnings.
+/// A logger that writes "farport: MESSAGE" to standard error, for a command that runs beside a tool which has
+/// the terminal. It logs errors only, until its level is lowered to warnings.
 [[nodiscard]] Log make_notices();
 
 }  // namespace farport

@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// A hidden name beside `path`, which nobody else uses.
+/// A unique hidden name in the directory of `path`.
 std::string part_name(const std::string& path) {
   std::random_device random;
   return fmt::format("{}/.farport-{:08x}{:08x}.part", directory_of(path), random(), random());
@@ -47,8 +47,8 @@ bool is_zero(std::span<const std::byte> bytes) {
   return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-/// What to do about it. It says who writes, since people may have started another program, such as a tool
-/// that takes a dump through a mirror.
+/// A hint for the error. It names the program that writes, since people may have started another one, such as
+/// a tool that takes a dump through a mirror.
 std::string cure_for(int error, const std::string& what, const std::string& path) {
   switch (error) {
     case ENOENT:
@@ -71,12 +71,11 @@ std::string cure_for(int error, const std::string& what, const std::string& path
   }
 }
 
-/// Gives a file another name, in place of whatever file has it only if it may be replaced. 0, or the errno
-/// value.
+/// Renames a file. Replaces an existing file only if `replace` is set. Returns 0 or the errno value.
 int rename_file(const std::string& from, const std::string& to, bool replace) {
   const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return 0;
-  // Not every file system can refuse so; all that have links can refuse another.
+  // Not every file system supports RENAME_NOREPLACE, but link(2) never replaces a file.
   if (errno != EINVAL || replace) return errno;
   if (::link(from.c_str(), to.c_str()) != 0) return errno;
   return ::unlink(from.c_str()) == 0 ? 0 : errno;
@@ -98,7 +97,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(std::string what, const s
 Result<void> OutputFile::open(Named named) {
   struct stat status {};
   const bool there = ::lstat(path_.c_str(), &status) == 0;
-  // Now, and not once there is something to be kept: only the last step would need the name.
+  // Checked now: otherwise only the last step would fail, when there is something to lose.
   if (!there && errno != ENOENT) return failed(errno);
   if (there && S_ISDIR(status.st_mode))
     return fail("write " + what_ + " to", path_, "it is a directory", "name a file");
@@ -137,7 +136,7 @@ Result<void> OutputFile::check_space(std::uint64_t bytes) const {
 Result<void> OutputFile::append(std::span<const std::byte> bytes) {
   if (failure_) return tl::unexpected(*failure_);
   while (!bytes.empty()) {
-    // Up to the next page's end.
+    // Up to the end of the current page.
     const std::size_t to_boundary = kPage - static_cast<std::size_t>(size_ % kPage);
     std::size_t data = 0;
     std::size_t end = std::min(to_boundary, bytes.size());
@@ -150,7 +149,7 @@ Result<void> OutputFile::append(std::span<const std::byte> bytes) {
       failure_ = written.error();
       return written;
     }
-    // What stopped the run is one page of zeros, or nothing.
+    // The run has ended at a page of zeros, which becomes a hole, or at the end of the data.
     size_ += end;
     bytes = bytes.subspan(end);
   }
@@ -175,17 +174,16 @@ Result<void> OutputFile::keep() {
   Result<void> named = take_name();
   if (!named) return named;
   part_.clear();
-  // So that the name is there after a power failure, too. The file itself is whole: file systems that can't
-  // do this are no reason to fail.
+  // Makes the name survive a power failure. The file itself is complete, so an error here is not fatal.
   const UniqueFd directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory) std::ignore = ::fsync(directory.get());
   return {};
 }
 
 Result<void> OutputFile::write_out() {
-  // For zeros at the end.
+  // Adds zeros at the end that were left out as a hole.
   if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) return failed(errno);
-  // What the file system has only promised so far, it may still refuse.
+  // The file system may have accepted data that it can't store.
   if (::fsync(fd_.get()) != 0) return failed(errno);
   return {};
 }

@@ -1,5 +1,4 @@
-// OutputFile: a result on its way into a file. What was there before stays until the result is kept, and
-// nothing half written is left behind.
+// OutputFile: writes a result to a file that appears, or replaces the old one, only once it is complete.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +12,38 @@
 
 namespace farport {
 
-/// Writing all of it.
-/// Writes all of the bytes, and waits where a descriptor takes none for now. 0, or the errno value, which
-/// errno has, too.
+/// Writes all bytes; waits while the descriptor takes none. Returns 0, or the errno value, which is also in
+/// errno.
 [[nodiscard]] int write_whole(int fd, std::span<const std::byte> bytes);
 
 class OutputFile {
  public:
-  /// What becomes of a file that has the name already.
+  /// What to do if a file has that name already.
   enum class Existing : std::uint8_t { refuse, replace };
-  /// When it has its name.
+  /// When the file gets its name.
   enum class Named : std::uint8_t {
-    once_kept,   ///< Once it is whole.
-    from_start,  ///< At once, so that it can be read while it grows. Only where nothing has that name yet.
+    once_kept,   ///< When it is complete.
+    from_start,  ///< At once, so that it can be read while it grows. Only if no file has that name.
   };
 
-  /// Prepares a file that will be at `path`, mode 0600: to be done before anything is asked for that goes
-  /// into it. `what`: that, such as "the dump". Errors: it can't be made there; EEXIST: there is one.
+  /// Prepares a file that will be at `path`, with mode 0600. Call it before requesting the data, since it
+  /// checks that the file can be made. `what`: the data, such as "the dump". Fails if it can't be made;
+  /// `cause` is EEXIST if one exists and must not be replaced.
   [[nodiscard]] static Result<std::unique_ptr<OutputFile>> create(std::string what, const std::string& path,
                                                                   Existing existing, Named named);
 
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  /// Removes it, unless it was kept.
+  /// Removes the file, unless it was kept.
   ~OutputFile();
 
-  /// Errors: so many bytes don't fit into the file system.
+  /// Fails if `bytes` don't fit into the file system.
   [[nodiscard]] Result<void> check_space(std::uint64_t bytes) const;
-  /// Appends. Pages of zeros become holes. Errors: the system's; what comes later is refused for the same
-  /// reason.
+  /// Appends bytes; pages of zeros become holes. Fails with the system's error, and then always with the same
+  /// one.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes);
-  /// Writes all of it to the disk, and gives it its name. Takes a while. Errors: the system's, or that of an
-  /// append(): nothing is left then.
+  /// Flushes the file to disk and gives it its name. Takes a while. Fails with the system's error or that of
+  /// an append(); no file is left then.
   [[nodiscard]] Result<void> keep();
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -61,8 +60,7 @@ class OutputFile {
   std::string what_;
   std::string path_;
   Existing existing_;
-  std::string
-      part_;  ///< The name that it has now; empty where the file system can do without (open(2), O_TMPFILE).
+  std::string part_;  ///< Its current name; empty with O_TMPFILE (open(2)).
   UniqueFd fd_;
   std::uint64_t size_ = 0;
   BoxedError failure_;

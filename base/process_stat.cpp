@@ -14,7 +14,7 @@
 namespace farport {
 namespace {
 
-/// A name of 15 bytes and some fifty numbers.
+/// Enough for a name of 15 bytes and some fifty numbers.
 constexpr std::size_t kMaxStat = 4096;
 constexpr std::size_t kMaxName = 256;
 
@@ -23,9 +23,9 @@ std::string directory_of_process(pid_t pid) {
 }
 
 std::optional<ProcessStat> read_stat(const std::string& path) {
-  // By no stream: a buffer of one throws where the process ends meanwhile.
+  // Not with a stream, whose buffer throws if the process ends meanwhile.
   const std::string text = read_limited(path, kMaxStat).value_or("");
-  // The second field is the name in parentheses, which may hold anything, more parentheses included.
+  // The second field is the name in parentheses, and may itself contain parentheses.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
@@ -100,7 +100,7 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
       constexpr std::uint64_t kInKib = 1024;
       if (values >> std::dec >> real) status.memory += real * kInKib;
     }
-    // One for each namespace, from ours to its own.
+    // One pid for each nested namespace, from ours to the process's own.
     if (key == "NSpid") {
       while (values >> real) status.own_pid = real;
     }

@@ -22,7 +22,7 @@ std::optional<Number> number(std::string_view text, int base = 10) {
   return value;
 }
 
-/// Nothing where a percent sign is followed by something else than two hexadecimal digits.
+/// Percent-decodes the text. Empty if a percent sign is not followed by two hexadecimal digits.
 std::optional<std::string> decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -38,7 +38,7 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
-/// The bytes of an IPv4 or IPv6 address; empty where the text is none.
+/// The bytes of an IPv4 or IPv6 address; empty if the text is none.
 std::vector<std::uint8_t> address_bytes(const std::string& text) {
   std::vector<std::uint8_t> bytes(sizeof(in6_addr));
   if (::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) return bytes;
@@ -67,14 +67,14 @@ bool is_in_network(const std::vector<std::uint8_t>& address, std::string_view ne
   return true;
 }
 
-/// Whether the host is the domain, or in it. Letters' case does not matter (RFC 4343).
+/// Whether the host is the domain or in it, regardless of case (RFC 4343).
 bool is_in_domain(std::string_view host, std::string_view domain) {
   if (host.size() < domain.size()) return false;
   const std::string_view before = host.substr(0, host.size() - domain.size());
   return equal_without_case(host.substr(before.size()), domain) && (before.empty() || before.ends_with('.'));
 }
 
-/// Whether one entry of such a list is about the host.
+/// Whether an entry of a NO_PROXY list matches the host.
 bool is_meant(std::string_view entry, const std::string& host) {
   if (entry == "*") return true;
   if (entry.starts_with('[') && entry.ends_with(']')) entry = entry.substr(1, entry.size() - 2);

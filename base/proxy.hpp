@@ -1,4 +1,4 @@
-// HTTP proxies as they are named: which one, and for which hosts.
+// Proxy: an HTTP proxy, and the hosts for which it is used.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace farport {
 struct Proxy {
   std::string host;
   std::uint16_t port = 0;
-  std::string user_info{};  ///< "NAME:PASSWORD"; empty: it asks for none.
+  std::string user_info{};  ///< "NAME:PASSWORD"; empty: no authentication.
 
-  /// HOST:PORT: without the password.
+  /// HOST:PORT, without the password.
   [[nodiscard]] std::string text() const;
 };
 
-/// "http://[NAME:PASSWORD@]HOST[:PORT]", or without "http://"; the port is 80 where none is named. A name and
-/// a password may be percent-encoded (RFC 3986 section 2.1). Errors, which hold no password: it is something
-/// else.
+/// Parses "http://[NAME:PASSWORD@]HOST[:PORT]", where "http://" is optional and the default port is 80. Name
+/// and password may be percent-encoded (RFC 3986 section 2.1). Fails on anything else; errors hold no
+/// password.
 [[nodiscard]] Result<Proxy> parse_proxy(std::string_view url);
 
-/// Whether a host is reached without the proxy by a list such as that of NO_PROXY: names, ".example.com" or
-/// "example.com" with all that is below it, addresses, networks ("10.0.0.0/8"), or "*" for all. Loopback
-/// always is.
+/// Whether a host is reached without the proxy, by a list like NO_PROXY's: names, ".example.com" or
+/// "example.com" including subdomains, addresses, networks ("10.0.0.0/8"), or "*" for all. Loopback always
+/// is.
 [[nodiscard]] bool goes_direct(std::string_view no_proxy, const std::string& host);
 
-/// The proxy, and where it is left out.
+/// A proxy, and the hosts that are reached without it.
 struct ProxyChoice {
   std::optional<Proxy> proxy{};
   std::string no_proxy{};  ///< See goes_direct().
 
-  /// The one on the way to a host; nothing where there is none.
+  /// The proxy for a host; empty if it is reached directly.
   [[nodiscard]] std::optional<Proxy> towards(const std::string& host) const {
     return proxy && !goes_direct(no_proxy, host) ? proxy : std::nullopt;
   }

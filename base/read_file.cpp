@@ -50,7 +50,7 @@ std::string text_of(std::size_t bytes) {
   return std::to_string(bytes) + " bytes";
 }
 
-/// Fills the buffer as far as there is something to read; an errno value where that fails.
+/// Reads until the buffer is full or the file ends. Returns the size, or an errno value.
 tl::expected<std::size_t, int> fill(int fd, std::span<char> buffer) {
   std::size_t size = 0;
   while (size < buffer.size()) {
@@ -67,7 +67,7 @@ tl::expected<std::size_t, int> fill(int fd, std::span<char> buffer) {
 Result<std::size_t> read_regular_file(std::string_view what, const std::string& path,
                                       std::span<char> buffer) {
   const std::string tried = "read " + std::string(what);
-  // Without O_NONBLOCK a FIFO without a writer would hold up the process in open(2).
+  // Without O_NONBLOCK, open(2) would wait for a FIFO's writer.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(tried, path, errno);

@@ -37,7 +37,7 @@ ProcessUsage process_usage() {
   rusage own{};
   ::getrusage(RUSAGE_SELF, &own);
   usage.cpu_seconds = seconds(own.ru_utime) + seconds(own.ru_stime);
-  // proc(5), statm: the program's size and what of it is resident, in pages.
+  // proc(5), statm: total and resident size, in pages.
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
   std::ifstream statm("/proc/self/statm");
@@ -48,8 +48,8 @@ ProcessUsage process_usage() {
 
 namespace {
 
-/// Drops what is mapped of a program's or library's text and constants: pages of a file that nobody writes
-/// to, so that nothing is lost. What the dynamic linker writes to is in writable segments (RELRO included).
+/// Drops the resident pages of an object's text and constants. They come from a file and are never written,
+/// so nothing is lost. What the dynamic linker writes to is in writable segments (RELRO included).
 int drop_constant_pages(dl_phdr_info* object, std::size_t, void*) {
   const auto page = static_cast<std::uintptr_t>(::getpagesize());
   for (int i = 0; i < object->dlpi_phnum; ++i) {
@@ -57,7 +57,7 @@ int drop_constant_pages(dl_phdr_info* object, std::size_t, void*) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
     const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-    // An address is what program headers have. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    // Program headers hold addresses as integers. NOLINTNEXTLINE(performance-no-int-to-ptr)
     ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 0;
@@ -66,7 +66,8 @@ int drop_constant_pages(dl_phdr_info* object, std::size_t, void*) {
 }  // namespace
 
 void return_large_memory() {
-  // Named, it is no longer raised by what is freed (mallopt(3)): large pieces go back to the system at once.
+  // Setting the threshold stops malloc from raising it (mallopt(3)), so large blocks go back to the system at
+  // once.
   constexpr int kLarge = 256 * 1024;
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
 }
@@ -82,15 +83,15 @@ void release_start_memory() {
 
 namespace {
 
-/// Version 1 says «no limit» with the largest number of whole pages; no machine has so much.
+/// Version 1 reports «no limit» as the largest number of whole pages, which no machine has.
 constexpr std::uint64_t kUnlimited = 1ULL << 60;
 
 struct Hierarchy {
-  std::string mount;  ///< Where its groups are.
-  const char* file;   ///< That holds a group's limit.
+  std::string mount;  ///< The directory of its groups.
+  const char* file;   ///< Name of the file with a group's limit.
 };
 
-/// "/a/b", "/a", "": a group and those around it.
+/// The parent group: "/a" for "/a/b", "" for "/a".
 std::string parent_of(const std::string& group) {
   const std::size_t slash = group.rfind('/');
   return slash == std::string::npos ? "" : group.substr(0, slash);
@@ -111,8 +112,8 @@ void lower(std::optional<std::uint64_t>& least, std::optional<std::uint64_t> lim
   if (limit) least = std::min(least.value_or(*limit), *limit);
 }
 
-/// Of a group, and of those around it. A container often sees its own group as the root, whatever name it has
-/// outside: the root is looked at in any case.
+/// Applies the limits of a group and its parents. A container often sees its own group as the root, whatever
+/// its name is outside, so the root's limit is always read.
 void lower_by_groups(std::optional<std::uint64_t>& least, const Hierarchy& hierarchy, std::string group) {
   while (!group.empty() && group != "/") {
     lower(least, read_limit(hierarchy.mount + group + hierarchy.file));
@@ -121,7 +122,7 @@ void lower_by_groups(std::optional<std::uint64_t>& least, const Hierarchy& hiera
   lower(least, read_limit(hierarchy.mount + hierarchy.file));
 }
 
-/// Whether a line's list of controllers ("cpu,memory") has the one for memory.
+/// Whether a list of controllers ("cpu,memory") includes memory.
 bool lists_memory(const std::string& controllers) {
   return ("," + controllers + ",").find(",memory,") != std::string::npos;
 }
@@ -166,7 +167,8 @@ void limit(__rlimit_resource what, rlim_t most) {
   std::ignore = ::setrlimit(what, &both);
 }
 
-/// What RLIMIT_DATA counts of this process: the sixth number of /proc/PID/statm (proc(5)), in pages.
+/// The size that RLIMIT_DATA limits, in bytes: the sixth number of /proc/PID/statm (proc(5)) counts its
+/// pages.
 [[maybe_unused]] rlim_t data_now() {
   std::istringstream numbers(read_limited("/proc/self/statm", 256).value_or(""));
   rlim_t pages = 0;
@@ -191,7 +193,7 @@ void limit_memory([[maybe_unused]] std::uint64_t more_bytes, [[maybe_unused]] st
 }
 
 void be_ended_first() {
-  // The files of a process that hides its memory are root's alone.
+  // If the process is not dumpable, its /proc files belong to root.
   const int dumpable = ::prctl(PR_GET_DUMPABLE);
   ::prctl(PR_SET_DUMPABLE, 1);
   const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
@@ -219,7 +221,7 @@ std::size_t descriptor_limit() {
 
 std::size_t open_descriptors() {
   const std::size_t count = entries_of("/proc/self/fd").size();
-  // The directory itself was open meanwhile.
+  // The count includes the directory itself, which was open.
   return count == 0 ? 0 : count - 1;
 }
 

@@ -17,12 +17,12 @@
 #include <spdlog/sinks/stdout_sinks-inl.h>
 #include <spdlog/spdlog-inl.h>
 
-// Those without a lock: farport logs from one thread alone.
+// The ones without a lock, since farport logs from one thread only.
 template class spdlog::sinks::base_sink<spdlog::details::null_mutex>;
 template class spdlog::sinks::stdout_sink_base<spdlog::details::console_nullmutex>;
 template class spdlog::sinks::stderr_sink<spdlog::details::console_nullmutex>;
 template class spdlog::sinks::ansicolor_sink<spdlog::details::console_nullmutex>;
 template class spdlog::sinks::ansicolor_stderr_sink<spdlog::details::console_nullmutex>;
-// The registry makes this one by default.
+// Made by spdlog's registry by default.
 template class spdlog::sinks::ansicolor_sink<spdlog::details::console_mutex>;
 template class spdlog::sinks::ansicolor_stdout_sink<spdlog::details::console_mutex>;

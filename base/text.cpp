@@ -28,7 +28,7 @@ constexpr std::size_t kBytes = 16;
 
 std::string random_token() {
   std::array<std::byte, kBytes> bytes{};
-  // The kernel's own: OpenSSL's generator, which stands on it, takes several times as long for so few.
+  // Directly from the kernel: OpenSSL's generator takes several times as long for so few bytes.
   if (::getentropy(bytes.data(), bytes.size()) != 0) throw std::runtime_error("no randomness is to be had");
   return hex(bytes);
 }
@@ -76,12 +76,12 @@ void append_utf16(std::u16string& text, char32_t code) {
   }
 }
 
-/// What the first byte of a sequence says of the rest (Unicode 15, table 3-7).
+/// What the first byte of a UTF-8 sequence says about the rest (Unicode 15, table 3-7).
 struct Lead {
   std::uint8_t tail = 0;    ///< Bytes that follow.
-  std::uint8_t low = 0x80;  ///< The range of the second byte; that of the others is 80 to BF.
+  std::uint8_t low = 0x80;  ///< Lowest value of the second byte; others are 80 to BF.
   std::uint8_t high = 0xBF;
-  std::uint8_t bits = 0;  ///< The first byte's share of the code.
+  std::uint8_t bits = 0;  ///< The first byte's bits of the code point.
   bool valid = true;
 };
 
@@ -101,7 +101,7 @@ Lead lead_of(std::uint8_t first) {
   return lead;
 }
 
-/// The code at `at`, which moves past it (or past its invalid part).
+/// The code point at `at`. Moves `at` past it, or past its invalid part.
 char32_t next_code(std::string_view utf8, std::size_t& at) {
   Lead lead = lead_of(static_cast<std::uint8_t>(utf8[at++]));
   if (!lead.valid) return kReplacement;
@@ -118,7 +118,7 @@ char32_t next_code(std::string_view utf8, std::size_t& at) {
   return code;
 }
 
-/// `unit_at` gives the UTF-16 unit at a place below `units`.
+/// `unit_at` returns the UTF-16 unit at an index below `units`.
 template <typename UnitAt>
 std::string units_to_utf8(std::size_t units, const UnitAt& unit_at) {
   std::string text;
@@ -156,7 +156,7 @@ std::u16string to_utf16(std::string_view utf8) {
 
 namespace {
 
-/// Which byte each pair of digits stands for, from left to right.
+/// Index of the byte for each pair of digits, from left to right.
 constexpr std::array<std::size_t, 16> kTextOrder{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr std::size_t kTextSize = 36;
 

@@ -16,10 +16,10 @@
 namespace farport {
 
 bool UnblockedWriter::takes_more(int fd) const {
-  // poll(2) passes over what is no descriptor; the write says so.
+  // poll(2) ignores negative descriptors; the write then reports the error.
   if (full_ == When::wait || fd < 0) return true;
-  // pipe(7): one that is ready takes PIPE_BUF bytes. Files always are, and so are broken descriptors, whose
-  // write fails.
+  // pipe(7): a pipe that is ready takes PIPE_BUF bytes. Files are always ready, and so are broken
+  // descriptors, whose write fails.
   pollfd ready{fd, POLLOUT, 0};
   return ::poll(&ready, 1, 0) != 0;
 }
@@ -27,7 +27,7 @@ bool UnblockedWriter::takes_more(int fd) const {
 int UnblockedWriter::write(int fd, std::string_view lines) {
   std::string mended;
   if (cut_ && !lines.empty()) {
-    // A reader by lines loses the one that was cut off, and not the next as well.
+    // Ends the line that was cut off, so that a reader by lines does not lose the next one as well.
     mended = "\n" + std::string(lines);
     lines = mended;
   }
@@ -44,13 +44,13 @@ int UnblockedWriter::write(int fd, std::string_view lines) {
     lines.remove_prefix(static_cast<std::size_t>(written));
   }
   lost_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
-  // A terminal in another program's hands may be set not to block: nothing is wrong with it.
+  // Another program may have set a shared terminal to non-blocking, so EAGAIN is no error.
   return error == EAGAIN ? 0 : error;
 }
 
 namespace {
 
-/// "Nov  5 09:27:18", in local time and in English, as RFC 3164, section 4.1.2, has it.
+/// "Nov  5 09:27:18" in local time and in English, as RFC 3164, section 4.1.2, requires.
 std::string time_of_day() {
   constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -92,7 +92,8 @@ int SyslogWriter::send(std::string_view message) {
   const ssize_t sent = ::send(connection_.get(), whole.data(), whole.size(), MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(whole.size())) return 0;
   const int error = sent < 0 ? errno : EAGAIN;
-  // One that is full stays; of a stream that has taken a part the rest would be taken for a line.
+  // A full socket stays open. But if a stream took part of a message, the rest would count as a new line, so
+  // reconnect.
   if (sent >= 0 || error != EAGAIN) connection_.reset();
   return error;
 }
@@ -102,7 +103,7 @@ int SyslogWriter::write(int priority, std::string_view line) {
       fmt::format("<{}>{} {}[{}]: {}", priority, time_of_day(), program_, ::getpid(), line);
   const bool was_connected = static_cast<bool>(connection_);
   int error = send(message);
-  // A daemon that has been started again has another socket.
+  // A restarted daemon has a new socket.
   if (error != 0 && was_connected && !connection_ && error != EMSGSIZE) error = send(message);
   if (error != 0) ++lost_;
   return error;

@@ -1,4 +1,4 @@
-// Writing lines to a descriptor that others read, without ever waiting for them.
+// UnblockedWriter, SyslogWriter: write lines for other processes without ever waiting for them.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace farport {
 
-/// A reader that has stopped, such as a terminal after Ctrl-S or a pipe whose other end is stuck, must not
-/// stop the process. What it doesn't take is lost, and counted. The descriptor stays blocking: others may
-/// share it.
+/// Writes lines to a descriptor without waiting. A reader that has stopped, such as a terminal after Ctrl-S
+/// or a stuck pipe, must not stop this process; lines that it doesn't take are dropped and counted. The
+/// descriptor stays blocking, since others may share it.
 class UnblockedWriter {
  public:
-  /// Whether what can't be written at once is waited for after all.
+  /// What to do if a line can't be written at once.
   enum class When : std::uint8_t { drop, wait };
 
   explicit UnblockedWriter(When full = When::drop) : full_(full) {}
 
-  /// Writes whole lines. Returns 0, or the errno value of a write that failed; lines are lost then, too.
+  /// Writes whole lines. Returns 0, or the errno value of a failed write; lines are lost then, too.
   int write(int fd, std::string_view lines);
-  /// What is written next begins a file: nothing before it is to be ended.
+  /// The next line begins a new file, so there is no cut-off line to end.
   void start_over() { cut_ = false; }
-  /// How many lines have been lost since the start.
+  /// Lines lost so far.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
@@ -31,21 +31,21 @@ class UnblockedWriter {
 
   When full_;
   std::uint64_t lost_ = 0;
-  bool cut_ = false;  ///< The last line that was written is not whole.
+  bool cut_ = false;  ///< The last written line is incomplete.
 };
 
-// Lines to the host's syslog, without ever waiting for it: syslog(3) waits for a daemon that has stopped.
+/// Writes lines to the host's syslog without ever waiting for it, unlike syslog(3).
 
 class SyslogWriter {
  public:
-  /// `program`: what the lines are marked with. `socket`: where the daemon receives them.
+  /// `program`: the name in each line. `socket`: where the daemon receives lines.
   explicit SyslogWriter(std::string program, std::string socket = "/dev/log")
       : program_(std::move(program)), socket_(std::move(socket)) {}
 
   /// Sends one line in the form of RFC 3164, as syslog(3) does. `priority`: facility and severity. Returns 0,
-  /// or the errno value that says why the line is lost: EAGAIN where the daemon takes no more.
+  /// or the errno value if the line is lost: EAGAIN if the daemon takes no more.
   int write(int priority, std::string_view line);
-  /// How many lines have been lost since the start.
+  /// Lines lost so far.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
@@ -56,7 +56,7 @@ class SyslogWriter {
   std::string program_;
   std::string socket_;
   UniqueFd connection_;
-  bool is_stream_ = false;  ///< Messages end with a NUL byte then.
+  bool is_stream_ = false;  ///< Messages then end with a NUL byte.
   std::uint64_t lost_ = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace farport {
 
-/// Closes its descriptor when it goes; without one it holds -1.
+/// Owns a file descriptor and closes it when destroyed; -1 means none.
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -4,7 +4,7 @@ namespace farport::config {
 namespace {
 
 constexpr std::string_view kAgent[] = {"serve", "check"};
-/// What decides which runtimes are found on this host, and what can be done with them.
+/// Commands for which it matters which runtimes are found on this host, and what can be done with them.
 constexpr std::string_view kHere[] = {"serve", "check", "doctor"};
 
 const Choice& confinement_choice() {

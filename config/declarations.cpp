@@ -47,8 +47,8 @@ void append(std::vector<Part>& all, std::vector<Part> more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-/// The TLS files: they stand in the file itself and below each remote, and the flags are for both.
-/// `otherwise`: what holds where they are not given.
+/// The TLS files, at the top of the configuration file and below each remote. The flags set both.
+/// `otherwise`: describes what is used if they are not given.
 template <typename Target>
 std::vector<Setting<Target>> tls_settings(std::string_view otherwise) {
   using K = Kinds<Target>;
@@ -104,7 +104,7 @@ std::vector<Setting<Target>> tls_settings(std::string_view otherwise) {
   };
 }
 
-/// What only the mirror has, but for its remotes.
+/// Settings of the mirror only, without those of its remotes.
 std::vector<Setting<Configuration>> mirror_settings() {
   using C = Configuration;
   using K = Kinds<C>;
@@ -160,7 +160,7 @@ std::vector<Setting<Configuration>> mirror_settings() {
   };
 }
 
-/// What both sides have.
+/// Settings of both the agent and the mirror.
 std::vector<Setting<Configuration>> common_settings() {
   using C = Configuration;
   using K = Kinds<C>;
@@ -384,7 +384,7 @@ const std::vector<Setting<auth::RoleRule>>& settings() {
 
 namespace {
 
-/// The variable that stands for a flag.
+/// Name of the environment variable for a flag.
 std::string variable_of(std::string_view flag) {
   std::string name = "FARPORT_";
   for (const char c : flag)
@@ -396,7 +396,7 @@ std::string duration_or_off(Milliseconds duration) {
   return duration.count() == 0 ? "off" : to_string(duration);
 }
 
-/// What a kind of value is, and its default.
+/// Describes the type and the default of each kind of value.
 template <typename Target>
 struct Describer {
   using K = Kinds<Target>;
@@ -456,7 +456,7 @@ struct Describer {
   }
 };
 
-/// `prefix`: the sections above a Target's keys.
+/// `prefix`: the sections above the Target's keys.
 template <typename Target>
 void describe_all(std::string_view prefix, std::vector<Description>& all) {
   for (const Setting<Target>& setting : settings<Target>()) {

@@ -1,5 +1,5 @@
-// Every setting, declared once: the file's reader, the flags, the variables, --help and the documentation's
-// tables all go by what stands here.
+// Setting: every setting, declared once for the file's reader, the flags, the variables, --help and the
+// documentation.
 #pragma once
 
 #include <span>
@@ -13,9 +13,7 @@
 
 namespace farport::config {
 
-// What a setting is: where it stands, what it may be, which member it fills, and how it is explained.
-
-/// What a setting of a Target can be. Each kind leads to the member that takes the value.
+/// The kinds of values that a setting of a Target can have. Each kind refers to the member that it sets.
 template <typename Target>
 struct Kinds {
   template <typename Value>
@@ -27,7 +25,7 @@ struct Kinds {
   struct Texts {
     In<std::vector<std::string>> in;
   };
-  /// Texts, or whole numbers that stand for them.
+  /// Strings, or whole numbers that are converted to strings.
   struct Words {
     In<std::vector<std::string>> in;
   };
@@ -41,15 +39,15 @@ struct Kinds {
     In<std::string> in;
     const Choice& (*choice)();
   };
-  /// In the file, a path is relative to the file's directory.
+  /// A path. In the file it is relative to the file's directory.
   struct Path {
     In<std::string> in;
-    bool make_absolute = false;  ///< Where a flag gives it, too: others are told of it.
+    bool make_absolute = false;  ///< Also if a flag sets it, since other programs see it.
   };
   struct Paths {
     In<std::vector<std::string>> in;
     bool make_absolute = false;
-    std::string_view word{};  ///< One that is no path, and stays as it is.
+    std::string_view word{};  ///< A word that is not a path and is kept as it is.
   };
   struct Duration {
     In<Milliseconds> in;
@@ -60,7 +58,7 @@ struct Kinds {
   struct Addresses {
     In<std::vector<Address>> in;
   };
-  /// NAME=PATH behind a flag, a table of them in the file.
+  /// NAME=PATH as a flag, a table in the file.
   struct Sockets {
     In<std::vector<NamedSocket>> in;
     Result<NamedSocket> (*parse)(std::string_view);
@@ -73,7 +71,7 @@ struct Kinds {
     In<std::vector<auth::Grant>> in;
     GrantKind kind;
   };
-  /// True, or a role.
+  /// True, or the name of a role.
   struct AllowAll {
     In<std::vector<auth::Grant>> in;
   };
@@ -101,7 +99,7 @@ struct Kinds {
                    Sockets, Audit, Allow, AllowAll, Limit, AnyLimit, Roles, Grants, Remotes>;
 };
 
-/// Leads from a structure to a member, or to a member of a member.
+/// A function from a structure to its member, or to a member of its member.
 template <auto... Path>
 inline constexpr auto at = [](auto& target) -> auto& {
   return (target.*....*Path);
@@ -113,19 +111,17 @@ using Commands = std::span<const std::string_view>;
 /// One setting of a Target.
 template <typename Target>
 struct Setting {
-  std::string_view key = {};      ///< In the file, with its sections: "tls.cert"; empty: not in the file.
-  std::string_view flag = {};     ///< Without its dashes; empty: there is none.
-  std::string_view value = {};    ///< What the flag's value is called: "FILE".
-  std::string_view help = {};     ///< A sentence without its full stop.
-  std::string_view details = {};  ///< What the documentation says besides: Markdown, links from docs/.
-  std::string_view default_text = {};  ///< Where the default isn't the member's own.
-  Commands commands = {};              ///< Which take the flag.
+  std::string_view key = {};           ///< In the file, with its sections: "tls.cert"; empty: flag only.
+  std::string_view flag = {};          ///< Without dashes; empty: no flag.
+  std::string_view value = {};         ///< Placeholder for the flag's value: "FILE".
+  std::string_view help = {};          ///< A sentence without its full stop.
+  std::string_view details = {};       ///< More text for the documentation: Markdown, links from docs/.
+  std::string_view default_text = {};  ///< If it is not the member's own value.
+  Commands commands = {};              ///< Those that take the flag.
   typename Kinds<Target>::Any kind;
 };
 
-// What only the agent is told: its settings, its limits, and what grants and roles hold.
-
-/// The agent's part of the settings of a Configuration.
+/// The agent's settings, limits included, and those of elements of grants and roles.
 [[nodiscard]] std::vector<Setting<Configuration>> agent_settings();
 [[nodiscard]] std::vector<Setting<auth::Grant>> grant_settings();
 [[nodiscard]] std::vector<Setting<auth::RoleRule>> role_settings();
@@ -142,17 +138,15 @@ const std::vector<Setting<auth::Grant>>& settings();  ///< Of an element of [[gr
 template <>
 const std::vector<Setting<auth::RoleRule>>& settings();  ///< Their keys stand below roles.NAME.
 
-// The settings in words: for --help, the documentation and the completions.
-
 /// How many values a flag takes.
 enum class Takes { nothing, maybe_one, one, many };
 
-/// One setting. What it doesn't have is empty.
+/// A setting in words, for --help, the documentation and the completions. Missing parts are empty.
 struct Description {
   std::string key;       ///< In the file: "tls.cert", "remotes.NAME.select".
   std::string flag;      ///< Without its dashes.
-  std::string variable;  ///< Of the environment: "FARPORT_TLS_CERT".
-  std::string value;     ///< What the flag's value is called: "FILE".
+  std::string variable;  ///< Environment variable: "FARPORT_TLS_CERT".
+  std::string value;     ///< Placeholder for the flag's value: "FILE".
   Takes takes = Takes::one;
   std::string type;    ///< "duration", "list of paths".
   std::string bounds;  ///< "1 to 1000000", "20 to 65536 bytes".
@@ -160,7 +154,7 @@ struct Description {
   std::string default_text;
   std::string help;                   ///< A sentence without its full stop.
   std::string details;                ///< Markdown.
-  std::vector<std::string> commands;  ///< Which take the flag.
+  std::vector<std::string> commands;  ///< Those that take the flag.
 
   /// Whether this command takes the flag.
   [[nodiscard]] bool is_flag_of(std::string_view command) const;

@@ -16,7 +16,7 @@ constexpr std::size_t kLargestFile = std::size_t{1024} * 1024;
 template <typename Target>
 void read_table(Reader& reader, const toml::node& node, const std::string& section, Target& target);
 
-/// Numbers stand for themselves, sizes and durations are strings.
+/// Counts are numbers in the file, sizes and durations are strings.
 void read_limit(Reader& reader, const toml::node& node, std::string_view name, auth::LimitSettings& limits) {
   std::vector<std::string> words;
   reader.words(node, words);
@@ -62,7 +62,7 @@ void read_grants(Reader& reader, const toml::node& node, std::vector<auth::Grant
   });
 }
 
-/// What a remote's table must have, and what would verify nothing.
+/// Checks that a remote has what it needs, and that `verify` is not empty.
 void check_remote(Reader& reader, const toml::table& table, const RemoteSettings& remote) {
   if (remote.addresses.empty() && remote.reach.empty() && remote.via.empty() && !table.contains("address")) {
     reader.problem(table.source(), "the remote \"" + remote.profile + "\" has no address, reach or via");
@@ -82,7 +82,7 @@ void read_remotes(Reader& reader, const toml::node& node, std::map<std::string, 
   });
 }
 
-/// Reads the value of one setting.
+/// Reads the value of one setting from a node.
 template <typename Target>
 struct Reading {
   using K = Kinds<Target>;
@@ -112,14 +112,14 @@ struct Reading {
   }
   void operator()(const typename K::AllowAll& kind) const { read_allow_all(reader, node, kind.in(target)); }
   void operator()(const typename K::Limit& kind) const { read_limit(reader, node, name, kind.in(target)); }
-  /// A flag only.
+  /// Exists as a flag only.
   void operator()(const typename K::AnyLimit&) const {}
   void operator()(const typename K::Roles& kind) const { read_roles(reader, node, kind.in(target)); }
   void operator()(const typename K::Grants& kind) const { read_grants(reader, node, kind.in(target)); }
   void operator()(const typename K::Remotes& kind) const { read_remotes(reader, node, kind.in(target)); }
 };
 
-/// The words that may stand in a section of a Target: "" is its own table, "log." that section.
+/// The keys in a section of a Target: "" is its own table, "log." the section of that name.
 template <typename Target>
 std::vector<std::string> words_of(const std::string& section) {
   std::vector<std::string> words;
@@ -131,7 +131,7 @@ std::vector<std::string> words_of(const std::string& section) {
   return words;
 }
 
-/// Reads the table that is the section of that name.
+/// Reads a table as the section of that name.
 template <typename Target>
 void read_table(Reader& reader, const toml::node& node, const std::string& section, Target& target) {
   const toml::table* table = node.as_table();

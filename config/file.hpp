@@ -8,19 +8,20 @@
 
 namespace farport::config {
 
-/// All that is wrong with a configuration: one line each, ready to be shown; of a file "FILE:LINE:COLUMN:
-/// what is wrong".
+/// All problems of a configuration, one line each, ready to be shown. In a file: "FILE:LINE:COLUMN: what is
+/// wrong".
 using Problems = std::vector<std::string>;
 template <typename T>
 using Resolved = tl::expected<T, Problems>;
 
-/// Reads a file. Relative paths in it are relative to its directory.
+/// Reads a file. Relative paths in it refer to its directory.
 [[nodiscard]] Resolved<Configuration> read_file(const std::string& path);
 
-/// The same for a text that stands for the file at `path`.
+/// The same for a text that is treated as the file at `path`.
 [[nodiscard]] Resolved<Configuration> parse_file(const std::string& text, const std::string& path);
 
-/// $XDG_CONFIG_HOME/farport/config.toml, else ~/.config/farport/config.toml; empty where there is no home.
+/// $XDG_CONFIG_HOME/farport/config.toml, or else ~/.config/farport/config.toml; empty if there is no home
+/// directory.
 [[nodiscard]] std::string default_file();
 
 }  // namespace farport::config

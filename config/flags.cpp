@@ -11,7 +11,7 @@
 namespace farport::config {
 namespace {
 
-/// What credentials are made of.
+/// Flags that set credentials.
 constexpr std::string_view kCredentials[] = {"tls-cert", "tls-key", "tls-ca", "tls-bundle",
                                              "tls-passphrase-file"};
 
@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& list) {
   return items;
 }
 
-/// What a variable's value gives its flag; nothing where that is left out.
+/// The flag's values from a variable; empty if the variable does not set the flag.
 std::vector<std::string> texts_of(Takes takes, const std::string& value) {
   const bool yes = value == "1" || value == "true";
   const bool no = value == "0" || value == "false";
@@ -83,7 +83,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Sets the value of one setting from the texts that its flag was given.
+/// Sets the value of one setting from the texts given to its flag.
 template <typename Target>
 struct Assignment {
   using K = Kinds<Target>;
@@ -126,7 +126,7 @@ struct Assignment {
       if (!set) problems.push_back(set.error().message());
     }
   }
-  /// The other kinds stand in the file only.
+  /// The other kinds have no flags.
   template <typename Other>
   void operator()(const Other&) const {}
 
@@ -160,7 +160,7 @@ void assign_all(const Given& given, std::string_view command, Target& target, Te
   }
 }
 
-/// Reads the value of a limit into it.
+/// Parses a value into a limit.
 struct LimitSetter {
   auth::LimitSettings& limits;
   std::string what;
@@ -198,7 +198,7 @@ struct LimitSetter {
   }
 };
 
-/// Whether some flag or variable gives a grant.
+/// Whether any flag or variable gives a grant.
 bool gives_grants(const Given& given) {
   using K = Kinds<Configuration>;
   const auto& all = settings<Configuration>();
@@ -209,7 +209,8 @@ bool gives_grants(const Given& given) {
   });
 }
 
-/// A bundle stands for three files: where flags give either, the file's are not mixed in. CRLs are apart.
+/// Flags that give credentials, as a bundle or as three files, replace the file's credentials as a whole.
+/// CRLs are kept.
 void make_way(const Given& given, TlsFiles& tls) {
   if (gives_credentials(given)) tls = {.cert = {}, .key = {}, .ca = {}, .crl = tls.crl};
 }
@@ -217,7 +218,7 @@ void make_way(const Given& given, TlsFiles& tls) {
 }  // namespace
 
 void assign(const Given& given, std::string_view command, Configuration& target, Texts& problems) {
-  // The grants come from one place: flags that narrow must not be widened by a file.
+  // Grants come from one source only: a file must not widen what flags narrow.
   if (gives_grants(given)) target.grants.clear();
   make_way(given, target.tls);
   assign_all(given, command, target, problems);

@@ -104,7 +104,7 @@ std::vector<RemoteSettings> Resolver::remotes() {
     if (!target.runtime.empty()) {
       one->select = {target.runtime};
     } else if (command_ == "ps") {
-      // A profile's says what is mirrored; all are listed.
+      // A profile's `select` applies to mirroring; ps lists all runtimes.
       one->select.clear();
     }
     all.push_back(std::move(*one));
@@ -116,7 +116,7 @@ std::vector<RemoteSettings> Resolver::remotes() {
   return all;
 }
 
-/// Whether the command may be about some of an agent's runtimes.
+/// Whether the command can apply to some of an agent's runtimes.
 bool Resolver::can_select() const {
   return command_ == "connect" || command_ == "run" || command_ == "ps";
 }
@@ -138,7 +138,7 @@ std::string Resolver::no_such_profile(const std::string& text) const {
                         : "did you mean \"" + meant + "\"?");
 }
 
-/// The file that is named; but for serve, else the user's own where there is one.
+/// The file named by a flag; otherwise, except for serve, the user's own if it exists.
 std::string Resolver::file_path() const {
   const auto named = flags_.given.find("config");
   if (named != flags_.given.end() && !named->second.front().empty()) return named->second.front();
@@ -154,16 +154,16 @@ std::optional<RemoteSettings> Resolver::completed(RemoteSettings remote, const s
   const int ways = (remote.addresses.empty() ? 0 : 1) + (remote.accept.empty() ? 0 : 1) +
                    (remote.reach.empty() ? 0 : 1) + (remote.via.empty() ? 0 : 1);
   if (ways != 1 && ok()) problem("the remote " + text + " needs one of address, accept, reach and via");
-  // A command brings its own way to know the other side.
+  // A command authenticates the other side itself, so only addresses need TLS.
   if (!remote.addresses.empty() || !remote.accept.empty()) require_tls(remote.tls, text);
   if (!remote.addresses.empty()) remote.proxy = proxy();
   return remote;
 }
 
-/// What a remote's own table leaves out is that of [tls].
+/// Fills in from [tls] what a remote's own table leaves out.
 void Resolver::complete(TlsFiles& own) const {
   const TlsFiles& common = configuration_.tls;
-  // CRLs belong to their CA, a passphrase to its bundle.
+  // CRLs belong to their CA, and a passphrase to its bundle.
   if (own.ca.empty() && own.bundle.empty() && own.crl.empty()) own.crl = common.crl;
   const bool whole = !own.cert.empty() && !own.key.empty() && !own.ca.empty();
   if (whole || !own.bundle.empty()) return;
@@ -180,7 +180,7 @@ bool is_loopback(const Address& address) {
   return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
 }
 
-/// A name that can be typed and shown: it stands behind the @ of a runtime's name.
+/// Whether the name can be typed and shown, since it follows the @ in a runtime's name.
 bool is_host_name(const std::string& name) {
   constexpr std::size_t kLongest = 255;
   return name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](char c) {
@@ -215,7 +215,7 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
   }
 }
 
-/// Not checked as a whole.
+/// The settings without cross-checks; see check_serve().
 ServeSettings serve_settings(Resolver& resolver) {
   const Configuration& from = resolver.configuration();
   ServeSettings settings;

@@ -1,5 +1,5 @@
-// From flags, environment and file to settings: flags win over the environment, the environment over the
-// file.
+// Resolver: combines flags, environment and file into settings; flags override the environment, which
+// overrides the file.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,25 @@
 
 namespace farport::config {
 
-/// What every command's settings are put together from.
-/// The file that a command reads with its flags laid over it. Collects problems while settings are put
-/// together: nothing that it returns counts once there is one.
+/// The configuration of a command: its file with its flags applied. Collects problems while settings are
+/// made; once there is one, the results don't count.
 class Resolver {
  public:
-  /// `command`: whose flags count. They must outlive it.
+  /// `command`: only its flags apply. Both arguments must outlive the object.
   Resolver(const Flags& flags, std::string_view command);
 
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
   [[nodiscard]] bool ok() const { return problems_.empty(); }
   [[nodiscard]] Problems take_problems() { return std::move(problems_); }
   void problem(std::string text) { problems_.push_back(std::move(text)); }
-  /// The settings, where there is no problem. Call it last.
+  /// The settings, or the problems. Call it last.
   template <typename Settings>
   Resolved<Settings> finished(Settings settings) {
     if (!ok()) return tl::unexpected(take_problems());
     return settings;
   }
 
-  /// What the text says; nothing where it is wrong, which is a problem then.
+  /// The parsed value; empty if the text is invalid, which is recorded as a problem.
   template <typename Parse>
   auto parsed(const std::string& text, Parse parse) {
     auto value = parse(text);
@@ -41,18 +40,18 @@ class Resolver {
 
   [[nodiscard]] LogSettings log() const;
   [[nodiscard]] bool log_level_given() const { return !configuration_.log.level.empty(); }
-  /// As it is set, else as the environment has it.
+  /// The proxy that is set, or else the environment's.
   ProxyChoice proxy();
-  /// That there are all files that TLS takes.
+  /// Checks that all files needed for TLS are given.
   void require_tls(const TlsFiles& tls, const std::string& what_for);
 
-  /// A remote by HOST:PORT or profile.
+  /// A remote, by HOST:PORT or profile.
   std::optional<RemoteSettings> remote(const std::string& text);
-  /// The remote that is behind --via or --accept; nothing where neither is given.
+  /// The remote given by --via or --accept; empty if neither is.
   std::optional<RemoteSettings> flagged();
-  /// All that are named, AGENT or AGENT/RUNTIME.
+  /// All remotes that are named as AGENT or AGENT/RUNTIME.
   std::vector<RemoteSettings> remotes();
-  /// The same where there must be one.
+  /// The same; having none is a problem.
   std::vector<RemoteSettings> some_remotes();
 
  private:
@@ -68,8 +67,8 @@ class Resolver {
   Problems problems_;
 };
 
-/// Each takes flags that the environment has already filled up, reads the file that they name (or, but for
-/// serve, the user's own where there is one) and checks that the whole makes sense.
+/// Each function takes flags that the environment has already completed, reads the file that they name (or,
+/// except for serve, the user's own if it exists) and checks the settings as a whole.
 [[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);
 [[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
 [[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags);
@@ -80,7 +79,7 @@ class Resolver {
 [[nodiscard]] Resolved<CountersSettings> resolve_counters(const Flags& flags);
 [[nodiscard]] Resolved<TopSettings> resolve_top(const Flags& flags);
 [[nodiscard]] Resolved<LogsSettings> resolve_logs(const Flags& flags);
-/// Of `exceptions` and `stacks`, which have no settings of their own.
+/// For `exceptions` and `stacks`, which have no settings of their own.
 [[nodiscard]] Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_view command);
 [[nodiscard]] Resolved<ProfileSettings> resolve_profile(const Flags& flags);
 [[nodiscard]] Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags);

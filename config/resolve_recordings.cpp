@@ -1,4 +1,4 @@
-// Of the commands that look at one runtime, and of top.
+// Settings of the commands that record or examine one runtime, and of top.
 #include <algorithm>
 
 #include "config/resolve.hpp"
@@ -7,7 +7,7 @@
 namespace farport::config {
 namespace {
 
-/// Fills in which runtime of which agent is meant.
+/// Sets the agent and the runtime that the command is about.
 template <typename Settings>
 void take_target(Resolver& resolver, const Flags& flags, Settings& settings) {
   const std::string& text = flags.target;
@@ -29,20 +29,20 @@ void take_target(Resolver& resolver, const Flags& flags, Settings& settings) {
   settings.runtime = flags.runtime;
 }
 
-/// How often counters are told, where it is given.
+/// Sets the interval between counter values, if it is given.
 void take_interval(Resolver& resolver, const Flags& flags, Milliseconds& interval) {
   if (flags.interval.empty()) return;
   if (const auto given = resolver.parsed(flags.interval, parse_time_span)) interval = *given;
 }
 
-/// How long a runtime is waited for, where it is given.
+/// Sets how long to wait for a runtime, if it is given.
 void take_patience(Resolver& resolver, const Flags& flags, PatienceSettings& patience) {
   if (flags.timeout.empty()) return;
   const auto limit = resolver.parsed(flags.timeout, parse_time_span);
   if (limit) patience = {*limit, true};
 }
 
-/// Fills in what the commands that record have in common.
+/// Sets what all recording commands have in common.
 void take_recording(Resolver& resolver, const Flags& flags, RecordingSettings& settings) {
   take_target(resolver, flags, settings);
   if (!flags.duration.empty()) settings.duration = resolver.parsed(flags.duration, parse_time_span);
@@ -53,7 +53,7 @@ void take_recording(Resolver& resolver, const Flags& flags, RecordingSettings& s
   settings.session = resolver.configuration().session;
 }
 
-/// Names none: it may have a password.
+/// Checks the URLs. The message names none, since a URL may contain a password.
 void check_servers(Resolver& resolver, const std::vector<std::string>& urls) {
   const auto is_usable = [](const std::string& url) {
     const std::size_t scheme = url.find("://");

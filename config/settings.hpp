@@ -1,4 +1,4 @@
-// What each command works with once the file, the environment and the flags have been put together.
+// The settings of each command, combined from file, environment and flags.
 #pragma once
 
 #include <chrono>
@@ -21,22 +21,22 @@ namespace farport::config {
 
 using Milliseconds = std::chrono::milliseconds;
 
-/// HOST:PORT. The host is a name or an address; an IPv6 address is here without its brackets.
+/// HOST:PORT. The host is a name or an address; an IPv6 address has no brackets here.
 struct Address {
   std::string host;
   std::uint16_t port = 0;
   bool operator==(const Address&) const = default;
 };
 
-/// Paths of PEM files; empty where not given.
+/// Paths of PEM files; empty if not given.
 struct TlsFiles {
   std::string cert;
   std::string key;
   std::string ca;
-  std::string crl{};     ///< Not required.
-  std::string bundle{};  ///< In place of cert, key and ca.
+  std::string crl{};     ///< Optional.
+  std::string bundle{};  ///< Replaces cert, key and ca.
   std::string passphrase_file{};
-  std::shared_ptr<const auth::Passphrase> passphrase = {};  ///< What was typed for the bundle.
+  std::shared_ptr<const auth::Passphrase> passphrase = {};  ///< As typed for the bundle.
 };
 
 struct LogSettings {
@@ -44,123 +44,122 @@ struct LogSettings {
   std::string format = "text";
 };
 
-/// NAME=PATH: a Unix socket and the runtime that it belongs to.
+/// NAME=PATH: a Unix socket and the runtime that it is for.
 struct NamedSocket {
   std::string name;
   std::string path;
   bool operator==(const NamedSocket&) const = default;
 };
 
-/// When a session counts as broken, what becomes of it then, and how bytes are sent in it.
+/// When a session counts as broken, how long it can be resumed, and whether it compresses.
 struct SessionSettings {
-  Milliseconds grace{30'000};         ///< How long diagnostic connections wait for the next one.
-  Milliseconds ping_interval{5'000};  ///< How often to ask whether the other side is there.
-  Milliseconds ping_timeout{5'000};   ///< How long it may take to say anything.
-  std::string compression = "auto";   ///< Of traces and dumps: auto, always or never.
+  Milliseconds grace{30'000};         ///< How long diagnostic connections wait for a new session.
+  Milliseconds ping_interval{5'000};  ///< How often to check that the other side is alive.
+  Milliseconds ping_timeout{5'000};   ///< Longest silence after that.
+  std::string compression = "auto";   ///< For traces and dumps: auto, always or never.
 };
 
 /// How dumps are taken.
 struct DumpSettings {
-  std::string directory;          ///< Where the agent sees them; empty: found out for each runtime.
-  std::string runtime_directory;  ///< Where the runtimes see that directory; empty: at the same path.
+  std::string directory;          ///< As the agent sees it; empty: determined for each runtime.
+  std::string runtime_directory;  ///< The same directory as runtimes see it; empty: the same path.
   std::uint64_t max_bytes = 64ULL << 30;
-  std::uint64_t keep_free_bytes = 256ULL << 20;  ///< Of the file system that a dump is written to.
+  std::uint64_t keep_free_bytes = 256ULL << 20;  ///< Free space to leave on the file system of a dump.
 };
 
-/// What the agent gives up once it has started.
+/// What the agent gives up after startup.
 struct ConfinementSettings {
-  std::string user;           ///< NAME or NAME:GROUP to become; empty: nobody else.
-  std::string mode = "auto";  ///< "auto": what is possible; "required": all, or not at all; "off".
+  std::string user;           ///< NAME or NAME:GROUP to switch to; empty: don't.
+  std::string mode = "auto";  ///< "auto": what is possible; "required": everything, or fail; "off".
 };
 
-/// What stands for no proxy, whatever the environment says.
+/// Disables the proxy that the environment gives.
 inline constexpr std::string_view kNoProxy = "none";
 
-/// What stands among the directories to search for a look into every process.
+/// A word among the search directories that means to look into every process.
 inline constexpr std::string_view kSearchProcesses = "proc";
 
-/// What applications count, kept for Prometheus.
+/// Counters of applications, collected for Prometheus.
 struct AppMetricsSettings {
   bool keep = false;
-  std::vector<std::string> counters;  ///< As `farport counters` has them; none: the usual ones.
+  std::vector<std::string> counters;  ///< As in `farport counters`; empty: the default ones.
   Milliseconds interval{1000};
 };
 
 struct ServeSettings {
-  std::string host_name;  ///< What the runtimes' host is called; empty: as the system has it.
+  std::string host_name;  ///< Name of the runtimes' host; empty: the system's.
   std::vector<Address> listen;
-  bool socket_activation = false;  ///< Listen on the sockets that the service manager has made, too.
+  bool socket_activation = false;  ///< Also listen on the service manager's sockets.
   std::vector<Address> dial;       ///< Mirrors that accept agents.
-  ProxyChoice proxy;               ///< On the way there.
-  bool reuse_port = false;         ///< Let another agent listen there too.
-  std::string local;               ///< A socket for users of this host; empty: none.
+  ProxyChoice proxy;               ///< For dialling them.
+  bool reuse_port = false;         ///< Allow another agent to listen on the same ports.
+  std::string local;               ///< Path of a socket for users of this host; empty: none.
   std::optional<Address> insecure_loopback;
   std::optional<Address> admin;  ///< For health and metrics, without TLS.
   TlsFiles tls;
   LogSettings log;
-  std::vector<std::string> search;            ///< Directories: $TMPDIR, else /tmp, where nothing is named.
-  bool search_processes = false;              ///< Look into every process that is visible.
-  std::vector<NamedSocket> runtimes;          ///< Listen ports at paths of their own.
-  std::vector<std::string> diagnostic_ports;  ///< Sockets for runtimes to dial: absolute paths.
-  std::optional<Milliseconds> resume_after;   ///< How long a suspended runtime waits; nothing: for ever.
+  std::vector<std::string> search;            ///< Directories; if none is named, $TMPDIR or else /tmp.
+  bool search_processes = false;              ///< Look for runtimes in every visible process.
+  std::vector<NamedSocket> runtimes;          ///< Listen ports at other paths.
+  std::vector<std::string> diagnostic_ports;  ///< Paths of sockets that runtimes dial; absolute.
+  std::optional<Milliseconds> resume_after;   ///< How long a suspended runtime waits; empty: for ever.
   auth::PolicyRules policy;
   std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
-  bool audit_waits = false;      ///< For a reader that takes no more, rather than lose lines.
+  bool audit_waits = false;      ///< Wait for a slow reader rather than lose lines.
   DumpSettings dump;
   AppMetricsSettings app_metrics;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
   auth::LimitSettings limits;
   SessionSettings session;
-  Milliseconds drain{10'000};  ///< How long what runs may go on once the agent is to stop.
+  Milliseconds drain{10'000};  ///< How long running requests may continue at shutdown.
 
-  /// Whether it has callers that it meets with TLS.
+  /// Whether any callers use TLS.
   [[nodiscard]] bool uses_tls() const { return !listen.empty() || socket_activation || !dial.empty(); }
 };
 
-/// Long enough to read what a command printed and to type the next one, which uses the same agent.
+/// Time to read the output of a command and to type the next one, which then uses the same agent.
 inline constexpr Milliseconds kLinger{60'000};
 
-/// An agent, or several behind one name or profile.
+/// One agent, or several behind one name or profile.
 struct RemoteSettings {
-  std::string profile;  ///< The profile's name; empty for one that is named without.
+  std::string profile;  ///< Name of the profile; empty if there is none.
   std::vector<Address> addresses;
   std::string reach;              ///< SCHEME://…: reached by a command, without a port.
   std::string via;                ///< A shell command that reaches it.
-  std::string deploy = "auto";    ///< How farport comes there: "auto", "never", "ephemeral", "copy".
-  std::string image;              ///< Of helper containers; empty: one made of the static program.
-  std::string static_binary;      ///< That program; empty: the installed one.
-  Milliseconds linger = kLinger;  ///< How long what was brought along stays after its last session.
-  std::vector<Address> accept;    ///< Instead of being dialled, agents dial in here.
-  ProxyChoice proxy;              ///< On the way to the addresses.
+  std::string deploy = "auto";    ///< How farport gets there: "auto", "never", "ephemeral", "copy".
+  std::string image;              ///< Image of helper containers; empty: made of the static program.
+  std::string static_binary;      ///< Path of that program; empty: the installed one.
+  Milliseconds linger = kLinger;  ///< How long a deployed agent stays after its last session.
+  std::vector<Address> accept;    ///< Addresses where agents dial in, instead of being dialled.
+  ProxyChoice proxy;              ///< For the addresses.
   std::string server_name;        ///< Empty: the host that is dialled.
-  auth::IdentityFilter verify;    ///< What the agent's certificate must say besides; empty: nothing.
+  auth::IdentityFilter verify;    ///< Further conditions on the agent's certificate; empty: none.
   TlsFiles tls;
   std::vector<std::string> select;  ///< Which runtimes to mirror; empty: all.
-  bool profiles = false;  ///< Not configured: the command has an agent that is brought along take profiles.
+  bool profiles = false;  ///< Not configured: set by commands that need a deployed agent to take profiles.
 };
 
-/// Where names of native functions are looked for.
+/// Where to look for symbols of native functions.
 struct SymbolSettings {
   std::vector<std::string> directories;
   std::vector<std::string> servers;  ///< URLs.
 };
 
-/// Every setting, as the file, the environment and the flags give it. What none of them gives has its
-/// default.
+/// Every setting, from the file, the environment and the flags, or its default.
 struct Configuration {
-  std::string file;  ///< As the flag names it; empty: the user's own, or none.
+  std::string file;  ///< As given by the flag; empty: the user's own, or none.
   std::string host_name;
   std::vector<Address> listen;
   std::vector<Address> dial;
-  std::string proxy;  ///< A URL, or kNoProxy; empty: as the environment says.
+  std::string proxy;  ///< A URL or kNoProxy; empty: from the environment.
   bool reuse_port = false;
   bool socket_activation = false;
   std::string local;
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
   std::string admin;              ///< ADDR:PORT, :PORT or PORT; empty: none.
   TlsFiles tls;
-  LogSettings log{.level = {}};  ///< No level: what the command has by itself.
+  LogSettings log{.level = {}};  ///< Empty level: the command's own default.
   std::vector<std::string> search;
   std::vector<NamedSocket> named;
   std::vector<std::string> diagnostic_ports;
@@ -188,22 +187,22 @@ struct ConnectSettings {
   std::vector<RemoteSettings> remotes;
   std::string socket_dir;
   std::vector<NamedSocket> sockets;
-  std::vector<NamedSocket> tools;  ///< Sockets of tools that listen; without a name: for every runtime.
+  std::vector<NamedSocket> tools;  ///< Sockets of listening tools; without a name: for every runtime.
   bool json = false;
-  bool detach = false;   ///< Go on without a terminal, and return.
+  bool detach = false;   ///< Run in the background.
   std::string log_file;  ///< Where to log then; empty: a file of its own.
   SessionSettings session;
   LogSettings log;
   bool log_level_given = false;  ///< By a flag, the environment or the file.
 };
 
-/// Of `farport stdio`.
+/// For `farport stdio`.
 struct StdioSettings {
-  std::string join;         ///< The socket of an agent that runs; empty: this user's own, which is started.
-  bool foreground = false;  ///< Be that agent, and carry nothing.
-  std::string directory;  ///< The agent's, which goes with it, and the program in it; empty: this user's own.
+  std::string join;               ///< Socket of a running agent; empty: start or use this user's own.
+  bool foreground = false;        ///< Be that agent instead of connecting to it.
+  std::string directory;          ///< The agent's; removed when it ends. Empty: this user's own.
   Milliseconds linger = kLinger;  ///< How long after its last session that agent ends.
-  std::string user;               ///< As root: whom to become before; empty: nobody.
+  std::string user;               ///< For root: the user to switch to first; empty: none.
 };
 
 struct PsSettings {
@@ -211,119 +210,119 @@ struct PsSettings {
   bool json = false;
 };
 
-/// Of `farport doctor`.
+/// For `farport doctor`.
 struct DoctorSettings {
-  std::vector<RemoteSettings> remotes;  ///< Empty: it is about this host.
-  ServeSettings here;                   ///< How an agent of this host would search, and take dumps.
+  std::vector<RemoteSettings> remotes;  ///< Empty: examine this host.
+  ServeSettings here;                   ///< How an agent on this host would search and take dumps.
   bool json = false;
 };
 
 struct CanISettings {
   std::vector<RemoteSettings> remotes;
   std::string command;  ///< Empty: all.
-  bool all = false;     ///< Show each command, not what people want to do.
+  bool all = false;     ///< Show every command of the protocol, not tasks.
   bool json = false;
 };
 
-/// How long a runtime is waited for that does not answer.
+/// How long to wait for a runtime that does not answer.
 struct PatienceSettings {
   Milliseconds limit{30'000};
-  bool given = false;  ///< By its user: it counts for one that is busy, too.
+  bool given = false;  ///< By the user: it then also applies to a busy runtime.
 };
 
-/// Of `farport dump`.
+/// For `farport dump`.
 struct DumpCommandSettings {
   RemoteSettings remote;
   std::string runtime;  ///< An id, a pid or a name; empty: the only one.
-  std::string output;   ///< A file; empty: one is named after the runtime.
+  std::string output;   ///< A file; empty: named after the runtime.
   std::string type = "heap";
-  bool stay = false;   ///< Leave the dump where the runtime has written it.
-  bool force = false;  ///< Replace a file that is there.
+  bool stay = false;   ///< Leave the dump where the runtime wrote it.
+  bool force = false;  ///< Replace an existing file.
   PatienceSettings patience;
   SessionSettings session;
 };
 
-/// What becomes of a runtime that is suspended at its start when it is to record.
+/// What to do with a runtime that is suspended at startup and should record.
 enum class AtStart : std::uint8_t {
-  refused,  ///< It is left alone, and not asked to record.
-  resumed,  ///< It records, and goes on.
-  left,     ///< It stays suspended, and records after somebody else has resumed it.
+  refused,  ///< Don't record.
+  resumed,  ///< Record and resume it.
+  left,     ///< Leave it suspended; it records once somebody else resumes it.
 };
 
-/// Of the commands that have a runtime record.
+/// Common settings of the commands that make a runtime record.
 struct RecordingSettings {
   RemoteSettings remote;
   std::string runtime;                   ///< An id, a pid or a name; empty: the only one.
-  std::optional<Milliseconds> duration;  ///< Nothing: until it is interrupted, or the runtime ends.
-  std::string output;                    ///< A file; empty: standard output, or a name of the command's own.
-  bool force = false;                    ///< Replace a file that is there.
+  std::optional<Milliseconds> duration;  ///< Empty: until interrupted, or the runtime ends.
+  std::string output;                    ///< A file; empty: standard output, or a name chosen by the command.
+  bool force = false;                    ///< Replace an existing file.
   std::string format;                    ///< text, json or csv; empty: text.
   PatienceSettings patience;
   AtStart at_start = AtStart::refused;
   SessionSettings session;
 };
 
-/// The event that ends a recording, in dotnet-trace's words; empty: none does.
+/// The event that ends a recording, in dotnet-trace's syntax; empty: none.
 struct StoppingEventSettings {
   std::string provider;
   std::string event;
   std::string payload;
 };
 
-/// Of `farport trace`.
+/// For `farport trace`.
 struct TraceSettings : RecordingSettings {
   std::vector<std::string> profiles;
-  std::vector<std::string> providers;  ///< As dotnet-trace has them.
-  std::optional<bool> rundown;         ///< Nothing: as the profiles have it.
-  std::uint32_t buffer_mb = 256;       ///< At the runtime.
+  std::vector<std::string> providers;  ///< In dotnet-trace's syntax.
+  std::optional<bool> rundown;         ///< Empty: as the profiles define it.
+  std::uint32_t buffer_mb = 256;       ///< Size of the runtime's buffer.
   StoppingEventSettings stopping_event;
 };
 
-/// Of `farport counters`.
+/// For `farport counters`.
 struct CountersSettings : RecordingSettings {
-  std::vector<std::string> counters;  ///< As dotnet-counters has them; none: the usual ones.
+  std::vector<std::string> counters;  ///< In dotnet-counters' syntax; empty: the default ones.
   Milliseconds interval{1000};
   std::uint32_t most_series = 1000;
   std::uint32_t most_histograms = 20;
 };
 
-/// Of `farport top`.
+/// For `farport top`.
 struct TopSettings {
   std::vector<RemoteSettings> remotes;
   Milliseconds interval{1000};
   std::string order;         ///< cpu, memory, …; empty: cpu.
-  std::string format;        ///< text or json; empty: a table that is drawn anew where that can be.
-  std::uint32_t rounds = 0;  ///< How often it is shown; 0: until it is ended.
+  std::string format;        ///< text or json; empty: a table, redrawn if possible.
+  std::uint32_t rounds = 0;  ///< How often to show it; 0: until interrupted.
   SessionSettings session;
 };
 
-/// Of `farport logs`.
+/// For `farport logs`.
 struct LogsSettings : RecordingSettings {
-  std::string level;                    ///< Trace to Critical; empty: as the application's filters have it.
+  std::string level;                    ///< Trace to Critical; empty: the application's filters.
   std::vector<std::string> categories;  ///< "Orders.*", or "Orders.*:Debug".
 };
 
-/// What is looked at from outside the runtime.
+/// What is sampled from outside the runtime.
 enum class ProfileEvent : std::uint8_t {
-  cpu,   ///< What computes.
-  wall,  ///< All threads, those that wait among them.
+  cpu,   ///< Threads that run.
+  wall,  ///< All threads, including waiting ones.
 };
 
-/// Of `farport profile`.
+/// For `farport profile`.
 struct ProfileSettings : RecordingSettings {
-  bool wall = false;  ///< The runtime's own samples.
+  bool wall = false;  ///< Use the runtime's own sampler.
   ProfileEvent event = ProfileEvent::cpu;
   std::uint32_t frequency = 99;  ///< In Hz.
-  std::uint32_t top = 0;         ///< A table of so many rows on standard output; 0: folded stacks.
+  std::uint32_t top = 0;         ///< Rows of a table on standard output; 0: folded stacks.
   SymbolSettings symbols;
 };
 
-/// Of `farport gcdump`. Its duration is the time that the runtime has for all of it.
+/// For `farport gcdump`. Its duration limits the whole recording.
 struct GcdumpSettings : RecordingSettings {
-  std::uint32_t top = 0;  ///< How many types; 0: all in a file, the largest in a table.
+  std::uint32_t top = 0;  ///< Number of types; 0: all in a file, the largest in a table.
 };
 
-/// Of `farport convert`.
+/// For `farport convert`.
 struct ConvertSettings {
   std::string input;  ///< A .nettrace file.
   std::string output;
@@ -332,12 +331,12 @@ struct ConvertSettings {
 };
 
 struct RunSettings {
-  std::vector<RemoteSettings> remotes;  ///< Those named before the "--"; may be empty.
+  std::vector<RemoteSettings> remotes;  ///< Named before the "--"; may be empty.
   std::vector<std::string> tool;        ///< The tool and its arguments; never empty.
   SessionSettings session;
   LogSettings log;
   bool log_level_given = false;  ///< By a flag, the environment or the file.
-  /// A remote that is named in the tool's own arguments, by HOST:PORT or profile.
+  /// Resolves a remote named in the tool's own arguments, by HOST:PORT or profile.
   std::function<Result<RemoteSettings>(const std::string&)> resolve_remote;
 };
 

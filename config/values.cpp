@@ -15,9 +15,9 @@
 namespace farport::config {
 namespace {
 
-constexpr std::size_t kLargestTypo = 2;  // Edits.
+constexpr std::size_t kLargestTypo = 2;  // In edits.
 
-/// Levenshtein's distance, row by row.
+/// Levenshtein distance, row by row.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -73,7 +73,7 @@ std::string to_string(const Address& address) {
 }
 
 Target split_target(const std::string& text) {
-  // A URL is no target: what is wrong with it is said of the whole.
+  // A URL is no target; keep it whole for the error message.
   if (!is_reach(text) && text.find("://") != std::string::npos) return {text, {}};
   const std::string_view separator = is_reach(text) ? "//" : "/";
   const std::size_t from = is_reach(text) ? text.find("://") + 3 : 0;
@@ -106,7 +106,7 @@ Result<Milliseconds> parse_duration(std::string_view text) {
 }
 
 Result<Milliseconds> parse_time_span(std::string_view text) {
-  // As other tools have it, a bare number is of seconds.
+  // As in other tools, a bare number means seconds.
   const bool bare = text.find_first_not_of("0123456789") == std::string_view::npos;
   if (bare && !text.empty()) return parse_duration(std::string(text) + "s");
   if (text.find(':') == std::string_view::npos) return parse_duration(text);
@@ -114,7 +114,7 @@ Result<Milliseconds> parse_time_span(std::string_view text) {
     return fail("use the duration", text, "it is no duration",
                 "write for example 30s, or 00:00:30 for hours, minutes and seconds");
   };
-  // What one of each place is, in seconds, and how many of them make one of the place before.
+  // The value in seconds of each place, and its limit.
   constexpr std::array<std::int64_t, 4> kSeconds{86'400, 3'600, 60, 1};
   constexpr std::array<std::int64_t, 4> kMost{10'000, 24, 60, 60};
   const auto colons = static_cast<std::size_t>(std::count(text.begin(), text.end(), ':'));
@@ -253,7 +253,7 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& word
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(wrong, a) < distance(wrong, b);
   });
-  // In a short word two edits make any other one.
+  // In a short word two edits can make any other word.
   const auto letters = static_cast<std::size_t>(
       std::count_if(wrong.begin(), wrong.end(), [](unsigned char c) { return std::isalnum(c) != 0; }));
   const std::size_t most = std::clamp<std::size_t>(letters / 3, 1, kLargestTypo);

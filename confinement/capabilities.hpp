@@ -1,4 +1,4 @@
-// The capabilities of root (capabilities(7)), of which an agent keeps those that it works with.
+// Capabilities: sets of root's capabilities (capabilities(7)), and keeping only those that are needed.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace farport::confinement {
 
-/// A set of capabilities: bit N for the one of number N in linux/capability.h.
+/// A set of capabilities: bit N is number N of linux/capability.h.
 using Capabilities = std::uint64_t;
 
 [[nodiscard]] Capabilities capability(int number);
 
-/// What an agent works with that serves the runtimes of other users: it uses their sockets and directories,
-/// looks into their processes, gives a dump's directory to its runtime and takes it away, and stops a dump
+/// The capabilities of an agent that serves other users' runtimes. It uses their sockets and directories,
+/// looks into their processes, hands a dump's directory to its runtime and takes it back, and kills dumps
 /// that nobody waits for.
 [[nodiscard]] Capabilities agent_capabilities();
 
-/// What sampling other processes takes: the kernel's samples of them and of itself, its functions' names, and
-/// looking into them.
+/// The capabilities for sampling other processes: samples by the kernel including its own functions, their
+/// names, and looking into processes.
 [[nodiscard]] Capabilities sampler_capabilities();
 
-/// Those that the calling thread may use.
+/// The calling thread's effective capabilities.
 [[nodiscard]] Result<Capabilities> own_capabilities();
 
-/// Gives up, for the calling thread and what it starts, all capabilities but those in `keep` that it has.
-/// Returns what is left.
+/// Drops all capabilities that are not in `keep`, for the calling thread and what it starts. Returns what is
+/// left.
 [[nodiscard]] Result<Capabilities> keep_capabilities(Capabilities keep);
 
-/// Of the capabilities that the calling thread has, only those in `use` are in force from now on. It keeps
-/// the others.
+/// Makes only the capabilities in `use` effective for the calling thread, as far as it has them. The others
+/// stay permitted.
 void use_capabilities(Capabilities use);
 
 /// "chown, kill", or "none".

@@ -53,7 +53,7 @@ Result<std::string> give_up_system_calls(const Needs& needs) {
   return std::string("system calls filtered");
 }
 
-/// Lines of "+in force" and "-missing".
+/// Lines of "+in force" and "-missing", to be sent through a pipe.
 std::string to_text(const Confinement& confinement) {
   std::string text;
   for (const std::string& item : confinement.in_force) text += "+" + item + "\n";
@@ -74,7 +74,7 @@ Confinement from_text(const std::string& text) {
 
 [[noreturn]] void confine_and_tell(const Needs& needs, int to) {
   const std::string text = to_text(confine(needs));
-  // Far less than what a pipe takes at once.
+  // Much less than the capacity of a pipe.
   std::ignore = ::write(to, text.data(), text.size());
   ::_exit(0);
 }
@@ -82,7 +82,7 @@ Confinement from_text(const std::string& text) {
 }  // namespace
 
 void hide_memory() {
-  // Neither this nor the limit fails for such values.
+  // Neither this call nor setrlimit(2) fails with these values.
   std::ignore = ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
@@ -109,21 +109,21 @@ Confinement confine(const Needs& needs) {
   note(no_new_privileges());
   confinement.files = note(give_up_files(needs));
   note(give_up_capabilities(needs));
-  // Last, since the filter has none of the calls that the others take.
+  // Last, since the filter forbids the system calls that the other steps use.
   confinement.system_calls = note(give_up_system_calls(needs));
   return confinement;
 }
 
 void confine_sampler() {
   std::ignore = no_new_privileges();
-  // Without CAP_SYS_PTRACE the kernel lets it look into a process that has no capability which it lacks
-  // (ptrace(2), "Ptrace access mode checking"). So root of a container needs all that the container has.
+  // Without CAP_SYS_PTRACE a process may only look into processes whose capabilities it has, too (ptrace(2),
+  // "Ptrace access mode checking"). So root in a container must keep all of them.
   const auto own = own_capabilities();
   const bool sees_all = own && (*own & capability(CAP_SYS_PTRACE)) != 0;
-  // The process that reads a file becomes the user of the application, which takes these.
+  // The process that reads files becomes the application's user, which takes these capabilities.
   const Capabilities becoming = capability(CAP_SETUID) | capability(CAP_SETGID) | capability(CAP_SYS_CHROOT);
   const bool as_root = ::geteuid() == 0 && own && (*own & becoming) == becoming;
-  // A reader that takes too long is killed, and by then it is another user's process.
+  // A slow reader is killed, and by then it runs as another user.
   const Capabilities ending = capability(CAP_KILL);
   if (sees_all) std::ignore = keep_capabilities(sampler_capabilities() | becoming | ending);
   std::ignore = filter_system_calls(as_root ? Purpose::sampling_as_root : Purpose::sampling);

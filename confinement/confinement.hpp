@@ -1,4 +1,4 @@
-// What a process gives up once it has started: privileges, system calls, files and the network.
+// Confinement: giving up privileges, files, the network and system calls after startup.
 #pragma once
 
 #include <string>
@@ -10,49 +10,49 @@
 
 namespace farport::confinement {
 
-/// What the process will still need.
+/// What the process still needs.
 struct Needs {
   std::vector<FileRule> files;
   Capabilities capabilities = 0;
-  /// Whether it dials over TCP, by name too, which takes sockets of the Internet's and the resolver's files.
+  /// Whether it dials over TCP, also by name: it then needs internet sockets and the resolver's files.
   bool dials = false;
-  /// Why Landlock can't be had: what must work that it would end. Empty: it may be.
+  /// Why Landlock must not be used: the feature that it would break. Empty: it may be.
   std::string against_landlock{};
 };
 
-/// What came of it, each in a few words for a person.
+/// The result, as short texts for people.
 struct Confinement {
   std::vector<std::string> in_force;
-  std::vector<std::string> missing;  ///< With why.
-  bool files = false;                ///< Landlock is in force; not known of what is foreseen.
-  bool system_calls = false;         ///< So is the filter of system calls.
+  std::vector<std::string> missing;  ///< With the reason.
+  bool files = false;                ///< Landlock is in force; unknown in the result of foresee().
+  bool system_calls = false;         ///< The system call filter is in force; unknown there, too.
 };
 
-/// Keeps the process's memory, which has keys in it, out of core dumps and from other processes of the same
-/// user. A program that is started is free of it. A process that becomes another user has to call it again.
+/// Keeps the process's memory, which holds keys, out of core dumps and away from other processes of the same
+/// user. Programs that it executes are not affected. Call it again after a change of user.
 void hide_memory();
 
-/// The same, and sets the limit of core dumps to zero, which programs that are started inherit.
+/// The same, and sets the limit of core dumps to zero, which executed programs inherit.
 void forbid_core_dumps();
 
-/// Confines the calling thread and every thread that it starts from then on: no new privileges, the
-/// capabilities and files of `needs`, the system calls that an agent uses. Where there are other threads
-/// already, which would stay as they are, nothing is done. There is no way back.
+/// Confines the calling thread and every thread that it starts later, irrevocably: no new privileges, only
+/// the capabilities and files of `needs`, and only the system calls that an agent uses. Does nothing if there
+/// are other threads, which would not be confined.
 [[nodiscard]] Confinement confine(const Needs& needs);
 
-/// Confines a process that samples others: no new privileges, of its capabilities those that this takes (all
-/// of them where CAP_SYS_PTRACE is not among them), and no system calls but for this. As far as the kernel
-/// can: nothing is said where it can't.
+/// Confines a process that samples others: no new privileges, only the capabilities for sampling (all of its
+/// own if it lacks CAP_SYS_PTRACE), and only the system calls for sampling. Steps that the kernel doesn't
+/// support are skipped silently.
 void confine_sampler();
 
-/// The same for one that does nothing but start those that only read, below.
+/// The same for a process that only starts parsers; see confine_parser().
 void confine_reader_starter();
 
-/// The same for one that only reads what is open, which may be anybody's. Returns whether its system calls
-/// are filtered now.
+/// The same for a process that only reads open files, whose content may be hostile. Returns whether its
+/// system calls are now filtered.
 bool confine_parser();
 
-/// What confine() would say, found out by a child process that does it.
+/// The result that confine() would have, determined in a child process.
 [[nodiscard]] Confinement foresee(const Needs& needs);
 
 /// "no new privileges; system calls filtered; …".

@@ -10,7 +10,7 @@ namespace {
 constexpr auto kRead = static_cast<std::uint8_t>(Access::read);
 constexpr auto kWrite = static_cast<std::uint8_t>(Access::write);
 
-/// The directory of log_path in the sanitizers' options; empty where there is none.
+/// The directory of log_path in ASAN_OPTIONS; empty if it is not set.
 std::string report_directory() {
   const char* given = std::getenv("ASAN_OPTIONS");
   const std::string options = given == nullptr ? "" : given;

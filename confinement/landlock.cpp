@@ -12,7 +12,7 @@
 namespace farport::confinement {
 namespace {
 
-// linux/landlock.h, which on an older system lacks what a newer kernel has.
+// From linux/landlock.h, whose version on older systems lacks newer definitions.
 constexpr unsigned kAskVersion = 1;
 constexpr int kPathBeneath = 1;
 
@@ -38,12 +38,12 @@ constexpr std::uint64_t kBindTcp = bit(0);
 constexpr std::uint64_t kConnectTcp = bit(1);
 constexpr std::uint64_t kAbstractSockets = bit(0);
 
-/// All but reading directories: a directory that is made anew, as an application's own under /run at each of
-/// its starts, is another one for the kernel, and runtimes must still be found there.
+/// All rights but reading directories. An application may remake its directory under /run at each start; for
+/// the kernel that is a new directory, and its runtimes must still be found.
 constexpr std::uint64_t kFileAccess = kExecute | kWriteFile | kReadFile | kRemoveDirectory | kRemoveFile |
                                       kMakeCharacterDevice | kMakeDirectory | kMakeFile | kMakeSocket |
                                       kMakeFifo | kMakeBlockDevice | kMakeLink | kRefer;
-/// What a rule on something other than a directory may hold.
+/// The rights that a rule on a non-directory may have.
 constexpr std::uint64_t kForOneFile = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
 
 struct RulesetAttributes {
@@ -57,7 +57,7 @@ struct [[gnu::packed]] PathBeneathAttributes {
   std::int32_t parent = -1;
 };
 
-/// What is taken away: each version of the interface knows more.
+/// The rights that are restricted; newer versions know more of them.
 RulesetAttributes attributes_of(int version, bool dials) {
   RulesetAttributes attributes{kFileAccess, 0, 0};
   if (version >= 3) attributes.files |= kTruncate;
@@ -87,7 +87,7 @@ Result<void> add(int ruleset, const FileRule& rule, std::uint64_t handled) {
   attributes.allowed = allowed_by(rule.access) & handled;
   if (!S_ISDIR(status.st_mode)) attributes.allowed &= kForOneFile;
   attributes.parent = place.get();
-  // Nothing allowed is no rule (EINVAL).
+  // The kernel rejects a rule that allows nothing (EINVAL).
   if (attributes.allowed == 0) return {};
   if (::syscall(SYS_landlock_add_rule, ruleset, kPathBeneath, &attributes, 0U) != 0) {
     return fail_errno("allow by Landlock", rule.path, errno);
@@ -110,7 +110,7 @@ Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials) {
         version == 0 ? "this kernel doesn't offer it" : "this kernel's is too old (Linux 5.19 has it)");
   }
   const RulesetAttributes attributes = attributes_of(version, dials);
-  // Older kernels take the longer structure too, as long as what they don't know is zero.
+  // Older kernels accept the longer structure if the unknown part is zero.
   const UniqueFd ruleset(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U)));
   if (!ruleset) return fail_errno("use", "Landlock", errno);

@@ -29,7 +29,7 @@ struct FilterRelease {
 };
 using Filter = std::unique_ptr<void, FilterRelease>;
 
-/// By name, since not every architecture has each: those without one are left out.
+/// By name; those that an architecture lacks are left out.
 constexpr std::array kAllowed{
     // Sockets and pipes.
     "accept", "accept4", "connect", "getpeername", "getsockname", "getsockopt", "pipe2", "recvfrom",
@@ -51,43 +51,43 @@ constexpr std::array kAllowed{
     "get_robust_list", "getcpu", "gettimeofday", "nanosleep", "restart_syscall", "rseq", "rt_sigaction",
     "rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sched_getaffinity", "sched_yield",
     "set_robust_list", "sigaltstack", "tgkill", "time",
-    // Who and where we are, and other processes.
+    // Ids, system information, and other processes.
     "getegid", "geteuid", "getgid", "getpgrp", "getpid", "getppid", "getrandom", "getrlimit", "getrusage",
     "gettid", "getuid", "pidfd_open", "pidfd_send_signal", "sysinfo", "uname", "waitid"};
 
 /// The same for a process that samples others.
 constexpr std::array kSampling{
-    // The agent's requests, and what is written to it.
+    // Receiving the agent's requests and writing results.
     "pipe2", "poll", "ppoll", "recvmsg",
     // Files.
     "access", "close", "close_range", "fcntl", "fcntl64", "fstat", "fstat64", "getdents64", "lseek",
     "newfstatat", "pread64", "read", "readlink", "readlinkat", "readv", "stat", "statx", "write", "writev",
     // Memory.
     "brk", "madvise", "mremap", "munmap",
-    // Samples, and processes for those.
+    // Sampling, and starting processes for it.
     "alarm", "capget", "capset", "perf_event_open", "seccomp", "setitimer", "tgkill", "wait4",
     // Threads, signals and time.
     "clock_gettime", "clock_nanosleep", "exit", "exit_group", "futex", "gettimeofday", "nanosleep",
     "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity",
     "sched_yield", "set_robust_list", "sigaltstack",
-    // Who and where we are.
+    // Ids and system information.
     "getegid", "geteuid", "getgid", "getpid", "getppid", "getrandom", "getrlimit", "gettid", "getuid",
     "sysinfo", "uname"};
 
-/// The same for one that reads what is open.
+/// The same for a process that only reads open files.
 constexpr std::array kParsing{"brk",     "clock_gettime",   "close",        "exit",   "exit_group",
                               "fstat",   "fstat64",         "futex",        "getpid", "getrandom",
                               "gettid",  "lseek",           "madvise",      "mremap", "munmap",
                               "pread64", "restart_syscall", "rt_sigreturn", "read",   "write"};
 
-/// The same for one that starts those.
+/// Additional ones for a process that starts such processes.
 constexpr std::array kStarting{"capget",         "capset",          "getppid", "recvmsg", "rt_sigaction",
                                "rt_sigprocmask", "set_robust_list", "seccomp", "rseq"};
 
-/// The requests of ioctl(2) that libuv and the log make, and who asks whether the terminal is still there.
+/// Requests of ioctl(2) by libuv and the log, and for checking whether the terminal still exists.
 constexpr std::array<scmp_datum_t, 6> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGSID, TIOCGWINSZ};
 
-/// Adds rules to a filter, and remembers the first that could not be added.
+/// Adds rules to a filter, and remembers the first error.
 class Rules {
  public:
   explicit Rules(scmp_filter_ctx filter) : filter_(filter) {}
@@ -95,12 +95,12 @@ class Rules {
   void allow(const char* name) { allow(name, {}); }
   void allow(const char* name, std::initializer_list<scmp_arg_cmp> arguments) {
     const int number = ::seccomp_syscall_resolve_name(name);
-    // A library that is older than the call has no name for it.
+    // An older library may not know the name.
     if (number == __NR_SCMP_ERROR || failed_ != 0) return;
     failed_ = ::seccomp_rule_add_array(filter_, SCMP_ACT_ALLOW, number,
                                        static_cast<unsigned>(arguments.size()), arguments.begin());
   }
-  /// A positive errno value; 0 where all went well.
+  /// The first error as a positive errno value; 0 if there was none.
   [[nodiscard]] int failed() const { return -failed_; }
 
  private:
@@ -112,20 +112,20 @@ scmp_arg_cmp equals(unsigned argument, scmp_datum_t value) {
   return {argument, SCMP_CMP_EQ, value, 0};
 }
 
-/// Of the bits in `mask`, just those in `value` are set.
+/// Matches if the bits of `mask` equal those of `value`.
 scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
-/// No code but that which is there; `refused`: flags of mmap(2) that may not be used.
+/// Allows memory for data, but no new executable memory. `refused`: forbidden flags of mmap(2).
 void allow_data(Rules& rules, scmp_datum_t refused = 0) {
   for (const char* name : {"mmap", "mmap2"})
     rules.allow(name, {masked(2, PROT_EXEC, 0), masked(3, refused, 0)});
   rules.allow("mprotect", {masked(2, PROT_EXEC, 0)});
 }
 
-/// What may be asked of open files, and nothing that has signals sent to others; memory of its own, which is
-/// counted; and signals to itself.
+/// Allows reads of open files, private memory, which is limited, and signals to itself, but nothing that
+/// makes the kernel send signals to others.
 void allow_parsing(Rules& rules) {
   allow_data(rules, MAP_SHARED);
   for (const char* name : {"fcntl", "fcntl64"}) {
@@ -139,7 +139,7 @@ void allow_parsing(Rules& rules) {
 constexpr scmp_datum_t kSpaces =
     CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
-/// Processes that are copies, limits for them, and files to read.
+/// Allows forking, limits for children, and files to read.
 void allow_starting(Rules& rules) {
   allow_data(rules);
   for (const char* name : kStarting) rules.allow(name);
@@ -153,8 +153,9 @@ void allow_starting(Rules& rules) {
   rules.allow("openat", {masked(2, kChanging, O_RDONLY)});
 }
 
-/// What openat2(2) is to do stands in memory, which a filter does not see: who is root does without, and has
-/// its copies go where only one file system is. Others can change what is their user's.
+/// Allows sampling. openat2(2) has its arguments in memory, where a filter can't check them, so a root
+/// process does without it and confines its children to one file system. Others can only change their own
+/// user's files.
 void allow_sampling(Rules& rules, bool as_root) {
   allow_starting(rules);
   if (as_root) {
@@ -175,11 +176,11 @@ void allow_serving(Rules& rules, bool dials) {
     rules.allow("socket", {equals(0, AF_INET)});
     rules.allow("socket", {equals(0, AF_INET6)});
   }
-  // Threads, of the thread pool; no processes. clone3(2) keeps its flags where no filter sees them, and glibc
-  // does without.
+  // Threads for the thread pool, but no processes. clone3(2) has its flags in memory, where a filter can't
+  // check them; glibc works without it.
   rules.allow("clone", {masked(0, CLONE_THREAD | kSpaces, CLONE_THREAD)});
   allow_data(rules);
-  // Limits are read, not set.
+  // Limits may be read, not set.
   rules.allow("prlimit64", {equals(2, 0)});
   rules.allow("prctl", {equals(0, PR_SET_NAME)});
   rules.allow("prctl", {equals(0, PR_GET_NAME)});
@@ -222,9 +223,9 @@ std::string system_call_name(std::uint32_t number) {
 Result<void> filter_system_calls(Purpose purpose) {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)));
   if (filter == nullptr) return fail("filter", "system calls", "libseccomp has no memory for it");
-  // 32-bit calls, which this program makes none of.
+  // 32-bit calls, which this program never makes.
   std::ignore = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  // As a tree instead of a list: shorter ways.
+  // A tree instead of a list, so that fewer rules are checked.
   std::ignore = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   Rules rules(filter.get());
   allow_for(rules, purpose);

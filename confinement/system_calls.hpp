@@ -1,4 +1,4 @@
-// The system calls that an agent makes once it listens, and those of its helpers; seccomp(2).
+// Filters of system calls (seccomp(2)) for the agent and its helper processes.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,22 @@
 
 namespace farport::confinement {
 
-/// What a process does from then on.
+/// What a process does from now on.
 enum class Purpose : std::uint8_t {
-  serving,   ///< An agent that has started: no programs, no processes, no sockets but Unix ones, no code in
-             ///< new memory.
-  dialling,  ///< The same, with sockets of the Internet's.
-  sampling,  ///< Has the kernel sample others, and starts copies of itself: no sockets, nothing is changed.
-  sampling_as_root,  ///< The same; its copies become other users, and have their files alone.
-  starting_readers,  ///< Starts copies of itself that only read.
-  parsing,           ///< Reads what is open already, and writes what it has found out there.
+  serving,           ///< An agent after startup: no exec, no fork, Unix sockets only, no new code in memory.
+  dialling,          ///< The same, with internet sockets.
+  sampling,          ///< Samples other processes and forks; no sockets, no changes to files.
+  sampling_as_root,  ///< The same; its children become other users and have no files but theirs.
+  starting_readers,  ///< Forks processes that only read.
+  parsing,           ///< Reads files that are open already, and writes the result.
 };
 
-/// Lets the calling thread, and what it starts, make the system calls that its purpose takes, and no others.
-/// Those fail with ENOSYS, as if the kernel had none: C libraries know how to do without what they have
-/// learnt to use since. There is no way back. Errors: the kernel doesn't filter.
+/// Restricts the calling thread and what it starts, irrevocably, to the system calls that the purpose needs.
+/// Others fail with ENOSYS, as on a kernel without them, since C libraries have fallbacks for newer calls.
+/// Fails if the kernel can't filter.
 [[nodiscard]] Result<void> filter_system_calls(Purpose purpose);
 
-/// What a system call of this architecture is called: "futex(2)". One that is not known: "system call 999".
+/// The name of a system call of this architecture: "futex(2)", or "system call 999" if it is unknown.
 [[nodiscard]] std::string system_call_name(std::uint32_t number);
 
 }  // namespace farport::confinement

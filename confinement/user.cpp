@@ -16,7 +16,7 @@
 namespace farport::confinement {
 namespace {
 
-/// The largest number is no user: -1 means "leave as it is" to setresuid(2).
+/// The largest number is no valid user: -1 means "unchanged" to setresuid(2).
 std::optional<uid_t> number_of(std::string_view text) {
   uid_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -94,14 +94,14 @@ std::optional<ActingAs> act_as(uid_t user, Capabilities use) {
   const pid_t parent = ::getppid();
   if (::geteuid() != kRoot || ::setresuid(kRoot, user, kRoot) != 0) return std::nullopt;
   use_capabilities(use);
-  // That was forgotten with the user.
+  // The change of user has cleared the parent-death signal.
   end_with(parent);
   return ActingAs(parent);
 }
 
 ActingAs::~ActingAs() {
   if (parent_ == 0) return;
-  // Its caller takes it for root again: as another user it must not go on.
+  // The caller relies on being root again, so it must not continue as another user.
   if (::setresuid(0, 0, 0) != 0) ::_exit(1);
   end_with(parent_);
 }
@@ -119,7 +119,7 @@ Result<void> become(const User& user, Capabilities keep) {
   if (!changed) return fail_errno("run as the user", describe(user), errno);
   const auto kept = keep_capabilities(keep);
   if (!kept) return tl::unexpected(kept.error());
-  // Root's group may be the user's own.
+  // If the user's own group is root's, switching to it is no regained privilege.
   const bool root_group = user.gid != 0 && ::setresgid(0, 0, 0) == 0;
   if (!is_now(user) || ::setresuid(0, 0, 0) == 0 || root_group) {
     return fail("run as the user", describe(user), "the process could become root again");

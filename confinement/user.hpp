@@ -1,4 +1,4 @@
-// Becoming an ordinary user for good.
+// User: becoming an ordinary user, for good or for a while.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@
 namespace farport::confinement {
 
 struct User {
-  std::string name;  ///< Empty for a number that the host has no name for.
+  std::string name;  ///< Empty if the host has no name for the number.
   uid_t uid = 0;
   gid_t gid = 0;
 };
 
-/// "NAME", "NAME:GROUP"; each a name or a number. Without a group it is the user's own. Errors: this host
-/// doesn't know them, or it is root.
+/// Parses "NAME" or "NAME:GROUP", each a name or a number. The default group is the user's own. Fails if the
+/// host doesn't know them, or for root.
 [[nodiscard]] Result<User> find_user(std::string_view text);
 
-/// Turns the process into the user's, with the user's groups, and makes sure that there is no way back. Of
-/// root's capabilities those in `keep` stay, until confine() takes them. Must be called before there are
-/// threads. Nothing to do where the process is the user's already. Errors: the process isn't root's.
+/// Changes the process to the user and the user's groups, and verifies that it can't change back. Keeps the
+/// capabilities in `keep` until confine() drops them. Call it before threads are started. Does nothing if the
+/// process runs as that user already. Fails if it doesn't run as root.
 [[nodiscard]] Result<void> become(const User& user, Capabilities keep);
 
-/// This process as another user, for as long as this exists.
+/// Runs this process as another user for as long as the object exists.
 class ActingAs {
  public:
   ActingAs(ActingAs&& other) noexcept : parent_(std::exchange(other.parent_, 0)) {}
@@ -38,12 +38,12 @@ class ActingAs {
  private:
   friend std::optional<ActingAs> act_as(uid_t user, Capabilities use);
   explicit ActingAs(pid_t parent) : parent_(parent) {}
-  pid_t parent_;  ///< 0: moved from.
+  pid_t parent_;  ///< 0 after a move.
 };
 
-/// Acts as an ordinary user, as root who may come back: files are that user's to open, but the user's own
-/// processes can't send signals to this one. Of root's capabilities only those in `use` are in force
-/// meanwhile. Must be called where there are no threads. None: root may not become every user here.
+/// Acts as an ordinary user while staying able to become root again. Files are opened with that user's
+/// rights, but the user's processes can't send signals to this one. Only the capabilities in `use` are
+/// effective meanwhile. Call it without other threads. Empty if root may not become any user here.
 [[nodiscard]] std::optional<ActingAs> act_as(uid_t user, Capabilities use);
 
 /// "farport (998)" or "1654".
