@@ -11,13 +11,13 @@ using transport::Task;
 
 namespace {
 
-/// How long after the last connection memory is given back to the system.
+/// How long after the last connection has ended free memory goes back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
-/// How long a runtime may take to stop a session, which may have to wait first.
+/// How long stopping a session may take. MeterClaims may first hold the stop back.
 constexpr transport::Milliseconds kStopLimit = MeterClaims::kMostHold + transport::Milliseconds(3000);
-/// How long a peer may take to hear that it is over.
+/// How long peers may take to be told that their sessions are over.
 constexpr transport::Milliseconds kEndLimit{4000};
-/// Of the loop, in one of its turns: for the handshakes of all peers, and for those who are refused.
+/// How long the handshakes of all peers, and those who are refused, may keep the loop busy in one turn.
 constexpr std::chrono::milliseconds kStrangersShare{1};
 
 std::optional<CounterLimits> how_app_metrics_reads(const AgentSettings& settings) {
@@ -102,7 +102,7 @@ Result<void> Agent::listen() {
     local_socket_ = std::move(*local);
     log_->info("users of this host may join at {}", settings_.local);
   }
-  // After what is for this host: who waits for the port finds all there.
+  // TCP comes last: whoever waits for the port finds the local sockets there already.
   if (auto listening = listen_by_tcp(); !listening) return listening;
   listen_by_inheritance();
   for (const DialledMirror& mirror : settings_.dial) {
@@ -173,7 +173,7 @@ Task<void> Agent::run() {
   if (local_socket_ != nullptr) accepting_.spawn(accept(local_socket_->listener(), &Agent::serve_local));
   for (const auto& dialler : diallers_) accepting_.spawn(dialler->run());
   if (settings_.linger) accepting_.spawn(end_when_unused());
-  // Once, also while connections are open: starting needed memory that serving does not.
+  // Once, also while connections are open: starting took memory that serving does not need.
   const transport::Deadline settled(loop_, kUntilRest, release_start_memory);
   co_await stopped_.wait();
   co_await drain();
@@ -184,7 +184,8 @@ Task<void> Agent::run() {
   tasks_.clear();
 }
 
-/// Nothing can start it again: the agent has given that up. `what`: it is, and what follows.
+/// Logs the end of a helper process. The agent can't start it again, since it has given that right up. `what`
+/// completes the sentence with what the process does and what its end means.
 Task<void> Agent::watch_helper(const HelperProcess& helper, const char* what) {
   co_await helper.ended(loop_);
   log_->error("the process that {} until the agent is started again", what);
@@ -196,7 +197,7 @@ void Agent::stop() {
 }
 
 Task<void> Agent::drain() {
-  // The port is free for the next agent from here on.
+  // Close the listeners first, so that the next agent can have the port.
   accepting_.clear();
   doors_.clear();
   local_socket_.reset();
@@ -240,7 +241,7 @@ Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
   for (;;) {
     Accepted connection = co_await listener.accept();
     serving_.spawn(serve(handler, std::move(connection)));
-    // What is ended to make room for this one has gone before the next one comes.
+    // Let the connections that make room for this one go before the next one is accepted.
     co_await transport::next_turn(loop_);
   }
 }

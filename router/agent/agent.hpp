@@ -1,5 +1,5 @@
-// The agent: `farport serve`. Accepts sessions beside the runtimes and carries diagnostic connections to
-// them.
+// The agent, `farport serve`: accepts sessions on the runtimes' host and carries their diagnostic
+// connections.
 #pragma once
 
 #include <functional>
@@ -27,17 +27,16 @@
 
 namespace farport::router {
 
-// The connections to an agent that are open, for when it stops.
-
+/// The open connections to an agent, so that it can end them when it stops.
 class LiveConnections {
  public:
   LiveConnections() = default;
   LiveConnections(const LiveConnections&) = delete;
   LiveConnections& operator=(const LiveConnections&) = delete;
 
-  /// Asks each to take nothing new, and to end with what it has.
+  /// Asks each connection to take nothing new and to end once its work is done.
   void drain();
-  /// Ends each.
+  /// Ends each connection at once.
   void end();
 
  private:
@@ -45,10 +44,11 @@ class LiveConnections {
   transport::NodeList open_;
 };
 
-/// Keeps a connection among them for as long as it lives.
+/// Keeps a connection in the list for as long as this object lives.
 class LiveConnection final : private transport::ListNode {
  public:
-  /// Both are called from the loop. `drain` may be empty: for one that carries nothing new anyway.
+  /// Both functions are called from the loop. `drain` may be empty for a connection that takes nothing new
+  /// anyway.
   LiveConnection(LiveConnections& connections, std::function<void()> drain, std::function<void()> end)
       : drain_(std::move(drain)), end_(std::move(end)) {
     connections.open_.push(*this);
@@ -71,18 +71,19 @@ inline void LiveConnections::end() {
   open_.for_each([](transport::ListNode& node) { static_cast<const LiveConnection&>(node).end_(); });
 }
 
+/// Everything that an agent needs to know before it starts.
 struct AgentSettings {
-  std::string host_name;                   ///< What the runtimes' host is called.
-  std::vector<transport::Address> listen;  ///< TLS.
-  std::vector<UniqueFd> inherited;  ///< Sockets that listen already: TCP with TLS, Unix for local users.
+  std::string host_name;                   ///< The name of the runtimes' host.
+  std::vector<transport::Address> listen;  ///< For mutual TLS.
+  std::vector<UniqueFd> inherited;  ///< Sockets that listen already: TCP for TLS, Unix for local users.
   std::vector<DialledMirror> dial;  ///< Mirrors to dial, for as long as the agent runs.
-  bool reuse_port = false;  ///< Share the ports with another agent that does so too: for handing over.
+  bool reuse_port = false;          ///< Share the ports with another agent that does so too, to hand over.
   std::optional<transport::Address> insecure_loopback;  ///< Plain TCP; must be a loopback address.
   std::vector<transport::Address> admin;                ///< For health and metrics, over plain HTTP.
   std::string local;           ///< A Unix socket for users of this host; may be empty.
-  bool local_for_all = false;  ///< All users may connect there, and the grants decide.
-  /// How long after its last session the agent ends by itself; nothing: it doesn't. After one that broke, it
-  /// waits for as long as the session may come back, too.
+  bool local_for_all = false;  ///< Let all users connect there; the grants decide.
+  /// How long the agent goes on after its last session; if empty, it never ends by itself. After a session
+  /// that broke, it waits at least as long as that one may be resumed.
   std::optional<transport::Milliseconds> linger;
   DiscoverySettings discovery;
   DumpSettings dump;
@@ -90,32 +91,32 @@ struct AgentSettings {
   std::optional<transport::Milliseconds> resume_after;
   auth::LimitSettings limits;
   SessionOptions session;
-  std::optional<AppMetricsSettings> app_metrics;  ///< Nothing: what applications count is not kept.
-  std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: nothing is profiled then.
-  std::shared_ptr<const ReaderProcess> readers;   ///< May be null: HTTP asks for no recordings then.
-  transport::Milliseconds drain_limit{10'000};    ///< How long what runs may go on once the agent is to stop.
+  std::optional<AppMetricsSettings> app_metrics;  ///< If empty, the metrics of applications are not kept.
+  std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: there are no profiles then.
+  std::shared_ptr<const ReaderProcess> readers;   ///< May be null: there are no recordings over HTTP then.
+  transport::Milliseconds drain_limit{10'000};    ///< How long running work may go on after stop().
 };
 
 class Agent {
  public:
-  /// `credentials` may be null where neither TLS listeners nor mirrors to dial are asked for.
+  /// `credentials` may be null if there are neither TLS listeners nor mirrors to dial.
   Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
         auth::Policy policy, std::unique_ptr<Audit> audit);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Opens the listening sockets, that for health and metrics first. Errors name the address or the path.
+  /// Opens the listening sockets, those for health and metrics first. Errors name the address or the path.
   Result<void> listen();
-  /// Serves until stop() is called, and then for as long as it takes to end in good order.
+  /// Serves until stop() is called, and then until the agent has ended in good order.
   transport::Task<void> run();
-  /// Once: takes nothing new, lets what runs go on for the drain limit, then has the rest stopped. Twice:
-  /// ends at once.
+  /// First call: takes nothing new, lets running work go on for the drain limit, then has the rest stopped.
+  /// Second call: ends at once.
   void stop();
-  /// What this process has given up, which some checks would need.
+  /// Tells the doctor which rights this process has given up, since some checks would need them.
   void confined_by(OwnConfinement own) { doctor_.confined_by(own); }
-  /// For programs that rotate logs.
+  /// Opens the audit log again after a program has rotated it.
   void reopen_audit();
-  /// Reads certificates, key, CAs and CRLs again.
+  /// Reads the certificate, key, CAs and CRLs again.
   void reload_certificates();
   /// Null without TLS.
   [[nodiscard]] const CredentialWatch* credentials() const { return credentials_.get(); }
@@ -123,7 +124,7 @@ class Agent {
  private:
   using Accepted = std::unique_ptr<transport::FdStream>;
   using Handler = transport::Task<void> (Agent::*)(Accepted);
-  /// Where connections come in, and what serves them.
+  /// A listener, and the function that serves its connections.
   struct Door {
     std::unique_ptr<transport::Listener> listener;
     Handler handler;
@@ -134,7 +135,7 @@ class Agent {
   void listen_by_inheritance();
   transport::Task<void> watch_helper(const HelperProcess& helper, const char* what);
   transport::Task<void> drain();
-  /// Whether nothing runs any more, once it is so, or the time is over, or the agent has been stopped again.
+  /// Waits until nothing runs any more. Returns false if `limit` passes or stop() is called again before.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<bool> ended_or_stopped();
   transport::Task<void> idle();
@@ -142,7 +143,8 @@ class Agent {
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
   transport::Task<void> serve_dialled(Accepted connection);
-  /// Serves what a handshake is agreed on; says who we are first where `dialled`.
+  /// Does the TLS handshake, then serves or refuses the caller. If `dialled`, the agent sends its greeting
+  /// first.
   transport::Task<void> serve_secured(Accepted connection, bool dialled);
   transport::Task<void> serve_plain(Accepted connection);
   transport::Task<void> serve_local(Accepted connection);
@@ -150,7 +152,7 @@ class Agent {
                                      std::unique_ptr<Limits::Session> share);
   transport::Task<void> refuse_caller(std::unique_ptr<transport::TlsStream> tls, const Caller& caller,
                                       Refusal refusal);
-  /// `ssl`: the connection's, where it is TLS; else null.
+  /// `ssl` is null if the connection has no TLS.
   transport::Task<void> serve_session(std::unique_ptr<transport::Stream> connection, SSL* ssl, Caller caller,
                                       std::unique_ptr<Limits::Session> share);
   transport::Task<void> end_when_unused();
@@ -164,17 +166,17 @@ class Agent {
       Accepted connection, const Caller& caller, const transport::HandshakeLimiter::Entry& entry);
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> choose_raw(const Caller& caller,
                                                              const std::string& wanted) const;
-  /// What the API says of the agent (agent_report.cpp).
+  /// The answer to GET /v1/agent (agent_report.cpp).
   [[nodiscard]] std::string describe(const Caller& caller) const;
-  /// `share`: the caller's.
+  /// `share` is the caller's.
   transport::Task<std::string> examine(const Caller& caller, Examine what, transport::Share& share);
   [[nodiscard]] std::string metrics_text() const;
   [[nodiscard]] std::vector<std::string> why_not_ready() const;
-  /// Whether the process runs that takes profiles.
+  /// Whether the process that takes profiles runs.
   [[nodiscard]] bool samples() const {
     return settings_.sampler != nullptr && settings_.sampler->process().running();
   }
-  /// Null where they are not kept.
+  /// Null if the metrics of applications are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
   void write_process(MetricsText& text) const;
   void write_sessions(MetricsText& text) const;
@@ -187,8 +189,8 @@ class Agent {
   std::unique_ptr<CredentialWatch> credentials_;
   auth::Policy policy_;
   std::unique_ptr<Audit> audit_;
-  transport::BufferBudget budget_;  ///< Outlives what is counted in it, and what tells how large it is.
-  ReaderBudget reading_memory_;     ///< The same.
+  transport::BufferBudget budget_;  ///< Outlives all that it counts, and the registry.
+  ReaderBudget reading_memory_;     ///< Outlives the readers.
   Readers readers_;
   Registry registry_;
   Discovery discovery_;
@@ -196,7 +198,7 @@ class Agent {
   Doctor doctor_;
   SuspendedRuntimes suspended_;
   HaltWatch halts_;
-  MeterClaims meters_;  ///< Outlives the sessions that have places of it.
+  MeterClaims meters_;  ///< Outlives the sessions that hold claims.
   std::optional<AppMetrics> app_metrics_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   TracingSessions tracing_;
@@ -210,8 +212,7 @@ class Agent {
   DiagnosticConnections connections_;
   ResumptionTable resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
-  std::shared_ptr<transport::Share>
-      strangers_;  ///< What all peers that have no session may take of the loop.
+  std::shared_ptr<transport::Share> strangers_;  ///< The loop's time for all peers without a session.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::time_t start_time_ = std::time(nullptr);
   AdminServer admin_;
@@ -220,12 +221,12 @@ class Agent {
   std::vector<std::unique_ptr<MirrorDialler>> diallers_;
   std::size_t sessions_begun_ = 0;
   transport::Event session_began_;
-  std::size_t last_asked_ = 0;               ///< Which of them has had the last request.
-  bool left_in_order_ = false;               ///< By its peer: that session. The first may be long in coming.
-  std::optional<transport::Deadline> rest_;  ///< When connections have ended a while ago.
+  std::size_t last_asked_ = 0;               ///< The number of the session that had the last request.
+  bool left_in_order_ = false;               ///< Whether the peer of that session ended it in order.
+  std::optional<transport::Deadline> rest_;  ///< Runs out when free memory goes back to the system.
   int stops_ = 0;
   transport::Event stopped_;
-  // Last: their tasks use all the rest.
+  // Last, since their tasks use all the members above.
   transport::TaskSet tasks_;
   transport::TaskSet accepting_;
   transport::TaskSet serving_;

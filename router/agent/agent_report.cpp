@@ -1,4 +1,4 @@
-// What the agent says of itself: GET /v1/agent and GET /v1/metrics (docs/wire.md), and whether it is ready
+// What the agent says about itself: GET /v1/agent, GET /v1/metrics (docs/wire.md), and whether it is ready
 // (docs/monitoring.md).
 #include "base/resources.hpp"
 #include "base/version.hpp"
@@ -11,8 +11,7 @@
 namespace farport::router {
 namespace {
 
-// What the metrics say of certificates.
-
+/// Writes the metrics of the agent's certificates.
 inline void write_metrics(MetricsText& text, const CredentialWatch& credentials) {
   text.family("farport_certificate_expiry_timestamp_seconds", "gauge",
               "When the agent's certificate expires, in seconds since 1970.")
@@ -60,12 +59,12 @@ std::uint64_t value_of(std::uint64_t amount) {
   return amount;
 }
 
-/// In seconds.
+/// Seconds.
 double value_of(transport::Milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// A time is called by its unit rather than as a timeout: "idle_seconds".
+/// The name of a limit in JSON. A time has its unit instead of "timeout": "idle_seconds".
 std::string json_name(const auth::Limit& limit) {
   constexpr std::string_view kTimeout = "_timeout";
   std::string_view name = limit.name();
@@ -83,14 +82,15 @@ json limits_of(const auth::LimitSettings& limits) {
   return object;
 }
 
-/// Sockets and processes of a host disclose more than a caller's own runtimes do.
+/// How much the caller may learn of the host's sockets and processes. They say more than the caller's own
+/// runtimes do, so only callers who may take dumps or read environments everywhere learn all.
 Disclosure disclosure_for(const auth::Access& access) {
   const bool operates = access.may_everywhere(ipc::name_of(ipc::kGenerateCoreDump3)) ||
                         access.may_everywhere(ipc::name_of(ipc::kProcessEnvironment));
   return operates ? Disclosure::all : Disclosure::counts;
 }
 
-/// Those of one unit, of which `Range` is.
+/// Writes the limits that share the unit of `Range`.
 template <typename Range>
 void write_limits(MetricsText& text, const auth::LimitSettings& limits) {
   for (const auth::Limit& limit : auth::kLimits) {

@@ -1,4 +1,4 @@
-// The agent's sessions: handshakes, what is refused after them, HTTP/2 and raw connections.
+// The agent's sessions: handshakes, refusals after them, HTTP/2 and raw connections.
 #include <array>
 #include <cerrno>
 #include <functional>
@@ -16,10 +16,8 @@
 namespace farport::router {
 namespace {
 
-// IdleWatch: notices a session that nobody uses.
-
-/// Calls `on_idle` once nothing has been in use for `limit`, and again after that time for as long as it
-/// returns false; a limit of 0 is never.
+/// Notices a session that nobody uses. Calls `on_idle` once nothing has been in use for `limit`, and again
+/// after another `limit` for as long as it returns false. A limit of 0 turns it off.
 class IdleWatch final : private transport::Timer {
  public:
   IdleWatch(transport::Loop& loop, transport::Milliseconds limit, std::function<bool()> on_idle)
@@ -28,7 +26,7 @@ class IdleWatch final : private transport::Timer {
   }
   ~IdleWatch() = default;
 
-  /// One use, for as long as it exists. Must not outlive the IdleWatch.
+  /// Marks the session as used for as long as it exists. Must not outlive the IdleWatch.
   class Use {
    public:
     explicit Use(IdleWatch& watch) : watch_(watch) {
@@ -66,32 +64,32 @@ using transport::TlsStream;
 
 namespace {
 
-/// Streams beside diagnostic connections: lists, watches, progress. One too many of the former has to come
-/// through in order to be refused: a client that may open no more streams just waits.
+/// Streams that a session may have besides diagnostic connections: lists, watches, progress. They also let a
+/// connection beyond the limit come through and be refused, since a client that may open no more streams just
+/// waits.
 constexpr std::uint32_t kOtherStreams = 64;
 
-/// Answers a request, and says meanwhile that its session is in use.
+/// Answers a request, and marks the session as used meanwhile.
 Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
   const IdleWatch::Use use(idle);
   co_await api.handle(std::move(request));
 }
 
-/// Which no name in SNI may be (RFC 6066 section 3), but some clients send what they dial all the same.
+/// SNI must not hold an IP address (RFC 6066 section 3), but some clients send the one that they dial.
 bool is_ip_address(const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
          ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
-/// Waits for a peer's first byte, and leaves it. False: its end has come before, or the connection has
-/// failed.
+/// Waits for a peer's first byte, and leaves it unread. Returns false if the connection ends or fails first.
 Task<bool> says_something(transport::FdStream& socket) {
   for (;;) {
     co_await socket.readable();
     std::byte first{};
     const ssize_t got = ::recv(socket.fd(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT);
     if (got >= 0 || errno != EAGAIN) co_return got > 0;
-    // What was readable is what a proxy had said, and has been read.
+    // The socket was readable for the sake of a proxy's answer, which has been read already.
     socket.found_nothing();
   }
 }
@@ -127,7 +125,7 @@ Task<void> Agent::serve_secured(Accepted connection, bool dialled) {
   caller.identity = auth::identity_of(SSL_get0_peer_certificate(tls->ssl()));
   caller.access = policy_.access_of(*caller.identity);
   auto share = limits_.begin_session(identity_key(caller));
-  // Those who are refused still count as handshakes, so that there are never many of them.
+  // Refused callers keep their place among the handshakes, so that there are never many of them.
   if (!share) {
     co_await refuse_caller(std::move(tls), caller, refusals_.limit_reached(caller, share.error()));
   } else if (caller.access->none()) {
@@ -139,14 +137,15 @@ Task<void> Agent::serve_secured(Accepted connection, bool dialled) {
   }
 }
 
-/// The connection once both sides have agreed on TLS; nullptr where they have not, which has been noted.
+/// The connection after a successful handshake. Returns nullptr after a failed one, which has been logged and
+/// counted.
 Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const Caller& caller,
                                                     const transport::HandshakeLimiter::Entry& entry) {
   transport::FdStream& socket = *connection;
   const transport::Deadline limit(loop_, settings_.limits.handshake_timeout, [&socket] {
     socket.abort(Error{"agree on TLS with", "the peer", kTooSlow, {}, 0});
   });
-  // A peer that says nothing costs no more than its socket.
+  // Make no TLS state before the peer speaks: a silent peer costs no more than its socket.
   const bool speaks = co_await says_something(socket);
   std::unique_ptr<TlsStream> tls;
   if (speaks) {
@@ -162,7 +161,7 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
     metrics_.refused.add(limit_of(&LimitSettings::handshake_timeout).name());
     refusals_.handshake_failed(caller, kTooSlow, "timeout");
   } else if (!speaks) {
-    // A probe, as load balancers and orchestrators make them: nothing is wrong.
+    // Load balancers and orchestrators probe the port like this: nothing is wrong.
     metrics_.handshakes_failed.add("probe");
     log_->debug("{} connected and closed again", caller.address);
   } else {
@@ -211,12 +210,13 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& ca
   }
 }
 
-/// One that has no session: all of them share their time, and each identity has its own account.
+/// The party of a caller that is refused a session. All of them share the loop's time; each identity has an
+/// account.
 transport::Party Agent::stranger(const Caller& caller) {
   return {strangers_, budget_.account_of(identity_key(caller))};
 }
 
-/// Those that may do nothing: all of them are one.
+/// The party of callers without a role. They share one account as well.
 transport::Party Agent::turned_away() {
   return {strangers_, budget_.account_of("turned away")};
 }
@@ -239,7 +239,7 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   const auto api = std::make_shared<Api>(api_, std::move(share), caller);
   transport::Http2Session* used = nullptr;
   IdleWatch idle(loop_, settings_.limits.idle_timeout, [&] {
-    // Answers that outlive their session use it too.
+    // A resumed answer uses the session without an IdleWatch::Use.
     if (used->busy()) return false;
     const LimitExceeded exceeded{&limit_of(&LimitSettings::idle_timeout), "nobody uses it"};
     refusals_.ended(caller, exceeded);
@@ -263,8 +263,7 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   };
   const LiveConnection live(live_, std::move(drain), std::move(stop));
   const Result<void> ended = co_await session.run();
-  // One that a break has left behind, or that came to nothing, may end after the one that has taken its
-  // place.
+  // A session that a break has left behind may end after its successor: only the one last asked counts.
   if (number == last_asked_) left_in_order_ = session.peer_left();
   if (peer && peer->ended()) {
     refusals_.distrusted(caller, *peer->ended());
@@ -289,7 +288,7 @@ Task<void> Agent::serve_local(Accepted connection) {
   std::function<void()> make_room = [&socket] {
     socket.abort(Error{"begin a session with", "a local user", kTooManyHandshakes, {}, ENOBUFS});
   };
-  // Those who are refused count as handshakes and as nothing else, as with TLS.
+  // Refused callers only count as handshakes, as with TLS.
   std::optional<transport::HandshakeLimiter::Entry> handshake(std::in_place, handshakes_,
                                                               identity_key(caller), std::move(make_room));
   ++metrics_.sessions;
@@ -328,8 +327,8 @@ tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const 
   }
   const Registry::Filter visible = [&](const Runtime& runtime) { return caller.sees(runtime); };
   Result<Runtime> chosen = registry_.choose(wanted, visible);
-  // A client sends the name or address under which it reaches the agent: that asks for the only runtime. Any
-  // other name is a runtime's, also when that runtime has ended: its commands must not reach another one.
+  // Clients send the name or address by which they reach the agent: that asks for the only runtime. Any other
+  // name is a runtime's, even after that runtime has ended: its commands must not reach another one.
   const bool is_agents =
       credentials_ != nullptr && (is_ip_address(wanted) || credentials_->current().has_name(wanted));
   if (!chosen && is_agents) chosen = registry_.choose({}, visible);

@@ -27,7 +27,7 @@ Result<std::unique_ptr<LocalSocket>> LocalSocket::create(transport::Loop& loop, 
 
 LocalSocket::LocalSocket(std::unique_ptr<transport::Listener> listener, std::string path)
     : listener_(std::move(listener)), path_(std::move(path)) {
-  // What can't be looked at is not removed: no file has the inode 0.
+  // If this fails, made_ keeps the inode 0, which no file has, and nothing is removed later.
   std::ignore = ::lstat(path_.c_str(), &made_);
 }
 

@@ -13,9 +13,9 @@ using transport::Task;
 
 constexpr Milliseconds kDialLimit{10'000};
 constexpr Milliseconds kFirstPause{200};
-/// Somebody may be waiting at the mirror.
+/// Short, since somebody may be waiting at the mirror.
 constexpr Milliseconds kLongestPause{5'000};
-/// A connection that has lasted as long is worth hurrying back.
+/// A connection that lasted longer resets the backoff.
 constexpr std::chrono::seconds kLasting{10};
 
 }  // namespace
@@ -58,7 +58,8 @@ Task<Result<std::unique_ptr<transport::FdStream>>> MirrorDialler::dial() {
 }
 
 Task<void> MirrorDialler::serve(std::unique_ptr<transport::FdStream> connection) {
-  // What is served may outlive the waiting for it: an agent that stops dials no more, and lets it end.
+  // The connection may outlive this wait: an agent that stops cancels the dialling, and lets the connection
+  // end.
   const auto over = std::make_shared<transport::Event>(loop_);
   serving_.spawn([](Task<void> served, std::shared_ptr<transport::Event> ended) -> Task<void> {
     co_await std::move(served);

@@ -1,4 +1,4 @@
-// MirrorDialler: for agents that nobody can dial. Dials a mirror that accepts agents, again and again.
+// MirrorDialler: dials a mirror that accepts agents, again and again, for an agent that nobody can dial.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,27 @@
 
 namespace farport::router {
 
-/// Where a mirror accepts agents.
+/// The address where a mirror accepts agents.
 struct DialledMirror {
   std::string host;
   std::uint16_t port = 0;
-  std::optional<Proxy> proxy{};  ///< On the way there.
+  std::optional<Proxy> proxy{};  ///< The proxy on the way there, if any.
 
-  /// HOST:PORT.
+  /// The address as HOST:PORT.
   [[nodiscard]] std::string text() const { return authority(host, port); }
 };
 
+/// Keeps one connection to a mirror, and dials again with a backoff when it ends.
 class MirrorDialler {
  public:
-  /// Serves a connection until it has ended.
+  /// Serves a connection until it ends.
   using Serve = std::function<transport::Task<void>(std::unique_ptr<transport::FdStream>)>;
 
-  /// `serving` runs what `serve` makes, and may outlive this.
+  /// `serving` owns the tasks that `serve` makes, and may outlive this object.
   MirrorDialler(transport::Loop& loop, Log log, DialledMirror mirror, transport::TaskSet& serving,
                 Serve serve);
 
-  /// Keeps one connection with the mirror until it is cancelled; what is served then goes on.
+  /// Dials until it is cancelled. A connection that is being served then goes on.
   transport::Task<void> run();
 
  private:
@@ -46,7 +47,7 @@ class MirrorDialler {
   DialledMirror mirror_;
   transport::TaskSet& serving_;
   Serve serve_;
-  std::string failure_;  ///< The last one that was said.
+  std::string failure_;  ///< The last failure that was logged.
 };
 
 }  // namespace farport::router

@@ -27,7 +27,7 @@ Http1Answer answer_admin(const AdminSources& sources, const Http1Request& reques
   if (request.method != "GET" && request.method != "HEAD") {
     return {HTTP_STATUS_METHOD_NOT_ALLOWED, "Here are GET and HEAD.\n"};
   }
-  // That anything is answered says that the loop turns.
+  // Any answer at all shows that the loop turns.
   if (health) return ok();
   if (ready) return readiness(sources);
   return {HTTP_STATUS_OK, sources.metrics(), kMetricsContentType};
@@ -37,9 +37,9 @@ namespace {
 
 using transport::Task;
 
-/// More than probes and a few Prometheus servers take.
+/// More than probes and a few Prometheus servers need.
 constexpr std::size_t kMostConnections = 64;
-/// Of the loop, in one of its turns: for all who ask here.
+/// How long all peers here may keep the loop busy in one turn.
 constexpr std::chrono::milliseconds kShare{1};
 
 }  // namespace
@@ -74,7 +74,7 @@ Task<void> AdminServer::accept(transport::Listener& listener) {
   for (;;) {
     auto connection = co_await listener.accept();
     serving_.spawn(serve(std::move(connection)));
-    // Who has made room has gone before the next one comes.
+    // Let a connection that makes room for this one go before the next one is accepted.
     co_await transport::next_turn(loop_);
   }
 }

@@ -1,5 +1,4 @@
-// AdminServer: where probes and Prometheus ask. Nobody there has an identity, so it costs little however many
-// there are.
+// AdminServer: the address for health and metrics, where probes and Prometheus ask over plain HTTP/1.1.
 #pragma once
 
 #include <functional>
@@ -14,30 +13,30 @@
 
 namespace farport::router {
 
-// What the address for health and metrics answers.
-
-/// What the agent says of itself there.
+/// Where the answers come from.
 struct AdminSources {
-  /// Why it should get no work; none if it is ready. A sentence each.
+  /// Why the agent should get no work, a sentence for each reason. Empty if it is ready.
   std::function<std::vector<std::string>()> why_not_ready;
-  std::function<std::string()> metrics;  ///< In Prometheus' text format.
+  std::function<std::string()> metrics;  ///< In the text format of Prometheus.
 };
 
-/// GET or HEAD of /healthz, /readyz and /metrics.
+/// Answers GET and HEAD of /healthz, /readyz and /metrics.
 [[nodiscard]] Http1Answer answer_admin(const AdminSources& sources, const Http1Request& request);
 
+/// Serves the address for health and metrics. Peers there have no identity, so all of them together have a
+/// fixed number of connections and one share of the loop.
 class AdminServer {
  public:
   AdminServer(transport::Loop& loop, AdminSources sources);
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
-  /// Opens a port, and returns its address. `share`: beside other agents of this user that do so too. Errors
-  /// name the address.
+  /// Opens a port and returns its address. If `share`, the port may be shared with other agents of this user
+  /// that do the same. Errors name the address.
   Result<std::string> listen(const transport::Address& address, bool share);
-  /// Begins to answer, until it is destroyed. Once, and after listen().
+  /// Starts to answer, until this is destroyed. Call it once, after listen().
   void start();
-  /// Leaves the ports to others. Who is connected stays so.
+  /// Closes the listening sockets. Open connections stay.
   void leave_ports();
 
  private:
@@ -48,10 +47,10 @@ class AdminServer {
   Http1Connection::Answerer answerer_;
   Http1Patience patience_;
   transport::Share share_;
-  /// Whoever is silent makes room for who comes.
+  /// A peer beyond the limit ends the oldest connection of the address that has the most.
   transport::HandshakeLimiter places_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
-  // Last: their tasks use all the rest.
+  // Last, since their tasks use all the members above.
   transport::TaskSet serving_;
   transport::TaskSet accepting_;
 };

@@ -21,7 +21,7 @@ const char* reason_of(unsigned status) {
   return http_status_str(static_cast<enum ::http_status>(status));
 }
 
-/// As RFC 9110 section 5.6.7 has it. Names are English ones: the program has no locale.
+/// The date in the format of RFC 9110 section 5.6.7. Its names are English, since the program sets no locale.
 std::string date_now() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -31,7 +31,7 @@ std::string date_now() {
   return {text.data(), size};
 }
 
-/// The status line and the fields (RFC 9112 section 4).
+/// The status line and the header fields (RFC 9112 section 4).
 std::string head_of(const Http1Answer& answer, bool keep_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", answer.status, reason_of(answer.status));
   head += fmt::format("Date: {}\r\n", date_now());
@@ -62,14 +62,14 @@ Task<void> Http1Connection::serve() {
   co_await leave();
 }
 
-/// Waits for the first byte of a request. False: none has come in time.
+/// Waits for the first byte of a request. Returns false if none comes in time.
 Task<bool> Http1Connection::begins() {
   if (!unread_.empty()) co_return true;
   const bool came = co_await with_deadline(stream_.loop(), stream_.readable(), patience_.idle);
   co_return came;
 }
 
-/// Reads up to the end of a request, or to what is wrong with it. False: the peer has ended before.
+/// Reads to the end of a request, or to an error in it. Returns false if the peer ends first.
 Task<bool> Http1Connection::read_request() {
   std::array<std::byte, kRequestPieceBytes> piece{};
   for (;;) {
@@ -83,7 +83,7 @@ Task<bool> Http1Connection::read_request() {
   }
 }
 
-/// Whether the connection goes on; so do the next ones.
+/// Returns whether the connection goes on after this, as do the next two functions.
 Task<bool> Http1Connection::answer_request() {
   co_await share_.turn();
   std::string text;
@@ -92,7 +92,7 @@ Task<bool> Http1Connection::answer_request() {
     const transport::Work work(share_);
     const Http1Answer answer = answerer_(parser_.request());
     text = head_of(answer, keep_alive);
-    // As long as for GET, and no body (RFC 9110 section 9.3.2).
+    // The length is that of GET, but there is no body (RFC 9110 section 9.3.2).
     if (parser_.request().method != "HEAD") text += answer.body;
   }
   const bool sent = co_await send(std::move(text));
@@ -116,7 +116,8 @@ Task<bool> Http1Connection::write(std::string text) {
   co_return written == IoStatus::ok;
 }
 
-/// Lets the peer read what it has been told: closing while it still sends would reset its connection.
+/// Half-closes, and discards what the peer still sends: closing at once would reset the connection, and the
+/// peer might lose the answer.
 Task<void> Http1Connection::leave() {
   const IoStatus finished = co_await stream_.finish();
   if (finished != IoStatus::ok) co_return;

@@ -1,4 +1,4 @@
-// Http1Connection: a server's end of an HTTP/1.1 connection, for answers that are small.
+// Http1Connection: the server's end of an HTTP/1.1 connection whose answers are small.
 #pragma once
 
 #include <functional>
@@ -16,27 +16,27 @@ struct Http1Answer {
   std::string content_type = "text/plain; charset=utf-8";
 };
 
-/// How long a peer may take.
+/// How long a peer may take for each step.
 struct Http1Patience {
   transport::Milliseconds idle{120'000};   ///< To begin a request.
-  transport::Milliseconds head{10'000};    ///< To send it, once begun.
+  transport::Milliseconds head{10'000};    ///< To send the head, once it has begun.
   transport::Milliseconds answer{10'000};  ///< To take the answer.
-  transport::Milliseconds linger{1'000};   ///< To close its side, once it has been told that this is the end.
+  transport::Milliseconds linger{1'000};   ///< To close its side, once the agent has closed its own.
 };
 
 class Http1Connection {
  public:
   using Answerer = std::function<Http1Answer(const Http1Request&)>;
 
-  /// All must outlive it. `share`: of the loop, for all such connections.
+  /// All arguments must outlive this object. `share` is the part of the loop's time for all such connections.
   Http1Connection(transport::Stream& stream, transport::Share& share, const Http1Patience& patience,
                   const Answerer& answerer)
       : stream_(stream), share_(share), patience_(patience), answerer_(answerer) {}
   Http1Connection(const Http1Connection&) = delete;
   Http1Connection& operator=(const Http1Connection&) = delete;
 
-  /// Answers requests, one after the other, until the peer ends, breaks a rule or runs out of time. The
-  /// stream is to be destroyed then.
+  /// Answers one request after the other until the peer ends, breaks a rule or is too slow. Destroy the
+  /// stream afterwards.
   transport::Task<void> serve();
 
  private:
@@ -54,7 +54,7 @@ class Http1Connection {
   const Answerer& answerer_;
   Http1Parser parser_;
   Http1Parser::State state_ = Http1Parser::State::more;
-  std::string unread_;  ///< What has come of the next request already.
+  std::string unread_;  ///< Bytes of the next request that have come already.
 };
 
 }  // namespace farport::router

@@ -7,8 +7,8 @@
 namespace farport::router {
 namespace {
 
-/// Of what a request is about: "/metrics?x=1", or with a scheme and a host before it. Empty where it has
-/// none.
+/// The path of a request target such as "/metrics?x=1", which may have a scheme and a host before it. Empty
+/// if there is none.
 std::string path_of(const std::string& target, bool is_connect) {
   http_parser_url url;
   http_parser_url_init(&url);
@@ -46,7 +46,7 @@ const http_parser_settings& Http1Parser::callbacks() {
     };
     settings.on_headers_complete = [](http_parser* parser) {
       self(parser).end_head();
-      // Not to wait for a body.
+      // Tells http_parser not to wait for a body.
       return 1;
     };
     settings.on_message_complete = [](http_parser* parser) {

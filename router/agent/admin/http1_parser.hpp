@@ -1,4 +1,4 @@
-// Http1Parser: HTTP/1.1 requests from bytes (RFC 9112), by http_parser.
+// Http1Parser: parses HTTP/1.1 requests (RFC 9112) with http_parser.
 #pragma once
 
 #include <cstddef>
@@ -9,38 +9,37 @@
 
 namespace farport::router {
 
-/// What counts of a request. A body does not.
+/// What the agent uses of a request. Bodies are not read.
 struct Http1Request {
   std::string method;       ///< "GET".
-  std::string path;         ///< Without a query, as it was sent.
+  std::string path;         ///< Without the query; not decoded.
   bool keep_alive = false;  ///< Another request may follow.
 };
 
-/// Reads one request after the other. What it keeps is bounded by kMostHeadBytes.
+/// Parses one request after the other. Keeps at most kMostHeadBytes.
 class Http1Parser {
  public:
-  /// A request line and all fields together.
+  /// The most bytes of a request line and all header fields together.
   static constexpr std::size_t kMostHeadBytes = 8192;
 
   enum class State {
-    more,   ///< The request goes on in bytes that have not come.
-    whole,  ///< request() is there. The next feed() begins the next one.
-    wrong,  ///< status() says what to answer. Nothing can be read after it.
+    more,   ///< The request is not complete yet.
+    whole,  ///< request() returns it. The next feed() begins the next one.
+    wrong,  ///< status() says what to answer. Nothing more can be parsed.
   };
 
   Http1Parser();
   Http1Parser(const Http1Parser&) = delete;
   Http1Parser& operator=(const Http1Parser&) = delete;
 
-  /// Takes what belongs to the present request from the front of `bytes`.
+  /// Parses from the front of `bytes`, and removes what belongs to the present request.
   State feed(std::string_view& bytes);
 
-  /// Whether something of the present request has come.
+  /// Whether any byte of the present request has come.
   [[nodiscard]] bool begun() const { return head_bytes_ > 0; }
-  /// The last whole one. Where it announces a body, it does not keep the connection alive, since nobody reads
-  /// that.
+  /// The last complete request. If it announces a body, keep_alive is false, since nobody reads the body.
   [[nodiscard]] const Http1Request& request() const { return request_; }
-  /// Of a wrong one: 400, 431 or 505.
+  /// The status for the answer after State::wrong: 400, 431 or 505.
   [[nodiscard]] unsigned status() const { return status_; }
 
  private:

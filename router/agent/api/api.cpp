@@ -13,7 +13,7 @@ namespace {
 using transport::Http2Stream;
 using transport::Task;
 
-/// A diagnostic connection that comes as a request.
+/// A diagnostic connection that comes in as an HTTP/2 request.
 class RequestEndpoint final : public ToolEndpoint {
  public:
   explicit RequestEndpoint(Response& response) : response_(response) {}
@@ -37,7 +37,7 @@ Refusal bad_request(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
 }
 
-/// What an examination keeps while it goes on, and what it finds, at the most: counted before it begins.
+/// The most memory of an examination, for its work and its result. It is charged before it begins.
 constexpr std::size_t kMostDoctorBytes = std::size_t{128} * 1024;
 
 Refusal head_too_large(std::uint64_t limit) {
@@ -48,11 +48,12 @@ Refusal head_too_large(std::uint64_t limit) {
 
 }  // namespace
 
+/// A route and its handler.
 struct Api::Known {
   std::string_view method;
   std::string_view path;
   Handler handler;
-  bool resumable = false;  ///< Its answer may go on after the session in which it was asked for.
+  bool resumable = false;  ///< The answer may outlive the session in which it was asked for.
 };
 
 tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
@@ -112,7 +113,7 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   }
 }
 
-/// Waits until a request has been handled, and tells the caller where it is refused.
+/// Waits until a request has been handled, and sends the refusal if there is one.
 Task<void> Api::finish(Response& response, Handled handled) {
   std::optional<Refusal> refused = co_await handled;
   if (refused) co_await refuse(response, std::move(*refused));
@@ -128,7 +129,7 @@ Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, R
   Task<void> work = finish(**resumable, (this->*handler)(**resumable, std::move(route)));
   parts_.resumption.spawn([](std::shared_ptr<Api>, std::unique_ptr<ResumableResponse> answered,
                              Task<void> handled) -> Task<void> {
-    // Not a parameter's, since those go in any order: the answer outlives what is done for it.
+    // A local is destroyed before the parameters: the answer must outlive the task that works on it.
     Task<void> answering = std::move(handled);
     co_await answering;
     co_await answered->delivered();
@@ -178,7 +179,7 @@ Handled Api::about_agent(Response& response, Route) {
 }
 
 Handled Api::doctor(Response& response, Route route) {
-  // Why a list is empty is told to who has used up all, too.
+  // Why a list is empty is answered without a slot, so also to a caller who has used up its connections.
   if (route.parameter("runtimes") == "false") return examine(response, std::move(route));
   return in_place(response, std::move(route), &Api::examine);
 }
@@ -187,7 +188,7 @@ Handled Api::examine(Response& response, Route route) {
   const Examine what = route.parameter("runtimes") == "false" ? Examine::search : Examine::all;
   co_await session_.share->share()->turn();
   response.count_kept(kMostDoctorBytes);
-  // What is given up, or has nobody who waits for it, keeps nothing.
+  // Stop when the caller is gone or the answer is given up, so that the examination keeps no memory.
   auto examined = co_await first_of(parts_.examine(session_.caller, what, *session_.share->share()),
                                     response.stream().gone());
   if (!examined) co_return std::nullopt;
@@ -204,7 +205,7 @@ Handled Api::metrics(Response& response, Route) {
 Handled Api::app_metrics(Response& response, Route) {
   if (!parts_.app_metrics_text)
     co_return bad_request(http_status::kNotFound, "this agent keeps none: farport serve --app-metrics does");
-  // Whoever may have a runtime tell its counters may see what it has told.
+  // Who may make a runtime report its counters may also see what it has reported.
   const Registry::Filter counted = [this](const Runtime& runtime) {
     return session_.caller.sees(runtime) &&
            session_.caller.access->may(ipc::name_of(ipc::kCollectTracing2), traits_of(runtime)).allowed;
@@ -216,7 +217,7 @@ Handled Api::app_metrics(Response& response, Route) {
 }
 
 Handled Api::connection(Response& response, Route route) {
-  // The route is needed no more: there may be very many connections.
+  // Pass on the runtime and not the route, to save memory: there may be very many connections.
   return carry_connection(response, parts_.runtimes.find(route, session_.caller));
 }
 
@@ -231,7 +232,7 @@ Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, Refus
   co_return std::nullopt;
 }
 
-/// Answers as `work` does, with a place among the caller's connections meanwhile.
+/// Runs `work` while it holds one of the caller's connection slots.
 Handled Api::in_place(Response& response, Route route, Handler work) {
   const auto place = session_.share->begin_connection();
   if (!place) {

@@ -1,4 +1,4 @@
-// The agent's API: what the requests of one HTTP/2 session may ask for (docs/wire.md).
+// The agent's API: answers the requests of one HTTP/2 session (docs/wire.md).
 #pragma once
 
 #include <functional>
@@ -15,15 +15,13 @@
 
 namespace farport::router {
 
-// What answers the requests of all sessions.
-
-/// What is looked at for GET /v1/doctor.
+/// What GET /v1/doctor examines.
 enum class Examine : std::uint8_t {
-  all,     ///< Runtimes are tried out, too.
-  search,  ///< Why there are no others than those that are listed.
+  all,     ///< The search, and each runtime.
+  search,  ///< Only the search: why there are no more runtimes than those listed.
 };
 
-/// What answers the requests of all sessions.
+/// The parts of the agent that the API uses. All sessions share them.
 struct ApiParts {
   RuntimeRequests runtimes;
   DumpRequests dumps;
@@ -33,23 +31,23 @@ struct ApiParts {
   ResumptionTable& resumption;
   RefusalLog& refusals;
   Metrics& metrics;
-  std::uint64_t head_bytes;                                  ///< The most that a request's head may have.
+  std::uint64_t head_bytes;                                  ///< The largest head that a request may have.
   std::function<std::string(const Caller&)> describe_agent;  ///< GET /v1/agent
-  /// GET /v1/doctor. The caller, and its share, outlive the task.
+  /// GET /v1/doctor. The caller and its share must outlive the task.
   std::function<transport::Task<std::string>(const Caller&, Examine, transport::Share&)> examine;
   std::function<std::string()> metrics_text;  ///< GET /v1/metrics
-  /// GET /v1/metrics/runtimes, of those that count. Null where they are not kept.
+  /// GET /v1/metrics/runtimes, for the runtimes that pass the filter. Null if these metrics are not kept.
   std::function<std::string(const Registry::Filter&)> app_metrics_text;
 };
 
-/// Outlives its session where an answer does.
+/// The API of one session. It lives on after the session for as long as it makes a resumable answer.
 class Api : public std::enable_shared_from_this<Api> {
  public:
-  /// `share`: the caller's share of the agent.
+  /// `share` is the caller's part of the agent's limits.
   Api(ApiParts& parts, std::unique_ptr<Limits::Session> share, Caller caller)
       : parts_(parts), session_{std::move(caller), std::move(share)} {}
 
-  /// Answers one request; ends when its stream has ended, or when another task answers it.
+  /// Answers one request. Returns when its stream has ended, or when another task has taken it over.
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
 
  private:
@@ -80,7 +78,7 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled profile(Response& response, Route route);
   Handled take_profile(Response& response, Route route);
   Handled forget(Response& response, Route route);
-  /// Has a request answered beyond the end of its session.
+  /// Answers a request with a resumable response, which may outlive its session.
   transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,
                                 Route route);
   transport::Task<void> resume(std::unique_ptr<transport::Http2Stream> request, Route route);

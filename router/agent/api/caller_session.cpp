@@ -11,10 +11,10 @@ using transport::Task;
 
 namespace {
 
-/// What is written in one go. An unread answer keeps that, and there may be thousands of those.
+/// Bytes written at once. An answer that nobody reads keeps that much, and there may be thousands of them.
 constexpr std::size_t kPiece = 4096;
 
-/// Appends items with commas between them until there is enough to write. Returns whether there are more.
+/// Appends items with commas between them until there is a piece to write. Returns whether there are more.
 bool append_items(std::string& piece, bool& first, const AppendItem& append_item) {
   while (piece.size() < kPiece) {
     const std::size_t before = piece.size();
@@ -70,7 +70,7 @@ namespace {
 constexpr std::string_view kRuntime = "/v1/runtimes/";
 constexpr std::string_view kConnection = "/v1/connections/";
 
-/// Up to the next separator, which is taken away with it.
+/// Returns the text up to the next separator, and removes both from `text`.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);
@@ -84,7 +84,7 @@ int hex_digit(char c) {
   return at == std::string_view::npos ? -1 : static_cast<int>(at);
 }
 
-/// Percent-decoding (RFC 3986 section 2.1). What is no escape stays as it is.
+/// Percent-decoding (RFC 3986 section 2.1). An invalid escape stays as it is.
 std::string decoded(std::string_view text) {
   constexpr std::size_t kEscape = 3;
   constexpr int kBase = 16;

@@ -35,14 +35,14 @@ tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
   return request;
 }
 
-/// The refusal that an error of a dump becomes: its HRESULT where the runtime gave one.
+/// Turns an error of a dump into a refusal, with the runtime's HRESULT if it gave one.
 Refusal refusal_of(const Error& error) {
   const bool by_runtime = error.cause.kind() == Cause::Kind::runtime;
   const std::uint32_t hresult = by_runtime ? error.cause.value() : std::uint32_t{ipc::hresult::kFail};
   return {error.cause == EBUSY ? http_status::kConflict : http_status::kBadGateway, hresult, error.message()};
 }
 
-/// The head of an answer that is a dump.
+/// Sends the head of an answer whose body is a dump.
 void begin_dump(Response& response, const Runtime& runtime, std::uint64_t size, bool compress) {
   const std::string bytes = std::to_string(size);
   transport::HeaderFields fields{
@@ -75,7 +75,7 @@ std::string arguments_of(const DumpRequest& request, bool stay) {
 Handled DumpRequests::progress(Response& response, const Caller& caller,
                                tl::expected<RuntimePtr, Refusal> runtime) {
   if (!runtime) co_return runtime.error();
-  // Only for those who may take dumps: the size of one says how much memory the application has.
+  // Only for callers who may take dumps: the size says how much memory the application has.
   const Decision decision = authorize_dump(caller, **runtime);
   if (!decision.allowed) co_return decision.refusal;
   const DumpProgress* progress = dumps_.progress((*runtime)->id);

@@ -1,4 +1,4 @@
-// The API's requests about dumps.
+// The API's requests for dumps.
 #pragma once
 
 #include "router/agent/api/caller_session.hpp"
@@ -14,7 +14,7 @@ class DumpRequests {
   DumpRequests(Dumps& dumps, Audit& audit, Metrics& metrics, Compression compression)
       : dumps_(dumps), audit_(audit), metrics_(metrics), compression_(compression) {}
 
-  /// POST /v1/runtimes/{id}/dump. `runtime`: the one that is meant, or why there is none.
+  /// POST /v1/runtimes/{id}/dump. `runtime` is the one that the route names, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
                tl::expected<RuntimePtr, Refusal> runtime);
   /// GET /v1/runtimes/{id}/dump

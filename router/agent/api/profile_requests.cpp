@@ -52,14 +52,14 @@ using transport::Task;
 
 /// Concurrent profiles. Each needs locked memory, which RLIMIT_MEMLOCK restricts.
 constexpr std::size_t kMostProfiles = 4;
-/// What a profile of any application should have.
+/// The memory of one profile, in bytes: enough for any application at least, and this at most.
 constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 20;
 constexpr std::uint32_t kFrequency = 99;
 constexpr std::uint32_t kMostFrequency = 1000;
 constexpr std::uint32_t kSeconds = 10;
 constexpr std::uint32_t kMostSeconds = 3600;
-/// Until it is known whether the kernel samples.
+/// How long it may take until it is known whether the kernel samples.
 constexpr transport::Milliseconds kBeginLimit{10'000};
 constexpr std::size_t kMostRefusal = 4096;
 constexpr std::size_t kSamplesPieceSize = 16 * 1024;
@@ -89,7 +89,7 @@ std::string arguments_of(const SamplingRequest& wanted, const std::string& forma
                      wanted.seconds, wanted.kernel, form);
 }
 
-/// A number from 1 to `most`, or `usual` where none is given.
+/// A parameter from 1 to `most`, or `usual` if it is missing.
 tl::expected<std::uint32_t, Refusal> number_in(const Route& route, std::string_view name, std::uint32_t usual,
                                                std::uint32_t most) {
   const std::string text = route.parameter(name);
@@ -116,7 +116,8 @@ tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
   return request;
 }
 
-/// What the sampler says first: nothing where it samples, else why it doesn't. `name`: the runtime's.
+/// Reads the sampler's first byte. Returns nothing if it samples, otherwise why it doesn't. `name` is the
+/// runtime's.
 Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
   std::string said(1, '\0');
   const Io first = co_await samples.read(std::as_writable_bytes(std::span(said)));
@@ -134,15 +135,15 @@ Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
   co_return no_profile(status, error.message());
 }
 
-/// Ends the sampling once the caller has said anything; that it says nothing more means nothing.
+/// Ends the sampling once the caller sends a byte. The end of the caller's body has no meaning.
 Task<void> stop_when_told(transport::Stream& caller, UniqueFd& control) {
   std::array<std::byte, 1> enough{};
   const Io said = co_await caller.read(enough);
   if (said.status == IoStatus::ok) control.reset();
 }
 
-/// Gives a reader the samples, then the methods that they were in; `methods`: null where there are none to be
-/// had.
+/// Gives a reader the samples, and then the names of the methods in them. `methods` is null if the runtime
+/// can't name any.
 Task<void> feed_profile(transport::Loop& loop, Reading& reader, FdStream& samples, InnerRecording* methods) {
   const Reading::Passed passed = co_await reader.pass_on(samples, Reading::As::part);
   if (passed == Reading::Passed::failed) co_return reader.abort(samples.error());
@@ -151,7 +152,7 @@ Task<void> feed_profile(transport::Loop& loop, Reading& reader, FdStream& sample
   co_await reader.finish();
 }
 
-/// Carries samples to the caller until their end; `sent`: counts them.
+/// Relays samples to the caller until their end, and counts them in `sent`.
 Task<Result<void>> carry(FdStream& samples, transport::Stream& caller, std::uint64_t& sent) {
   std::vector<std::byte> piece(kSamplesPieceSize);
   for (;;) {
@@ -226,7 +227,7 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
         "its process is not visible to the agent; share its pid namespace with it (in a pod: "
         "shareProcessNamespace)");
   const UniqueFd process = transport::open_pidfd(request.process);
-  // Another process may have its pid by now.
+  // The pid may belong to another process by now.
   if (!process || transport::start_of(request.process) != port->process_start())
     return failed("it has ended");
   auto ends = sampler_->begin(request, process);
@@ -240,7 +241,7 @@ tl::expected<ProfileRequests::Place, Refusal> ProfileRequests::take_place(const 
   auto& theirs = under_way_of_[identity_key(caller)];
   if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
   const bool all = *under_way_ >= at_once_;
-  // Others are to find room.
+  // One identity may take half of the profiles, so that others find room.
   const std::size_t most_of_one = std::max<std::size_t>(at_once_ / 2, 1);
   if (!all && *theirs < most_of_one) return Place{CountedSlot(under_way_), CountedSlot(theirs)};
   Refusal many = no_profile(
@@ -316,7 +317,7 @@ Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, F
   transport::Stream& caller = response.stream();
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, samples.control));
-  // A suspended runtime names no methods.
+  // A suspended runtime can't name its methods.
   const bool tells = runtime->state != RuntimeState::suspended;
   InnerRecording methods(loop_, connections_, entry.caller, std::move(runtime));
   AnswerFrom from;

@@ -1,4 +1,4 @@
-// The API's requests for profiles: what a runtime's threads do on the processor.
+// The API's requests for profiles of the stacks on which a runtime's threads run.
 #pragma once
 
 #include <map>
@@ -16,34 +16,34 @@
 
 namespace farport::router {
 
+/// A profile as a file, for callers without farport.
 struct ProfileFile {
   profile::Form form{};
   std::string content_type;
 };
 
-/// A profile as a file, for callers that have no farport.
-/// What a word of the query asks for; nothing where there is none: samples as they come. Errors: there is no
-/// such form.
+/// The file that the query parameter `format` asks for. Nothing if `word` is empty: the answer is then the
+/// samples themselves. Errors: there is no such format.
 [[nodiscard]] Result<std::optional<ProfileFile>> profile_file(const std::string& word);
 
 class ProfileRequests {
  public:
-  /// `sampler`: null where there is none.
+  /// `sampler` may be null.
   ProfileRequests(transport::Loop& loop, Registry& registry, std::shared_ptr<const SamplerProcess> sampler,
                   Readers readers, DiagnosticConnections& connections, Audit& audit, Metrics& metrics);
 
-  /// POST /v1/runtimes/{id}/profile. `runtime`: the one that is meant, or why there is none.
+  /// POST /v1/runtimes/{id}/profile. `runtime` is the one that the route names, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
                tl::expected<RuntimePtr, Refusal> runtime);
 
  private:
   Handled sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  /// Counts one more, of all and of this caller's.
+  /// Counts a profile under way, among all and among those of its identity.
   struct Place {
     CountedSlot of_all;
     CountedSlot of_identity;
   };
-  /// What a sampler says, from its first sample on.
+  /// A sampling that has begun: its samples, and the descriptors that end it.
   struct Samples {
     Samples(transport::Loop& loop, SamplingEnds ends)
         : stream(loop, std::move(ends.samples), "the samples"),
@@ -60,7 +60,7 @@ class ProfileRequests {
     ReadingRequest reading;
     std::string content_type;
   };
-  /// Has a reader make a file of them.
+  /// Has a reader make a file of the samples, and sends that.
   Handled send_file(Response& response, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
                     AuditEntry& entry);
   [[nodiscard]] tl::expected<Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
@@ -74,8 +74,8 @@ class ProfileRequests {
   DiagnosticConnections& connections_;
   Audit& audit_;
   Metrics& metrics_;
-  std::size_t at_once_ = 0;           ///< Profiles.
-  std::uint64_t memory_of_each_ = 0;  ///< What its samples and symbols may take, in bytes.
+  std::size_t at_once_ = 0;           ///< How many profiles may be under way.
+  std::uint64_t memory_of_each_ = 0;  ///< For the samples and symbols of one profile, in bytes.
   std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
   std::map<std::string, std::shared_ptr<std::size_t>> under_way_of_;  ///< By identity_key().
 };

@@ -17,18 +17,16 @@
 namespace farport::router {
 namespace {
 
-// What the API says of what a caller may do (docs/wire.md).
-
-/// The rows of GET /v1/access, one after the other: for each command, and each of the runtimes that the
-/// caller sees (or for none in particular, where there is none) whether the caller may, by which grant, or
+/// The rows of GET /v1/access. There is one for each pair of a command and a runtime that the caller sees, or
+/// one for the command alone if the caller sees none. A row says whether the caller may, by which grant, or
 /// why not.
 class AccessRows {
  public:
-  /// `registry`, `caller`: must outlive this. `commands`: of auth::all_permissions().
+  /// `registry` and `caller` must outlive this. `commands` are some of auth::all_permissions().
   AccessRows(Registry& registry, const Caller& caller, std::vector<std::string_view> commands)
       : registry_(&registry), caller_(&caller), commands_(std::move(commands)) {}
 
-  /// Appends the next row, a JSON object. Returns whether there was one.
+  /// Appends the next row, a JSON object. Returns false if there is none.
   bool append_next(std::string& to);
 
  private:
@@ -36,7 +34,7 @@ class AccessRows {
   const Caller* caller_;
   std::vector<std::string_view> commands_;
   std::size_t command_ = 0;
-  std::string last_id_;  ///< Of the runtime whose row came last, for this command; empty: none has.
+  std::string last_id_;  ///< The runtime of the last row for this command; empty before the first.
 };
 
 json row_of(const auth::Access& access, std::string_view command, const Runtime* runtime) {
@@ -75,7 +73,7 @@ bool AccessRows::append_next(std::string& to) {
 using transport::IoStatus;
 using transport::Task;
 
-/// That one session may have at once: a mirror has one.
+/// Watches that one session may have at once. A mirror has one.
 constexpr std::size_t kMostWatches = 4;
 
 struct Counted {
@@ -90,7 +88,7 @@ struct Counted {
 
 tl::expected<RuntimePtr, Refusal> RuntimeRequests::find(const Route& route, const Caller& caller) const {
   RuntimePtr known = registry_.find(route.id);
-  // One that the caller may not see is not there.
+  // A runtime that the caller may not see looks like one that does not exist.
   if (known != nullptr && caller.sees(*known)) return known;
   return tl::unexpected(Refusal{http_status::kNotFound, ipc::hresult::kFail,
                                 "there is no runtime " + route.id + "; GET /v1/runtimes lists them"});
@@ -116,7 +114,7 @@ Handled RuntimeRequests::list_once(Response& response, CallerSession& session) {
   co_return std::nullopt;
 }
 
-/// The head of a list of runtimes also tells how often this agent may be asked.
+/// Sends the head of a watch, which also says how often this agent may be asked.
 void RuntimeRequests::begin_watch(Response& response) const {
   transport::HeaderFields fields = instance_field();
   fields.emplace_back("content-type", "application/x-ndjson");

@@ -1,5 +1,4 @@
-// The API's requests about runtimes: which there are, what becomes of them, and what the caller may do with
-// them.
+// The API's requests about runtimes: their list, the state of their processes, and what the caller may do.
 #pragma once
 
 #include "router/agent/api/caller_session.hpp"
@@ -9,24 +8,24 @@ namespace farport::router {
 
 class RuntimeRequests {
  public:
-  /// `instance`: which agent this is, for callers that reach it at several addresses.
+  /// `instance` identifies this run of the agent, for callers that reach it at several addresses.
   RuntimeRequests(Registry& registry, HaltWatch& halts, std::string instance, std::size_t requests_per_second)
       : registry_(registry),
         halts_(halts),
         instance_(std::move(instance)),
         requests_per_second_(requests_per_second) {}
 
-  /// The one that a request names. Refused: there is none that the caller sees.
+  /// The runtime that a request names. Refused if the caller sees no such runtime.
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
 
-  /// GET /v1/runtimes: once, or with watch=true for as long as the caller reads.
+  /// GET /v1/runtimes: the list once, or with watch=true the changes for as long as the caller reads.
   Handled list(Response& response, const Route& route, CallerSession& session);
-  /// GET /v1/runtimes/{id}/process: what the kernel knows of its process now.
+  /// GET /v1/runtimes/{id}/process: what the kernel says about its process now.
   Handled process(Response& response, Route route, CallerSession& session);
   /// GET /v1/access
   Handled access(Response& response, Route route, CallerSession& session);
 
-  /// What stands in the head of each answer about the agent.
+  /// The header field with the agent's instance, for each answer about the agent.
   [[nodiscard]] transport::HeaderFields instance_field() const;
 
  private:

@@ -54,14 +54,14 @@ const char* type_of(MeasurementKind kind) {
   return kGauge;
 }
 
-/// Labels in the order in which they are added, each name once: the first one counts.
+/// A set of labels in the order in which they are added. Only the first label of a name counts.
 class Labels {
  public:
   void add(const std::string& name, std::string_view value) {
     if (value.empty() || !names_.insert(name).second) return;
     text_ += (text_.empty() ? "" : ",") + MetricsText::label(name, value);
   }
-  /// Takes a name that is written otherwise.
+  /// Reserves a name that is written separately.
   void reserve(const std::string& name) { names_.insert(name); }
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] std::string with(std::string_view name, std::string_view value) const {
@@ -136,9 +136,10 @@ namespace {
 using transport::Task;
 
 constexpr transport::Milliseconds kUntilAgain{30'000};
-/// After which it begins anew. Usual applications take some milliseconds a minute.
+/// The processor time of a reader in seconds, after which a new session begins. Usual applications take some
+/// milliseconds a minute.
 constexpr std::uint32_t kMetricsProcessorSeconds = 3600;
-/// Whose memory readers of all these use.
+/// The owner to whom the memory of all these readers is charged.
 constexpr const char* kOwner = "--app-metrics";
 
 }  // namespace
@@ -159,7 +160,7 @@ MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterCla
 }
 
 Task<void> MetricSession::end() {
-  // It is read on meanwhile, for the session must end before its connection does.
+  // Reading goes on meanwhile, since the session must end before its connection does.
   co_await stop();
   tasks_.clear();
 }
@@ -182,7 +183,7 @@ Task<void> MetricSession::tell_to_stop(ipc::SessionId session) {
 
 Task<void> MetricSession::run() {
   for (;;) {
-    // Before the meters are held: who wants those does not wait for what only waits.
+    // Reserve memory before the meters: nobody who wants the meters has to wait for this memory.
     const auto memory = co_await readers_.place_for(ReadingTask::Kind::metrics, kOwner);
     if (!memory) {
       log_->warn("cannot read the counters of {}: {}; {}; it is tried again", runtime_.name,
@@ -224,7 +225,7 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record(ReadingRequest wante
   if (!claimed && !read) co_return tl::unexpected(read.error());
   if (!claimed) co_return HowEnded::by_itself;
   log_->info("the counters of {} (pid {}) are left to a caller who reads them", runtime_.name, runtime_.pid);
-  // It is read on meanwhile: the session must be there for as long as its number is asked to be stopped.
+  // Reading goes on meanwhile: the session must exist for as long as its stop is under way.
   co_await stop();
   co_return HowEnded::gave_way;
 }
@@ -265,7 +266,7 @@ Task<DiagnosticPort::Connection> MetricSession::open_port() {
 namespace {
 
 constexpr transport::Milliseconds kStopLimit = MeterClaims::kMostHold + transport::Milliseconds(1000);
-/// Runtimes beyond that are left out: what is kept of each is bounded, and so is all.
+/// Further runtimes are left out. What is kept of each is bounded, and so the total is.
 constexpr std::size_t kMostRuntimes = 100;
 
 }  // namespace
@@ -287,7 +288,7 @@ Task<void> AppMetrics::run() {
     const Runtime& runtime = event->runtime;
     if (event->kind == RuntimeEvent::Kind::listed) continue;
     if (event->kind == RuntimeEvent::Kind::removed) {
-      // They may be about to end.
+      // end() may be using the session.
       if (!ended_) kept_.erase(runtime.id);
     } else if (runtime.state == RuntimeState::running && !ended_) {
       begin(runtime);

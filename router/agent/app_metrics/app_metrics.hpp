@@ -1,4 +1,4 @@
-// Keeps one session with each runtime, so that its counters are there whenever Prometheus asks.
+// Metrics of applications: keeps a session with each runtime, so that Prometheus can ask for its counters.
 #pragma once
 
 #include <chrono>
@@ -20,32 +20,30 @@
 
 namespace farport::router {
 
-// The last values of what one application counts.
-
-/// One instrument with one set of tags.
+/// The last value of one instrument with one set of tags.
 struct MetricSeries {
   events::Measurement last;
-  /// Of a rate and of a histogram: all there has been since the session began, or since the instrument did
-  /// where the runtime says so.
+  /// For a rate and a histogram: the total since the session began, or since the instrument did if the
+  /// runtime says so.
   double count = 0;
-  double sum = 0;  ///< Of a histogram's values.
+  double sum = 0;  ///< For a histogram: the sum of its values.
   std::chrono::steady_clock::time_point heard;
 };
 
+/// The series of one runtime.
 class MetricTable {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `most`: how many series it keeps.
+  /// `most` is the largest number of series.
   explicit MetricTable(std::size_t most) : most_(most) {}
 
-  /// Takes in what the runtime tells at `now`. A series beyond the most is left out, as is one
-  /// with very long names.
+  /// Adds what the runtime has reported at `now`. Leaves out new series beyond the limit.
   void take(const events::Measurement& measurement, Clock::time_point now);
-  /// The session has ended: nothing is said any more until the next one says it.
+  /// Forgets all values, since the session has ended.
   void clear() { series_.clear(); }
 
-  /// Calls `each(series)` for those that have been heard of within kStale before `now`.
+  /// Calls `each(series)` for all series that were reported within kStale before `now`.
   template <typename Each>
   void for_each(Clock::time_point now, const Each& each) const {
     for (const auto& [key, series] : series_) {
@@ -54,7 +52,7 @@ class MetricTable {
   }
   [[nodiscard]] std::size_t size() const { return series_.size(); }
 
-  /// As long as Prometheus takes a value for the present one.
+  /// The time for which Prometheus takes a value as the present one.
   static constexpr std::chrono::minutes kStale{5};
 
  private:
@@ -67,13 +65,11 @@ class MetricTable {
   std::map<Key, MetricSeries> series_;
 };
 
-// What several applications count, as Prometheus has it (text format 0.0.4).
-
-/// All samples of one name stand together, whichever runtimes they are of.
+/// The metrics of several runtimes in the text format 0.0.4 of Prometheus. Samples of one name stand
+/// together, whichever runtimes they belong to.
 class MetricFamilies {
  public:
-  /// A name stands for one kind of metric: what another meter calls the same and is of another kind is left
-  /// out.
+  /// A name has one type: a metric of the same name and another type, from another meter, is left out.
   void add(const Runtime& runtime, const MetricSeries& series);
   [[nodiscard]] std::string text() const;
 
@@ -92,32 +88,32 @@ class MetricFamilies {
   std::map<std::string, Family> families_;
 };
 
-/// A name that Prometheus takes: letters, digits and underscores; each other character is an underscore.
+/// Makes a valid name for Prometheus: letters, digits and underscores. Other characters become underscores.
 [[nodiscard]] std::string metric_name(std::string_view text);
 
-// Has one runtime tell what it counts, for as long as it is listed.
-
+/// Which counters of applications the agent keeps, and within which limits.
 struct AppMetricsSettings {
   CounterSelection counters;
-  std::string names;  ///< The same, as selection_named() takes them.
+  std::string names;  ///< The same selection as text, for selection_named().
   CounterLimits limits;
 };
 
+/// Keeps a session with one runtime for as long as the runtime is listed, and its last values in a table.
 class MetricSession {
  public:
-  /// Begins at once, and again after a while where that fails or ends. Gives way to callers who read meters
-  /// in another way. All must outlive it.
+  /// Begins at once, and tries again after a while if the session fails or ends. Stops for callers who read
+  /// meters in another way. All arguments must outlive it.
   MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
                 const Log& log, const AppMetricsSettings& settings, Runtime runtime);
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
 
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
-  /// What is said of the runtime has changed.
+  /// Takes over what has changed about the runtime.
   void change(Runtime runtime) { runtime_ = std::move(runtime); }
   [[nodiscard]] const MetricTable& table() const { return table_; }
 
-  /// Has the runtime stop it, for good.
+  /// Has the runtime stop the session for good.
   transport::Task<void> end();
 
  private:
@@ -145,6 +141,7 @@ class MetricSession {
   transport::TaskSet tasks_;
 };
 
+/// Keeps a MetricSession for each runtime in the registry.
 class AppMetrics {
  public:
   AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers, Log log,
@@ -152,12 +149,12 @@ class AppMetrics {
   AppMetrics(const AppMetrics&) = delete;
   AppMetrics& operator=(const AppMetrics&) = delete;
 
-  /// Follows the registry until it is cancelled. A session that ends, or can't be had, is tried again later.
+  /// Follows the registry until it is cancelled. A session that fails or ends is tried again later.
   transport::Task<void> run();
-  /// Has the runtimes stop, as far as they do so soon. Nothing begins after that.
+  /// Stops all sessions, and waits for that a limited time. Begins no new ones.
   transport::Task<void> end();
 
-  /// What the runtimes that count have told, for Prometheus.
+  /// The metrics of the runtimes that pass the filter, in the text format of Prometheus.
   [[nodiscard]] std::string text(const Registry::Filter& filter) const;
 
  private:

@@ -23,13 +23,13 @@ using transport::Task;
 
 constexpr std::size_t kAnswerSize = ipc::kHeaderSize + sizeof(std::uint64_t);
 
-/// Whether the runtime sends nothing more.
+/// Whether the runtime will send nothing more.
 bool has_ended(const FdStream& runtime) {
   pollfd state{runtime.fd(), POLLRDHUP, 0};
   return ::poll(&state, 1, 0) != 0;
 }
 
-/// Whether an answer of which this much has come may still say that a session has begun.
+/// Whether an answer that begins with `seen` may still say that a session has begun.
 bool may_begin_session(std::span<const std::byte> seen) {
   if (seen.size() < ipc::kHeaderSize) return true;
   const auto header = ipc::decode_header(seen);
@@ -44,9 +44,9 @@ Task<std::optional<ipc::SessionId>> answered_session(FdStream& runtime) {
     co_await runtime.readable();
     const ssize_t seen = ::recv(runtime.fd(), answer.data(), answer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (seen == static_cast<ssize_t>(answer.size())) break;
-    // An end that came together with what is seen won't be told of again; a stream that was aborted has none.
+    // The end may have come together with these bytes, and is not reported twice; an aborted stream fails.
     if ((seen < 0 && errno != EAGAIN) || has_ended(runtime)) co_return std::nullopt;
-    // An error is shorter than the answer that is waited for.
+    // An error is shorter than the expected answer.
     const auto size = static_cast<std::size_t>(std::max<ssize_t>(seen, 0));
     if (!may_begin_session(std::span(answer).first(size))) co_return std::nullopt;
     runtime.found_nothing();
@@ -101,7 +101,7 @@ Task<void> TracingSession::abandon(FdStream& stream) {
 
 Task<void> TracingSession::stop(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id,
                                 std::shared_ptr<SessionStop> stop) {
-  // A caller who wanted to may have gone before it had the runtime told.
+  // Whoever began to stop the session may give up before the runtime is told.
   while (stop->begun && !stop->done) co_await stop->changed.wait();
   if (stop->done) co_return;
   TracingSessions::Stopping ours(stop);
@@ -137,20 +137,20 @@ Refusal unreachable(const Error& error) {
   return {http_status::kBadGateway, ipc::hresult::kFail, error.message()};
 }
 
-/// A runtime that has not answered by then is asked who it is.
+/// A runtime that has not answered after this time is asked who it is.
 constexpr transport::Milliseconds kUnansweredAfter{3000};
 
-/// How long a session with meters may take to begin that its tool does not wait for any more.
+/// How long to wait for a session with meters to begin after its tool has gone.
 constexpr transport::Milliseconds kBegins{10'000};
 
-/// Whether the answer to it doesn't take long, however much there is to do.
+/// Whether a runtime answers this command soon, whatever it has to do for it.
 bool is_answered_soon(ipc::Command command) {
   return command != ipc::kGenerateCoreDump && command != ipc::kGenerateCoreDump2 &&
          command != ipc::kGenerateCoreDump3 && command != ipc::kStopTracing;
 }
 
-/// Adds what a relay has carried to what the audit says, and how long the runtime took for its answer to the
-/// metrics, however the relay ends.
+/// Adds the bytes that the relay has carried to the audit entry, and the time to the runtime's answer to the
+/// metrics. It does so when it is destroyed, however the relay ends.
 struct Carried {
   AuditEntry& entry;
   Metrics& metrics;
@@ -161,19 +161,19 @@ struct Carried {
   ~Carried() {
     entry.to_runtime += relay.bytes.to_runtime;
     entry.to_tool += relay.bytes.to_tool;
-    // Only now is it known that there was one: the wait for it ends when the tool goes, too.
+    // Without bytes there was no answer: the wait for it also ends when the tool goes.
     if (relay.bytes.to_tool > 0) metrics.first_bytes.record(answered - asked);
   }
 };
 
-/// How the session that a message asks for is to read meters.
+/// How the session that a message asks for reads meters; nothing if it reads none.
 std::optional<MeterReading> meters_read_by(const FirstMessage& first) {
   if (!ipc::is_collect_tracing(first.command())) return std::nullopt;
   const auto session = ipc::CollectTracing::decode(first.command(), first.payload());
   return session ? meter_reading(*session) : std::nullopt;
 }
 
-/// The session that a message is to stop.
+/// The session that a message stops, if any.
 std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
   if (first.command() != ipc::kStopTracing) return std::nullopt;
   const auto session = ipc::SessionId::decode(first.payload());
@@ -182,7 +182,7 @@ std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
 
 }  // namespace
 
-/// The runtime's end, which has been sent the message; nullptr where it can't be reached: the tool is told.
+/// Opens the runtime and sends it the message. Returns nullptr on failure; the tool has been refused then.
 Task<std::unique_ptr<transport::FdStream>> DiagnosticConnections::open(AuditEntry& entry, ToolEndpoint& tool,
                                                                        std::vector<std::byte> message) {
   auto opened = co_await open_runtime(entry.runtime->id, std::move(message));
@@ -194,8 +194,8 @@ Task<std::unique_ptr<transport::FdStream>> DiagnosticConnections::open(AuditEntr
   co_return nullptr;
 }
 
-/// Opens a port of the runtime and sends it a message that has passed the gate. Errors: the runtime is gone
-/// or its port can't be used.
+/// Opens a port of the runtime and sends it a message that has passed the gate. Errors: the runtime has
+/// ended, or its port can't be used.
 Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string runtime_id,
                                                                      std::vector<std::byte> message) {
   DiagnosticPort* port = registry_.port(runtime_id);
@@ -209,14 +209,14 @@ Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string
   co_return runtime;
 }
 
-/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. The
-/// session that they announce, if they do.
+/// Waits for the runtime's first bytes, so that the answer's head goes out with them in one record. Returns
+/// the session that they announce, if any.
 Task<std::optional<ipc::SessionId>> DiagnosticConnections::until_answered(const Runtime& runtime,
                                                                           ipc::Command command,
                                                                           bool reads_meters,
                                                                           transport::Stream& tool,
                                                                           transport::FdStream& opened) {
-  // A session with meters that the runtime is just about to begin must be stopped, not broken off.
+  // A session with meters that is about to begin must be stopped properly, so wait for its id a while longer.
   std::optional<transport::Deadline> limit;
   const transport::WhenGone guard(tool, [this, &limit, &opened, reads_meters] {
     if (!reads_meters) return abort_for_gone_tool(opened);
@@ -234,8 +234,7 @@ Task<std::optional<ipc::SessionId>> DiagnosticConnections::until_answered(const 
   co_return std::nullopt;
 }
 
-/// Carries what the runtime answers, and what else the tool says, to the end. `session`: that the answer
-/// begins.
+/// Relays both directions to their end. `session` is the one that the answer begins, if any.
 Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                                std::unique_ptr<transport::FdStream> opened,
                                                std::optional<ipc::SessionId> session, RelayCounts& counts,
@@ -256,8 +255,8 @@ Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& 
               entry.caller, entry.outcome);
 }
 
-/// A session must not be stopped at every time: passes when this one may be. False: the tool has gone
-/// meanwhile. Its session has, too, then, and is stopped for that reason.
+/// Waits until the session may be stopped (see MeterClaims). Returns false if the tool goes first: the agent
+/// then stops its session as one that nobody reads.
 Task<bool> DiagnosticConnections::may_stop(const Runtime& runtime, ToolEndpoint& tool,
                                            std::optional<ipc::SessionId> session) {
   if (!session) co_return true;
@@ -271,8 +270,8 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
                                         ToolEndpoint& tool) {
   AuditEntry entry{"command", caller};
   if (runtime) entry.runtime = *runtime;
-  // Each step in a coroutine of its own: what it needs is gone when the next one begins, and an idle
-  // connection holds little.
+  // Each step is a coroutine of its own. It frees its state before the next step begins, so that an idle
+  // connection holds little memory.
   const Refusal* const unknown = runtime ? nullptr : &runtime.error();
   transport::BufferBudget::LateHolding held(
       [this, &caller] { return budget_.account_of(identity_key(caller)); },
@@ -295,7 +294,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
     co_return;
   }
   const std::size_t size = first->bytes.size();
-  // What the agent itself has waited for is none of the runtime's time.
+  // Count only the runtime's time, without what the agent itself has waited for.
   carried.asked = transport::DurationHistogram::Clock::now();
   auto opened = co_await open(entry, tool, std::move(first->bytes));
   if (opened == nullptr) co_return;

@@ -1,5 +1,5 @@
-// A diagnostic connection at the agent: its first message admitted, the runtime's port opened, both relayed,
-// all of it audited. Where the tool's bytes come from is its ToolEndpoint's business.
+// A diagnostic connection at the agent: its first message is admitted, the runtime's port opened, both
+// relayed.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,15 @@
 
 namespace farport::router {
 
-// Sessions of the runtimes (EventPipe) that were started through the agent, and their end: a runtime itself
-// does not notice that nobody reads any more as long as its providers are silent.
-
-/// The id in the runtime's answer to a CollectTracing, which is left in the stream; nothing if the answer is
-/// none, or an error. Passes when it has come.
+/// Waits for the runtime's answer to a CollectTracing, and leaves it in the stream. Returns the session's id,
+/// or nothing if the answer is an error or the stream ends.
 transport::Task<std::optional<ipc::SessionId>> answered_session(transport::FdStream& runtime);
 
 class TracingSession;
 
-/// The StopTracing of one session. It is sent at most once, whoever wants the session to end: a runtime knows
-/// its sessions by their addresses, so a second one might stop a newer session at the same address.
+/// The StopTracing of one session. It is sent at most once, whoever wants the session to end: a runtime
+/// identifies its sessions by their addresses, so a second one might stop a newer session at the same
+/// address.
 struct SessionStop {
   explicit SessionStop(transport::Loop& loop) : changed(loop) {}
   bool begun = false;
@@ -42,6 +40,8 @@ struct SessionStop {
   transport::Condition changed;
 };
 
+/// The runtimes' EventPipe sessions that were started through the agent. The agent stops those that nobody
+/// reads: a runtime does not notice a closed connection as long as its providers write nothing.
 class TracingSessions {
  public:
   TracingSessions(transport::Loop& loop, Log log, Registry& registry, MeterClaims& meters)
@@ -49,24 +49,24 @@ class TracingSessions {
   TracingSessions(const TracingSessions&) = delete;
   TracingSessions& operator=(const TracingSessions&) = delete;
 
-  /// Has all of them stopped by their runtimes, which then send the rest and end the stream.
+  /// Asks the runtimes to stop all sessions. Each runtime then sends the rest and ends the stream.
   void stop_all();
 
-  /// A StopTracing, the agent's own or a caller's, for as long as it is under way: nobody else sends one.
+  /// Marks a StopTracing as under way, so that the agent sends no other one meanwhile.
   class Stopping {
    public:
     explicit Stopping(std::shared_ptr<SessionStop> stop);
     Stopping(const Stopping&) = delete;
     Stopping& operator=(const Stopping&) = delete;
     ~Stopping();
-    /// The runtime has been told.
+    /// Call this once the runtime has been told.
     void sent() { sent_ = true; }
 
    private:
-    std::shared_ptr<SessionStop> stop_;  ///< Null: no such session is known, or another stops it.
+    std::shared_ptr<SessionStop> stop_;  ///< Null if the session is unknown, or somebody else is stopping it.
     bool sent_ = false;
   };
-  /// Of the session that has this number in this runtime; nullptr where there is none.
+  /// The stop of this session of this runtime, or nullptr if there is no such session.
   [[nodiscard]] std::shared_ptr<SessionStop> stop_of(const std::string& runtime_id, ipc::SessionId id);
 
   [[nodiscard]] bool running() const { return !running_.empty(); }
@@ -79,17 +79,17 @@ class TracingSessions {
   Registry& registry_;
   MeterClaims& meters_;
   transport::NodeList running_;
-  std::uint64_t abandoned_ = 0;  ///< Stopped because nobody read them any more.
+  std::uint64_t abandoned_ = 0;  ///< Sessions stopped because nobody read them any more.
   transport::TaskSet stopping_;
 };
 
-/// One of them, from its runtime's answer to the end of its stream.
+/// One session, from the runtime's answer to the end of its stream.
 class TracingSession final : private transport::ListNode {
  public:
   TracingSession(TracingSessions& sessions, RuntimePtr runtime, ipc::SessionId id);
   ~TracingSession() = default;
 
-  /// Stops a session that nobody reads any more, and reads the rest from `stream` meanwhile: the runtime
+  /// Stops a session that nobody reads any more. Discards the rest of `stream` meanwhile, since the runtime
   /// would wait for a reader.
   transport::Task<void> abandon(transport::FdStream& stream);
 
@@ -105,7 +105,7 @@ class TracingSession final : private transport::ListNode {
   std::shared_ptr<SessionStop> stop_;
 };
 
-/// What carries all of an agent's diagnostic connections.
+/// Carries all diagnostic connections of an agent.
 class DiagnosticConnections {
  public:
   DiagnosticConnections(transport::Loop& loop, Log log, Admission& admission, Audit& audit, Metrics& metrics,
@@ -128,8 +128,8 @@ class DiagnosticConnections {
   DiagnosticConnections(const DiagnosticConnections&) = delete;
   DiagnosticConnections& operator=(const DiagnosticConnections&) = delete;
 
-  /// Carries one to its end. `runtime`: the one that is meant, or why there is none. The caller must stay as
-  /// long.
+  /// Carries one connection to its end. `runtime` is the one that the tool asked for, or why there is none.
+  /// The caller must outlive the task.
   transport::Task<void> carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
                               ToolEndpoint& tool);
 

@@ -9,7 +9,7 @@
 namespace farport::router {
 namespace {
 
-/// Not written where it is used: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+/// Not inlined: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 transport::HeaderFields whole_body_fields(const std::string& content_type, std::size_t size,
                                           const transport::HeaderFields& more) {
   transport::HeaderFields fields{{"content-type", content_type}, {"content-length", std::to_string(size)}};
@@ -27,7 +27,7 @@ transport::Task<void> Response::send(int status, std::string content_type, std::
                                      transport::HeaderFields more) {
   count_kept(body.size());
   send_head(status, whole_body_fields(content_type, body.size(), more), true);
-  // The response is over either way.
+  // The answer ends here even if the write fails.
   std::ignore = co_await stream().write_last(std::as_bytes(std::span(body)));
 }
 
@@ -37,12 +37,12 @@ using transport::Http2Session;
 using transport::Http2Stream;
 using transport::Task;
 
-/// How long a session that is refused lasts: to ask and to read the answer.
+/// How long a refused session lasts: long enough to ask once and read the answer.
 constexpr transport::Milliseconds kRefusing{3000};
 constexpr std::uint32_t kRefusedStreams = 16;
 constexpr std::uint32_t kRefusedWindow = 64 * 1024;
 
-/// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+/// Not inlined: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
   transport::HeaderFields fields{{"content-type", "application/json"},
                                  {"content-length", std::to_string(size)}};
@@ -62,7 +62,7 @@ Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refus
 Task<void> answer_refused(Response& response, Refusal refusal) {
   const std::string body = error_json(refusal.why, refusal.hresult);
   response.send_head(refusal.status, refused_fields(refusal, body.size()), true);
-  // The answer is over either way.
+  // The answer ends here even if the write fails.
   std::ignore = co_await response.stream().write_last(std::as_bytes(std::span(body)));
 }
 
@@ -95,7 +95,7 @@ namespace {
 
 using transport::IoStatus;
 
-/// How long a peer may take to close after it has been told everything.
+/// How long a peer may take to close after it has been sent everything.
 constexpr transport::Milliseconds kLinger{5000};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The answer to a request of the API: its head, then its body, whatever carries them.
+// Answers to callers: over HTTP/2, on raw connections, and refusals on both.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 
 namespace farport::router {
 
+/// The answer to a request of the API: its head, then its body, whatever carries them.
 class Response {
  public:
   Response() = default;
@@ -18,24 +19,24 @@ class Response {
   Response& operator=(const Response&) = delete;
   virtual ~Response() = default;
 
-  /// Until the answer has begun.
+  /// The request's head. Only valid until the answer has begun.
   [[nodiscard]] virtual const transport::MessageHead& request() const = 0;
-  /// What the body is written to, and the request's body is read from.
+  /// The stream to which the body is written, and from which the request's body is read.
   [[nodiscard]] virtual transport::Stream& stream() = 0;
-  /// Sends the head. Without `body` the answer ends here.
+  /// Sends the head. If `body` is false, the answer ends here.
   virtual void send_head(int status, transport::HeaderFields fields, bool body) = 0;
 
-  /// Counts so many bytes that are kept until this has been answered, in place of those before.
+  /// Sets how many bytes are kept for this answer until it has ended, for the caller's account.
   virtual void count_kept(std::size_t /*bytes*/) {}
 
-  /// Sends a whole answer.
+  /// Sends a complete answer.
   transport::Task<void> send(int status, std::string content_type, std::string body);
-  /// The same, with more fields in its head.
+  /// Sends a complete answer with more fields in its head.
   transport::Task<void> send(int status, std::string content_type, std::string body,
                              transport::HeaderFields more);
 };
 
-/// One that ends with its session.
+/// An answer that ends with its session.
 class PlainResponse final : public Response {
  public:
   explicit PlainResponse(transport::Http2Stream& stream) : stream_(stream) {}
@@ -50,23 +51,19 @@ class PlainResponse final : public Response {
   transport::Http2Stream& stream_;
 };
 
-// Telling callers over HTTP that they are refused.
-
 /// Answers a request with {"error": …}, and with retry-after (RFC 9110 section 10.2.3) where that helps.
 transport::Task<void> answer_refused(Response& response, Refusal refusal);
 
-/// For a session that there is no room for: answers whatever it asks with the refusal, for as long as a
-/// client takes to ask once, then closes it.
+/// Serves a session that is over a limit. Answers each request with the refusal, for as long as a client
+/// takes to ask once, then closes the session.
 transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transport::Party party,
                                      Refusal refusal);
 
-/// For a caller that may do nothing at all: says why in a GOAWAY, takes no request, and closes.
+/// Tells a caller that may do nothing at all why, in a GOAWAY. Takes no request, and closes the connection.
 transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party,
                                 std::string why);
 
-// Raw mode (docs/wire.md): a connection to the agent that is one diagnostic connection by itself.
-
-/// A diagnostic connection that is a TLS or TCP connection by itself.
+/// Raw mode (docs/wire.md): a TLS or TCP connection that is one diagnostic connection.
 class RawEndpoint final : public ToolEndpoint {
  public:
   explicit RawEndpoint(transport::Stream& stream) : stream_(stream) {}
@@ -80,7 +77,8 @@ class RawEndpoint final : public ToolEndpoint {
   bool has_text_ = false;
 };
 
-/// Leaves closing to the peer: the side that closes first may cut off what the other hasn't read yet.
+/// Waits for the peer to close first, for some seconds: the side that closes first may cut off what the other
+/// has not read yet.
 transport::Task<void> linger(transport::Stream& stream);
 
 }  // namespace farport::router

@@ -16,7 +16,7 @@ using transport::Http2Stream;
 using transport::ResumableStream;
 using transport::Task;
 
-/// How long a tool may go on after its answer has ended.
+/// How long a tool may go on sending after its answer has ended.
 constexpr transport::Milliseconds kToolsFarewell{100};
 
 std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::string_view name) {
@@ -32,8 +32,6 @@ Refusal refusal(int status, std::string why) {
 }
 
 }  // namespace
-
-// ResumableResponse
 
 ResumableResponse::ResumableResponse(ResumptionTable& table, std::string token, std::string owner,
                                      std::shared_ptr<Http2Stream> request)
@@ -54,19 +52,19 @@ ResumableResponse::~ResumableResponse() {
 
 void ResumableResponse::send_head(int status, transport::HeaderFields fields, bool body) {
   head_ = {status, std::move(fields), body};
-  // Whatever it asked for has been seen to.
+  // The request has been handled, so its head is not needed any more.
   request_ = {};
   if (stream_.carrier() != nullptr) stream_.carrier()->respond(status, head_->fields, body);
 }
 
 bool ResumableResponse::resume(std::shared_ptr<Http2Stream> request, std::uint64_t received,
                                std::uint64_t from) {
-  // The old session may not have noticed yet that it is broken.
+  // The old session may not have noticed that it is broken.
   stream_.detach();
   if (from > stream_.received()) return false;
   const std::shared_ptr<Http2Stream> carrier = request;
   if (!stream_.resume(std::move(request), received, stream_.received() - from)) return false;
-  // The first head may never have arrived.
+  // The head may have been lost with the old session.
   if (head_) carrier->respond(head_->status, head_->fields, head_->body);
   return true;
 }
@@ -90,12 +88,10 @@ Task<void> ResumableResponse::watch_carrier() {
 
 Task<void> ResumableResponse::delivered() {
   if (!stream_.finishing()) co_return;
-  // Most tools end by themselves once they have the answer, which takes fewer words.
+  // Most tools end by themselves once they have the answer, which takes fewer frames.
   const transport::Deadline farewell(table_.loop_, kToolsFarewell, [this] { stream_.stop_reading(); });
   co_await stream_.gone();
 }
-
-// ResumptionTable
 
 ResumptionTable::ResumptionTable(transport::Loop& loop, Log log, transport::Milliseconds grace,
                                  transport::BufferBudget& budget)
@@ -128,7 +124,7 @@ tl::expected<std::unique_ptr<ResumableResponse>, Refusal> ResumptionTable::begin
 std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& request,
                                                const std::string& token, const Caller& caller) {
   const transport::MessageHead& head = request->head();
-  // A mirror that lost the session before it was told which agent this is has only the token to ask with.
+  // A mirror that lost its session before it learned the agent's instance has only the token.
   const std::string_view instance = head.field(resumption_field::kInstance);
   if (!instance.empty() && instance != instance_) {
     return refusal(http_status::kGone, "the agent was restarted, which no connection outlives");
@@ -144,7 +140,7 @@ std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& req
                    "a new token, what was received and from where it goes on are needed");
   }
   if (!answer.resume(std::move(request), *received, *from)) {
-    // Neither side forgets what the other may have missed: one of them counts wrongly.
+    // Each side keeps what the other may have missed, so one of them counts wrongly.
     log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again", caller);
     answer.stream_.abort(
         Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
@@ -186,7 +182,7 @@ std::size_t ResumptionTable::waiting() const {
 
 void ResumptionTable::forget(ResumableResponse& answer) {
   responses_.erase(answer.token_);
-  // Its mirror has not heard the end of it, and may ask for it again.
+  // Remember the token if the mirror has not heard of the end, and may ask for the answer again.
   const bool too_large = answer.stream_.error().cause == ENOBUFS;
   if (!answer.expired_ && !too_large && !answer.waits()) return;
   over_.push_back(answer.token_);

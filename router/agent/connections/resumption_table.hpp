@@ -1,5 +1,5 @@
-// Resuming at the agent: answers that outlive the session in which they were asked for, and the table in
-// which the next session finds them (docs/wire.md, "Resuming").
+// Resuming at the agent (docs/wire.md, "Resuming"): answers that outlive their session, and the table of
+// them.
 #pragma once
 
 #include <deque>
@@ -20,10 +20,11 @@ namespace farport::router {
 
 class ResumptionTable;
 
-/// Waits for its mirror, for as long as the grace period lasts, when the session that carries it breaks.
+/// An answer that outlives its session. When the session breaks, it waits for its mirror for the grace
+/// period.
 class ResumableResponse final : public Response {
  public:
-  /// For ResumptionTable.
+  /// Only ResumptionTable calls this.
   ResumableResponse(ResumptionTable& table, std::string token, std::string owner,
                     std::shared_ptr<transport::Http2Stream> request);
   ~ResumableResponse() override;
@@ -32,10 +33,10 @@ class ResumableResponse final : public Response {
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void send_head(int status, transport::HeaderFields fields, bool body) override;
 
-  /// Passes when the mirror has all of an answer that has been written to its end, or won't come for it. An
-  /// answer that was broken off has no more to deliver.
+  /// Waits until the mirror has the whole answer or won't come for it. Returns at once if the answer was not
+  /// finished: there is nothing more to deliver then.
   transport::Task<void> delivered();
-  /// Whether it waits for its mirror.
+  /// Whether it waits for its mirror to come back.
   [[nodiscard]] bool waits() const { return stream_.waits(); }
 
  private:
@@ -50,8 +51,8 @@ class ResumableResponse final : public Response {
   transport::Task<void> watch_carrier();
 
   ResumptionTable& table_;
-  std::string token_;  ///< The next session's key to it.
-  std::string owner_;  ///< Whose it is: nobody else resumes it.
+  std::string token_;  ///< The key with which the next session resumes it.
+  std::string owner_;  ///< The identity_key() of its caller: nobody else may resume it.
   transport::MessageHead request_;
   std::optional<Head> head_;
   transport::ResumableStream stream_;
@@ -60,35 +61,35 @@ class ResumableResponse final : public Response {
   transport::Task<void> watching_carrier_;
 };
 
+/// All resumable answers of an agent.
 class ResumptionTable {
  public:
-  /// `grace`: how long an answer waits for its mirror. `budget`: bounds what all answers keep meanwhile.
+  /// `grace` is how long an answer waits for its mirror. `budget` bounds what all answers keep meanwhile.
   ResumptionTable(transport::Loop& loop, Log log, transport::Milliseconds grace,
                   transport::BufferBudget& budget);
   ResumptionTable(const ResumptionTable&) = delete;
   ResumptionTable& operator=(const ResumptionTable&) = delete;
 
-  /// Tells this agent from those before and after it at the same address: nothing outlives a restart.
+  /// Identifies this run of the agent: a new one at the same address can resume nothing.
   [[nodiscard]] const std::string& instance() const { return instance_; }
 
   /// Whether the caller wants to be able to resume the answer to this request.
   [[nodiscard]] static bool wanted(const transport::MessageHead& request);
-  /// The answer to such a request, which is taken then. Refusals: the token is malformed, or there is such an
-  /// answer already.
+  /// Begins a resumable answer. Takes `request` if it succeeds. Refusals: the token is malformed, or in use.
   [[nodiscard]] tl::expected<std::unique_ptr<ResumableResponse>, Refusal> begin(
       std::unique_ptr<transport::Http2Stream>& request, const Caller& caller);
-  /// Carries an answer on over `request`, which is taken then. Refusals: there is none with this token, or no
-  /// more, or not the caller's.
+  /// Continues an answer over `request`, which it takes if it succeeds. Refusals: there is no answer with
+  /// this token, or not any more, or it is not the caller's.
   [[nodiscard]] std::optional<Refusal> resume(std::unique_ptr<transport::Http2Stream>& request,
                                               const std::string& token, const Caller& caller);
-  /// The mirror needs it no more. False: there is none.
+  /// Ends an answer that the mirror doesn't need any more. Returns false if there is none.
   bool end(const std::string& token, const Caller& caller);
-  /// Ends those whose mirror is away: no session will come for them.
+  /// Ends the answers that wait for their mirror, since there will be no new session.
   void end_waiting(const Error& why);
 
-  /// Runs what answers, for longer than the session.
+  /// Runs a task that answers a request and may outlive its session.
   void spawn(transport::Task<void> task) { tasks_.spawn(std::move(task)); }
-  /// Passes when there are no more answers.
+  /// Waits until there are no answers left.
   transport::Task<void> idle() { return tasks_.idle(); }
   void clear() { tasks_.clear(); }
 
@@ -110,10 +111,10 @@ class ResumptionTable {
   transport::BufferBudget& budget_;
   std::string instance_;
   std::map<std::string_view, ResumableResponse*> responses_;  ///< By their tokens.
-  std::deque<std::string> over_;  ///< Tokens of answers that no command came for in time.
+  std::deque<std::string> over_;  ///< Tokens of answers that ended before their mirror came back.
   std::uint64_t resumed_ = 0;
   std::uint64_t expired_ = 0;
-  transport::TaskSet tasks_;  ///< Last: they use the rest.
+  transport::TaskSet tasks_;  ///< Last, since the tasks use all the members above.
 };
 
 }  // namespace farport::router

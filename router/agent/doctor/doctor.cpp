@@ -15,13 +15,13 @@ using transport::Task;
 using Clock = std::chrono::steady_clock;
 using Level = Finding::Level;
 
-/// How long what a look has found is told to others.
+/// How long the result of a look is given to others as well.
 constexpr std::chrono::seconds kFresh{5};
-/// For an answer, with the turn that it has to wait for.
+/// The time limit of an answer, including the wait for its turn.
 constexpr Milliseconds kExaminationLimit{10'000};
 constexpr std::size_t kMostExamined = 100;
 
-/// "orders (pid 12)".
+/// For example "orders (pid 12)".
 std::string called(const Runtime& runtime) {
   return runtime.name + " (pid " + std::to_string(runtime.pid) + ")";
 }
@@ -39,7 +39,7 @@ Verdict silent(const Runtime& runtime, const std::string& why) {
           "does not answer"};
 }
 
-/// One that stands still by what the kernel says.
+/// The verdict on a runtime that stands still according to the kernel.
 Verdict halted(const Runtime& runtime, Halt halt) {
   ProcessCondition condition;
   condition.halt = halt;
@@ -96,7 +96,7 @@ Task<std::vector<Diagnosis>> Doctor::examine(Registry::Filter seen, Disclosure d
       co_await with_deadline(loop_, look->changed.wait(), left);
     }
   }
-  // Many may wait at once: what each is told is made only now, one after the other.
+  // Many callers may wait at once, so their answers are made one after the other, in their turns.
   co_await share.turn();
   const transport::Work work(share);
   std::vector<Diagnosis> all = examine_search(seen, disclosure);
@@ -143,7 +143,7 @@ Task<void> Doctor::look_at(Runtime runtime, LookPtr look) {
 Task<Verdict> Doctor::try_answer(Runtime runtime) {
   DiagnosticPort* port = registry_.port(runtime.id);
   if (port == nullptr) co_return silent(runtime, "it has ended");
-  // Behind a port that it dials, it may not come.
+  // A runtime that is to dial the agent may never do so.
   auto opened = co_await with_deadline(loop_, port->open(), kProbeLimit);
   if (!opened) co_return silent(runtime, "it takes no connection");
   if (!*opened) co_return silent(runtime, opened->error().message());

@@ -19,28 +19,29 @@ namespace farport::router {
 
 class Doctor {
  public:
-  /// `samples`: whether the process runs that takes profiles; null: none is needed.
+  /// `samples` says whether the process that takes profiles runs; null if none is needed.
   Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump,
          std::function<bool()> samples);
   Doctor(const Doctor&) = delete;
   Doctor& operator=(const Doctor&) = delete;
   ~Doctor();
 
-  /// Of this process: to be called once it has confined itself.
+  /// Tells it what this process has given up. Call this once the process has confined itself.
   void confined_by(OwnConfinement own) { own_ = own; }
 
-  /// What can be said to one who sees these runtimes: of the search alone.
+  /// Diagnoses of the search alone, for a caller who sees these runtimes.
   [[nodiscard]] std::vector<Diagnosis> examine_search(const Registry::Filter& seen,
                                                       Disclosure disclosure) const;
 
-  /// The same, and each runtime is tried out: it is asked something, a directory for a dump is made, and so
-  /// on. One look at a runtime serves all who ask within a few seconds, and takes its turn among its user's.
-  /// Passes after ten seconds at the latest, and when it is `share`'s turn: that of whoever asks.
+  /// Examines the search and each runtime: asks it something, makes a directory for a dump, and so on. One
+  /// look at a runtime serves all who ask within a few seconds, and takes its turn among those of its user.
+  /// Waits at most ten seconds for the looks, and then for the turn of `share`, the caller's share of the
+  /// loop.
   transport::Task<std::vector<Diagnosis>> examine(Registry::Filter seen, Disclosure disclosure,
                                                   transport::Share& share);
 
  private:
-  /// At one runtime.
+  /// An examination of one runtime.
   struct Look;
   using LookPtr = std::shared_ptr<Look>;
   [[nodiscard]] LookPtr look_of(const Runtime& runtime);

@@ -27,7 +27,7 @@ constexpr std::size_t kMostMapsBytes = std::size_t{8} * 1024 * 1024;
 constexpr std::string_view kLibrary = "/libcoreclr.so";
 constexpr mode_t kMayExecute = S_IXUSR | S_IXGRP | S_IXOTH;
 
-/// The directory of the program itself; empty where that can't be seen.
+/// The directory of the program itself; empty if that can't be read.
 std::string program_directory(const ProcessRoot& root) {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = ::readlinkat(root.process(), "exe", path.data(), path.size());
@@ -41,7 +41,7 @@ std::optional<std::string> coreclr_directory_in(std::string_view maps) {
     const std::size_t end = maps.find('\n');
     const std::string_view line = maps.substr(0, end);
     maps = end == std::string_view::npos ? std::string_view() : maps.substr(end + 1);
-    // Only the path of a mapping has slashes; it is the rest of the line.
+    // Only the path of a mapping contains slashes, and it is the rest of the line.
     const std::size_t path = line.find('/');
     if (path != std::string_view::npos && line.ends_with(kLibrary)) {
       return std::string(line.substr(path, line.size() - path - kLibrary.size()));
@@ -81,7 +81,7 @@ int ptrace_scope() {
   return text ? std::atoi(text->c_str()) : 0;
 }
 
-/// One that isn't dumpable has files of root's in /proc (proc(5)).
+/// Files in /proc belong to root if the process isn't dumpable (proc(5)).
 bool is_dumpable(pid_t pid, uid_t user) {
   struct stat status {};
   return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) != 0 || status.st_uid == user;
@@ -130,7 +130,7 @@ Verdict refused(const std::string& name, const std::string& why, std::string hin
           "can't be dumped: " + summary};
 }
 
-/// Why createdump may not read the runtime; nothing where it may.
+/// Why createdump may not read the runtime; nothing if it may.
 std::optional<Verdict> against_tracing(const DumpFacts& facts, const std::string& name) {
   const std::string scope = "kernel.yama.ptrace_scope is " + std::to_string(facts.ptrace_scope);
   const std::string summary = "createdump may not read its memory";
@@ -163,7 +163,7 @@ std::optional<Verdict> against_createdump(const CreatedumpFile& createdump, cons
   return std::nullopt;
 }
 
-/// What could not be seen; empty where all could.
+/// Why something could not be examined; empty if all could.
 std::string unseen(const DumpFacts& facts, const OwnConfinement& own) {
   if (facts.closed && own.files)
     return "the agent's own confinement (Landlock) keeps it from looking into processes";
@@ -213,7 +213,7 @@ using Level = Finding::Level;
 
 constexpr const char* kNotNeeded = "dotnet-trace's own sampling doesn't need it";
 
-/// Of time spent by the process itself: what needs the least rights. Returns 0 or an errno value.
+/// Tries to count the time of the process itself, which needs the fewest rights. Returns 0 or an errno value.
 int try_counter(pid_t pid) {
   perf_event_attr attributes{};
   attributes.type = PERF_TYPE_SOFTWARE;
@@ -238,7 +238,7 @@ Verdict impossible(const std::string& name, const std::string& why, const std::s
           "can't be profiled by the kernel"};
 }
 
-/// What would come of a try.
+/// The verdict on a profile that was not tried.
 Verdict foretold(const ProfileFacts& facts, const std::string& name) {
   const std::string untried =
       " (" + describe_paranoia(facts) + "; not tried: the agent's own filter of system calls forbids it)";

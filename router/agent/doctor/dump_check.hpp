@@ -1,5 +1,4 @@
-// What is checked of one runtime: whether a dump can be taken, by what decides it, and a profile. Neither is
-// taken.
+// Whether a runtime can be dumped or profiled: the facts that decide it, and the verdict that follows.
 #pragma once
 
 #include <optional>
@@ -15,69 +14,66 @@
 
 namespace farport::router {
 
-// What a check of one runtime comes to.
-
-/// What an agent has given up that a check would need.
+/// Rights that the agent has given up and that a check would need.
 struct OwnConfinement {
   bool files = false;         ///< Landlock, which also forbids looking into processes.
-  bool system_calls = false;  ///< A filter that has none of the kernel's profiling.
+  bool system_calls = false;  ///< A filter that lacks the system calls of profiling.
 };
 
+/// The result of one check of a runtime.
 struct Verdict {
   Finding finding;
   std::string summary;  ///< Without any name: "can be dumped".
 };
 
-// The program that writes a runtime's dump: it is beside the runtime's own library, in the runtime's file
-// system.
-
-/// The directory of libcoreclr.so in the text of /proc/PID/maps. None where it is not mapped: the runtime is
-/// part of the program then.
+/// The directory of libcoreclr.so in the text of /proc/PID/maps. Nothing if it is not mapped: then the
+/// runtime is part of the program.
 [[nodiscard]] std::optional<std::string> coreclr_directory_in(std::string_view maps);
 
+/// createdump, which writes a runtime's dump. It lies beside the runtime's library, in the runtime's file
+/// system.
 struct CreatedumpFile {
   enum class State { unknown, there, missing, not_executable };
   State state = State::unknown;
-  std::string path;  ///< Where it is to be, as the runtime sees it; empty where that is unknown.
+  std::string path;  ///< Its expected path, as the runtime sees it; empty if unknown.
 };
 
-/// Looks for it. Blocks for as long as the process's file systems like.
+/// Looks for createdump. Blocks for as long as the process's file systems like.
 [[nodiscard]] CreatedumpFile find_createdump(const ProcessRoot& root);
 
-/// What decides it.
+/// The facts that decide whether a runtime can be dumped.
 struct DumpFacts {
-  std::optional<Error> closed{};  ///< Why the process can't be looked into.
+  std::optional<Error> closed{};  ///< Why the process can't be examined.
   CreatedumpFile createdump{};
-  int ptrace_scope = 0;                 ///< Of Yama (ptrace(2)); 0 where the kernel has none.
+  int ptrace_scope = 0;                 ///< Yama's (ptrace(2)); 0 if the kernel has no Yama.
   bool may_trace = false;               ///< The runtime has CAP_SYS_PTRACE, and so has its createdump.
   bool dumpable = true;                 ///< The process lets itself be traced (prctl(2), PR_SET_DUMPABLE).
   bool filtered = false;                ///< Its system calls are filtered.
-  std::string directory{};              ///< Where the dump would go, for the agent.
-  std::optional<Error> no_directory{};  ///< Why it can't go there.
+  std::string directory{};              ///< Where the dump would go, as the agent sees it.
+  std::optional<Error> no_directory{};  ///< Why the dump can't go there.
 };
 
-/// Looks at a runtime's process, makes a dump's directory and removes it. `port`: whose process it is, and
-/// where its socket is. Blocks for as long as the process likes.
+/// Examines a runtime's process, and makes and removes a directory for a dump. `socket` is the path of the
+/// runtime's socket, `name` the runtime's name. Blocks for as long as the process likes.
 [[nodiscard]] DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
                                      const std::string& socket, const std::string& name);
 
-/// What follows from that. `name`: the runtime's.
+/// Decides by these facts. `name` is the runtime's.
 [[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own);
 
-// Whether the kernel lets a runtime's process be profiled (perf_event_open(2)).
-
-/// What decides it.
+/// The facts that decide whether the kernel lets a runtime be profiled (perf_event_open(2)).
 struct ProfileFacts : PerfFacts {
-  std::optional<int> tried{};  ///< What came of a try: 0, or an errno value. None: it was not tried.
+  std::optional<int> tried{};  ///< The result of a try: 0, or an errno value. Nothing if it was not tried.
 };
 
-/// Opens a counter on the process and closes it at once, unless our confinement has no such system call.
+/// Opens a counter on the process and closes it at once, unless the agent's own filter forbids the system
+/// call.
 [[nodiscard]] ProfileFacts look_at_profile(pid_t pid, uid_t user, const OwnConfinement& own);
 
-/// What holds where the process that takes profiles does not run.
+/// The verdict when the process that takes profiles does not run.
 [[nodiscard]] Verdict no_sampler(const std::string& name);
 
-/// What follows from that. `name`: the runtime's.
+/// Decides by these facts. `name` is the runtime's.
 [[nodiscard]] Verdict judge_profile(const ProfileFacts& facts, const std::string& name);
 
 }  // namespace farport::router

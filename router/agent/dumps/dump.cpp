@@ -31,7 +31,7 @@
 namespace farport::router {
 namespace {
 
-/// A path and a few flags.
+/// Room for a path and a few flags.
 constexpr std::size_t kMaxArguments = 64 * 1024;
 
 bool writes_to(pid_t pid, const std::string& path) {
@@ -42,7 +42,7 @@ bool writes_to(pid_t pid, const std::string& path) {
   return arguments && arguments->find(path) != std::string::npos;
 }
 
-/// The children that any of the process's threads has started.
+/// Calls `each` for each child that one of the process's threads has started.
 template <typename Each>
 void each_child(pid_t pid, Each each) {
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
@@ -76,7 +76,7 @@ bool stop_createdump(pid_t runtime, const std::string& path) {
   bool stopped = false;
   if (runtime <= 0) return false;
   each_child(runtime, [&](pid_t child) {
-    // By descriptor, so that no later process with this pid is meant.
+    // Signal by pidfd, so that no later process with this pid is hit.
     const UniqueFd process = transport::open_pidfd(child);
     if (!process || !writes_to(child, path)) return;
     stopped = ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || stopped;
@@ -90,17 +90,17 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr transport::Milliseconds kProgressLook{200};
-/// How often, and how many times, a runtime is looked at whose writer has been killed.
+/// How often, and how many times, to look at a runtime whose writer has been killed.
 constexpr transport::Milliseconds kLookAtEnd{10};
 constexpr int kLooksAtEnd = 10;
-/// How many looks a runtime has for its answer once its writer has been killed.
+/// How many looks a runtime gets to answer once its writer has been killed.
 constexpr int kLooksForAnswer = 25;
-/// A process can make what is read of it take for ever.
+/// A process can make reading about it take for ever.
 constexpr transport::Milliseconds kFactsLimit{2000};
-/// Looking for what dead agents have left rests so many times as long as it took.
+/// After a search for what dead agents have left, rest this many times as long as it took.
 constexpr int kRestsPerLook = 10;
 
-/// The newest first: each knows more than the one before it.
+/// Newest first; older runtimes don't know the newer commands.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
 
 constexpr char kOnlyFull[] =
@@ -178,7 +178,7 @@ Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
   co_return done.has_value() && *stopped;
 }
 
-/// Nobody looks after the runtime any more.
+/// Ends the writer of a dump whose Job is gone, and wakes the runtime if it stays stopped.
 Task<void> Dumps::end(pid_t process, std::string path, bool wake) {
   std::ignore = co_await stop_writer(process, std::move(path));
   for (int look = 0; wake && look < kLooksAtEnd; ++look) {
@@ -194,7 +194,8 @@ Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
 
 Dumps::Job::~Job() {
   dumps_.jobs_.erase(runtime_.id);
-  // Only while it is being written; what has been taken or kept has no directory any more.
+  // Only a dump that is still being written has a writer to end. After take() or keep() there is no
+  // directory.
   if (directory_ == nullptr || (asked_ == nullptr && !writer_killed_)) return;
   std::string path = directory_->path_for_runtime();
   directory_.reset();
@@ -249,7 +250,7 @@ Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
     why.hint = kOnlyFull;
     return why;
   }
-  // createdump's words for it.
+  // createdump's own wording.
   const auto says = [&](std::string_view words) { return answer.text.find(words) != std::string::npos; };
   if (says("ptrace") || says("process_vm_readv") || says("Operation not permitted")) {
     why.hint =
@@ -285,7 +286,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
   ipc::GenerateCoreDump question;
   question.path = directory_->path_for_runtime();
   question.type = request_.type;
-  // The oldest command knows only one of the flags.
+  // The oldest command knows only this one flag.
   question.flags =
       command == ipc::kGenerateCoreDump ? request_.flags & ipc::dump_flag::kLogging : request_.flags;
   const auto message = ipc::encode_message(ipc::make_message(command, question.encode()));
@@ -307,13 +308,13 @@ Task<void> Dumps::Job::watch() {
     progress_.written = directory_->written();
     const Result<void> enough = check_space(0);
     if (!enough) stop(enough.error());
-    // The writer may not have been there yet the first time.
+    // Try at each look, since the writer may not have been there at the first one.
     if (stopped_) co_await end_writing();
     if (writer_killed_ && wakes_) wake_stopped(process_);
   }
 }
 
-/// The runtime may answer just before it is stopped.
+/// Wakes the runtime, which may stop only just after it has answered.
 Task<void> Dumps::Job::let_go() {
   for (int look = 0; look < kLooksAtEnd; ++look) {
     co_await transport::sleep(dumps_.loop_, kLookAtEnd);
@@ -335,8 +336,8 @@ Task<void> Dumps::Job::end_writing() {
   leave_writer();
 }
 
-/// Lets go of a writer that can't be stopped: the runtime itself, or a process that isn't visible here. One
-/// that has not begun, as where the runtime is frozen, finds no directory and fails by itself.
+/// Gives up on a writer that can't be stopped: the runtime itself, or a process that isn't visible here. A
+/// writer that has not begun, such as that of a frozen runtime, finds no directory and fails by itself.
 void Dumps::Job::leave_writer() {
   if (asked_ == nullptr) return;
   if (directory_->written() > 0) {
@@ -351,7 +352,7 @@ void Dumps::Job::leave_writer() {
 Result<OpenDump> Dumps::Job::take() {
   auto dump = directory_->open_dump();
   directory_.reset();
-  // It answers that all is well, and has written nothing.
+  // The runtime says that all is well, and has written nothing.
   if (!dump && writes_full_dumps_only()) {
     dump.error().hint = kOnlyFull;
   }
@@ -374,13 +375,13 @@ using transport::Offload;
 constexpr int kLevel = -3;
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr std::size_t kPieceSize = 256 * 1024;
-/// What shrinks to nothing makes no piece, but ends the work after so much of it.
+/// The most bytes read for one piece, since data that compresses to nothing never fills it.
 constexpr std::uint64_t kMostReadPerPiece = 8 * 1024 * 1024;
 
 struct Piece {
   std::vector<std::byte> bytes = std::vector<std::byte>(transport::kHeadroom + kPieceSize);
   std::size_t size = 0;
-  std::uint64_t read = 0;  ///< How much of the dump has been read by then.
+  std::uint64_t read = 0;  ///< How much of the dump has been read once this piece is full.
   bool last = false;
   std::optional<Error> error;
 
@@ -388,7 +389,7 @@ struct Piece {
   [[nodiscard]] transport::Chunk chunk() { return {bytes.data() + transport::kHeadroom, size, true}; }
 };
 
-/// What the thread pool works on, one piece at a time.
+/// Reads and compresses a dump. The thread pool has it fill one piece at a time.
 class Source {
  public:
   Source(OpenDump dump, bool compress) : dump_(std::move(dump)) {
@@ -448,7 +449,7 @@ class Source {
   std::uint64_t offset_ = 0;
   std::optional<ZstdCompressor> compressor_;
   std::vector<std::byte> buffer_;
-  std::span<const std::byte> input_;  ///< Of the buffer, read and not compressed yet.
+  std::span<const std::byte> input_;  ///< The part of the buffer that is not compressed yet.
 };
 
 std::unique_ptr<Offload> begin_fill(transport::Loop& loop, std::shared_ptr<Source> source,

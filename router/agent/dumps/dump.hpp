@@ -1,4 +1,4 @@
-// Dumps at the agent: having a runtime write one where the agent can read it.
+// Dumps at the agent: has a runtime write a dump where the agent can read it, and sends it.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,24 @@
 
 namespace farport::router {
 
-// The process that writes a runtime's dump, createdump, which the runtime starts: how much there will be to
-// write, and stopping it.
-
-/// About how large a dump of the process will be, by what it holds in memory; nothing where that can't be
-/// seen.
+/// The likely size of a dump of the process in bytes, by the memory that it uses. Nothing if that can't be
+/// read.
 [[nodiscard]] std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type);
 
-/// Kills the runtime's createdump that writes to `path`, so that the runtime goes on and the file grows no
-/// more; other dumps of it are left alone. False where there is none to be seen, or it isn't ours to kill.
-/// The runtime then answers that its dump has failed. Blocks, for as long as the runtime's processes like.
+/// Kills the runtime's createdump that writes to `path`, and leaves its other dumps alone. The runtime then
+/// goes on, and answers that its dump has failed. Returns false if there is no such process to be seen, or it
+/// may not be killed. Blocks, for as long as the runtime's processes like.
 bool stop_createdump(pid_t runtime, const std::string& path);
 
 /// Whether a signal has stopped the process.
 [[nodiscard]] bool is_stopped(pid_t runtime);
 
-/// Has a runtime go on that its writer has left stopped: a tracer stops a thread with SIGSTOP (ptrace(2),
-/// PTRACE_ATTACH), which is delivered after all when the tracer is killed, and then stops the whole process.
-/// For runtimes whose writer was killed; it may take a moment until they stop.
+/// Resumes a runtime that stays stopped after its writer was killed. A tracer stops a thread with SIGSTOP
+/// (ptrace(2), PTRACE_ATTACH). If the tracer is killed, the signal is delivered after all and stops the whole
+/// process. That may take a moment, so call this several times.
 void wake_stopped(pid_t runtime);
 
-/// The dumps under way, one per runtime at a time.
+/// The dumps under way, at most one for each runtime.
 class Dumps {
  public:
   Dumps(transport::Loop& loop, Log log, Registry& registry, DumpSettings settings)
@@ -54,18 +51,18 @@ class Dumps {
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;
 
-  /// A dump under way, which others can ask about while it lives.
+  /// A dump under way. Others can ask for its progress while it lives.
   class Job;
-  /// Starts one. Errors: the runtime is gone, or another dump of it is under way (`cause` is EBUSY).
+  /// Starts a dump. Errors: the runtime has ended, or another dump of it is under way (`cause` is EBUSY).
   [[nodiscard]] Result<std::unique_ptr<Job>> start(const Runtime& runtime, DumpRequest request);
 
-  /// nullptr where none is under way.
+  /// The progress of the dump of the runtime `id`, or nullptr if there is none.
   [[nodiscard]] const DumpProgress* progress(std::string_view id) const;
 
-  /// Removes what dead agents left behind in the directories that runtimes share with this one, as runtimes
-  /// are listed. Never ends by itself.
+  /// Whenever a runtime is listed, removes what dead agents have left in the directory that it shares with
+  /// this one. Never ends by itself.
   transport::Task<void> keep_clean();
-  /// Passes when the runtimes go on whose dumps were broken off.
+  /// Waits until the runtimes whose dumps were broken off go on.
   transport::Task<void> settled() { return endings_.idle(); }
 
  private:
@@ -91,16 +88,16 @@ class Dumps::Job {
   Job& operator=(const Job&) = delete;
   ~Job();
 
-  /// Has the runtime write the dump and waits for it. Errors: what the runtime says (`cause` is its HRESULT),
-  /// too little space, a limit, or cancelled by stop(). Nothing of the dump is left then.
+  /// Has the runtime write the dump, and waits for it. On an error nothing of the dump is left. Errors: what
+  /// the runtime says (`cause` is its HRESULT), too little space, a limit, or stop().
   transport::Task<Result<void>> write();
-  /// Ends write() as soon as it can be: when the runtime has answered that its writer was stopped; where that
-  /// can't be done, at once, and it may go on writing what nobody will read.
+  /// Ends write() as soon as possible: when the runtime has answered after its writer was killed. If the
+  /// writer can't be killed, write() ends at once, and the writer may go on writing what nobody will read.
   void stop(Error why);
 
-  /// After write(): what to read, without a name in any file system any more.
+  /// After write(): opens the dump, which then has no name in any file system.
   [[nodiscard]] Result<OpenDump> take();
-  /// After write(): leaves it where the runtime can see it.
+  /// After write(): leaves the dump where the runtime can see it.
   [[nodiscard]] Result<KeptDump> keep();
 
   [[nodiscard]] DumpProgress& progress() { return progress_; }
@@ -109,7 +106,7 @@ class Dumps::Job {
   using Answer = Result<ipc::Message>;
   transport::Task<Result<void>> prepare();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
-  /// Whether the dump that is wanted is one that the runtime can't write yet.
+  /// Whether the runtime can't write this type of dump yet, because it is suspended.
   [[nodiscard]] bool writes_full_dumps_only() const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
   transport::Task<Answer> ask();
@@ -123,19 +120,19 @@ class Dumps::Job {
   Runtime runtime_;
   DumpRequest request_;
   DumpProgress progress_;
-  pid_t process_ = 0;  ///< The runtime's, where it is visible here.
-  bool wakes_ = true;  ///< It goes on once the dump is given up: nobody else has stopped it before.
+  pid_t process_ = 0;  ///< The runtime's pid; 0 or less if it is not visible here.
+  bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
   std::unique_ptr<DumpDirectory> directory_;
-  transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited.
+  transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;
   bool writer_killed_ = false;
-  int looks_at_end_ = 0;  ///< Since the dump was stopped.
+  int looks_at_end_ = 0;  ///< Looks since the dump was stopped.
   transport::Event look_;
 };
 
-/// Sending a dump: read and compressed on the thread pool, one piece while the one before it is written.
-/// Writes the whole dump to `to`, as zstd where `compress`, and ends that direction. `on_sent`: told how much
-/// of the dump is out. Errors: the file can't be read or has become shorter, or the stream broke.
+/// Sends the whole dump to `to`, as zstd if `compress`, and ends that direction. The thread pool reads and
+/// compresses one piece while the previous one is written. `on_sent` is told how many bytes of the dump are
+/// out. Errors: the file can't be read or has become shorter, or the stream broke.
 transport::Task<Result<void>> send_dump(transport::Stream& to, OpenDump dump, bool compress,
                                         std::function<void(std::uint64_t)> on_sent);
 

@@ -26,30 +26,30 @@ namespace farport::router {
 namespace {
 
 constexpr std::string_view kDirectoryPrefix = ".farport-dump-";
-/// While it is being made, so that nobody takes it for abandoned before it is locked.
+/// The prefix until the directory is locked, so that nobody takes it for abandoned.
 constexpr std::string_view kNewPrefix = ".farport-new-";
-/// In seconds. Making one takes far less: one that is older was left by an agent that was killed.
+/// In seconds. Making a directory takes far less, so an older one was left by an agent that was killed.
 constexpr std::time_t kLongestMaking = 60;
 constexpr const char* kDump = "dump";
-/// Of what a runtime calls itself in the name of a file, which may have 255 bytes in all.
+/// How much of the runtime's name goes into a file name, which may have 255 bytes in all.
 constexpr std::size_t kLongestNamePart = 100;
-/// Of a dump: a runtime writes one, and another for its log.
+/// The most files of one dump. A runtime writes two: the dump and its log.
 constexpr std::size_t kMaxFiles = 64;
 constexpr std::size_t kMaxAbandoned = 1024;
-/// The longest variable that a program can be started with is half of it (execve(2)).
+/// Twice the longest variable with which a program can be started (execve(2)).
 constexpr std::size_t kMaxEnvironFile = 256 * 1024;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-/// Whether nobody but its owner may enter it. A new directory inherits its parent's setgid bit, which the
-/// kubelet sets on volumes of pods with an fsGroup: that lets nobody in.
+/// Whether nobody but its owner may enter the directory. A new directory inherits its parent's setgid bit,
+/// which the kubelet sets on volumes of pods with an fsGroup. That bit lets nobody in.
 bool is_private(const struct stat& status) {
   return (status.st_mode & 07777 & ~S_ISGID) == S_IRWXU;
 }
 
-/// Those whose names begin so. Others may have made any number of them.
+/// The entries whose names begin with `prefix`, `most` of them at most: others may have made any number.
 std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
   std::vector<std::string> names;
-  // Opened anew, since fdopendir() keeps what it is given.
+  // Open it once more, since fdopendir() keeps the descriptor that it is given.
   const int copy = ::openat(directory, ".", kOpenDirectory);
   const OpenDirectory entries(copy < 0 ? nullptr : ::fdopendir(copy));
   if (entries == nullptr) return names;
@@ -60,8 +60,8 @@ std::vector<std::string> entries_of(int directory, std::string_view prefix, std:
   return names;
 }
 
-/// Removes a private directory with what runtimes write in it. Anything else in it, and so the directory,
-/// stays: it was never ours.
+/// Removes a private directory and the files that runtimes write in it. If it holds anything else, that and
+/// the directory stay.
 void remove_private(int parent, int directory, const std::string& name) {
   for (const std::string& entry : entries_of(directory, kDump, kMaxFiles)) {
     if (::unlinkat(directory, entry.c_str(), 0) != 0) ::unlinkat(directory, entry.c_str(), AT_REMOVEDIR);
@@ -73,7 +73,7 @@ std::string root_of(pid_t pid) {
   return "/proc/" + std::to_string(pid) + "/root";
 }
 
-/// TMPDIR of a process, else /tmp; without the slash that it begins with.
+/// TMPDIR of a process, or /tmp, without the leading slash.
 std::string temporary_directory_of(int process) {
   const UniqueFd file(::openat(process, "environ", O_RDONLY | O_CLOEXEC));
   const std::string environment =
@@ -86,7 +86,7 @@ std::string temporary_directory_of(int process) {
   return path.empty() ? "." : path;
 }
 
-/// Whether a process of that user and group may make something in the directory by itself.
+/// Whether a process of this user and group may create files in the directory.
 bool may_write(int directory, const transport::PeerCredentials& process) {
   struct stat status {};
   if (::fstat(directory, &status) != 0) return false;
@@ -100,20 +100,21 @@ std::optional<SharedDirectory> directory_in_root_of(const transport::PeerCredent
   if (process.pid <= 0) return std::nullopt;
   const auto root = ProcessRoot::open(process.pid);
   if (!root || root->shares("mnt") != false) return std::nullopt;
-  // Looked at after the root was opened: a process can't come back from another user namespace. In one, any
-  // user may mount any directory that root alone may write to where this looks for a temporary one.
+  // Check this after opening the root: a process can't come back from another user namespace. In such a
+  // namespace any user may mount a directory that only root may write to where this looks for a temporary
+  // one.
   if (root->shares("user") != true) return std::nullopt;
   const std::string temporary = temporary_directory_of(root->process());
   SharedDirectory shared;
   shared.there = "/" + temporary;
   shared.here = root_of(process.pid) + shared.there;
-  // Not through links either: those of that root are made by others.
+  // Follow no links either, since others have made those in that root.
   shared.fd = root->open_beneath(temporary, kOpenDirectory, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
   if (!shared.fd || !may_write(shared.fd.get(), process)) return std::nullopt;
   return shared;
 }
 
-/// Opens a private directory itself: nothing that is mounted over it, and no link in its place.
+/// Opens a private directory itself, not what is mounted over it nor a link in its place.
 UniqueFd open_private(int parent, const std::string& name) {
   open_how how{};
   how.flags = kOpenDirectory | O_NOFOLLOW;
@@ -154,7 +155,7 @@ Result<std::unique_ptr<DumpDirectory>> DumpDirectory::make(SharedDirectory share
     return fail_errno("make a directory for the dump in", shared.here, errno,
                       "set [dump] directory to one that the agent may write to");
   }
-  // Those that have been abandoned are known by their names, and that nobody locks them.
+  // An abandoned directory is one that has this prefix and that nobody has locked.
   const std::string name = std::string(kDirectoryPrefix) + token;
   UniqueFd fd = open_private(shared.fd.get(), begun);
   struct stat status {};
@@ -232,7 +233,7 @@ Result<OpenDump> DumpDirectory::open_dump() {
 Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
   const auto dump = check_dump();
   if (!dump) return tl::unexpected(dump.error());
-  // Its own characters only: the name comes from the runtime.
+  // Keep only safe characters, since the name comes from the runtime.
   std::string safe;
   for (const char c : name.substr(0, kLongestNamePart)) {
     const bool plain =

@@ -1,5 +1,5 @@
-// Where a runtime writes a dump and the agent reads it: a directory that both see, and in it a private one
-// for each dump. Others may write to the shared one, and nothing that they put there is trusted.
+// Where a runtime writes a dump and the agent reads it: a shared directory, and in it a private one for each
+// dump.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,40 @@
 
 namespace farport::router {
 
-/// How dumps are taken, as it is configured.
+/// How dumps are taken, as configured.
 struct DumpSettings {
-  std::string directory;          ///< As the agent sees it; empty: found out for each runtime.
-  std::string runtime_directory;  ///< As runtimes see it; empty: at the same path.
+  std::string directory;          ///< As the agent sees it; if empty, it is found for each runtime.
+  std::string runtime_directory;  ///< As runtimes see it; if empty, it is the same path.
   std::uint64_t max_bytes = 0;
-  std::uint64_t keep_free_bytes = 0;  ///< Of the file system that a dump is written to.
+  std::uint64_t keep_free_bytes = 0;  ///< To leave free in the dump's file system.
 };
 
-/// A directory that the agent and a runtime share.
+/// A directory that the agent and a runtime share. Others may write to it, so nothing in it is trusted.
 struct SharedDirectory {
   UniqueFd fd;
   std::string here;   ///< Its path for the agent.
   std::string there;  ///< Its path for the runtime.
 };
 
-/// Finds the shared directory for a runtime: the configured one; where the runtime is in another mount
-/// namespace and its /proc/PID/root may be used, its temporary directory, if its user may write there and
-/// nothing leads out of it; else the directory of `socket`. A process in another user namespace decides
-/// itself what is mounted where: nothing is done in its root. Blocks, for as long as the process likes.
+/// Finds the directory that the agent shares with a runtime. That is the configured one, if any. Otherwise it
+/// is the runtime's temporary directory under /proc/PID/root, if the runtime is in another mount namespace
+/// and its user may write there. Otherwise it is the directory of `socket`. A process in another user
+/// namespace decides what is mounted in its root, so that root is never used. Blocks, for as long as the
+/// process likes.
 [[nodiscard]] Result<SharedDirectory> find_shared_directory(const DumpSettings& settings,
                                                             const transport::PeerCredentials& process,
                                                             const std::string& socket);
 
-/// A finished dump, open for reading. It has no name any more: nothing is left of it once it is closed.
+/// A finished dump, open for reading. It has no name any more, so it is gone once it is closed.
 struct OpenDump {
   UniqueFd fd;
   std::uint64_t size = 0;
 };
 
-/// The private directory of one dump. Destroying it removes it with all that is in it.
+/// The private directory of one dump. Its destructor removes it with the dump.
 class DumpDirectory {
  public:
-  /// Makes one with an unguessable name, mode 0700, that belongs to the user `owner`.
+  /// Makes a directory with an unguessable name and mode 0700, and gives it to the user `owner`.
   [[nodiscard]] static Result<std::unique_ptr<DumpDirectory>> make(SharedDirectory shared, uid_t owner);
 
   DumpDirectory(SharedDirectory shared, std::string name, UniqueFd fd, uid_t owner);
@@ -56,18 +57,18 @@ class DumpDirectory {
 
   /// The path that the runtime is told to write to.
   [[nodiscard]] std::string path_for_runtime() const;
-  /// "/diag at /mnt/diag": where the shared directory is, for the agent and for the runtime.
+  /// Where the shared directory is, for the agent and for the runtime: "/diag at /mnt/diag".
   [[nodiscard]] std::string described() const { return shared_.here + " at " + shared_.there; }
-  /// How much has been written so far, in bytes; 0 before there is a file.
+  /// The bytes written so far; 0 before there is a file.
   [[nodiscard]] std::uint64_t written() const;
-  /// Gives back what has been written so far, where a process goes on writing that can't be stopped.
+  /// Truncates the dump, to free its space while a process that can't be stopped goes on writing.
   void cut();
-  /// What is free in the file system for a user without privileges, in bytes.
+  /// The free bytes of the file system, for a user without privileges.
   [[nodiscard]] std::uint64_t free_bytes() const;
-  /// Opens the dump and takes its name away. Errors: the file is not there, or is not what the runtime's user
-  /// alone can have written: a link, another user's, no file.
+  /// Opens the dump and removes its name. Errors: there is no dump, or it is not a plain file with one name
+  /// that belongs to the runtime's user.
   [[nodiscard]] Result<OpenDump> open_dump();
-  /// Gives the dump a name of its own in the shared directory, where it stays: "NAME-….dmp".
+  /// Moves the dump into the shared directory under a name of its own, "NAME-….dmp", where it stays.
   [[nodiscard]] Result<KeptDump> keep_dump(const std::string& name);
 
  private:
@@ -75,28 +76,27 @@ class DumpDirectory {
 
   SharedDirectory shared_;
   std::string name_;
-  UniqueFd fd_;  ///< Locked while this lives.
+  UniqueFd fd_;  ///< Locked while this object lives.
   uid_t owner_;
 };
 
-/// What a dump takes, in bytes.
+/// The size of a dump, in bytes.
 struct DumpSize {
-  std::uint64_t more = 0;     ///< Than there is already.
-  std::uint64_t written = 0;  ///< So far.
+  std::uint64_t more = 0;     ///< What it may still need.
+  std::uint64_t written = 0;  ///< What it has so far.
 };
 
-/// Whether there is room in the directory for so much of a dump of `runtime`, and the settings allow it.
+/// Checks that the directory has room for a dump of `runtime`, and that the settings allow one of this size.
 /// Errors say how much is free, and what to do.
 [[nodiscard]] Result<void> check_space(const DumpDirectory& directory, const DumpSettings& settings,
                                        const std::string& runtime, DumpSize size);
 
-/// Removes what agents that have died left in the directory: private directories of this user's or of
-/// `owner`, a runtime's, that nobody holds locked. Returns their paths. Blocks.
+/// Removes what dead agents have left in the directory: private directories that belong to this user or to
+/// `owner`, a runtime's, and that nobody has locked. Returns their paths. Blocks.
 [[nodiscard]] std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner);
 
-/// Says what others could do to dumps in the directory, where they may write to it and it has no sticky bit:
-/// they could put another directory in a private one's place. Sets the bit where that is ours to do. Empty
-/// where nothing is wrong.
+/// A warning if others may write to the directory and it has no sticky bit: they could replace a private
+/// directory with one of theirs. Sets the bit if this process may. Empty if nothing is wrong.
 [[nodiscard]] std::string warn_of_strangers(const SharedDirectory& shared);
 
 }  // namespace farport::router

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 json of(const ipc::CollectTracing& trace) {
   json providers = json::array();
-  // As dotnet-trace's --providers has them.
+  // In the format of dotnet-trace's --providers option.
   for (const ipc::Provider& provider : trace.providers) {
     providers.push_back(fmt::format("{}:0x{:x}:{}", provider.name, provider.keywords, provider.level));
   }
@@ -76,9 +76,9 @@ std::string telling_arguments(ipc::Command command, ipc::BytesView payload) {
 
 namespace {
 
-/// Of one host that fail for one cause, logged and audited.
+/// Failed handshakes logged and audited per minute, for one host and one cause.
 constexpr std::size_t kHandshakesAMinute = 10;
-/// Of one identity, logged.
+/// Refusals logged per minute, for one identity.
 constexpr std::size_t kRefusalsAMinute = 10;
 
 }  // namespace
@@ -135,7 +135,8 @@ using auth::limit_of;
 using auth::LimitSettings;
 using transport::Task;
 
-/// The command as a label of metrics: the protocol's name, since numbers could be anything.
+/// The command's label in metrics: the protocol's name. A command without a name is "unknown", since its
+/// numbers come from the peer and would make any number of labels.
 std::string_view label_of(ipc::Command command) {
   const std::string_view name = ipc::name_of(command);
   return name.empty() ? "unknown" : name;
@@ -143,7 +144,8 @@ std::string_view label_of(ipc::Command command) {
 
 }  // namespace
 
-/// Past the limit the stream is left as it is, so that it can still be answered: `cause` is then ETIMEDOUT.
+/// Fails with `cause` ETIMEDOUT once the time is over. The stream is not aborted then, so that the tool can
+/// still be answered.
 Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream,
                                                    transport::BufferBudget::LateHolding& counted) {
   auto first =

@@ -1,4 +1,4 @@
-// Admission: the first message of a diagnostic connection is read, judged, and let pass or refused.
+// Admission: reads the first message of a diagnostic connection, and lets it pass or refuses it.
 #pragma once
 
 #include <string>
@@ -16,15 +16,13 @@
 
 namespace farport::router {
 
-/// What the audit says of a command beside its name.
-/// A JSON object with the telling arguments: a trace's providers, a dump's type, a variable's name, a
-/// profiler's path. Never a variable's value nor a provider's filter, which may hold secrets. Empty for a
-/// command without any; {"unreadable":…} where the payload doesn't fit the command.
+/// The arguments of a command that the audit records, as a JSON object: a trace's providers, a dump's type, a
+/// variable's name, a profiler's path. Never a variable's value nor a provider's filter, which may hold
+/// secrets. Empty for a command without arguments; {"unreadable":…} where the payload can't be decoded.
 [[nodiscard]] std::string telling_arguments(ipc::Command command, ipc::BytesView payload);
 
-// What is noted of callers that are refused or ended: counted always, logged and audited within limits, so
-// that a flood fills no disk.
-
+/// Counts, logs and audits callers that are refused or ended. It counts all of them, and rate-limits the log
+/// and the audit, so that a flood does not fill the disk.
 class RefusalLog {
  public:
   RefusalLog(Log log, transport::RateLimitedLog& warnings, Audit& audit, Metrics& metrics)
@@ -32,20 +30,21 @@ class RefusalLog {
   RefusalLog(const RefusalLog&) = delete;
   RefusalLog& operator=(const RefusalLog&) = delete;
 
-  /// A caller has reached a limit: logged and audited once a minute for each limit and identity. Returns what
+  /// A caller has reached a limit. Logged and audited once a minute for each limit and identity. Returns what
   /// to tell the caller.
   Refusal limit_reached(const Caller& caller, const LimitExceeded& exceeded);
-  /// The same for what is ended rather than refused: nobody is told.
+  /// A session is ended because of a limit. The caller is not told.
   void ended(const Caller& caller, const LimitExceeded& exceeded);
-  /// A handshake has failed for `why`; `kind` is one of Metrics' reasons. Logged and audited at most ten
-  /// times a minute for each host and cause.
+  /// A handshake has failed because of `why`; `kind` is the value of the metric's label. Logged and audited
+  /// at most ten times a minute for each host and cause.
   void handshake_failed(const Caller& caller, const std::string& why, std::string_view kind);
-  /// A request or command is refused: logged ten times a minute for each identity. `what`: "GET /v1/agent".
+  /// A request or command is refused. Logged at most ten times a minute for each identity. `what` is for
+  /// example "GET /v1/agent".
   void refused(const Caller& caller, const std::string& what, const std::string& why);
-  /// A caller has no grant at all: logged and audited ten times a minute for each identity. Returns what to
-  /// tell it.
+  /// A caller has no grant at all. Logged and audited at most ten times a minute for each identity. Returns
+  /// what to tell the caller.
   Refusal no_role(const Caller& caller);
-  /// A session is ended since its certificate isn't trusted any more.
+  /// A session is ended because its certificate is no longer trusted.
   void distrusted(const Caller& caller, const Error& why);
 
  private:
@@ -57,18 +56,19 @@ class RefusalLog {
   Metrics& metrics_;
 };
 
-// The tool's end of a diagnostic connection, as it comes in to the agent.
-
+/// The tool's end of a diagnostic connection at the agent, whichever way it came in.
 class ToolEndpoint {
  public:
   [[nodiscard]] virtual transport::Stream& stream() = 0;
-  /// Whether what is sent to it shall be zstd, where the agent compresses in this way.
+  /// Whether the tool wants its bytes as zstd, if the agent compresses in this mode.
   [[nodiscard]] virtual bool wants_zstd(Compression) const { return false; }
-  /// The runtime has answered: what is written to the stream from now on is its, as zstd if said so.
+  /// Says that the runtime has answered: what is written to the stream from now on is the runtime's answer,
+  /// compressed if `as_zstd`.
   virtual void accept(bool as_zstd) = 0;
-  /// The command is GenerateCoreDump3, whose IPC error alone has room for words.
+  /// Lets refuse() send its reason as text. Called for GenerateCoreDump3, the only command whose IPC error
+  /// has room for one.
   virtual void allow_text() {}
-  /// Tells the tool that nothing comes of it.
+  /// Tells the tool that its connection is refused, and why.
   virtual transport::Task<void> refuse(Refusal refusal) = 0;
 
  protected:
@@ -82,10 +82,10 @@ class Admission {
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
-  /// The first message, if there is a runtime for it (entry.runtime), it comes in time, can be read and may
-  /// pass; nothing otherwise: the tool has been told then. `unknown`: why there is no runtime; nullptr where
-  /// there is one. Fills in what the audit says of the command, and writes the entry where it is refused.
-  /// `counted`: see read_first_message().
+  /// Reads the first message and authorizes it. Returns it if the runtime is known, the message came in time,
+  /// could be decoded and is allowed. Otherwise returns nothing: the tool has been refused and the audit
+  /// entry written. `unknown` says why there is no runtime; it is null if entry.runtime is set. Fills in the
+  /// entry's command, arguments and grant. `counted`: see read_first_message().
   transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEndpoint& tool,
                                                      const Refusal* unknown,
                                                      transport::BufferBudget::LateHolding& counted);

@@ -18,14 +18,14 @@
 namespace farport::router {
 namespace {
 
-/// With what syslog puts before it these are 8 KiB at most.
+/// Together with what syslog puts in front, a line has 8 KiB at most.
 constexpr std::size_t kMostLineBytes = 8000;
-/// Of a text in a line; and of one in a line that is too long with that. There are ten, and a byte may take
-/// six in JSON.
+/// The most bytes of one text in a line, and of one in a line that would be too long with those. A line has
+/// ten texts, and JSON may take six bytes for one.
 constexpr std::size_t kMostTextBytes = 4096;
 constexpr std::size_t kMostShortTextBytes = 96;
 
-/// Whether a character stands in JSON as it is.
+/// Whether a character needs no escape in JSON.
 constexpr std::array<bool, 256> kPlain = [] {
   std::array<bool, 256> plain{};
   for (unsigned char c = ' '; c <= '~'; ++c) plain[c] = c != '"' && c != '\\';
@@ -36,14 +36,14 @@ bool is_plain(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return kPlain[static_cast<unsigned char>(c)]; });
 }
 
-/// Appends a number with at least so many digits.
+/// Appends a number, padded with zeros to at least `digits` digits.
 void add_number(std::string& to, std::uint64_t value, std::size_t digits = 1) {
   const fmt::format_int text(value);
   if (text.size() < digits) to.append(digits - text.size(), '0');
   to.append(text.data(), text.size());
 }
 
-/// Appends a time in UTC with milliseconds, as RFC 3339 has it.
+/// Appends a time in UTC with milliseconds, in the format of RFC 3339.
 void add_time(std::string& to, std::chrono::system_clock::time_point when) {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(when);
@@ -66,7 +66,7 @@ void add_time(std::string& to, std::chrono::system_clock::time_point when) {
 /// Appends a JSON object field by field, which is cheaper than a tree of values for each command.
 class JsonLine {
  public:
-  /// `most`: of a text's bytes.
+  /// `most`: the most bytes of one text.
   JsonLine(std::string& to, std::size_t most) : to_(to), most_(most) {}
   JsonLine(const JsonLine&) = delete;
   JsonLine& operator=(const JsonLine&) = delete;
@@ -80,7 +80,7 @@ class JsonLine {
       to_ += json_of(value.size() <= most_ ? std::string(value) : std::string(value.substr(0, most_)) + "…");
     }
   }
-  /// Left out where it is empty.
+  /// Leaves the field out if `value` is empty.
   void text_if(std::string_view name, std::string_view value) {
     if (!value.empty()) text(name, value);
   }
@@ -88,7 +88,7 @@ class JsonLine {
     begin(name);
     add_number(to_, value);
   }
-  /// An object of JSON; the beginning of one that is too long, in one of its own.
+  /// Adds a JSON object. One that is too long becomes {"cut": …} with its beginning as a string.
   void object(std::string_view name, std::string_view json) {
     begin(name);
     if (json.size() <= most_) {
@@ -186,9 +186,9 @@ constexpr std::string_view kSyslog = "syslog";
 constexpr std::string_view kOff = "off";
 
 constexpr transport::Milliseconds kMinute{60'000};
-/// Of one identity.
+/// Lines a minute for what is refused to one identity.
 constexpr std::size_t kRefusedAMinute = 100;
-/// How many identities are counted apart. All beyond that share one count.
+/// How many identities have a count of their own. All others share one.
 constexpr std::size_t kMostRefused = 256;
 
 Result<UniqueFd> open_file(const std::string& path) {

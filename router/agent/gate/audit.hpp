@@ -1,5 +1,5 @@
 // The audit log: one line of JSON for each diagnostic connection, dump, profile, and refused handshake or
-// session (docs/security.md has the fields).
+// session (docs/security.md lists the fields).
 #pragma once
 
 #include <chrono>
@@ -19,34 +19,34 @@
 
 namespace farport::router {
 
-/// How an event has ended.
+/// How an audited event ended.
 struct Outcome {
   enum class Kind : std::uint8_t { completed, refused, failed, broken_off, stopped };
   Kind kind = Kind::completed;
-  std::string why{};  ///< Empty where it was completed or the agent was stopped.
+  std::string why{};  ///< Empty for completed and stopped.
 };
 
-/// As the audit and the log say it: "completed", or why not.
+/// The text for the audit and the log: "completed", or why not.
 [[nodiscard]] std::string to_string(const Outcome& outcome);
 
-/// What is said of one event. What doesn't apply stays empty.
+/// One event of the audit. Fields that don't apply stay empty.
 struct AuditEntry {
-  std::string_view event;  ///< "command", "dump", "profile", "handshake", "session".
+  std::string_view event;  ///< "command", "dump", "profile", "handshake", "session", "limit", "refusals".
   const Caller& caller;
   RuntimePtr runtime{};
-  std::string command{};    ///< The protocol's name.
-  std::string arguments{};  ///< A JSON object: what describes the command, without any secret.
+  std::string command{};    ///< The protocol's name of it.
+  std::string arguments{};  ///< A JSON object: see telling_arguments().
   bool allowed = false;
   std::string rule{};  ///< The grant that allowed it.
-  std::string role{};  ///< That grant's role.
+  std::string role{};  ///< The role that the grant gives.
   Outcome outcome{};
   std::uint64_t to_runtime = 0;  ///< Bytes.
   std::uint64_t to_tool = 0;     ///< Bytes.
   std::chrono::milliseconds took{0};
 };
 
-/// The line, with its end: 8 KiB at most, as journals and container engines split longer ones. Texts that are
-/// too long for it end in "…", and arguments are replaced by their beginning.
+/// The line with its newline, 8 KiB at most, since journals and container engines split longer ones. Texts
+/// that are too long are cut and end in "…"; arguments that are too long become {"cut": …}.
 [[nodiscard]] std::string line_of(const AuditEntry& entry);
 
 }  // namespace farport::router
@@ -62,10 +62,9 @@ namespace farport::router {
 
 class Audit final : private transport::EndOfTick {
  public:
-  /// `to`: "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
-  /// Errors: the file can't be used.
-  /// `full`: whether a reader that takes no more, of standard error or of a pipe, is waited for, or loses
-  /// lines.
+  /// `to` is "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
+  /// `full` says what happens when the reader of standard error or of a pipe takes no more: wait, or lose
+  /// lines. Errors: the file can't be opened.
   static Result<std::unique_ptr<Audit>> open(transport::Loop& loop, Log log, std::string to,
                                              UnblockedWriter::When full = UnblockedWriter::When::drop);
 
@@ -74,18 +73,17 @@ class Audit final : private transport::EndOfTick {
   Audit& operator=(const Audit&) = delete;
   ~Audit();
 
-  /// Writes a line, at the latest at the end of the loop's turn. What can't be written is lost, and that is
-  /// logged: a full disk must not keep anybody from the diagnostics that would explain it. Of what is refused
-  /// to one identity, a hundred lines are written a minute; how many more there were stands in one of their
-  /// own.
+  /// Writes a line, at the latest at the end of the loop's turn. A line that can't be written is lost, which
+  /// is logged: a full disk must not stop the diagnostics that would explain it. For what is refused to one
+  /// identity, a hundred lines are written a minute; one more line then says how many were left out.
   void write(const AuditEntry& entry);
-  /// How many lines have been lost: nothing read them, or the disk was full.
+  /// How many lines were lost because nothing read them or the disk was full.
   [[nodiscard]] std::uint64_t lost() const { return writer_.lost() + syslog_.lost(); }
-  /// Opens the file again under its name, after it has been renamed. Errors: the old one stays in use.
+  /// Opens the file again under its name, after a program has rotated it. Errors: the old file stays in use.
   Result<void> reopen();
 
  private:
-  /// What has been refused to an identity in a minute.
+  /// What was refused to one identity in the current minute.
   struct Refused {
     std::size_t lines = 0;
     std::size_t left_out = 0;
@@ -105,19 +103,19 @@ class Audit final : private transport::EndOfTick {
   UniqueFd file_;
   UnblockedWriter writer_;
   SyslogWriter syslog_{"farport"};
-  std::string pending_;  ///< Lines that wait for the end of the turn.
+  std::string pending_;  ///< Lines to write at the end of the turn.
   bool failing_ = false;
-  std::map<std::string, Refused> refused_;  ///< By identity_key(), in this minute.
+  std::map<std::string, Refused> refused_;  ///< By identity_key(), for the current minute.
   std::optional<transport::Deadline> minute_;
 };
 
-/// Writes an entry when it goes: also where the agent stops in the middle of the event.
+/// Writes an entry when it is destroyed, also when the agent stops in the middle of the event.
 class AuditOnExit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `since`: when the event began. The entry must outlive this, and gets its outcome
-  /// meanwhile.
+  /// `since` is when the event began. The entry must outlive this object; its owner sets the outcome before
+  /// the end, which is `stopped` until then.
   AuditOnExit(Audit& audit, AuditEntry& entry, Clock::time_point since)
       : audit_(audit), entry_(entry), since_(since) {
     entry_.outcome = {Outcome::Kind::stopped};

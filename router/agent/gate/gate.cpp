@@ -43,12 +43,12 @@ Decision decision_of(const auth::GrantMatch& match, std::uint32_t hresult = ipc:
 
 bool is_user_events(const FirstMessage& first) {
   if (first.command() != ipc::kCollectTracing5 && first.command() != ipc::kCollectTracing6) return false;
-  // Read by itself, so that nothing wrong further on can hide it.
+  // Read the session type alone, so that an error further on in the payload can't hide it.
   ipc::Reader payload(first.payload(), "the session type");
   return payload.u32() == static_cast<std::uint32_t>(ipc::SessionType::user_events);
 }
 
-/// Of a session whose payload can be read.
+/// Only for a message whose payload check_payload() accepts.
 bool is_blocking(const FirstMessage& first) {
   if (first.command() != ipc::kCollectTracing6) return false;
   return ipc::CollectTracing::decode(first.command(), first.payload())->buffer_mode == ipc::BufferMode::block;

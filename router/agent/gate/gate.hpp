@@ -1,4 +1,4 @@
-// The gate: what stands between a caller and a runtime's socket.
+// The gate: decides which commands a caller may send to a runtime.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,23 @@
 
 namespace farport::router {
 
+/// Who is connected to the agent, and what the policy grants them.
 struct Caller {
   std::string address;
   std::optional<auth::Identity> identity;  ///< None without TLS, or before the handshake has ended.
   std::optional<auth::Access> access;      ///< None before the handshake has ended.
 
-  /// Whether some grant is for this runtime; others are not there for this caller.
+  /// Whether some grant covers this runtime. The agent hides all other runtimes from this caller.
   [[nodiscard]] bool sees(const Runtime& runtime) const;
 };
 
-/// "CN=alice from 10.0.0.3:51000".
+/// For example "CN=alice from 10.0.0.3:51000".
 [[nodiscard]] std::string describe(const Caller& caller);
 
-/// Why nothing is allowed to a caller without a grant, and what to do about it.
+/// The text that tells a caller without any grant why it is refused, and what to do about it.
 [[nodiscard]] std::string refusal(const Caller& caller);
 
-/// What grants can ask of a runtime.
+/// The properties of a runtime that grants can match.
 [[nodiscard]] auth::RuntimeTraits traits_of(const Runtime& runtime);
 
 }  // namespace farport::router
@@ -41,30 +42,30 @@ struct fmt::formatter<farport::router::Caller> : farport::TextFormatter {
 
 namespace farport::router {
 
-/// To a caller that has no grant at all.
+/// The refusal for a caller without any grant.
 [[nodiscard]] Refusal no_role(const Caller& caller);
 
-/// What the gate says to a command.
+/// The gate's answer to a command.
 struct Decision {
   bool allowed = false;
   std::string rule;  ///< The grant that allows it.
-  std::string role;  ///< That grant's role.
-  Refusal refusal;   ///< Where it is not allowed.
+  std::string role;  ///< The role that the grant gives.
+  Refusal refusal;   ///< Set if it is not allowed.
 };
 
-/// Decides whether a caller's command may go to a runtime. Never: what can't be carried (a user_events
-/// session, which passes a file descriptor), a payload that can't be read (some end the application: .NET 10
-/// crashes on an empty CollectTracing), and a dump to a path of the caller's (the API has a request for
-/// dumps). A blocking session only where a role names it: it is refused as an unknown command, upon which
-/// tools ask for an ordinary one.
+/// Decides whether a caller may send a command to a runtime. Always refused: a user_events session, which
+/// passes a file descriptor and so can't be carried; a payload that can't be decoded, since some end the
+/// application (.NET 10 crashes on an empty CollectTracing); and a dump to a path that the caller names (the
+/// API has a request for dumps). A blocking session needs a role that names BlockingSession. Otherwise it is
+/// refused as an unknown command, so that tools ask for an ordinary session instead.
 [[nodiscard]] Decision authorize(const Caller& caller, const Runtime& runtime, const FirstMessage& first);
 
-/// The same for a dump that the agent takes for the caller.
+/// Decides about a dump that the agent takes for the caller.
 [[nodiscard]] Decision authorize_dump(const Caller& caller, const Runtime& runtime);
 
-/// The same for samples that the agent has the kernel take of the runtime's threads.
+/// Decides about a profile, for which the agent has the kernel sample the runtime's threads.
 [[nodiscard]] Decision authorize_profile(const Caller& caller, const Runtime& runtime);
-/// Whether its profile may have the kernel's own functions.
+/// Whether the profile may contain functions of the kernel.
 [[nodiscard]] bool may_profile_kernel(const Caller& caller, const Runtime& runtime);
 
 }  // namespace farport::router

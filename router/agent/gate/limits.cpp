@@ -11,13 +11,13 @@ namespace {
 using auth::limit_of;
 using auth::LimitSettings;
 
-/// When to ask again for a place that becomes free only when another connection ends.
+/// Retry-After, in seconds, where only the end of another connection makes room.
 constexpr int kRetryAfterS = 10;
-/// So many are remembered without a look at whether they are still there.
+/// Up to this many identities are kept without looking for idle ones.
 constexpr std::size_t kFewIdentities = 64;
-/// Of one identity's requests, in one turn of the loop: what the others have to wait behind it.
+/// How long one identity's requests may keep the loop busy in one turn; all others wait behind them.
 constexpr std::chrono::milliseconds kTurnShare{2};
-/// An identity that has been refused as often as it may be in a second is not listened to for so long.
+/// How long an identity that has used up its refusals is not served.
 constexpr transport::Milliseconds kRefusedRest{100};
 
 tl::unexpected<LimitExceeded> exceeded(const auth::Limit& limit, const std::string& what,
@@ -74,7 +74,7 @@ tl::expected<std::unique_ptr<Limits::Session>, LimitExceeded> Limits::begin_sess
 }
 
 void Limits::forget_idle_parties() {
-  // All are looked at, so not before there are twice as many as the last time.
+  // Each search looks at all of them, so wait until their number has doubled since the last one.
   if (identities_.size() < look_at_) return;
   const Clock::time_point now = now_();
   std::erase_if(identities_, [&](const auto& entry) {
@@ -119,7 +119,7 @@ std::string identity_key(const Caller& caller) {
   if (!caller.identity) return {};
   const auth::Identity& identity = *caller.identity;
   if (identity.local) return "local " + std::to_string(*identity.local);
-  // Names have no control characters, so a line each can't be taken for another's.
+  // Names contain no control characters, so one name per line is unambiguous.
   std::string key = identity.common_name.empty() ? "" : "cn " + identity.common_name;
   for (const std::string& unit : identity.organizational_units) key += "\nou " + unit;
   for (const std::string& uri : identity.uris) key += "\nuri " + uri;

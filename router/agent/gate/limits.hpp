@@ -1,5 +1,4 @@
-// Limits: how much of the agent one identity, one session and all together may use. Plain counting: a
-// caller that is refused is told which limit it was, and no other caller notices.
+// Limits: how much of the agent one identity, one session and all callers together may use.
 #pragma once
 
 #include <chrono>
@@ -15,7 +14,7 @@
 
 namespace farport::router {
 
-/// So many tokens a second, and at most a second's worth at once.
+/// Refills with `per_second` tokens a second, and holds at most a second's worth.
 class TokenBucket {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,11 +22,11 @@ class TokenBucket {
   TokenBucket(std::size_t per_second, Clock::time_point now)
       : rate_(static_cast<double>(per_second)), tokens_(rate_), filled_(now) {}
 
-  /// Takes a token; false where there is none.
+  /// Takes a token. Returns false if there is none.
   bool take(Clock::time_point now);
-  /// How long until there is a token; at least a millisecond.
+  /// How long until there is a token, at least one millisecond.
   [[nodiscard]] transport::Milliseconds until_next(Clock::time_point now) const;
-  /// Whether nobody has taken any for so long that a new bucket would be the same.
+  /// Whether the bucket is full, and so the same as a new one.
   [[nodiscard]] bool full(Clock::time_point now) const;
 
  private:
@@ -38,14 +37,14 @@ class TokenBucket {
   Clock::time_point filled_;
 };
 
-/// A limit that was reached.
+/// A limit that a caller has reached.
 struct LimitExceeded {
-  const auth::Limit* limit;        ///< Which; never null.
-  std::string message{};           ///< What was too much, for a person.
-  transport::Milliseconds wait{};  ///< After which it passes by itself; 0: it doesn't.
+  const auth::Limit* limit;        ///< Never null.
+  std::string message{};           ///< Says what was too much, for a person.
+  transport::Milliseconds wait{};  ///< How long until it passes; 0 if only the end of something else helps.
 };
 
-/// One of what is counted, for as long as it exists. May outlive the Limits.
+/// Counts one session or connection for as long as it exists. May outlive the Limits.
 class CountedSlot {
  public:
   CountedSlot() = default;
@@ -65,38 +64,39 @@ class CountedSlot {
   std::shared_ptr<std::size_t> count_;
 };
 
+/// Counts what callers use. A caller that is refused is told which limit it reached.
 class Limits {
  public:
   using Clock = std::chrono::steady_clock;
   using Now = Clock::time_point (*)();
 
-  /// `now` is handed in so that tests have a clock of their own.
+  /// Tests pass a clock of their own as `now`.
   explicit Limits(transport::Loop& loop, auth::LimitSettings settings, Now now = &Clock::now);
   Limits(const Limits&) = delete;
   Limits& operator=(const Limits&) = delete;
 
   class Session;
-  /// A diagnostic connection's or a dump's place among the others.
+  /// The slots that one diagnostic connection or dump takes.
   struct Connection {
     CountedSlot in_all;
     CountedSlot of_identity;
     CountedSlot of_session;
   };
 
-  /// A place for a session. `key`: its identity_key().
+  /// Takes a slot for a session of the identity `key` (see identity_key()).
   tl::expected<std::unique_ptr<Session>, LimitExceeded> begin_session(const std::string& key);
 
   [[nodiscard]] std::size_t sessions() const { return *sessions_; }
   [[nodiscard]] std::size_t connections() const { return *connections_; }
 
  private:
-  /// What one identity uses. Shared with its sessions.
+  /// What one identity uses. Its sessions share it.
   struct IdentityUsage {
     IdentityUsage(transport::Loop& loop, std::size_t per_second, Clock::time_point now);
     std::shared_ptr<std::size_t> sessions = std::make_shared<std::size_t>(0);
     std::shared_ptr<std::size_t> connections = std::make_shared<std::size_t>(0);
     TokenBucket requests;
-    TokenBucket refusals;  ///< What is refused costs something too.
+    TokenBucket refusals;  ///< Limits how often it is refused, since refusing costs time too.
     std::shared_ptr<transport::Share> share;
   };
   void forget_idle_parties();
@@ -107,18 +107,18 @@ class Limits {
   std::shared_ptr<std::size_t> sessions_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
   std::map<std::string, std::shared_ptr<IdentityUsage>> identities_;
-  std::size_t look_at_ = 0;  ///< Idle ones are looked for once there are so many.
+  std::size_t look_at_ = 0;  ///< Look for idle identities once there are this many.
 };
 
-/// One session's share. Must not outlive the Limits; the Connections that it has given may.
+/// One session's part of the limits. Must not outlive the Limits; the Connections that it gives out may.
 class Limits::Session {
  public:
   Session(Limits& limits, std::shared_ptr<IdentityUsage> usage);
 
-  /// Counts a request; what it says is the limit that it broke.
+  /// Counts a request. Returns the limit if the request exceeds one.
   [[nodiscard]] std::optional<LimitExceeded> count_request();
   [[nodiscard]] tl::expected<Connection, LimitExceeded> begin_connection();
-  /// How long this identity may keep the loop busy.
+  /// The identity's share of the loop's time.
   [[nodiscard]] const std::shared_ptr<transport::Share>& share() const { return usage_->share; }
 
  private:
@@ -129,10 +129,11 @@ class Limits::Session {
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
 };
 
-/// Who shares limits: all sessions with the same names in their certificates, or without TLS all callers.
+/// The key under which sessions share limits: the names in their certificates. Empty for all callers without
+/// TLS.
 [[nodiscard]] std::string identity_key(const Caller& caller);
 
-/// What the caller is told: 429 where its own share is used up, 503 where everybody's is.
+/// What to tell the caller: status 429 if its own share is used up, 503 if the agent's is.
 [[nodiscard]] Refusal refusal_of(const LimitExceeded& exceeded);
 
 }  // namespace farport::router

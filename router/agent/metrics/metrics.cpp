@@ -11,13 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A runtime mostly answers within milliseconds; one that is busy, or writes a dump, takes longer.
+/// A runtime mostly answers within milliseconds. A busy one, or one that writes a dump, takes longer.
 constexpr std::array<std::chrono::milliseconds, 10> kFirstByteBounds{2ms,   5ms,   10ms, 20ms, 50ms,
                                                                      100ms, 200ms, 1s,   5s,   30s};
-/// From a single command to a mirror that is never switched off.
+/// From the session of a single command to that of a mirror which is never switched off.
 constexpr std::array<std::chrono::milliseconds, 8> kSessionBounds{1s, 10s, 1min, 5min, 15min, 1h, 4h, 24h};
 
-/// Every limit but one: what goes beyond buffered_bytes is counted by the BufferBudget.
+/// The reasons for a refusal: all limits but buffered_bytes, whose excess the BufferBudget counts.
 std::vector<std::string> refusals() {
   std::vector<std::string> reasons = {"no_role"};
   for (const auth::Limit& limit : auth::kLimits) {
@@ -108,7 +108,7 @@ MetricsText& MetricsText::samples(std::string_view label_name, const LabelledCou
 MetricsText& MetricsText::histogram(std::string_view name, std::string_view help,
                                     const transport::DurationHistogram& durations) {
   family(name, "histogram", help);
-  // Each bucket has all that were shorter, too.
+  // Buckets are cumulative: each contains all shorter durations too.
   std::uint64_t so_far = 0;
   const auto bounds = durations.bounds();
   for (std::size_t i = 0; i < bounds.size(); ++i) {

@@ -1,4 +1,4 @@
-// Metrics: what the agent counts as it goes, and the text that Prometheus reads.
+// Metrics: what the agent counts, and the text in which Prometheus reads it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace farport::router {
 /// A counter for each value of a label. Values must come from a small set, never from a peer.
 class LabelledCounter {
  public:
-  /// Those in `values` are there from the start, so that their rate can be computed when they first happen.
+  /// The `values` exist from the start, at 0, so that Prometheus sees a rate when one first happens.
   explicit LabelledCounter(const std::vector<std::string>& values = {}) {
     for (const std::string& value : values) counts_[value] = 0;
   }
@@ -27,10 +27,10 @@ class LabelledCounter {
   std::map<std::string, std::uint64_t, std::less<>> counts_;
 };
 
-/// The bytes that diagnostic connections have carried, those under way included.
+/// The bytes that diagnostic connections have carried, including those that are still open.
 class Traffic {
  public:
-  /// Counts what a relay carries; must not outlive the Traffic.
+  /// Counts the bytes of one relay. Must not outlive the Traffic.
   class Relay {
    public:
     explicit Relay(Traffic& traffic) : traffic_(traffic) { traffic_.relays_.insert(&bytes); }
@@ -51,16 +51,17 @@ class Traffic {
   std::set<const RelayCounts*> relays_;
 };
 
+/// The agent's counters and histograms since its start.
 struct Metrics {
   Metrics();
 
-  std::uint64_t sessions = 0;  ///< All that there have been.
+  std::uint64_t sessions = 0;  ///< All since the start.
   std::uint64_t requests = 0;
-  std::uint64_t accept_pauses = 0;    ///< Shortages of descriptors or memory.
+  std::uint64_t accept_pauses = 0;    ///< Accepting paused for lack of descriptors or memory.
   LabelledCounter refused;            ///< By the limit's name in the configuration, or "no_role".
   LabelledCounter handshakes_failed;  ///< By reason.
   LabelledCounter commands_allowed;   ///< By the protocol's name.
-  LabelledCounter commands_refused;   ///< The same; "unknown" where it has none.
+  LabelledCounter commands_refused;   ///< By the protocol's name, or "unknown".
   LabelledCounter dumps;              ///< By outcome.
   LabelledCounter profiles;           ///< By outcome.
   Traffic traffic;
@@ -68,33 +69,33 @@ struct Metrics {
   transport::DurationHistogram session_times;
 };
 
-// Metrics as Prometheus reads them: the text exposition format, version 0.0.4
+// The text exposition format of Prometheus, version 0.0.4
 // (https://prometheus.io/docs/instrumenting/exposition_formats/).
 
 inline constexpr const char* kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
-/// Types of families.
+/// The types of metric families.
 inline constexpr const char* kCounter = "counter";
 inline constexpr const char* kGauge = "gauge";
 inline constexpr const char* kSummary = "summary";
 
-/// Writes metrics, a family at a time.
+/// Writes metrics in that format, one family after the other.
 class MetricsText {
  public:
-  /// Begins a family. `type`: see above. A counter's name ends in _total.
+  /// Begins a family. `type` is one of the constants above. The name of a counter ends in _total.
   MetricsText& family(std::string_view name, std::string_view type, std::string_view help);
-  /// A sample of the family under way. `labels`: as label() makes them, separated by commas; or none.
+  /// Adds a sample to the family. `labels` are made by label() and separated by commas; they may be empty.
   MetricsText& sample(std::uint64_t value, std::string_view labels = {});
-  /// `suffix`: of the family's name, such as "_sum" of a summary.
+  /// `suffix` is appended to the family's name, such as "_sum" of a summary.
   MetricsText& sample(double value, std::string_view labels = {}, std::string_view suffix = {});
-  /// One for each value of the label.
+  /// Adds a sample for each value of the label `label_name`.
   MetricsText& samples(std::string_view label_name, const LabelledCounter& counter,
                        std::string_view more_labels = {});
-  /// A family of its own: how often something took how long, in seconds. The name ends in _seconds.
+  /// Writes a family of its own: a histogram in seconds. The name ends in _seconds.
   MetricsText& histogram(std::string_view name, std::string_view help,
                          const transport::DurationHistogram& durations);
   [[nodiscard]] std::string take() { return std::move(text_); }
 
-  /// name="value", with what must be escaped.
+  /// Returns name="value", with the value escaped.
   [[nodiscard]] static std::string label(std::string_view name, std::string_view value);
 
  private:

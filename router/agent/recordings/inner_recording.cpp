@@ -99,7 +99,7 @@ Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
     auto older = unknown ? wanted.older() : std::nullopt;
     if (!older) co_return not_recorded(http_status::kBadGateway, outcome.error());
     wanted = std::move(*older);
-    // There is none to be broken off while this one ends.
+    // connection_ is empty while this one ends, so that abandon() does not break it off.
     const std::unique_ptr<InnerConnection> refused = std::move(connection_);
     co_await refused->end();
   }
@@ -128,7 +128,7 @@ namespace {
 
 using transport::Deadline;
 
-/// A runtime that has not begun to tell by then may never do so.
+/// A runtime that has not begun to send after this time may never do so.
 constexpr transport::Milliseconds kBeginLimit{10'000};
 constexpr transport::Milliseconds kMethodsLimit{30'000};
 
@@ -144,7 +144,7 @@ Task<void> pass_methods_on(transport::Loop& loop, InnerRecording& recording, Rea
   const auto refused = co_await begin_methods(loop, recording);
   if (refused) co_return;
   const Deadline limit(loop, kMethodsLimit, [&recording] { recording.abandon(); });
-  // What the runtime says at its end may be more than fits before it answers: it is read meanwhile.
+  // The rest may be larger than the socket's buffer, so it is read while the runtime stops.
   transport::TaskSet stopping(loop);
   stopping.spawn(recording.stop());
   std::ignore = co_await to.pass_on(recording.stream());

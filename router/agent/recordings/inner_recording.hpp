@@ -1,4 +1,4 @@
-// What the agent itself has a runtime record, on behalf of a caller.
+// What the agent itself asks a runtime for, on behalf of a caller.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,11 @@
 
 namespace farport::router {
 
-/// A diagnostic connection whose tool is the agent itself, on behalf of a caller.
-/// Passes the gate, the limits and the audit as a tool's does. Ends its end in good order when it is closed:
-/// end() is to be awaited before it goes.
+/// A diagnostic connection whose tool is the agent itself, on behalf of a caller. It passes the gate, the
+/// limits and the audit like a tool's. Await end() before destroying it.
 class InnerConnection {
  public:
-  /// Errors: the system has no sockets to give. `connections`, `caller`: must outlive it.
+  /// Errors: the system has no sockets left. `connections` and `caller` must outlive it.
   static Result<std::unique_ptr<InnerConnection>> open(transport::Loop& loop,
                                                        DiagnosticConnections& connections,
                                                        const Caller& caller, RuntimePtr runtime);
@@ -24,16 +23,16 @@ class InnerConnection {
   InnerConnection(const InnerConnection&) = delete;
   InnerConnection& operator=(const InnerConnection&) = delete;
 
-  /// Sends the command, and gives the runtime's answer, an error as well. Refused: the agent lets it not
-  /// pass, or nothing answers.
+  /// Sends a command and returns the runtime's answer, which may be an error. Refused if the gate does not
+  /// allow the command, or nothing answers.
   transport::Task<tl::expected<ipc::Message, Refusal>> ask(ipc::Message command);
-  /// What the runtime says behind its answer.
+  /// What the runtime sends after its answer.
   [[nodiscard]] transport::FdStream& stream() { return *tool_; }
-  /// Closes it, and passes when the agent has done with it.
+  /// Closes the connection, and waits until the agent's side has ended too.
   transport::Task<void> end();
 
  private:
-  /// The agent's side.
+  /// The agent's side of the connection.
   class Endpoint final : public ToolEndpoint {
    public:
     Endpoint(transport::Loop& loop, UniqueFd fd)
@@ -55,24 +54,26 @@ class InnerConnection {
   transport::TaskSet carrying_;
 };
 
-/// One session with a runtime. end() is to be awaited before it goes.
+/// One EventPipe session of a runtime, on behalf of a caller. Await end() before destroying it.
 class InnerRecording {
  public:
-  /// `connections`, `caller`: must outlive it.
+  /// `connections` and `caller` must outlive it.
   InnerRecording(transport::Loop& loop, DiagnosticConnections& connections, const Caller& caller,
                  RuntimePtr runtime);
   InnerRecording(const InnerRecording&) = delete;
   InnerRecording& operator=(const InnerRecording&) = delete;
 
-  /// Nothing: it records. Refused: the caller may not, or the runtime does not.
+  /// Starts the session. Returns nothing on success. Refused if the caller may not, or the runtime does not
+  /// start it.
   transport::Task<std::optional<Refusal>> begin(ipc::CollectTracing wanted);
-  /// Breaks off whatever it waits for, for a caller that has gone.
+  /// Breaks off whatever it waits for, because the caller has gone.
   void abandon();
-  /// What it records, up to its end. After begin().
+  /// What the runtime writes, up to its end. Call this after begin().
   [[nodiscard]] transport::FdStream& stream() { return connection_->stream(); }
-  /// Has the runtime say the rest, and end. What can't be stopped is broken off: nobody takes it for whole.
+  /// Asks the runtime to send the rest and end. If that fails, the stream is aborted, so that nobody takes
+  /// the recording for complete.
   transport::Task<void> stop();
-  /// Passes when nothing of it is left.
+  /// Waits until the connection has ended.
   transport::Task<void> end();
 
  private:
@@ -87,9 +88,8 @@ class InnerRecording {
   bool abandoned_ = false;
 };
 
-/// The names of a runtime's methods, for a reader that makes a profile.
-/// Has the runtime tell the names of all its methods, which takes it a moment, and passes them on, as far as
-/// they come. `recording`: one that has not begun.
+/// Has the runtime name all its methods, which takes it a moment, and passes on as much as comes, for a
+/// reader that makes a profile. `recording` must not have begun.
 [[nodiscard]] transport::Task<void> pass_methods_on(transport::Loop& loop, InnerRecording& recording,
                                                     Reading& to);
 

@@ -18,26 +18,26 @@ namespace {
 
 using ReadKind = ReadingRequest::Kind;
 
-/// dotnet-monitor's.
+/// The default duration, the same as dotnet-monitor's.
 constexpr transport::Milliseconds kUsualDuration{30'000};
 constexpr double kMostSeconds = 7.0 * 24 * 60 * 60;
 constexpr std::uint32_t kTraceBufferMb = 256;
 constexpr const char* kJsonLines = "application/x-ndjson";
 constexpr const char* kJson = "application/json";
 
-/// What stands between commas.
+/// Splits at commas, and leaves out empty parts.
 std::vector<std::string> list_of(std::string_view text) {
   std::vector<std::string> parts = split_list(text, [](char) { return false; });
   std::erase(parts, std::string());
   return parts;
 }
 
-/// "0.5"; `otherwise` where nothing is said.
+/// Parses seconds such as "0.5". Returns `otherwise` if there is no text.
 Result<transport::Milliseconds> seconds_of(const std::string& name, const std::string& text,
                                            transport::Milliseconds otherwise) {
   if (text.empty()) return otherwise;
   const double seconds = events::number_in(text);
-  // False, too, of what is no number.
+  // Also false if the text is not a number.
   const bool is_time = seconds > 0 && seconds <= kMostSeconds;
   if (!is_time) {
     return fail("take the parameter", name, "it is no number of seconds above 0, a week at most");
@@ -81,7 +81,7 @@ Result<WantedRecording> logs_of(const Parameters& parameters, const Runtime& /*r
 
 Result<WantedRecording> exceptions_of(const Parameters& /*parameters*/, const Runtime& /*runtime*/) {
   auto recording = wanted_exceptions();
-  // Which names the methods on the stacks.
+  // The rundown names the methods on the stacks.
   recording.rundown = true;
   return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{{ReadKind::exceptions}},
                          kJsonLines};
@@ -126,12 +126,12 @@ using transport::Task;
 
 constexpr std::size_t kRecordingPieceBytes = 32 * 1024;
 
-/// Passes on what the runtime writes.
+/// Relays what the runtime writes to the caller.
 Task<void> pass_on(Stream& from, Stream& to) {
   std::vector<std::byte> piece(kRecordingPieceBytes);
   for (;;) {
     const transport::Io got = co_await from.read(piece);
-    // What was broken off is not taken for whole.
+    // Abort, so that the caller does not take the recording for complete.
     if (got.status == IoStatus::failed) co_return to.abort(from.error());
     if (got.status == IoStatus::end) break;
     const IoStatus written = co_await to.write(std::span(piece).first(got.bytes));
@@ -182,7 +182,7 @@ Task<std::optional<Refusal>> RecordingRequests::record_wanted(Response& response
 
 Task<std::optional<Refusal>> RecordingRequests::begin(Response& response, InnerRecording& recording,
                                                       ipc::CollectTracing wanted) {
-  // The runtime may never answer: a caller that goes does not wait for it.
+  // The runtime may never answer, so stop waiting when the caller goes.
   const transport::WhenGone gone(response.stream(), [&recording] { recording.abandon(); });
   auto refused = co_await recording.begin(std::move(wanted));
   co_return refused;
@@ -201,7 +201,7 @@ Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, Inner
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_in_time(recording, wanted.duration, enough));
   if (!wanted.reading) {
-    // A caller that goes ends it, however silent the runtime is.
+    // End when the caller goes, even if the runtime writes nothing.
     const auto guard = abort_when_gone(response.stream(), recording.stream());
     begin_answer();
     co_await pass_on(recording.stream(), response.stream());

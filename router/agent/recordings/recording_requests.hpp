@@ -1,4 +1,5 @@
-// GET /v1/runtimes/{id}/trace, counters, logs and the like: for callers that have no tool (docs/wire.md).
+// Recordings over HTTP, for callers without a tool: GET /v1/runtimes/{id}/trace, counters, logs …
+// (docs/wire.md).
 #pragma once
 
 #include <functional>
@@ -14,25 +15,24 @@
 
 namespace farport::router {
 
-// What a request wants a runtime to record.
-
-/// The values of a query, by name; empty where there is none.
+/// Returns the value of a query parameter, or an empty string if it is missing.
 using Parameters = std::function<std::string(std::string_view name)>;
 
+/// What a request asks a runtime to record, and what the answer is made of.
 struct WantedRecording {
   ipc::CollectTracing recording;
-  transport::Milliseconds duration{};  ///< At most.
-  /// What a reader makes the answer of it by; none: the answer is what the runtime writes.
+  transport::Milliseconds duration{};  ///< The longest time.
+  /// How a reader makes the answer; nothing if the answer is what the runtime writes.
   std::optional<ReadingRequest> reading;
   std::string content_type;
 };
 
-/// What `kind`, a word of the route, with these parameters is of this runtime. Errors name the parameter that
-/// is wrong.
+/// The recording for `kind`, which is the last word of the route, with these parameters. Errors name the
+/// parameter that is wrong.
 [[nodiscard]] Result<WantedRecording> wanted_recording(std::string_view kind, const Parameters& parameters,
                                                        const Runtime& runtime);
 
-/// The answer to a request that no reader can be had for: 503.
+/// The refusal with status 503, for a request for which there is no reader.
 [[nodiscard]] Refusal no_reader(const Error& why);
 
 class RecordingRequests {
@@ -40,9 +40,9 @@ class RecordingRequests {
   RecordingRequests(transport::Loop& loop, DiagnosticConnections& connections, Readers readers)
       : loop_(loop), connections_(connections), readers_(std::move(readers)) {}
 
-  /// Has the runtime record `kind` and answers with what comes, until the time is over, the runtime ends, or
-  /// the caller goes. Refused: a parameter is wrong, the caller may not, or the runtime does not. The caller
-  /// must stay as long.
+  /// Has the runtime record `kind`, and answers with what comes until the time is over, the runtime ends, or
+  /// the caller goes. Refused if a parameter is wrong, the caller may not, or the runtime does not record.
+  /// The caller must outlive the task.
   transport::Task<std::optional<Refusal>> record(Response& response, std::string kind, Parameters parameters,
                                                  const Caller& caller, RuntimePtr runtime);
 

@@ -26,8 +26,8 @@ using transport::Task;
 
 constexpr std::size_t kMaxWaiting = 4;
 
-/// Whether the peer still listens in silence: it may neither have closed its end nor said anything, since it
-/// is our turn to speak.
+/// Whether the peer is still connected and silent. It may neither have closed its end nor sent anything,
+/// since it is our turn to speak.
 bool is_quiet(const FdStream& connection) {
   char next = 0;
   return ::recv(connection.fd(), &next, sizeof next, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
@@ -95,11 +95,11 @@ namespace {
 
 using transport::Milliseconds;
 
-/// A runtime that can't be used is not tried again for this long.
+/// How long to wait before trying a runtime again that can't be used.
 constexpr Milliseconds kRetry{5000};
 /// A process closes its connections a moment before its pidfd reports its end.
 constexpr Milliseconds kDying{200};
-/// A runtime whose process we can't see has ended when it has had no connection for this long.
+/// A runtime whose process is not visible has ended once it has had no connection for this long.
 constexpr std::uint64_t kGoneAfterMs = 2000;
 constexpr Milliseconds kLifeLook{500};
 
@@ -120,7 +120,7 @@ ConnectedRuntime::ConnectedRuntime(const ConnectServices& services, std::string 
           std::make_shared<ConnectionQueue>(services.loop, "the runtime " + id_ + " at " + services.path)) {}
 
 Task<void> ConnectedRuntime::follow() {
-  // Commands under way may hold the queue for longer.
+  // Commands under way may keep the queue alive for longer, so close it explicitly.
   struct Close {
     ConnectionQueue& queue;
     ~Close() { queue.close(); }
@@ -145,7 +145,7 @@ Task<void> ConnectedRuntime::follow() {
 Task<void> ConnectedRuntime::give_up(UniqueFd pidfd, Error wrong) {
   if (pidfd) {
     co_await transport::sleep(services_.loop, kDying);
-    // Many processes are over before they have answered: nothing is wrong with them.
+    // Many processes end before they answer: nothing is wrong with them.
     if (transport::has_ended(pidfd)) co_return;
   }
   services_.warnings.add("useless " + describe(process_),
@@ -180,20 +180,20 @@ namespace {
 using transport::Listener;
 using transport::PeerCredentials;
 
-/// A runtime advertises as soon as it has connected.
+/// A runtime advertises itself as soon as it has connected.
 constexpr Milliseconds kAdvertiseLimit{5000};
 constexpr std::size_t kMaxSilent = 256;
-/// Those that are not listed: being asked who they are, or of no use.
+/// The most followers that are not listed, because they are still being asked who they are or can't be used.
 constexpr std::size_t kMaxUnlisted = 256;
-/// What a runtime takes: a connection that waits, and one for its process.
+/// Descriptors that a runtime takes: a connection that waits, and a pidfd.
 constexpr std::size_t kDescriptors = 2;
-/// What one that is up to no good can take.
+/// Descriptors that a runtime of an untrusted user may take.
 constexpr std::size_t kMostDescriptors = 4;
 
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kForAllUsers = 0666;
 
-/// Why there can be no socket at `path`, where the system's own words would not help.
+/// Explains why there can be no socket at `path`, where the system's error text would not help.
 Error explain(const Error& error, const std::string& path) {
   struct stat status {};
   if (error.cause == ENOENT) {
@@ -221,14 +221,15 @@ bool same_process(const PeerCredentials& a, const PeerCredentials& b) {
   return a.pid == b.pid && a.uid == b.uid;
 }
 
-/// The user who has most of something.
+/// The user with the highest count.
 uid_t busiest(const std::map<uid_t, std::size_t>& counts) {
   const auto most = std::max_element(counts.begin(), counts.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   return most->first;
 }
 
-/// Nobody else can make the socket of a farport that isn't root, but root and its own user can dial it.
+/// Root and the agent's own user can connect to any socket of the agent; other users are refused unless the
+/// agent is root.
 bool is_welcome(const PeerCredentials& process) {
   const uid_t own = ::geteuid();
   return own == 0 || process.uid == 0 || process.uid == own;
@@ -242,7 +243,7 @@ struct ConnectPort::Follower {
 
   ConnectedRuntime runtime;
   bool ended = false;
-  Task<void> task;  ///< After the runtime, which it uses.
+  Task<void> task;  ///< Declared after the runtime, which it uses.
 };
 
 Result<std::unique_ptr<ConnectPort>> ConnectPort::create(transport::Loop& loop, Registry& registry, Log log,
@@ -277,7 +278,7 @@ Task<void> ConnectPort::run() {
   }
 }
 
-/// The oldest one of the user who has most of them.
+/// Closes the oldest silent connection of the user who has most of them.
 void ConnectPort::end_a_silent_one() {
   warnings_.add("flood", "more than " + std::to_string(kMaxSilent) + " connections to " + path() +
                              " say nothing: the oldest ones are closed");
@@ -326,7 +327,7 @@ Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user)
   const transport::Io io = co_await connection.read_exactly(bytes);
   if (io.status == transport::IoStatus::failed) co_return tl::unexpected(connection.error());
   if (io.status == transport::IoStatus::end) {
-    // A peer that only looks whether the socket is live does no harm.
+    // A peer that only checks whether the socket is live does no harm.
     co_return tl::unexpected(
         Error{"read", "the advertise", io.bytes == 0 ? "" : "it broke off in the middle", {}, 0});
   }
@@ -379,7 +380,8 @@ bool ConnectPort::has_share_left(uid_t user) {
   return false;
 }
 
-/// Among those who are not listed: the oldest one of the user who has most of them goes.
+/// If there are too many followers that are not listed, drops the oldest one of the user who has most of
+/// them.
 void ConnectPort::make_room() {
   std::map<uid_t, std::size_t> counts;
   std::size_t count = 0;

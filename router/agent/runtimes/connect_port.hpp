@@ -1,4 +1,4 @@
-// A Unix socket that runtimes dial: an address of their DOTNET_DiagnosticPorts, in connect mode.
+// ConnectPort: a Unix socket that runtimes dial, named in their DOTNET_DiagnosticPorts in connect mode.
 #pragma once
 
 #include <deque>
@@ -16,28 +16,28 @@
 
 namespace farport::router {
 
-/// The connections of a runtime that has dialled in: those that wait for a command, and the commands that
-/// wait for one. Shared by the runtime's port and by the commands under way, which may outlive it.
+/// Brings together the connections of a runtime that has dialled in and the commands that wait for one.
+/// Shared by the runtime's port and by the commands under way, which may outlive the port.
 class ConnectionQueue {
  public:
-  /// `name` stands for the runtime in errors.
+  /// `name` is what errors call the runtime.
   ConnectionQueue(transport::Loop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
   ConnectionQueue(const ConnectionQueue&) = delete;
   ConnectionQueue& operator=(const ConnectionQueue&) = delete;
 
-  /// A runtime has one connection that waits; another process may pretend to have any number. The oldest is
-  /// closed where there are more than a few.
+  /// Adds a connection. A runtime has one that waits, but another process may pretend to have any number, so
+  /// the oldest is closed if there are more than a few.
   void add(std::unique_ptr<transport::FdStream> connection);
 
-  /// The next connection, in the order of asking: a runtime that has got a command dials again at once.
-  /// Errors: it doesn't within kRedialLimit, or close() was called.
+  /// Waits for the next connection, first come, first served: a runtime that has got a command dials again at
+  /// once. Errors: it doesn't dial within kRedialLimit, or close() was called.
   static transport::Task<DiagnosticPort::Connection> take(std::shared_ptr<ConnectionQueue> queue);
 
-  /// The runtime has ended: drops the connections that wait, and fails the commands that wait. What was taken
-  /// lives on.
+  /// Closes the queue because the runtime has ended. Drops the connections in it and fails the commands that
+  /// wait. Connections that were taken live on.
   void close();
 
-  /// Whether a connection is open, in here or in a command's hands.
+  /// Whether any connection is open, in the queue or taken.
   [[nodiscard]] bool alive();
 
   static constexpr transport::Milliseconds kRedialLimit{5000};
@@ -52,35 +52,34 @@ class ConnectionQueue {
   std::deque<std::unique_ptr<transport::FdStream>> waiting_;
   transport::NodeList waiters_;
   bool closed_ = false;
-  /// Each connection that was taken holds it too: its use count tells how many of them still live.
+  /// Each connection that was taken holds a reference, so the use count says how many are still open.
   std::shared_ptr<void> taken_ = std::make_shared<char>();
 };
 
-// A runtime that has dialled in, from its first connection until it has ended.
-
-/// What the runtimes of one ConnectPort share.
+/// What all runtimes of one ConnectPort share.
 struct ConnectServices {
   transport::Loop& loop;
   Registry& registry;
   Log log;
   transport::RateLimitedLog& warnings;
-  std::string path;  ///< Of the socket that they dial.
+  std::string path;  ///< The path of the socket that they dial.
 };
 
-/// "process 4711 of user 1000"; the process is left out where it isn't visible here.
+/// For example "process 4711 of user 1000", or "a process of user 1000 that is not visible here".
 [[nodiscard]] std::string describe(const transport::PeerCredentials& process);
 
+/// A runtime that has dialled in, from its first connection to its end.
 class ConnectedRuntime final : public DiagnosticPort {
  public:
-  /// `id` is what the process advertised; `services` outlives the runtime.
+  /// `id` is what the process has advertised. `services` must outlive this object.
   ConnectedRuntime(const ConnectServices& services, std::string id, transport::PeerCredentials process);
 
-  /// Another connection on which that id was advertised, by the same process.
+  /// Takes another connection of the same process, on which it has advertised the same id.
   void arrived(std::unique_ptr<transport::FdStream> connection) { queue_->add(std::move(connection)); }
 
-  /// Learns who the runtime is, and lists it in the registry until it has ended. To be called with the first
-  /// connection there. Ends with the runtime, or a while after something turned out to be wrong with it,
-  /// since it would be back at once.
+  /// Asks the runtime who it is, and lists it in the registry until it has ended. Call this once there is a
+  /// connection. If something is wrong with the runtime, this returns only after a while, since the runtime
+  /// would dial again at once.
   transport::Task<void> follow();
 
   [[nodiscard]] const std::string& id() const { return id_; }
@@ -104,11 +103,12 @@ class ConnectedRuntime final : public DiagnosticPort {
   bool listed_ = false;
 };
 
+/// Owns the socket and follows the runtimes that dial it.
 class ConnectPort {
  public:
-  /// Makes the socket. What a dead agent has left at `path` is replaced. It is private to our user, but for
-  /// root's: runtimes of all users may dial that one, and each is taken for the process and the user that it
-  /// is. Errors: something else is there, or the directory can't be used.
+  /// Makes the socket, and replaces one that a dead agent has left at `path`. Only the agent's own user may
+  /// connect, unless that is root: then all users may, and each runtime is listed with the process and user
+  /// that the kernel reports. Errors: something else is at `path`, or its directory can't be used.
   static Result<std::unique_ptr<ConnectPort>> create(transport::Loop& loop, Registry& registry, Log log,
                                                      std::string path);
 
@@ -116,10 +116,10 @@ class ConnectPort {
               std::unique_ptr<transport::Listener> listener, SocketFile file);
   ConnectPort(const ConnectPort&) = delete;
   ConnectPort& operator=(const ConnectPort&) = delete;
-  /// Removes the socket, if it is still this one.
+  /// Removes the socket if it is still the file that this object has made.
   ~ConnectPort();
 
-  /// Takes connections and lists the runtimes behind them, until it is cancelled.
+  /// Accepts connections and lists the runtimes behind them, until it is cancelled.
   transport::Task<void> run();
 
   [[nodiscard]] const std::string& path() const { return services_.path; }
@@ -148,8 +148,8 @@ class ConnectPort {
   UserShares shares_;
   std::list<Silent> silent_;                        ///< Oldest first.
   std::list<std::unique_ptr<Follower>> followers_;  ///< The runtimes, oldest first.
-  bool some_ended_ = false;                         ///< Of the followers.
-  transport::TaskSet greetings_;                    ///< Last: its tasks use all the rest.
+  bool some_ended_ = false;                         ///< Whether some followers have ended.
+  transport::TaskSet greetings_;                    ///< Last, since its tasks use all the members above.
 };
 
 }  // namespace farport::router

@@ -20,19 +20,18 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// How long the first look may take for those who wait for it, and how often they ask.
+/// How long callers wait for the first look, and how often they check whether it is over.
 constexpr Milliseconds kFirstLook{2000};
 constexpr Milliseconds kFirstLookStep{10};
-/// A scan costs other threads time: there are at least so many times as long as it took between two.
+/// A scan takes time from other threads, so the next one waits at least this many times as long as it took.
 constexpr int kRestsPerScan = 10;
 constexpr Milliseconds kLeastRest{20};
-/// Other users can make any number of events. From this one on the directory is left alone until the next
-/// scan.
+/// Events from a directory until it is left alone until the next scan, since other users can make any number.
 constexpr int kMaxEvents = 1000;
-/// Of one user's sockets.
+/// Warnings about the sockets of one user.
 constexpr std::size_t kWarningsPerMinute = 30;
 
-/// One that is found through its process is held open, beside its process.
+/// A socket that was found through its process is kept open, in addition to the process's pidfd.
 constexpr std::size_t kDescriptorsThroughProcess = 2;
 
 std::vector<std::string> searched_by(const DiscoverySettings& settings) {
@@ -41,7 +40,7 @@ std::vector<std::string> searched_by(const DiscoverySettings& settings) {
   return searched;
 }
 
-/// Which directory has a path now: one that was made anew is another.
+/// Identifies the directory at a path, so that a directory that was made anew is noticed.
 std::pair<dev_t, ino_t> directory_at(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
@@ -50,7 +49,8 @@ std::pair<dev_t, ino_t> directory_at(const std::string& path) {
 
 }  // namespace
 
-/// inotify through libuv. Only files that may be diagnostic ports count: /tmp is a busy place.
+/// Watches a directory by inotify, through libuv. Only files that may be diagnostic ports count, since /tmp
+/// is a busy place.
 class Discovery::DirectoryWatch {
  public:
   DirectoryWatch(Discovery& owner, const std::string& directory, std::set<std::string> names)
@@ -61,11 +61,11 @@ class Discovery::DirectoryWatch {
     handle_.reset(handle);
     active_ = uv_fs_event_start(handle, on_event, directory.c_str(), 0) == 0;
   }
-  /// Whether it is about the directory that is there now.
+  /// Whether the watch is on the directory that is at this path now.
   [[nodiscard]] bool watches(const std::string& directory) const {
     return active_ && directory_ == directory_at(directory);
   }
-  /// After a scan.
+  /// Allows new events, after a scan.
   void begin_again() { events_ = 0; }
 
  private:
@@ -133,7 +133,7 @@ Task<void> Discovery::run() {
 
 Task<void> Discovery::first_look() {
   const auto since = std::chrono::ceil<Milliseconds>(std::chrono::steady_clock::now() - began_);
-  // Whoever comes later has the list as it is: a socket that does not answer delays the first sessions alone.
+  // Later sessions get the list as it is: a socket that does not answer delays only the first ones.
   if (since >= kFirstLook) co_return;
   co_await with_deadline(loop_, settle(), kFirstLook - since);
 }
@@ -145,7 +145,7 @@ Task<void> Discovery::settle() {
            });
   };
   while (!is_over()) co_await transport::sleep(loop_, kFirstLookStep);
-  // An empty list has a reason.
+  // If the list is empty, find out why.
   if (!registry_.processes().empty()) co_return;
   co_await processes_.look_for_unserved();
   while (!processes_.looked_twice()) co_await transport::sleep(loop_, kFirstLookStep);
@@ -161,7 +161,7 @@ void Discovery::watch_directories() {
       watch->begin_again();
       continue;
     }
-    // A directory that isn't there yet, or a file system that doesn't notify: the rescan sees to it.
+    // If the directory isn't there yet, or its file system sends no events, the rescan finds the changes.
     watch = std::make_unique<DirectoryWatch>(*this, directory, names);
   }
 }
@@ -183,7 +183,7 @@ Task<ScanResult> Discovery::scan() {
 
 Task<void> Discovery::apply(ScanResult result) {
   report(result);
-  // We could not look: that says nothing about what is there.
+  // An incomplete scan says nothing about what is there.
   if (!result.complete) co_return;
   const ProcessWatch::IsFollowed followed = [this](const std::string& path) {
     return followed_.contains(path);
@@ -242,7 +242,7 @@ void Discovery::report(const ScanResult& result) {
              " that are followed of one user: the oldest are left out; remove those that are stale, or raise "
              "the limit of open files (LimitNOFILE=)");
   }
-  // What isn't wrong any more is forgotten, so that this stays as small as what is.
+  // Forget what isn't wrong any more, so that the map stays as small as the number of present problems.
   reported_ = std::move(present);
 }
 

@@ -1,4 +1,4 @@
-// Discovery: finds the diagnostic ports in the search directories, as they come and go.
+// Discovery: finds diagnostic ports in the search directories, and follows them as they come and go.
 #pragma once
 
 #include <map>
@@ -15,12 +15,13 @@ namespace farport::router {
 
 class MetricsText;
 
+/// Where to search, and how.
 struct DiscoverySettings {
   std::vector<std::string> search;  ///< Directories that hold dotnet-diagnostic-{pid}-{key}-socket files.
-  bool search_processes = false;    ///< Look into every process that is visible, too.
-  std::vector<NamedPort> named;     ///< Listen ports at paths of their own.
-  transport::Milliseconds rescan{5000};  ///< For file systems without notifications.
-  bool tell_of_others = true;            ///< Log what can't be reached, mostly of other users.
+  bool search_processes = false;    ///< Also look into every visible process.
+  std::vector<NamedPort> named;     ///< Listen ports at other paths.
+  transport::Milliseconds rescan{5000};  ///< The longest time between two scans.
+  bool tell_of_others = true;            ///< Log what can't be reached, which mostly belongs to other users.
 };
 
 class Discovery {
@@ -33,18 +34,19 @@ class Discovery {
   /// Keeps the registry up to date until it is cancelled.
   transport::Task<void> run();
 
-  /// Passes once each socket that was there at the start is listed or known not to be a runtime's, or it is
-  /// known why there is none, and two seconds after the start at the latest: an agent that has just begun has
-  /// no list yet. Beside run().
+  /// Waits until each socket that was there at the start is either listed or known not to be usable, and an
+  /// empty list has a reason, but until two seconds after the start at most. An agent that has just begun has
+  /// no list yet. run() must be running.
   transport::Task<void> first_look();
 
-  /// Finds out what is not listed now, and why, for findings(); for two seconds at most. Beside run().
+  /// For findings(): finds out which .NET processes are not listed, and why. Takes two seconds at most. run()
+  /// must be running.
   transport::Task<void> look_for_unserved();
 
-  /// What has been searched, and what was found there and is not listed.
+  /// What was searched, and what was found there but is not listed.
   [[nodiscard]] DiscoveryReport findings() const;
 
-  /// Writes how many sockets are followed, and how many are not.
+  /// Writes how many sockets are followed, and how many are left out.
   void write_metrics(MetricsText& text) const;
 
  private:
@@ -68,13 +70,13 @@ class Discovery {
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool scanned_ = false;  ///< Since all that is looked into has been, once.
+  bool scanned_ = false;  ///< A scan has ended that began after the first look into processes.
   ProcessWatch processes_;
   std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;  ///< By path.
-  std::map<std::string, std::string> reported_;                ///< The last complaint about each path.
-  DiscoveryReport findings_;                                   ///< But for what is followed.
-  std::size_t left_out_ = 0;                                   ///< Sockets above their users' shares.
+  std::map<std::string, std::string> reported_;                ///< The last warning about each path.
+  DiscoveryReport findings_;                                   ///< Without the problems of followed sockets.
+  std::size_t left_out_ = 0;                                   ///< Sockets beyond their users' shares.
 };
 
 }  // namespace farport::router

@@ -18,15 +18,15 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// The time between two looks, and the least time between them when somebody asks for one.
+/// The time between two looks, and the least time if somebody asks for one.
 constexpr Milliseconds kBetweenAllLooks{5000};
 constexpr Milliseconds kLeastBetweenLooks{500};
-/// A runtime that is well answers a question who it is within this.
+/// A healthy runtime says who it is within this time.
 constexpr Milliseconds kAnswerLimit{1000};
-/// Of one process.
+/// The most threads to read of one process.
 constexpr std::size_t kMostThreads = 4096;
 
-/// Where a thread waits whose cgroup (version 2) is frozen, if nobody has stopped it.
+/// Whether a thread that waits here is in a frozen cgroup (version 2), given that it is not stopped.
 bool is_in_freezer(const std::string& place) {
   return place == "get_signal" || place == "do_freezer_trap";
 }
@@ -50,7 +50,7 @@ void count_threads(Looked& process) {
 
 void look_at(Looked& process) {
   process.stat = process_stat(process.pid);
-  // Its pid may be another process's by now.
+  // The pid may belong to another process by now.
   if (process.stat && process.stat->start_time != process.start) process.stat.reset();
   if (!process.stat) return;
   ProcessCondition& condition = process.condition;
@@ -58,7 +58,7 @@ void look_at(Looked& process) {
   condition.traced = state == 't';
   condition.ending = state == 'Z' || state == 'X';
   if (process.stat->is_stopped() || condition.traced) condition.halt = Halt::stopped;
-  // Each thread of a frozen cgroup of version 1 is in this state; hardly ever all are without that.
+  // Every thread in a frozen cgroup of version 1 is in state D, which otherwise hardly ever holds for all.
   const bool may_be_frozen = state == 'D';
   if (process.in_detail || may_be_frozen) count_threads(process);
   if (const auto status = process.in_detail ? process_status(process.pid) : std::nullopt)
@@ -138,7 +138,7 @@ void HaltWatch::unanswered(const std::string& runtime_id) {
   if (asked_.insert(runtime_id).second) asking_.spawn(ask(runtime_id));
 }
 
-/// One question, however long it takes to be answered: a runtime answers one after the other.
+/// Asks once, and waits however long the answer takes: a runtime answers one question after the other.
 Task<void> HaltWatch::ask(std::string runtime_id) {
   DiagnosticPort* const port = registry_.port(runtime_id);
   if (port != nullptr) {

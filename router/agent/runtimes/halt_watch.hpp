@@ -1,4 +1,4 @@
-// Which runtimes stand still, or don't answer: what the list says of it, and what those who wait are told.
+// HaltWatch: finds the runtimes that stand still or don't answer.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,16 @@ class HaltWatch {
   HaltWatch& operator=(const HaltWatch&) = delete;
   ~HaltWatch();
 
-  /// Looks at the processes of all listed runtimes every few seconds, and tells the registry of those that
+  /// Looks at the processes of all listed runtimes every few seconds, and tells the registry which of them
   /// stand still, until it is cancelled.
   transport::Task<void> run();
 
-  /// How a runtime's process is now, by a look that begins after this has been called: all who ask meanwhile
-  /// share one. Beside run().
+  /// The state of a runtime's process, by a look that begins after this call. All who ask meanwhile share one
+  /// look. run() must be running.
   transport::Task<ProcessCondition> look(std::string runtime_id);
 
-  /// To be told of each command that a runtime should have answered by now: it is asked who it is, and is
-  /// listed as silent until it says so.
+  /// Call this for each command that a runtime should have answered by now. The runtime is asked who it is,
+  /// and is listed as silent until it answers.
   void unanswered(const std::string& runtime_id);
 
  private:
@@ -45,12 +45,12 @@ class HaltWatch {
   transport::Loop& loop_;
   Registry& registry_;
   Log log_;
-  std::map<std::string, Known> known_;  ///< By id: of the last look.
-  std::set<std::string> wanted_;        ///< Whose threads are to be counted in the next one.
-  std::set<std::string> asked_;         ///< These are being asked who they are.
-  std::set<std::string> silent_;        ///< Those of them that have not said so in time.
-  std::uint64_t looks_ = 0;             ///< How many have begun.
-  std::uint64_t looked_ = 0;            ///< The last one that has ended.
+  std::map<std::string, Known> known_;  ///< The result of the last look, by runtime id.
+  std::set<std::string> wanted_;        ///< Runtimes whose threads the next look counts.
+  std::set<std::string> asked_;         ///< Runtimes that are being asked who they are.
+  std::set<std::string> silent_;        ///< Those of them that have not answered in time.
+  std::uint64_t looks_ = 0;             ///< How many looks have begun.
+  std::uint64_t looked_ = 0;            ///< The number of the last look that has ended.
   transport::Event wake_;
   transport::Condition look_ended_;
   transport::TaskSet asking_;

@@ -20,21 +20,22 @@ using transport::FdStream;
 using transport::Milliseconds;
 using transport::Task;
 
-/// A runtime binds its socket a moment before it listens: a new file gets these tries before it is judged.
+/// A runtime binds its socket a moment before it listens, so a new file gets these retries before it counts
+/// as unusable.
 constexpr std::array kFirstTries{Milliseconds{1},   Milliseconds{4},   Milliseconds{20},
                                  Milliseconds{100}, Milliseconds{300}, Milliseconds{600}};
-/// How often a runtime whose process we can't see is asked whether it still lives.
+/// How often to ask a runtime whose process is not visible whether it still lives.
 constexpr Milliseconds kLifeSign{800};
 
-/// A runtime that answers later than this keeps people waiting.
+/// A runtime that answers later than this counts as late.
 constexpr std::chrono::seconds kPrompt{1};
 
-/// A process that is younger may still be starting.
+/// A younger process may still be starting.
 constexpr Milliseconds kYoung{10'000};
 
 constexpr Cause kKnowsNotWho = Cause::runtime(ipc::hresult::kUnknownCommand);
 
-/// How long a runtime's full backlog is waited out.
+/// How long to wait while a runtime's backlog is full.
 constexpr Milliseconds kConnectLimit{5000};
 
 DiscoveryIssue issue_of(const Error& error) {
@@ -79,7 +80,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, s
 
 struct ListenPort::Contact {
   Runtime runtime;
-  UniqueFd pidfd;  ///< Of the process that listens; none where it isn't visible here.
+  UniqueFd pidfd;  ///< Of the process that listens; empty if that is not visible here.
 };
 
 ListenPort::ListenPort(transport::Loop& loop, Registry& registry, Log log, const FoundSocket& found,
@@ -110,7 +111,7 @@ Task<ListenPort::Connection> ListenPort::open_for_probing() {
 Task<void> ListenPort::follow() {
   for (std::size_t failures = 0;;) {
     Result<Contact> contact = co_await make_contact();
-    // The stand-in stays until the runtime answers: tools may be waiting for that answer through it.
+    // Keep the stand-in until the runtime answers: tools may be waiting for that answer through it.
     const bool waits = !contact && issue_of(contact.error()) == DiscoveryIssue::silent_runtime;
     if (!waits) stand_in_.reset();
     listed_ = stand_in_ != nullptr;
@@ -127,7 +128,7 @@ Task<void> ListenPort::follow() {
     }
     Runtime runtime = std::move(contact->runtime);
     add_names(runtime);
-    // Its command line may be long, and the list has it.
+    // Don't keep a copy of the whole Runtime: its command line may be long, and the registry has it.
     const std::string id = runtime.id;
     const std::string version = runtime.version;
     const std::string name = runtime.name;
@@ -171,7 +172,7 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   late.start();
   Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(*connection));
   late.reset();
-  // .NET Core 3.1 does not say who it is.
+  // .NET Core 3.1 does not know the command that says who it is.
   if (!runtime && process_start_ != 0 && runtime.error().cause == kKnowsNotWho)
     runtime = co_await runtime_by_process(loop_, process_.pid, process_start_);
   if (!runtime) co_return tl::unexpected(runtime.error());
@@ -179,7 +180,8 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   co_return contact;
 }
 
-/// Lists the runtime by its process while it does not say who it is: that it is silent is why people come.
+/// Lists the runtime by what is known of its process if it does not answer in time: people want to see a
+/// silent runtime.
 Task<void> ListenPort::stand_in_when_late() {
   if (process_start_ == 0 || stand_in_ != nullptr) co_return;
   const auto age =
@@ -211,7 +213,8 @@ Task<void> ListenPort::until_ended(UniqueFd pidfd, std::string id) {
   for (;;) {
     co_await transport::sleep(loop_, kLifeSign);
     const Result<Runtime> now = co_await probe(reopen, path_, nullptr);
-    // Busy is not dead: only a refused connection, or another runtime, says that this one has ended.
+    // A busy runtime still lives. Only a refused connection, or another runtime, shows that this one has
+    // ended.
     const bool refused = !now && (now.error().cause == ECONNREFUSED || now.error().cause == ENOENT);
     if (refused || (now && now->id != id)) co_return;
   }
@@ -233,7 +236,7 @@ void ListenPort::report(DiscoveryIssue issue, const Error& error) {
     message = "the socket " + path_ + " is stale: its process has ended without removing it; remove the file";
     problem_->why = "it is stale: its process has ended without removing it";
     problem_->hint = "start the application, or remove the file";
-    // That the runtime has ended has been said, and .NET leaves its socket behind at SIGTERM.
+    // The end of the runtime was logged already, and .NET leaves its socket behind at SIGTERM.
     if (was_listed_) return;
   }
   if (message == reported_) return;

@@ -1,4 +1,4 @@
-// Following one listen port: from the moment its socket file is there until it has gone.
+// ListenPort: follows one socket on which a runtime listens, from when its file appears until it is gone.
 #pragma once
 
 #include <chrono>
@@ -18,39 +18,39 @@
 
 namespace farport::router {
 
-/// Connects to a runtime's listen port, if its file belongs to our user (or we are root) and the process that
-/// listens has the file's owner: anything else in a shared directory is not a runtime of ours. `opened`: the
-/// file itself, where it was found through a process; only that one may listen then (ESRCH: another one
-/// does), as none does behind a mirror's placeholder. The runtime reads one header at a time, so send a whole
-/// message at once and never leave the connection idle.
+/// Connects to a runtime's listen port. Requires that the file belongs to this user (or that this user is
+/// root), and that the process which listens runs as the file's owner: anything else in a shared directory is
+/// not trusted. `opened` is the file itself if it was found through a process. Then only that process may
+/// listen (otherwise `cause` is ESRCH), which excludes a mirror's placeholder. The runtime reads one header
+/// at a time, so send a whole message at once, and never leave the connection idle.
 transport::Task<Result<std::unique_ptr<transport::FdStream>>> connect_to_port(
     transport::Loop& loop, std::string path, std::shared_ptr<const OpenedSocket> opened);
 
-/// Takes what is wrong with a socket of a user's.
+/// Receives what is wrong with a socket of a user.
 using ReportPort = std::function<void(uid_t user, const std::string& message)>;
 
-/// A listen port, which is found as a socket file.
+/// A socket that a runtime listens on, found as a file.
 class ListenPort final : public DiagnosticPort {
  public:
-  /// Questions to the runtime take their turn in `slots`. A configured name stands for what the runtime calls
-  /// itself.
+  /// Questions to the runtime take their turn in `slots`. A configured name replaces the one that the runtime
+  /// gives.
   ListenPort(transport::Loop& loop, Registry& registry, Log log, const FoundSocket& found, ProbeSlots& slots,
              ReportPort report, transport::Milliseconds retry);
 
-  /// Lists the runtime in the registry while it lives. Says once what is wrong with a socket that can't be
-  /// used, and tries again every `retry`. Ends by itself only where it was found through a process that
-  /// doesn't listen: cancel it when the file has gone.
+  /// Lists the runtime in the registry while it lives. Reports once what is wrong with a socket that can't be
+  /// used, and tries again every `retry`. Cancel it when the file has gone. It ends by itself only if the
+  /// socket was found through a process and that process doesn't listen on it.
   transport::Task<void> follow();
 
   transport::Task<Connection> open() override;
   [[nodiscard]] transport::PeerCredentials process() const override { return process_; }
   [[nodiscard]] std::uint64_t process_start() const override { return process_start_; }
   [[nodiscard]] const std::string& path() const override { return path_; }
-  /// Whether its runtime is in the registry.
+  /// Whether the runtime is in the registry.
   [[nodiscard]] bool listed() const { return listed_; }
-  /// Why not, once that is known.
+  /// Why it is not listed, once that is known.
   [[nodiscard]] const std::optional<DiscoveryProblem>& problem() const { return problem_; }
-  /// The same, and that a runtime has been asked for a while and has not answered yet.
+  /// The same, or that a runtime has been asked for a while and has not answered yet.
   [[nodiscard]] std::optional<DiscoveryProblem> problem_or_delay() const;
 
  private:
@@ -75,11 +75,11 @@ class ListenPort final : public DiagnosticPort {
   transport::Milliseconds retry_;
   bool listed_ = false;
   bool was_listed_ = false;
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  ///< It is followed.
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  ///< When following began.
   std::optional<DiscoveryProblem> problem_;
-  /// The runtime by what is known of its process, until it says itself who it is.
+  /// The registry entry made from the process alone, until the runtime says who it is.
   std::unique_ptr<Registry::Entry> stand_in_;
-  std::string stand_in_id_;  ///< Of that, or the last one; empty: there was none.
+  std::string stand_in_id_;  ///< The id of that entry or of the last one; empty if there was none.
   transport::PeerCredentials process_;
   std::uint64_t process_start_ = 0;
   std::string reported_;

@@ -11,12 +11,13 @@ namespace {
 
 using transport::Task;
 
-/// An end that is asked for so long before a collection may come while it goes on, where processors are rare.
+/// A stop that is asked for this long before a collection may reach the runtime during it, if the processor
+/// is busy.
 constexpr std::chrono::milliseconds kSooner{1000};
-/// How long a runtime may take from when its first collection is due to when it has begun in earnest: that
+/// How long after its first collection is due a runtime may need until that collection is past its danger. It
 /// takes some 50 ms of a processor, and there may be a tenth of one.
 constexpr std::chrono::milliseconds kFirstCollection{3000};
-/// The runtime has a session end within milliseconds, unless it has first to collect, or does not answer.
+/// A runtime ends a session within milliseconds, unless it must collect first or does not answer.
 constexpr transport::Milliseconds kGiveWayLimit = MeterClaims::kMostHold + std::chrono::milliseconds(1000);
 
 }  // namespace
@@ -75,7 +76,7 @@ void MeterClaims::began(const std::string& runtime_id, ipc::SessionId session, c
       .insert(session.value);
 }
 
-/// An end that waits for the first collection.
+/// Counts a stop that waits for the first collection, for as long as it exists.
 class MeterClaims::Ending {
  public:
   Ending(MeterClaims& claims, std::string runtime_id) : claims_(claims), runtime_id_(std::move(runtime_id)) {
@@ -104,7 +105,7 @@ Task<void> MeterClaims::until_stoppable(std::string runtime_id, ipc::SessionId s
   if (now < first->due) {
     first->sessions.erase(session.value);
     first->refused.erase(session.value);
-    // With the last of them the runtime gives up collecting.
+    // With the last session that it serves, the runtime gives up collecting.
     if (first->sessions.empty()) uses_[runtime_id].first.reset();
     co_return;
   }
@@ -116,7 +117,7 @@ Task<void> MeterClaims::until_stoppable(std::string runtime_id, ipc::SessionId s
     has_collected(use->second);
 }
 
-/// nullptr where it has collected, or nothing has it do so.
+/// Returns nullptr if the runtime has collected, or no session makes it collect.
 MeterClaims::FirstCollection* MeterClaims::first_of_runtime(const std::string& runtime_id) {
   const auto use = uses_.find(runtime_id);
   return use == uses_.end() || !use->second.first ? nullptr : &*use->second.first;

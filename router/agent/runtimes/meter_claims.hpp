@@ -1,10 +1,4 @@
-// Who reads a runtime's meters, and when such a session may end. A runtime serves one configuration of a
-// session at a time (MetricsEventSource), and the agent's own session gives way to those of callers.
-//
-// A runtime that ends a session while it collects its meters for the first time may never answer again: the
-// thread that ends it holds the lock on all EventSources and waits for the collecting one, which may wait for
-// that lock to make an EventSource of its own (AggregationManager.Dispose, TplEventSource's constructor; .NET
-// 10.0.12). It happens to applications that get little of a processor. So the first collection is waited for.
+// MeterClaims: who reads a runtime's meters, and when such a session may be stopped.
 #pragma once
 
 #include <chrono>
@@ -22,51 +16,58 @@
 
 namespace farport::router {
 
+/// Coordinates the sessions that read a runtime's meters. A runtime serves one configuration at a time
+/// (MetricsEventSource), so the agent's own session gives way to those of callers.
+///
+/// A runtime that stops a session during its first collection of meters may never answer again. The thread
+/// that stops it holds the lock of all EventSources and waits for the collecting thread. That one may wait
+/// for the same lock, to make an EventSource of its own (AggregationManager.Dispose, TplEventSource's
+/// constructor; .NET 10.0.12). It happens to applications that get little processor time, so a stop waits for
+/// the first collection.
 class MeterClaims {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long until_stoppable() takes at most.
+  /// The longest time that until_stoppable() takes.
   static constexpr transport::Milliseconds kMostHold{5000};
 
-  /// `own`: how the agent itself reads meters, if it does.
+  /// `own` is how the agent itself reads meters, if it does.
   MeterClaims(transport::Loop& loop, const Registry& registry, const std::optional<CounterLimits>& own);
   MeterClaims(const MeterClaims&) = delete;
   MeterClaims& operator=(const MeterClaims&) = delete;
 
-  /// A place among those who use a runtime's meters, until it is destroyed.
+  /// A claim on a runtime's meters, or the agent's hold on them, until it is destroyed.
   using Place = std::shared_ptr<void>;
 
-  /// For a caller's session, before it begins: passes once those that it can't be served beside have ended,
-  /// as far as nobody uses them any more, or take too long for it. Null where it clashes with none of the
-  /// agent's own.
+  /// For a caller's session, before it begins. Waits until sessions with another configuration have given
+  /// way, for a limited time. The place is null if the session agrees with the agent's own, or there is none.
   transport::Task<Place> claim(std::string runtime_id, MeterReading reading);
 
-  /// For the agent's own: passes while no caller has a claim.
+  /// For the agent's own session. Waits until no caller has a claim.
   transport::Task<Place> hold(std::string runtime_id);
-  /// Passes once a caller has one. The agent's session is to end then, and its place with it.
+  /// Waits until a caller has a claim. The agent must then end its session, and destroy its place.
   transport::Task<void> claimed(std::string runtime_id);
 
-  /// A session has begun that reads meters. `asked`: when the runtime was asked for it.
+  /// Call this when a session has begun that reads meters. `asked` is when the runtime was asked for it.
   void began(const std::string& runtime_id, ipc::SessionId session, const MeterReading& reading,
              Clock::time_point asked);
-  /// To be awaited before a runtime is told to stop any session, while that is still read: passes when it may
-  /// be told.
+  /// Waits until a runtime may be told to stop a session. Await this before each StopTracing, and go on
+  /// reading the session meanwhile.
   transport::Task<void> until_stoppable(std::string runtime_id, ipc::SessionId session);
 
-  /// Of how many runtimes something is known.
+  /// The number of runtimes about which something is known.
   [[nodiscard]] std::size_t size() const { return uses_.size(); }
 
  private:
-  /// What has a runtime collect for the first time: the sessions that agree with the first one of them. The
-  /// runtime refuses others, but ends them as it ends these.
+  /// The first collection of a runtime, and the sessions that cause it. Those agree with the first of them.
+  /// The runtime refuses to serve others, but stopping one of those is as dangerous.
   struct FirstCollection {
     std::string agreement;
     Clock::time_point due;   ///< It does not begin before.
-    Clock::time_point over;  ///< What is dangerous of it has happened by then.
+    Clock::time_point over;  ///< Its dangerous part is over by then.
     std::set<std::uint64_t> sessions;
     std::set<std::uint64_t> refused;
-    std::size_t ending;  ///< How many ends wait for it.
+    std::size_t ending;  ///< How many stops wait for it.
   };
   struct Use {
     std::size_t claims = 0;
@@ -85,7 +86,7 @@ class MeterClaims {
 
   transport::Loop& loop_;
   const Registry& registry_;
-  std::string own_;  ///< What the agent's own sessions agree on. Empty where it has none.
+  std::string own_;  ///< The configuration of the agent's own sessions; empty if there are none.
   transport::Condition changed_;
   std::map<std::string, Use> uses_;  ///< By the runtime's id.
 };

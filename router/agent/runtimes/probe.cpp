@@ -25,15 +25,15 @@ using transport::FdStream;
 using transport::IoStatus;
 using transport::Task;
 
-/// The newest first: each knows more than the one before it.
+/// Newest first: a newer command tells more.
 constexpr std::array kQuestions{ipc::kProcessInfo3, ipc::kProcessInfo2, ipc::kProcessInfo};
 
-/// What is kept of a runtime's own words, in bytes.
+/// How much is kept of a runtime's own texts, in bytes.
 constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kMaxCommandLine = 4096;
 constexpr std::size_t kMaxWord = 128;
 
-/// How long looking at a process may take.
+/// How long it may take to read a process's command line.
 constexpr transport::Milliseconds kCommandLineLimit{1000};
 
 /// The base name of a command line's first word.
@@ -42,10 +42,10 @@ std::string command_of(const std::string& command_line) {
   return std::string(file_of(first));
 }
 
-/// A runtime's text, which is kept for as long as it is listed, in reasonable length.
+/// Shortens a text of a runtime, since it is kept for as long as the runtime is listed.
 std::string shortened(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
-  // Not in the middle of a character of UTF-8.
+  // Don't cut in the middle of a UTF-8 character.
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
   return text.substr(0, most) + "…";
 }
@@ -64,7 +64,7 @@ Runtime runtime_of(const ipc::ProcessInfo& info) {
   return runtime;
 }
 
-/// What the application is called whose command line this is: `dotnet orders.dll` is orders.
+/// The application's name by its command line: `dotnet orders.dll` is orders.
 std::string application_of(const std::vector<std::string>& arguments) {
   constexpr std::string_view kAssembly = ".dll";
   const std::string_view program = file_of(arguments.front());
@@ -78,7 +78,7 @@ std::string application_of(const std::vector<std::string>& arguments) {
   return std::string(program);
 }
 
-/// The arguments in /proc/PID/cmdline, each of which a zero byte ends.
+/// Splits /proc/PID/cmdline into its arguments, each of which ends with a zero byte.
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> arguments;
   while (!text.empty()) {
@@ -95,8 +95,8 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// A GUID of a process: PPPPPPPP-0000-8000-8000-SSSSSSSSSSSS. It is of version 8 (RFC 9562 section 5.8), and
-/// those of runtimes are random ones, of version 4.
+/// Makes a GUID from a process: PPPPPPPP-0000-8000-8000-SSSSSSSSSSSS. It has version 8 (RFC 9562 section
+/// 5.8), while those of runtimes are random and have version 4.
 Guid guid_of(pid_t pid, std::uint64_t start) {
   return *Guid::parse(fmt::format("{:08x}-0000-8000-8000-{:012x}", static_cast<std::uint32_t>(pid),
                                   start & 0xFFFF'FFFF'FFFFULL));
@@ -148,7 +148,7 @@ Task<Result<Runtime>> probe(OpenPort open, std::string where, std::unique_ptr<Fd
 
 Task<Runtime> runtime_by_process(transport::Loop& loop, pid_t pid, std::uint64_t start) {
   const auto command_line = std::make_shared<std::optional<std::string>>();
-  // The process decides how long this takes: it reads its memory.
+  // The process decides how long this takes, since it reads the process's memory.
   const std::function<void()> read = [command_line, pid] {
     *command_line = read_limited("/proc/" + std::to_string(pid) + "/cmdline", kMaxCommandLine);
   };
@@ -174,15 +174,16 @@ namespace {
 
 using transport::Milliseconds;
 
-/// How long a runtime may be starting up: a command line without arguments is believed after that.
+/// How often to ask a runtime that may be starting up. After that a command line without arguments is
+/// believed.
 constexpr int kStartUpProbes = 5;
 constexpr Milliseconds kStartUpPause{200};
-/// An environment in UTF-16: some hundred thousand characters. Those of services are a few thousand.
+/// The most bytes of an environment in UTF-16. Those of services have a few thousand characters.
 constexpr std::uint32_t kMaxEnvironment = 1024 * 1024;
-/// Room is made for what has come, not for what is announced.
+/// Read in parts of this size, so that memory is taken for what has come and not for what is announced.
 constexpr std::size_t kEnvironmentPart = 16 * 1024;
 
-/// The value of a setting of the runtime, which looks for DOTNET_ first.
+/// The value of a setting of the runtime, which looks for the prefix DOTNET_ first.
 std::optional<std::string_view> setting(const std::vector<std::string>& environment, std::string_view name) {
   for (const std::string_view prefix : {"DOTNET_", "COMPlus_"}) {
     for (const std::string_view variable : environment) {
@@ -196,7 +197,7 @@ std::optional<std::string_view> setting(const std::vector<std::string>& environm
   return std::nullopt;
 }
 
-/// The parts of a text between separators, without the empty ones.
+/// The non-empty parts of a text between separators.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -207,8 +208,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Whether a port ADDRESS[,connect|listen][,suspend|nosuspend] suspends the runtime. The first word counts
-/// where there are several; unknown ones don't.
+/// Whether a port of the form ADDRESS[,connect|listen][,suspend|nosuspend] suspends the runtime. The first of
+/// several such words counts; unknown words are ignored.
 bool suspends(std::string_view port) {
   const std::vector<std::string_view> parts = split(port, ',');
   if (parts.empty()) return false;
@@ -219,7 +220,7 @@ bool suspends(std::string_view port) {
   return true;
 }
 
-/// A number as the runtime reads it: hexadecimal.
+/// Whether a number is above zero. The runtime reads numbers as hexadecimal.
 bool is_above_zero(std::string_view text) {
   unsigned number = 0;
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
@@ -227,7 +228,7 @@ bool is_above_zero(std::string_view text) {
   return error == std::errc() && number > 0;
 }
 
-/// The continuation of ProcessEnvironment's answer.
+/// Reads the continuation of the answer to ProcessEnvironment.
 Task<Result<std::vector<std::string>>> read_environment(FdStream& connection, std::uint32_t size) {
   if (size > kMaxEnvironment) co_return fail("read the environment at", connection.name(), "it is too large");
   const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
@@ -280,7 +281,7 @@ Task<Result<Runtime>> introduce(transport::Loop& loop, OpenPort open, std::strin
                                 std::unique_ptr<FdStream> first) {
   Result<Runtime> runtime = co_await probe(open, where, std::move(first));
   if (!runtime || has_arguments(runtime->command_line)) co_return runtime;
-  // A runtime that doesn't tell its environment is taken for one that is starting.
+  // A runtime that doesn't tell its environment is assumed to be starting.
   const Result<int> suspending = co_await count_suspending_ports(open, where);
   if (suspending && *suspending > 0) {
     runtime->state = RuntimeState::suspended;

@@ -1,4 +1,4 @@
-// Asking a runtime who it is.
+// DiagnosticPort: one way to reach a runtime; and how to ask a runtime who it is.
 #pragma once
 
 #include <functional>
@@ -14,44 +14,43 @@
 
 namespace farport::router {
 
-// DiagnosticPort: one way to reach a runtime, whichever side dialled.
-
+/// One way to reach a runtime, whichever side has dialled.
 class DiagnosticPort {
  public:
   using Connection = Result<std::unique_ptr<transport::FdStream>>;
 
-  /// A connection for one whole message and what follows it. The runtime may end meanwhile: the task does not
-  /// need this object any more once it has been made.
+  /// Opens a connection for one message and what follows it. Once it is made, the task does not use this
+  /// object any more, since the runtime may end meanwhile.
   virtual transport::Task<Connection> open() = 0;
 
-  /// Who is at the other end: the pid is 0 where the process isn't visible here.
+  /// The process at the other end. Its pid is 0 if it isn't visible here.
   [[nodiscard]] virtual transport::PeerCredentials process() const = 0;
-  /// When that process began (base/process_stat.hpp), as it was while it was known for sure to be the one:
-  /// with the pid it means no other process, ever. 0 where it isn't visible here.
+  /// The start time of that process (base/process_stat.hpp), read while it was certainly the right one.
+  /// Together with the pid it identifies the process for good. 0 if the process isn't visible here.
   [[nodiscard]] virtual std::uint64_t process_start() const { return 0; }
-  /// Where the socket is, for people, and for files that are shared with the runtime.
+  /// The path of the socket, for messages, and for finding files that are shared with the runtime.
   [[nodiscard]] virtual const std::string& path() const = 0;
 
  protected:
   ~DiagnosticPort() = default;
 };
 
-/// Opens a connection to a runtime: each carries one command.
+/// Opens a connection to a runtime. Each connection carries one command.
 using OpenPort = std::function<transport::Task<DiagnosticPort::Connection>()>;
 
-/// Sends one command and reads the answer, within kProbeLimit. What follows the answer is left in the
-/// connection. Errors: no answer in time, or nonsense.
+/// Sends one command and reads the answer, within kProbeLimit. Leaves what follows the answer in the
+/// connection. Errors: no answer in time, or a malformed one.
 transport::Task<Result<ipc::Message>> ask(transport::FdStream& connection, ipc::Message command);
 
-/// Sends ProcessInfo3 and reads the answer; where the runtime doesn't know that, ProcessInfo2, then
-/// ProcessInfo. A whole command is sent at once, since half of one would block the runtime's diagnostics.
-/// The first goes to `first` if there is one. `where` names the runtime's socket in errors: what opening gave
-/// (`cause` is the errno value), or a runtime that doesn't answer, or answers nonsense.
+/// Sends ProcessInfo3 and reads the answer. If the runtime doesn't know it, tries ProcessInfo2, then
+/// ProcessInfo. Sends each command whole, since half of one would block the runtime's diagnostics. The first
+/// goes to `first` if that is set. `where` names the socket in errors. Errors: opening failed (`cause` is the
+/// errno value), or the runtime doesn't answer, or its answer is malformed.
 transport::Task<Result<Runtime>> probe(OpenPort open, std::string where,
                                        std::unique_ptr<transport::FdStream> first);
 
-/// A runtime by what the kernel knows of its process, for one that does not say itself who it is: its id is
-/// made of the pid and the start (DiagnosticPort::process_start()), and so stays the same while it lives.
+/// Describes a runtime that does not say who it is by what the kernel knows of its process. Its id is made of
+/// the pid and the start time (DiagnosticPort::process_start()), and so stays the same while it lives.
 transport::Task<Runtime> runtime_by_process(transport::Loop& loop, pid_t pid, std::uint64_t start);
 
 /// How long a runtime may take to answer a probe.
@@ -59,23 +58,23 @@ inline constexpr transport::Milliseconds kProbeLimit{5000};
 
 // Telling a suspended runtime from a running one.
 //
-// No command says it. Until the application's code runs, a runtime's command line is its program alone: the
-// host adds the arguments later. So does a runtime that is just starting. What it waits for stands in its
-// environment: each port that suspends must be sent ResumeRuntime, on that very port.
+// No command tells. The command line of a runtime is its program alone until the application's code runs,
+// since the host adds the arguments later. That is also true of a runtime that is just starting. The
+// environment says which ports suspend it: each must be sent ResumeRuntime, on that very port.
 
-/// Whether anything follows the command line's first word, which stands in quotes if it holds spaces.
+/// Whether anything follows the first word of the command line, which is quoted if it contains spaces.
 [[nodiscard]] bool has_arguments(std::string_view command_line);
 
-/// How many diagnostic ports a runtime with this environment ("NAME=value" each) waits for before it runs the
-/// application: those of DOTNET_DiagnosticPorts that don't say nosuspend, and the default port where
-/// DOTNET_DefaultDiagnosticPortSuspend says so; or their COMPlus_ forms.
+/// The number of diagnostic ports that suspend a runtime with this environment ("NAME=value" each). These are
+/// the ports in DOTNET_DiagnosticPorts without nosuspend, and the default port if
+/// DOTNET_DefaultDiagnosticPortSuspend says so. The COMPlus_ forms count as well.
 [[nodiscard]] int count_suspending_ports(const std::vector<std::string>& environment);
 
-/// The same of a living runtime, by ProcessEnvironment, which suspended runtimes answer too.
+/// The same for a living runtime, by ProcessEnvironment, which suspended runtimes answer too.
 transport::Task<Result<int>> count_suspending_ports(OpenPort open, std::string where);
 
-/// Asks a runtime that has just been found who it is, as probe() does: at once where it is suspended,
-/// otherwise when its start is over, so that its whole command line is known.
+/// Asks a new runtime who it is, like probe(). Returns at once if it is suspended, otherwise when it has
+/// started, so that its whole command line is known.
 transport::Task<Result<Runtime>> introduce(transport::Loop& loop, OpenPort open, std::string where,
                                            std::unique_ptr<transport::FdStream> first);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kOpenRoot = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-/// Which namespace of a kind a process is in; empty where that can't be seen. `process` is /proc/PID.
+/// The namespace of a kind that a process is in; empty if that can't be read. `process` is /proc/PID, open.
 std::string namespace_of(int process, const std::string& kind) {
   std::array<char, 64> text{};
   const ssize_t size = ::readlinkat(process, ("ns/" + kind).c_str(), text.data(), text.size());

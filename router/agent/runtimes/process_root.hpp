@@ -1,5 +1,4 @@
-// The file system of another process, by /proc/PID/root. Whoever runs there decides what is in it: nothing
-// leads out of it, and opening something may take as long as its file systems like.
+// ProcessRoot: the file system of another process, by /proc/PID/root, and why the kernel may refuse it.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +12,29 @@
 
 namespace farport::router {
 
+/// The file system of another process. Whoever runs there decides what is in it, so opening something may
+/// take as long as its file systems like.
 class ProcessRoot {
  public:
-  /// Of the process that has this pid now: what is read through this is of that process, and of no later one
-  /// with its pid. Errors: the system's (`cause`), EACCES where the process may not be looked into.
+  /// Opens the root of the process that has this pid now; nothing of a later process with this pid is ever
+  /// read. Errors: the system's (`cause`); EACCES if the process may not be examined.
   [[nodiscard]] static Result<ProcessRoot> open(pid_t pid);
 
-  /// Whether the process is in the namespace of this kind ("mnt", "user") that we are in. None where that
-  /// can't be seen.
+  /// Whether the process is in the same namespace of this kind ("mnt", "user") as this one. Nothing if that
+  /// can't be read.
   [[nodiscard]] std::optional<bool> shares(const std::string& kind) const;
-  /// Whether it sees the files that we see, at the same paths.
+  /// Whether the process sees the same files as this one at the same paths.
   [[nodiscard]] bool is_ours() const;
 
-  /// Opens something by its path there, with or without the slash it begins with; `resolve` as in openat2(2),
-  /// which should keep it beneath. None: errno says why.
+  /// Opens a path in that root, with or without its leading slash. `resolve` is as in openat2(2), and should
+  /// keep the path beneath the root. If the result is empty, errno says why.
   [[nodiscard]] UniqueFd open_beneath(const std::string& path, int flags, std::uint64_t resolve) const;
 
-  /// Makes it the root of this process, for good: open_beneath() opens all there is from then on. Errors: the
+  /// Makes it the root of this process, for good. From then on open_beneath() ignores `resolve`. Errors: the
   /// system's.
   [[nodiscard]] Result<void> enter();
 
-  /// /proc/PID, open.
+  /// An open descriptor of /proc/PID.
   [[nodiscard]] int process() const { return process_.get(); }
 
  private:
@@ -44,27 +45,24 @@ class ProcessRoot {
   bool entered_ = false;
 };
 
-// Why the kernel doesn't let one process look into another (ptrace(2), PTRACE_MODE_READ_FSCREDS).
-
-/// What the kernel goes by.
+/// What the kernel compares when one process looks into another (ptrace(2), PTRACE_MODE_READ_FSCREDS).
 struct Standing {
   uid_t user = 0;
   gid_t group = 0;
-  std::uint64_t capabilities = 0;  ///< Bit N for number N (linux/capability.h).
-  std::string users;               ///< The user namespace, by its map.
-  std::string apparmor;            ///< The AppArmor profile; empty: none, or unconfined.
+  std::uint64_t capabilities = 0;  ///< Bit N is capability N (linux/capability.h).
+  std::string users;               ///< The user namespace's uid_map.
+  std::string apparmor;            ///< The AppArmor profile; empty if there is none, or unconfined.
 };
 
-/// Of a process; of this one: getpid(). What can't be seen is left empty.
+/// The standing of a process. What can't be read is left empty.
 [[nodiscard]] Standing standing_of(pid_t pid);
 
-/// Why `own` may not look into `process`, and what to do about it; `on` names the process. What is the
-/// likeliest where nothing of the above forbids it.
+/// Why `own` may not look into `process`, and what to do about it. `on` names the process. Gives the
+/// likeliest reason if none of the above applies.
 [[nodiscard]] Error explain_refusal(const std::string& on, const Standing& own, const Standing& process);
 
-/// Why a process that may look into `process` may not reach a socket of it at `path`, where permissions of
-/// files
-/// (`error`) forbid it, or where it isn't there.
+/// Why farport can't reach the socket at `path` of a process that it may look into. `error` is an errno
+/// value: file permissions forbid it, or the socket isn't there.
 [[nodiscard]] Error explain_lost_socket(const std::string& on, const std::string& path, int error,
                                         const Standing& own, const Standing& process);
 

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 bool ProcessWalk::go_on(std::chrono::milliseconds budget, const std::function<void(pid_t)>& each) {
   const Clock::time_point end = Clock::now() + budget;
   const std::vector<int> pids = numbered_entries("/proc");
-  // Where they can't be read since there are no descriptors, that says nothing about what is there.
+  // An empty list means that there are no descriptors left; it says nothing about what is there.
   if (pids.empty()) return false;
   for (auto pid = std::lower_bound(pids.begin(), pids.end(), next_); pid != pids.end(); ++pid) {
     next_ = *pid;
@@ -38,14 +38,14 @@ bool ProcessWalk::go_on(std::chrono::milliseconds budget, const std::function<vo
 
 namespace {
 
-/// Of one network namespace's sockets: 100,000 of them.
+/// The most bytes of one network namespace's list of sockets: 100,000 sockets.
 constexpr std::size_t kMaxNetUnix = 16 * 1024 * 1024;
-/// What is read of them at once.
+/// How much of the list is read at once.
 constexpr std::size_t kNetUnixPart = 256 * 1024;
-/// Sockets of one name: several containers may have processes of the same pid and start time, and anybody may
-/// bind one.
+/// The most paths of one name. Several containers may have processes with the same pid and start time, and
+/// anybody may bind a socket of that name.
 constexpr std::size_t kMaxPaths = 16;
-/// Names that have any: each takes a socket that is open and a process that lives.
+/// The most names with paths. Each takes an open socket and a living process.
 constexpr std::size_t kMaxNames = 16384;
 constexpr std::string_view kPortPrefix = "dotnet-diagnostic-";
 constexpr std::string_view kPortSuffix = "-socket";
@@ -54,7 +54,7 @@ std::string net_unix_of(pid_t pid) {
   return "/proc/" + std::to_string(pid) + "/net/unix";
 }
 
-/// Which network namespace a process is in, as far as it tells two apart: each has files of its own.
+/// Identifies the network namespace of a process by the inode of its net/unix, which differs in each.
 ino_t network_of(pid_t pid) {
   struct stat status {};
   return ::stat(net_unix_of(pid).c_str(), &status) == 0 ? status.st_ino : 0;
@@ -97,7 +97,7 @@ void add_bound_paths(std::string_view net_unix, const std::vector<PortName>& wan
     const std::size_t end = std::min(net_unix.find('\n'), net_unix.size());
     const std::string_view line = net_unix.substr(0, end);
     net_unix.remove_prefix(std::min(end + 1, net_unix.size()));
-    // No column before the path has a slash.
+    // No column before the path contains a slash.
     const std::size_t start = line.find('/');
     if (start == std::string_view::npos) continue;
     const std::optional<PortName> name = port_name(file_of(line));
@@ -129,14 +129,14 @@ std::vector<PortProcess> PortProcesses::look() {
 void PortProcesses::note(pid_t pid) {
   const std::optional<ProcessStat> stat = process_stat(pid);
   if (!stat) return;
-  // Ours, and so no other.
+  // Skip this agent's own helpers.
   const bool helps = stat->name == kSamplerName || stat->name == kReaderName;
   if (helps && stat->parent == ::getpid()) return;
   const auto [place, is_new] = known_.try_emplace(pid);
   Known& known = place->second;
   known.round = round_;
   known.network = network_of(pid);
-  // The pid in its own namespace stays what it is for as long as the process lives.
+  // The pid in its own namespace never changes while the process lives, so read it once.
   if (is_new || known.name.start_time != stat->start_time) {
     known.name = {pid_in_own_namespace(pid), stat->start_time};
   }

@@ -1,4 +1,4 @@
-// Going through the processes in /proc, of which there may be very many.
+// Walks through the processes in /proc, and finds those that have a default listen port.
 #pragma once
 
 #include <chrono>
@@ -14,52 +14,50 @@
 
 namespace farport::router {
 
-/// Of another thread's time, in each look at processes.
+/// How long one look at processes may take, on another thread.
 inline constexpr std::chrono::milliseconds kLookBudget{500};
-/// What is read of a mountinfo at most.
+/// How much of a mountinfo file is read at most.
 inline constexpr std::size_t kMaxMountInfo = 256 * 1024;
 
-/// A round through all processes, in as many calls as it takes.
+/// Visits all processes, in as many calls as it takes.
 class ProcessWalk {
  public:
-  /// Calls `each` for processes, ascending, from where the last call has ended, for no longer than `budget`.
-  /// Returns whether the round is over; never where /proc can't be read.
+  /// Calls `each` for processes in ascending order, from where the last call has ended, for at most `budget`.
+  /// Returns whether the round is complete; always false if /proc can't be read.
   [[nodiscard]] bool go_on(std::chrono::milliseconds budget, const std::function<void(pid_t)>& each);
 
  private:
   pid_t next_ = 0;
 };
 
-// Processes that have a default listen port, wherever its socket is: by the kernel's lists of Unix sockets.
-
-/// A process, and the paths under which a socket of its name may be: in its own mount namespace, and bound by
-/// whoever likes.
+/// A process, and the paths in its mount namespace at which a socket of its name is bound. Anybody may have
+/// bound it.
 struct PortProcess {
   pid_t pid = 0;
-  std::uint64_t start_time = 0;  ///< In clock ticks after boot: with the pid it means one process alone.
+  std::uint64_t start_time = 0;  ///< In clock ticks after boot. Identifies the process together with the pid.
   uid_t user = 0;
   std::vector<std::string> paths;
 };
 
-/// What a default listen port's name holds: dotnet-diagnostic-{pid}-{start time}-socket, the pid being the
-/// process's own in its pid namespace.
+/// The parts of a default listen port's name, dotnet-diagnostic-{pid}-{start time}-socket. The pid is the one
+/// in the process's own pid namespace.
 struct PortName {
   std::uint64_t pid = 0;
   std::uint64_t start_time = 0;
   auto operator<=>(const PortName&) const = default;
 };
 
-/// The name itself.
+/// The file name of the port.
 [[nodiscard]] std::string to_string(const PortName& name);
 
 /// The paths at which sockets of these names are bound.
 using BoundPaths = std::map<PortName, std::vector<std::string>>;
 
-/// Looks through /proc. Goes by what any process may read of any other one, and what none can hold up.
+/// Finds processes with a default listen port, wherever the socket is, by the kernel's lists of Unix sockets.
+/// Reads only what any process may read of any other, and what no process can delay.
 class PortProcesses {
  public:
-  /// Those that are there, as far as a look of limited time has seen; the next one goes on where it has
-  /// ended.
+  /// The processes seen so far. A look takes limited time, and the next one goes on where it has ended.
   [[nodiscard]] std::vector<PortProcess> look();
   /// Whether the last look has seen any process but this one.
   [[nodiscard]] bool sees_others() const { return known_.size() > 1; }
@@ -67,7 +65,7 @@ class PortProcesses {
  private:
   struct Known {
     PortName name;
-    ino_t network = 0;  ///< Tells the network namespaces apart.
+    ino_t network = 0;  ///< Identifies the network namespace.
     std::uint64_t round = 0;
   };
   void note(pid_t pid);
@@ -78,8 +76,8 @@ class PortProcesses {
   ProcessWalk walk_;
 };
 
-/// Adds to `bound` what the text of /proc/PID/net/unix says about the names in `wanted`, which are sorted: a
-/// few paths of each, and of all of them no more than there is room for.
+/// Adds to `bound` the paths in the text of /proc/PID/net/unix whose names are in `wanted`, which is sorted.
+/// Both the paths of a name and the names are limited in number.
 void add_bound_paths(std::string_view net_unix, const std::vector<PortName>& wanted, BoundPaths& bound);
 
 }  // namespace farport::router

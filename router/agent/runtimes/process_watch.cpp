@@ -27,16 +27,17 @@
 namespace farport::router {
 namespace {
 
-/// A runtime has its threads and its socket soon after its start: so long the socket may be yet to come.
+/// A runtime has its threads and its socket soon after its start. At this age the socket may still be
+/// missing.
 constexpr double kYoungSeconds = 3;
-/// After that a process that is no .NET one stays none, unless it runs another program.
+/// A process that is not a .NET one at this age never becomes one, unless it executes another program.
 constexpr double kSettledSeconds = 30;
-/// .NET starts its own threads before the application's.
+/// .NET starts its own threads before the application's, so looking at the first ones is enough.
 constexpr int kMaxThreads = 64;
 constexpr std::size_t kMaxThreadName = 32;
 constexpr std::size_t kMaxSockets = 4 * 1024 * 1024;
 constexpr std::size_t kMaxDotnetEnviron = 128 * 1024;
-/// Of each user's processes, and of all users'.
+/// The most problems reported for one user's processes, and for all users'.
 constexpr std::size_t kMaxOfOneUser = 16;
 constexpr std::size_t kMaxOfAllUsers = 128;
 
@@ -77,7 +78,8 @@ double seconds_since_start(const ProcessStat& stat) {
   return static_cast<double>(now.tv_sec) - static_cast<double>(stat.start_time) / ticks;
 }
 
-/// The setting in a process's environment that switches its diagnostics off, if the kernel lets us see it.
+/// The setting in a process's environment that switches its diagnostics off. Empty if there is none, or the
+/// environment can't be read.
 std::string_view switched_off_by(pid_t pid) {
   const auto environment = read_limited(directory_of_process(pid) + "/environ", kMaxDotnetEnviron);
   if (!environment) return {};
@@ -92,7 +94,7 @@ std::string_view switched_off_by(pid_t pid) {
   return {};
 }
 
-/// Whether the process sees the same file systems as we do. Mounts have numbers, which no two namespaces
+/// Whether the process sees the same file systems as this one. Mounts have ids, which no two namespaces
 /// share.
 bool shares_mounts(pid_t pid) {
   const auto theirs = read_limited(directory_of_process(pid) + "/mountinfo", kMaxMountInfo);
@@ -100,7 +102,7 @@ bool shares_mounts(pid_t pid) {
   return !theirs || !ours || *theirs == *ours;
 }
 
-/// What to add where the socket is another user's.
+/// What to add to a hint if the socket belongs to another user.
 std::string as_its_user(uid_t user) {
   const uid_t own = ::geteuid();
   if (own == 0 || own == user) return {};
@@ -112,7 +114,7 @@ DiscoveryProblem starting(pid_t pid, uid_t user) {
           "it has just started, and is not listed yet", "ask again in some seconds"};
 }
 
-/// `setting`: what switches them off, if that is known.
+/// `setting` is what switches diagnostics off, if that is known.
 DiscoveryProblem diagnostics_off(pid_t pid, uid_t user, std::string_view setting) {
   const std::string about = "the .NET process " + std::to_string(pid);
   if (!setting.empty()) {
@@ -126,8 +128,8 @@ DiscoveryProblem diagnostics_off(pid_t pid, uid_t user, std::string_view setting
           "start it without"};
 }
 
-/// The path under which a socket of this name is bound, in the mount namespace of whoever bound it. Empty
-/// where there is none.
+/// The path at which a socket of this name is bound, in the mount namespace of whoever bound it. Empty if
+/// there is none.
 std::string bound_path(pid_t pid, const PortName& name) {
   const auto sockets = read_limited(directory_of_process(pid) + "/net/unix", kMaxSockets);
   BoundPaths bound;
@@ -224,7 +226,7 @@ std::string name_of(const PortProcess& process) {
   return "the .NET process " + std::to_string(process.pid);
 }
 
-/// Whether the pid still means the process.
+/// Whether the pid still belongs to this process.
 bool is_same(const PortProcess& process) {
   const auto stat = process_stat(process.pid);
   return stat && stat->start_time == process.start_time;
@@ -233,18 +235,18 @@ bool is_same(const PortProcess& process) {
 struct OpenSocket {
   UniqueFd fd;  ///< O_PATH.
   SocketFile file;
-  std::string path;  ///< In the process's own file system.
+  std::string path;  ///< In the process's own root.
 };
 
-/// Opens the socket at one of the paths, links being what they are in that root: that of the process's user,
-/// where there are several. Errors: why there is none.
+/// Opens the socket at one of the paths, with links resolved in that root. If there are several, prefers the
+/// one that belongs to the process's user. Errors say why there is none.
 Result<OpenSocket> open_socket(const ProcessRoot& root, const PortProcess& process) {
   OpenSocket found;
   int error = ENOENT;
   for (const std::string& path : process.paths) {
     UniqueFd fd =
         root.open_beneath(path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-    // Where one is out of reach, that says more than that another one isn't there.
+    // A socket that is out of reach says more than another one that isn't there.
     if (!fd && (error == ENOENT || errno != ENOENT)) error = errno;
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISSOCK(status.st_mode)) continue;
@@ -261,7 +263,7 @@ Result<OpenSocket> open_socket(const ProcessRoot& root, const PortProcess& proce
   return found;
 }
 
-/// What a pod's container calls its host is the pod's name.
+/// In a pod, a container's hostname is the pod's name.
 std::string hostname_of(const ProcessRoot& root) {
   const UniqueFd file = root.open_beneath("etc/hostname", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
                                           RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
@@ -304,7 +306,7 @@ ProcessSockets open_sockets_of(const std::vector<PortProcess>& processes,
   ProcessSockets all;
   for (const PortProcess& process : processes) {
     auto found = find_socket(process, known);
-    // Whatever was found then is another process's.
+    // The pid belongs to another process by now, and so does what was found.
     if (!is_same(process)) continue;
     if (found) {
       all.sockets.emplace(found->path, *found);
@@ -320,17 +322,18 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// Nothing tells of new processes: so often they are looked for, if it takes a tenth of that at the most.
+/// How often to look for new processes, since nothing reports them, if that takes at most a tenth of the
+/// time.
 constexpr Milliseconds kPause{1000};
-/// A problem is told once two looks have found it. Whoever comes first may wait for the second one.
+/// A problem is reported once two looks have found it. The second look comes early, for those who wait.
 constexpr Milliseconds kUntilSecondLook{100};
 constexpr int kRest = 10;
-/// Between two looks at what is not served, however often that is asked for.
+/// The pause between two looks for processes that are not served, however often somebody asks.
 constexpr Milliseconds kLeastPause{200};
 constexpr Milliseconds kMostPause{1000};
 /// How long one user's processes may hold up the others'.
 constexpr Milliseconds kSocketLookLimit{1000};
-/// Threads that users other than root and our own can have hang in their processes.
+/// The most threads that may hang in processes of users other than root and the agent's own.
 constexpr long kMaxHung = 64;
 
 }  // namespace
@@ -441,7 +444,7 @@ Task<void> ProcessWatch::look_into(OfUser& user, std::vector<PortProcess> proces
   if (looked) user.found = std::move(look->found);
 }
 
-/// The oldest processes stay: a user who starts ever more of them loses none that is listed.
+/// Keeps the oldest processes of each user, so that a user who starts ever more loses none that is listed.
 void ProcessWatch::share_out(ByUser& processes) {
   std::map<uid_t, std::size_t> counts;
   for (const auto& [user, theirs] : processes) counts[user] = theirs.size();
@@ -516,13 +519,13 @@ Task<void> ProcessWatch::look_for_unserved() {
   while (unserved_ended_ < wanted) co_await unserved_looked_.wait();
 }
 
-/// Says in the log what has not been said.
+/// Logs the problems that have not been logged yet.
 void ProcessWatch::tell(const std::vector<DiscoveryProblem>& problems, std::set<std::string>& told) {
   std::set<std::string> present;
   for (const DiscoveryProblem& problem : problems) {
     if (problem.issue == DiscoveryIssue::starting) continue;
     const std::string message = problem.message();
-    // Those of others are no problem of a host's agent.
+    // Processes of other users are no problem for an agent of a whole host.
     const bool expected =
         problem.issue == DiscoveryIssue::socket_elsewhere || problem.issue == DiscoveryIssue::out_of_reach;
     const LogLevel level = !expected                  ? LogLevel::warn

@@ -1,5 +1,4 @@
-// What /proc tells discovery: runtimes' sockets that are in no search directory, where they are asked for,
-// and .NET processes that are not served, with why.
+// ProcessWatch: what /proc says about sockets in no search directory, and about .NET processes not served.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +22,27 @@
 
 namespace farport::router {
 
-/// .NET processes that are visible in /proc and whose diagnostic ports are not: so that an empty list has a
-/// reason.
-/// Finds the processes by the names that .NET gives its threads, and their sockets by /proc/PID/net/unix:
-/// these may be read of any process, by an agent without privileges and under Landlock, too. Processes choose
-/// what is read here, and may make it slow: a look blocks, and is for another thread than the loop's.
+/// Finds .NET processes that the agent does not serve, and why, so that an empty list has a reason.
+/// Recognises them by the names that .NET gives its threads, and finds their sockets in /proc/PID/net/unix.
+/// Both may be read of any process, without privileges and under Landlock. Processes can make this slow, so
+/// look() blocks and must not run on the loop's thread.
 class DotnetProcesses {
  public:
-  /// What the agent serves already.
+  /// What the agent already serves.
   struct Served {
     std::vector<std::string> search;  ///< Directories.
-    std::set<pid_t> processes;        ///< Those whose runtimes are listed, or that are known of otherwise.
+    std::set<pid_t> processes;        ///< Those whose runtimes are listed or being looked into.
   };
-  /// Why processes that are not served are not. A look takes a limited time; the next one goes on where it
-  /// ended, and until then what was found before stays. Of one user's only some are told.
+  /// The problems of processes that are not served. A look takes a limited time, and the next one goes on
+  /// where it ended; until then earlier results stay. Only some problems of each user are returned.
   [[nodiscard]] std::vector<DiscoveryProblem> look(const Served& served);
 
  private:
   using Process = std::pair<pid_t, std::uint64_t>;  ///< pid and start time.
   struct Seen {
-    std::string name;  ///< Of the process: execve(2) changes it.
+    std::string name;  ///< The process's, which execve(2) changes.
     bool dotnet = false;
-    std::optional<DiscoveryProblem> problem;  ///< What was found out last, whether it is served now or not.
+    std::optional<DiscoveryProblem> problem;  ///< The last result, even if it is served now.
     bool unserved = false;
     uid_t user = 0;
     std::uint64_t round = 0;
@@ -57,53 +55,55 @@ class DotnetProcesses {
   ProcessWalk walk_;
 };
 
+/// The sockets that were found through processes, and what kept others from being found.
 struct ProcessSockets {
   std::map<std::string, FoundSocket> sockets;  ///< By path.
   std::vector<DiscoveryProblem> problems;
 };
 
-/// The sockets of processes, through their roots. Blocks for as long as those processes' file systems like.
-/// Opens the socket of each process. One that is the same file as in `known` is taken from there.
+/// Opens the socket of each process through its root. A socket that is the same file as in `known` is taken
+/// from there. Blocks for as long as those processes' file systems like.
 [[nodiscard]] ProcessSockets open_sockets_of(const std::vector<PortProcess>& processes,
                                              const std::map<std::string, FoundSocket>& known);
 
+/// Looks into processes again and again: for sockets, if asked to, and for those that are not served.
 class ProcessWatch {
  public:
   struct Settings {
-    std::vector<std::string> search;  ///< Directories that others look through.
+    std::vector<std::string> search;  ///< Directories that the scan searches.
     bool find_sockets = false;        ///< Look into every process.
     transport::Milliseconds rescan{5000};
-    bool tell_of_others = true;  ///< Log what can't be reached, mostly of other users.
+    bool tell_of_others = true;  ///< Log what can't be reached, which mostly belongs to other users.
   };
-  /// `shares`: of sockets that are found.
+  /// `shares` limits the sockets that are found of each user.
   ProcessWatch(transport::Loop& loop, Registry& registry, Log log, Settings settings, UserShares shares);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
   ~ProcessWatch();
 
-  /// Looks around until it is cancelled, and sets `changed` whenever there are other sockets than before.
+  /// Looks until it is cancelled, and sets `changed` whenever the sockets have changed.
   transport::Task<void> run(transport::Event& changed);
 
   /// Whether sockets have been looked for once, or aren't to be looked for.
   [[nodiscard]] bool looked() const { return looks_ > 0 || !settings_.find_sockets; }
 
-  /// Passes once it is known what is not served now, and why: when a look that began after this call has
-  /// ended. Beside run().
+  /// Waits for a look that began after this call, which finds what is not served now, and why. run() must be
+  /// running.
   transport::Task<void> look_for_unserved();
-  /// Whether what was found through sockets has been found twice, and so is told.
+  /// Whether sockets have been looked for twice, so that problems are reported.
   [[nodiscard]] bool looked_twice() const { return looks_ > 1 || !settings_.find_sockets; }
 
   /// Whether the socket at a path is followed already.
   using IsFollowed = std::function<bool(const std::string& path)>;
-  /// Those of `present`, and those that were found through processes. A file that is both is taken by its
-  /// path, unless it is followed through its process already.
+  /// Adds the sockets that were found through processes to `present`. A file that is in both keeps its path
+  /// in `present`, unless it is already followed through its process.
   [[nodiscard]] std::vector<FoundSocket> with_sockets(std::vector<FoundSocket> present,
                                                       const IsFollowed& followed) const;
-  /// What is known of and not served.
+  /// What was found but is not served, and why.
   [[nodiscard]] std::vector<DiscoveryProblem> problems() const;
 
  private:
-  /// One user's processes: whatever takes its time in them holds up that user's alone.
+  /// One user's processes. Those that take long delay only that user's others.
   struct OfUser;
   using ByUser = std::map<uid_t, std::vector<PortProcess>>;
 
@@ -121,9 +121,9 @@ class ProcessWatch {
   Log log_;
   Settings settings_;
   UserShares shares_;
-  int looks_ = 0;  ///< For sockets, up to two.
+  int looks_ = 0;  ///< For sockets; stops at two.
   transport::Event unserved_now_;
-  /// Looks for what is not served: those that have begun, and those that have ended.
+  /// The numbers of the last look for unserved processes that has begun, and that has ended.
   std::uint64_t unserved_begun_ = 0;
   std::uint64_t unserved_ended_ = 0;
   transport::Condition unserved_looked_;
@@ -132,8 +132,8 @@ class ProcessWatch {
   std::set<pid_t> looked_into_;
   std::map<std::string, FoundSocket> sockets_;  ///< By path.
   std::vector<DiscoveryProblem> left_out_;
-  std::vector<DiscoveryProblem> suspected_;  ///< Of one look: what is ending looks the same for a moment.
-  std::vector<DiscoveryProblem> unreached_;  ///< Of two looks in a row.
+  std::vector<DiscoveryProblem> suspected_;  ///< By the last look; may be processes that are just ending.
+  std::vector<DiscoveryProblem> unreached_;  ///< By two looks in a row.
   std::vector<DiscoveryProblem> unserved_;
   std::set<std::string> told_unreached_;
   std::set<std::string> told_unserved_;

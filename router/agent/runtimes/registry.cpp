@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kIdLength = 64;
 constexpr std::size_t kUidLength = 36;
 constexpr std::size_t kMaxCgroups = 16 * 1024;
-/// Of a hostname: 64 bytes on Linux, a full one 253.
+/// A hostname has at most 64 bytes on Linux, and 253 with its domain.
 constexpr std::size_t kLongestPodName = 253;
 /// A container's name in a pod is a label (RFC 1123).
 constexpr std::size_t kLongestLabel = 63;
@@ -39,8 +39,8 @@ std::string_view take(std::string_view& rest, char separator) {
   return part;
 }
 
-/// "docker-ID.scope", "libpod-ID", "cri-containerd-ID.scope", "crio-ID.scope", "SLICE:cri-containerd:ID" or
-/// "ID".
+/// The id in a component like "docker-ID.scope", "libpod-ID", "cri-containerd-ID.scope", "crio-ID.scope",
+/// "SLICE:cri-containerd:ID" or "ID".
 std::string_view id_in(std::string_view component) {
   constexpr std::string_view kScope = ".scope";
   if (component.ends_with(kScope)) component.remove_suffix(kScope.size());
@@ -64,15 +64,15 @@ void read_cgroup(std::string_view path, ContainerSigns& signs) {
     signs.in_pod = signs.in_pod || is_pod(component);
     const std::string_view id = id_in(component);
     if (id.empty()) continue;
-    // Podman without systemd has a pod's containers below the pod's own id.
+    // Podman without systemd puts a pod's containers below the pod's own id.
     signs.in_pod = signs.in_pod || (below_id && component.starts_with("libpod-"));
     below_id = component == id;
-    // The innermost one.
+    // The innermost id is the container's.
     signs.container.id = id;
   }
 }
 
-/// What follows `mark` in a path, to the next slash.
+/// What follows `mark` in a path, up to the next slash.
 std::string_view component_after(std::string_view path, std::string_view mark) {
   const std::size_t at = path.find(mark);
   if (at == std::string_view::npos) return {};
@@ -80,9 +80,9 @@ std::string_view component_after(std::string_view path, std::string_view mark) {
   return take(rest, '/');
 }
 
-/// `source`: where in its file system what is mounted comes from. Engines mount files of theirs into a
-/// container: docker /…/containers/ID/hostname, podman /…/overlay-containers/ID/userdata/hostname, and
-/// kubelet /…/pods/UID/containers/NAME/….
+/// `source` is what is mounted, as a path in its own file system. Engines mount their files into a container:
+/// docker /…/containers/ID/hostname, podman /…/overlay-containers/ID/userdata/hostname, and kubelet
+/// /…/pods/UID/containers/NAME/….
 void read_mount(std::string_view source, ContainerSigns& signs) {
   if (component_after(source, "/pods/").size() == kUidLength) {
     signs.in_pod = true;
@@ -102,7 +102,7 @@ ContainerSigns signs_of_container(std::string_view cgroup, std::string_view moun
   ContainerSigns signs;
   while (!cgroup.empty()) {
     std::string_view line = take(cgroup, '\n');
-    // NUMBER:CONTROLLERS:PATH, and the path may have colons.
+    // NUMBER:CONTROLLERS:PATH; the path may contain colons.
     take(line, ':');
     take(line, ':');
     read_cgroup(line, signs);
@@ -134,7 +134,7 @@ bool may_be_same_process(const transport::PeerCredentials& a, const transport::P
   return a.uid == b.uid && (a.pid == b.pid || a.pid == 0 || b.pid == 0);
 }
 
-/// What a runtime takes, more or less: what is said of it, twice (once as JSON), and its port.
+/// The approximate size of a runtime: its description, once more as JSON, and its port.
 std::uint64_t bytes_of(const Runtime& runtime) {
   constexpr std::uint64_t kPort = 8192;
   return kPort + 2 * (sizeof runtime + runtime.command_line.size());
@@ -145,7 +145,8 @@ std::uint64_t bytes_of(const Runtime& runtime) {
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, DiagnosticPort& port, bool named) {
   runtime.user = port.process().uid;
   runtime.kernel_pid = pid_in_own_namespace(port.process().pid);
-  // By the kernel: a process that says another pid of itself is in no other namespace for that.
+  // The kernel decides whether the pids differ: a process can't claim another namespace by claiming another
+  // pid.
   const auto pid_here = static_cast<std::uint64_t>(port.process().pid);
   runtime.host_pid = runtime.kernel_pid == pid_here ? 0 : pid_here;
   runtime.host = host_;
@@ -327,7 +328,7 @@ Registry::Watch::~Watch() {
 
 void Registry::Watch::note(const std::string& id) {
   if (first_.contains(id)) return;
-  // One that has come and gone since is nothing to a reader: it keeps no more than there is, or it was told.
+  // Don't keep a runtime that has come and gone between two reads, so that the size stays bounded.
   if (registry_.find(id) == nullptr && !told_.contains(id)) {
     changed_.erase(id);
     return;
@@ -336,7 +337,7 @@ void Registry::Watch::note(const std::string& id) {
   arrived_.set();
 }
 
-/// What there is to report of a runtime, by what the reader knows of it.
+/// The event that the reader has not been told yet, if any.
 std::optional<RuntimeEvent> Registry::Watch::event_of(const std::string& id) {
   RuntimePtr now = registry_.find(id);
   if (now != nullptr && filter_ && !filter_(*now)) now = nullptr;
@@ -376,7 +377,7 @@ transport::Task<std::optional<RuntimeEvent>> Registry::Watch::next() {
 }
 
 std::size_t Registry::Watch::kept_bytes() const {
-  // A place in a set or a map: its node and an id of 36 characters.
+  // An element of a set or a map: its node and an id of 36 characters.
   constexpr std::size_t kPlace = 128;
   return kPlace * (first_.size() + changed_.size() + told_.size());
 }

@@ -1,4 +1,4 @@
-// The registry: the runtimes that an agent offers, and who wants to hear of changes.
+// Registry: the runtimes that an agent offers, and those who watch for changes.
 #pragma once
 
 #include <functional>
@@ -19,90 +19,89 @@
 
 namespace farport::router {
 
-// Which container a process is in, by what the kernel tells of it. No container engine is asked.
-
-/// By the text of /proc/PID/cgroup (v1 and v2) and of /proc/PID/mountinfo, in the forms of docker, podman,
-/// containerd and cri-o. The id comes from the cgroup, or else from where the engine keeps the files that it
-/// mounts into the container; name and pod from kubelet's. The pod is known by its UID then: its name is in
-/// its hostname.
+/// The container that a process is in, as far as the kernel tells. No container engine is asked.
 struct ContainerSigns {
   Container container;
   bool in_pod = false;
 };
+/// Reads the text of /proc/PID/cgroup (v1 and v2) and /proc/PID/mountinfo, in the forms of docker, podman,
+/// containerd and cri-o. The id comes from the cgroup, or else from the paths of files that the engine mounts
+/// into the container. The name, and whether there is a pod, come from kubelet's paths. The pod's name is
+/// only in its hostname.
 [[nodiscard]] ContainerSigns signs_of_container(std::string_view cgroup, std::string_view mounts);
 
-/// The same of a process. Does not wait for the process.
+/// The same for a process. Does not wait for the process.
 [[nodiscard]] ContainerSigns container_of(pid_t pid);
 
-/// A hostname out of a file's content: the first line, if there is nothing in it that a hostname may not have
-/// (RFC 1123 section 2.1). Else empty.
+/// The hostname in a file's content: the first line, if it contains only what a hostname may (RFC 1123
+/// section 2.1). Otherwise empty.
 [[nodiscard]] std::string_view hostname_in(std::string_view content);
 
+/// The runtimes that the agent offers. Each has one or more ports.
 class Registry {
  public:
-  /// `host`: the name of this host, which each runtime is listed with.
+  /// `host` is this host's name, with which each runtime is listed.
   explicit Registry(transport::Loop& loop, std::string host = {}) : loop_(loop), host_(std::move(host)) {}
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  /// A place of the runtime where it can be reached: it is listed while it has one. Ends with the object.
+  /// A port of a runtime. The runtime is listed as long as it has an Entry.
   class Entry;
-  /// Lists a runtime that is reached through `port`, which outlives the entry. A runtime may have several
-  /// ports (same id): it is listed once, under the name that was configured for one of them. Errors: another
-  /// process is listed with that id, which only an impostor can have.
+  /// Lists a runtime that is reached through `port`, which must outlive the entry. A runtime with several
+  /// ports (and the same id) is listed once, under the name that is configured for one of them. Errors:
+  /// another process is listed with that id, so one of the two is an impostor.
   [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, DiagnosticPort& port, bool named);
 
   [[nodiscard]] const std::string& host() const { return host_; }
 
-  /// Told how many bytes all runtimes take, more or less, whenever that changes.
+  /// `told` is called with the approximate size of all runtimes in bytes, whenever it changes.
   void on_size(std::function<void(std::uint64_t bytes)> told) { on_size_ = std::move(told); }
 
-  /// Which runtimes count.
+  /// Selects runtimes.
   using Filter = std::function<bool(const Runtime&)>;
   [[nodiscard]] std::vector<RuntimePtr> all(const Filter& filter) const;
-  /// One runtime, and how it is told of.
+  /// One runtime, and its JSON.
   struct Told {
     RuntimePtr runtime;
-    std::shared_ptr<const std::string> text;  ///< Its object in JSON, made once for each change.
+    std::shared_ptr<const std::string> text;  ///< A JSON object, made once for each change.
   };
-  /// The first one that counts and has an id above `id`; nothing where there is none. Whoever lists all with
-  /// this keeps no list meanwhile: what comes and goes may be missing in it, everything else is there once.
+  /// The first runtime that passes the filter and has an id above `id`. Lists can be made with this without a
+  /// copy: a runtime that comes or goes meanwhile may be missing, and every other one is there once.
   [[nodiscard]] std::optional<Told> next_after(std::string_view id, const Filter& filter);
-  /// nullptr where there is none.
+  /// The runtime with this id, present or former, or nullptr.
   [[nodiscard]] RuntimePtr find(std::string_view id) const;
-  /// The runtime that a person means (see choose_runtime()), of those that count.
+  /// The runtime that a person means (see choose_runtime()), among those that pass the filter.
   [[nodiscard]] Result<Runtime> choose(std::string_view wanted, const Filter& filter) const;
-  /// The processes of all listed runtimes, as far as they are visible here.
+  /// The processes of all listed runtimes, if they are visible here.
   [[nodiscard]] std::set<pid_t> processes() const;
-  /// One of them: a process that isn't visible here is left out.
+  /// The process of a runtime.
   struct Process {
     std::string id;  ///< The runtime's.
     pid_t pid = 0;
-    std::uint64_t start = 0;  ///< When it began: see DiagnosticPort.
+    std::uint64_t start = 0;  ///< Its start time: see DiagnosticPort.
   };
-  /// Of each listed runtime.
+  /// The process of each listed runtime whose process is visible here.
   [[nodiscard]] std::vector<Process> process_of_each() const;
-  /// A diagnostic port of the runtime; nullptr when it is gone.
+  /// A port of the runtime, or nullptr if the runtime has ended.
   [[nodiscard]] DiagnosticPort* port(std::string_view id) const;
-  /// All of its diagnostic ports.
+  /// All ports of the runtime.
   [[nodiscard]] std::vector<DiagnosticPort*> ports(std::string_view id) const;
 
-  /// Tells that a listed runtime has changed: its state, or what it says of itself. Name and time stay.
+  /// Changes a listed runtime: its state, or what it says about itself. Its name and start time stay.
   void update(Runtime runtime);
 
-  /// Tells what keeps a runtime from answering. The runtime as it is listed now, if that is new; else
-  /// nullptr.
+  /// Sets what keeps a runtime from answering. Returns the runtime if that is a change, otherwise nullptr.
   RuntimePtr set_halt(const std::string& id, Halt halt);
 
-  /// Reports all runtimes now and every change from now on, as far as `filter` lets them count.
+  /// Reports all present runtimes and then every change, for those that pass the filter.
   class Watch;
   [[nodiscard]] std::unique_ptr<Watch> watch(Filter filter = {});
 
  private:
   struct Listed {
     RuntimePtr runtime;
-    std::shared_ptr<const std::string> text;  ///< Of this runtime, once somebody has wanted it.
-    Halt first_halt = Halt::none;  ///< What it was listed with, which stands where nothing else is known.
+    std::shared_ptr<const std::string> text;  ///< Made when somebody first asks for it.
+    Halt first_halt = Halt::none;  ///< The value it was listed with, which holds while nothing else is known.
     std::vector<Entry*> entries;
   };
   [[nodiscard]] const Listed* listed(std::string_view id) const;
@@ -115,7 +114,7 @@ class Registry {
   transport::Loop& loop_;
   std::string host_;
   std::map<std::string, Listed, std::less<>> listed_;
-  std::map<std::string, std::string, std::less<>> former_ids_;  ///< What those are called now.
+  std::map<std::string, std::string, std::less<>> former_ids_;  ///< The present id for each former one.
   std::vector<Watch*> watches_;
   std::uint64_t bytes_ = 0;
   std::function<void(std::uint64_t bytes)> on_size_;
@@ -129,7 +128,7 @@ class Registry::Entry {
   Entry& operator=(const Entry&) = delete;
   ~Entry() { registry_.remove(*this); }
 
-  /// The runtime was listed with another id before: callers that know it by that one find it all the same.
+  /// Lets callers find the runtime by an id with which it was listed before.
   void was_called(std::string id);
 
  private:
@@ -140,9 +139,9 @@ class Registry::Entry {
   DiagnosticPort& port_;
 };
 
-/// Keeps no events: only which runtimes have changed since they were told of, so that a reader that is slow,
-/// or never comes, costs no more than a place for each runtime. Changes of one runtime between two reads are
-/// one change.
+/// Keeps no events, only which runtimes have changed since they were last reported. A slow reader, or one
+/// that never reads, costs one element for each runtime. Several changes of a runtime between two reads are
+/// one.
 class Registry::Watch {
  public:
   Watch(Registry& registry, Filter filter);
@@ -150,11 +149,11 @@ class Registry::Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// The next event, as soon as there is one; nothing once the watch is closed.
+  /// Waits for the next event. Returns nothing once the watch is closed.
   transport::Task<std::optional<RuntimeEvent>> next();
-  /// Ends the wait for the next event.
+  /// Ends the wait in next().
   void close();
-  /// How many bytes it keeps, more or less.
+  /// The approximate number of bytes that it keeps.
   [[nodiscard]] std::size_t kept_bytes() const;
 
  private:
@@ -165,10 +164,10 @@ class Registry::Watch {
 
   Registry& registry_;
   Filter filter_;
-  std::set<std::string> first_;    ///< Runtimes that were there at the beginning and have not been told of.
-  std::set<std::string> changed_;  ///< Those that have changed since.
+  std::set<std::string> first_;                          ///< Present at the beginning, and not reported yet.
+  std::set<std::string> changed_;                        ///< Changed since then, and not reported yet.
   std::map<std::string, RuntimePtr, std::less<>> told_;  ///< What the reader knows.
-  bool listed_ = false;                                  ///< The reader has been told that it knows all.
+  bool listed_ = false;                                  ///< The reader knows all of first_.
   bool closed_ = false;
   transport::Event arrived_;
 };

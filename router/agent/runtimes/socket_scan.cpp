@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::string_view kSocketPrefix = "dotnet-diagnostic-";
 constexpr std::string_view kSuffix = "-socket";
-/// Of each user's problems: the rest are of the same kind.
+/// The most problems reported for one user; further ones are likely to be of the same kind.
 constexpr std::size_t kMaxProblems = 16;
-/// What is kept of one directory while it is read, for there may be millions of entries.
+/// How many entries of one directory are kept while it is read. There may be millions.
 constexpr std::size_t kMaxCandidates = 65536;
-/// Beside a user's share: sockets that turn out to be a mirror's.
+/// Kept in addition to a user's share, for sockets that turn out to be a mirror's.
 constexpr std::size_t kMirrors = 4096;
 
 bool all_digits(std::string_view text) {
@@ -53,14 +53,14 @@ struct Candidate {
   bool listed = false;
   timespec made{};
 
-  /// Whether this one is to be followed rather than another of the same user.
+  /// Whether to prefer this one to another of the same user.
   bool operator<(const Candidate& other) const {
     if (listed != other.listed) return listed;
     return std::pair(made.tv_sec, made.tv_nsec) > std::pair(other.made.tv_sec, other.made.tv_nsec);
   }
 };
 
-/// One directory's sockets, by user. However many there are, so many are kept.
+/// The sockets of one directory, by user. Keeps a limited number of them.
 class Candidates {
  public:
   void add(Candidate candidate, std::size_t keep) {
@@ -82,7 +82,7 @@ class Candidates {
     all.erase(end, all.end());
   }
   [[nodiscard]] std::map<uid_t, std::vector<Candidate>>& by_user() { return by_user_; }
-  /// How many there were of each user, kept or not.
+  /// How many sockets of each user there were, kept or not.
   [[nodiscard]] const std::map<uid_t, std::size_t>& seen() const { return seen_; }
 
  private:
@@ -97,7 +97,7 @@ class Scanner {
   explicit Scanner(const SocketScan& scan) : scan_(scan) {}
 
   ScanResult run() {
-    // In this order: one that is named and also found keeps its name.
+    // Named ports come first, so that one that is also in a search directory keeps its name.
     for (const NamedPort& port : scan_.named) look_at_named(port);
     for (const std::string& directory : scan_.search) look_into(directory);
     share_out();
@@ -154,7 +154,7 @@ class Scanner {
                    scan_.shares.of(file->owner) + kMirrors);
   }
 
-  /// Leaves out what mirrors have made.
+  /// Takes the candidates of a directory, without those that mirrors have made.
   void take(const std::string& directory, Candidates& candidates, const MirrorManifests& manifests) {
     NamesByUser unknown;
     for (const auto& [owner, all] : candidates.by_user()) {
@@ -200,7 +200,7 @@ class Scanner {
 
   const SocketScan& scan_;
   ScanResult result_;
-  std::unordered_set<std::string> paths_;  ///< Those found so far.
+  std::unordered_set<std::string> paths_;  ///< Of all sockets found so far.
   std::map<uid_t, std::vector<Found>> found_;
   std::map<uid_t, std::size_t> left_out_;
   std::map<uid_t, std::size_t> problems_;

@@ -10,11 +10,11 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// How often a suspended runtime is asked whether it runs: others may resume it, on ports that aren't ours.
+/// How often to ask a suspended runtime whether it runs, since others may resume it on their own ports.
 constexpr Milliseconds kPoll{1000};
-/// The same once it has been resumed: its arguments are known a moment later.
+/// How often to ask once it has been resumed: its arguments are known a moment later.
 constexpr Milliseconds kFastPoll{100};
-/// A runtime that has still no arguments after so many eager looks has none.
+/// A runtime without arguments after this many frequent polls has none.
 constexpr int kFastPolls = 100;
 
 bool only_asks_who(ipc::Command command) {
@@ -41,12 +41,12 @@ struct SuspendedRuntimes::Entry {
   Entry(transport::Loop& loop, Runtime suspended) : runtime(std::move(suspended)), wake(loop) {}
 
   Runtime runtime;
-  bool wanted = false;  ///< A command has come: its sender will resume it when it is ready.
+  bool wanted = false;  ///< A command has come, so its sender will resume the runtime.
   bool overdue = false;
-  int fast_polls_left = 0;  ///< Still to be made, after it has been resumed.
+  int fast_polls_left = 0;  ///< Since it has been resumed.
   transport::Event wake;
   std::optional<transport::Deadline> resume_deadline;
-  Task<void> task;  ///< Last: it uses all the rest.
+  Task<void> task;  ///< Last, since it uses all the members above.
 };
 
 SuspendedRuntimes::SuspendedRuntimes(transport::Loop& loop, Registry& registry, Log log,
@@ -130,7 +130,7 @@ Task<bool> SuspendedRuntimes::runs_now(Entry& entry) {
   if (!now || now->id != id) co_return false;
   bool runs = has_arguments(now->command_line);
   if (!runs && last_fast_poll) {
-    // It may still wait for ports that aren't ours.
+    // It may still wait for ports that are not the agent's.
     const Result<int> ports = co_await count_suspending_ports(open, entry.runtime.name);
     runs = ports && *ports <= static_cast<int>(registry_.ports(id).size());
   }

@@ -1,4 +1,4 @@
-// Looking after the runtimes that are suspended: noticing when they run, and letting them run.
+// SuspendedRuntimes: notices when suspended runtimes run, and resumes them.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace farport::router {
 
 class SuspendedRuntimes {
  public:
-  /// `resume_after`: how long a suspended runtime waits for a command before it is resumed; nothing: for
+  /// `resume_after` is how long a suspended runtime waits for a command before it is resumed; if empty, for
   /// ever.
   SuspendedRuntimes(transport::Loop& loop, Registry& registry, Log log,
                     std::optional<transport::Milliseconds> resume_after);
@@ -23,12 +23,12 @@ class SuspendedRuntimes {
   SuspendedRuntimes& operator=(const SuspendedRuntimes&) = delete;
   ~SuspendedRuntimes();
 
-  /// Follows the registry, and tells it of runtimes that no longer are suspended, until it is cancelled.
+  /// Follows the registry, and tells it when runtimes are no longer suspended, until it is cancelled.
   transport::Task<void> run();
 
-  /// To be told of each command that has been sent to a runtime through `used` (which may be gone by now).
-  /// ResumeRuntime is passed on to the runtime's other ports, since it waits for each port that suspends it:
-  /// for callers of farport there is only one.
+  /// Call this for each command that was sent to a runtime through `used`, which may be gone by now. Sends
+  /// ResumeRuntime to the runtime's other ports as well, since the runtime waits for each port that suspends
+  /// it, and callers see only one.
   void command_sent(const std::string& runtime_id, const DiagnosticPort* used, ipc::Command command);
 
  private:
@@ -42,7 +42,7 @@ class SuspendedRuntimes {
   Registry& registry_;
   Log log_;
   std::optional<transport::Milliseconds> resume_after_;
-  std::map<std::string, std::unique_ptr<Entry>> entries_;  ///< By id: those that are suspended.
+  std::map<std::string, std::unique_ptr<Entry>> entries_;  ///< Suspended runtimes, by id.
   transport::TaskSet resuming_;
 };
 

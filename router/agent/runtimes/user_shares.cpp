@@ -18,7 +18,7 @@ namespace {
 using transport::Task;
 
 constexpr std::size_t kLeastTotal = 64;
-/// What there are descriptors for has to be looked at again and again, too.
+/// A limit even with more descriptors, since all sockets are looked at again and again.
 constexpr std::size_t kMostTotal = 8192;
 constexpr std::size_t kLeastOther = 16;
 constexpr std::size_t kMostOther = 1000;
@@ -87,7 +87,7 @@ struct ProbeSlots::State {
 
   transport::Loop& loop;
   UserShares shares;
-  std::map<uid_t, User> users;  ///< Those who have any now.
+  std::map<uid_t, User> users;  ///< Those who hold slots now.
 };
 
 ProbeSlots::ProbeSlots(transport::Loop& loop, UserShares shares)
@@ -107,13 +107,13 @@ Task<ProbeSlots::Slot> ProbeSlots::take(uid_t user) {
 
 namespace {
 
-/// A process can make what is read of it take for ever.
+/// A process can make reading about it take for ever.
 constexpr transport::Milliseconds kLookLimit{2000};
 constexpr long kMostOfOneUser = 4;
 
 }  // namespace
 
-/// A place for another look at that user's processes, once there is one; null where it has taken too long.
+/// Waits for a place for another look at this user's processes. Returns null if that takes too long.
 Task<ProcessLooks::Place> ProcessLooks::take_place(uid_t user) {
   const transport::Deadline limit(loop_, kLookLimit, [this] { ended_.changed(); });
   for (;;) {
@@ -132,7 +132,7 @@ Task<Result<void>> ProcessLooks::run(pid_t pid, uid_t user, std::function<void()
   if (taken == nullptr) {
     co_return fail("look at", on, "others of its user do not let themselves be looked at");
   }
-  // Given back by the thread itself, before it is seen to have ended.
+  // The thread itself gives the place back, before it is seen to have ended.
   std::function<void()> work = [look = std::move(look), place = std::move(taken)]() mutable {
     look();
     place.reset();

@@ -1,5 +1,4 @@
-// What the processes of one local user may take of an agent that serves several: other users' runtimes go on
-// being found and answered whatever one of them does.
+// UserShares: how much of an agent the processes of one local user may take, so that others are still served.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +15,31 @@
 
 namespace farport::router {
 
-/// How many sockets are followed: for each takes a descriptor while its runtime lives.
+/// How many sockets are followed. Each takes a descriptor while its runtime lives.
 struct UserShares {
   uid_t self = 0;         ///< The agent's own user.
-  std::size_t other = 0;  ///< For each user but root and our own, who can do worse to us.
-  std::size_t total = 0;  ///< For all of them together.
+  std::size_t other = 0;  ///< For each user except root and the agent's own, who are trusted.
+  std::size_t total = 0;  ///< For all users together.
 
   [[nodiscard]] std::size_t of(uid_t user) const { return is_trusted(user) ? total : other; }
-  /// How many of a user's runtimes are asked something at once. What answers takes a moment; what doesn't,
-  /// holds up that user's others alone.
+  /// How many of a user's runtimes are asked at once. One that doesn't answer delays only that user's others.
   [[nodiscard]] std::size_t questions(uid_t user) const { return is_trusted(user) ? 32 : 8; }
   [[nodiscard]] bool is_trusted(uid_t user) const { return user == 0 || user == self; }
 };
 
-/// A user as messages name one: "user 1000".
+/// A user as messages name one, such as "user 1000".
 [[nodiscard]] std::string user_text(uid_t user);
 
-/// How many sockets each user may have who has as many as `counts` says, so that all of them together have no
-/// more than there may be.
+/// The largest number of sockets per user with which all users together stay within the total. `counts` says
+/// how many each user has.
 [[nodiscard]] std::size_t fair_share(const UserShares& shares, const std::map<uid_t, std::size_t>& counts);
 
-/// Derived from the limit of open descriptors: half of them are for runtimes, and an eighth for each user's.
+/// Derived from the limit of descriptors: half of them are for runtimes, and an eighth for each user's.
 [[nodiscard]] UserShares user_shares(std::size_t descriptors, uid_t self);
-/// For this process's limit and user, where each runtime takes so many descriptors.
+/// The same with this process's limit and user. Each runtime takes `descriptors_each` descriptors.
 [[nodiscard]] UserShares user_shares(std::size_t descriptors_each = 1);
 
-/// Questions to runtimes: a few of each user's at once, the others wait for their turn.
+/// Limits the questions to runtimes: a few for each user at once, the others wait for their turn.
 class ProbeSlots {
  public:
   ProbeSlots(transport::Loop& loop, UserShares shares);
@@ -49,7 +47,7 @@ class ProbeSlots {
   ProbeSlots& operator=(const ProbeSlots&) = delete;
   ~ProbeSlots();
 
-  /// A slot, which is free again once nothing holds it any more. It may outlive this.
+  /// A slot, which is free again once nothing holds it. It may outlive the ProbeSlots.
   using Slot = std::shared_ptr<void>;
   transport::Task<Slot> take(uid_t user);
 
@@ -58,16 +56,15 @@ class ProbeSlots {
   std::shared_ptr<State> state_;
 };
 
-// Looks at processes that may hold up whoever looks: each on a thread of its own, a few of each user's at
-// once.
-
+/// Looks at processes that may make a look block. Each look has a thread of its own, and each user's
+/// processes a few looks at once.
 class ProcessLooks {
  public:
   explicit ProcessLooks(transport::Loop& loop) : loop_(loop), ended_(loop) {}
 
-  /// Runs `look` at a process of this user's, when it has its turn, and passes when it has ended. Whatever it
-  /// uses must belong to it: one that the process holds up goes on beyond this. Errors: it has not ended
-  /// within two seconds, or as many of that user's have not as there may be.
+  /// Runs `look` at a process of this user when it has its turn, and waits for its end. `look` must own what
+  /// it uses, since a look that the process blocks goes on after this. Errors: it takes more than two
+  /// seconds, or too many looks of that user are still blocked.
   transport::Task<Result<void>> run(pid_t pid, uid_t user, std::function<void()> look);
 
  private:
@@ -76,7 +73,7 @@ class ProcessLooks {
 
   transport::Loop& loop_;
   transport::Condition ended_;
-  /// Held by each look: its use count tells how many of that user's have not ended yet.
+  /// Each look holds its user's entry, so the use count says how many have not ended.
   std::map<uid_t, Place> under_way_;
 };
 

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
 
-/// What a file takes, with what a map and an allocator need for it.
+/// The memory that a file takes, including what a map and the allocator add.
 std::size_t size_of(const MappedFile& file) {
   return sizeof file + 64 + file.path.size();
 }
 
-/// Takes a hexadecimal number and the character behind it away.
+/// Takes a hexadecimal number and the character behind it from the front of `line`.
 std::optional<std::uint64_t> take_hex(std::string_view& line, char behind) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
@@ -42,7 +42,7 @@ std::optional<MappedPart> parse_line(std::string_view line) {
   line.remove_prefix(5);
   const auto offset = take_hex(line, ' ');
   if (!offset) return std::nullopt;
-  // The device and the inode; blanks fill up to the path.
+  // Skip the device and the inode, and the blanks up to the path.
   for (int field = 0; field < 2; ++field) {
     line.remove_prefix(std::min(line.find(' '), line.size()));
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -54,7 +54,7 @@ std::optional<MappedPart> parse_line(std::string_view line) {
 
 void read_maps(std::istream& maps, const TakeMapped& take) {
   constexpr std::size_t kMostMaps = 16U << 20U;
-  // The last file whose first byte is there: its other parts follow.
+  // The last file whose first byte is mapped; its other parts follow it.
   std::string beginning;
   std::uint64_t base = 0;
   std::size_t text = 0;

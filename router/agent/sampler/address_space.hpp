@@ -1,4 +1,4 @@
-// Which files are where in a process's memory.
+// AddressSpace: which files are mapped where in a process's memory.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace farport::router {
 
 using TakeMapped = std::function<void(MappedFile)>;
 
-/// What may be executed of /proc/PID/maps (proc(5)), in its order. Lines that can't be read are left out, and
-/// what comes after 16 MiB of text.
+/// Passes the executable mappings in the text of /proc/PID/maps (proc(5)) to `take`, in its order. Skips
+/// malformed lines, and what comes after 16 MiB of text.
 void read_maps(std::istream& maps, const TakeMapped& take);
 
-/// The same of a process that is there. Nothing: it can't be read.
+/// The same for a running process. Passes nothing if its maps can't be read.
 void read_maps_of(pid_t process, const TakeMapped& take);
 
-/// The parts that don't overlap: of two that do, the later one counts.
+/// Mappings that don't overlap: a new one replaces what it overlaps.
 class AddressSpace {
  public:
-  /// Once they take 2 MiB of memory nothing is added: a process may have 65,530 of them (vm.max_map_count),
-  /// and paths of 4 KiB.
+  /// Adds a mapping. Adds nothing more once they take 2 MiB of memory, since a process may have 65,530 of
+  /// them (vm.max_map_count) with paths of 4 KiB.
   void add(MappedFile file);
-  /// nullptr: nothing that is known is there.
+  /// The mapping at an address, or nullptr.
   [[nodiscard]] const MappedFile* find(std::uint64_t address) const;
   [[nodiscard]] std::size_t size() const { return files_.size(); }
 
@@ -34,8 +34,8 @@ class AddressSpace {
   Files::iterator remove(Files::iterator each);
   Files::iterator put(MappedFile file);
 
-  Files files_;            ///< By their starts.
-  std::size_t bytes_ = 0;  ///< That they take.
+  Files files_;            ///< By start address.
+  std::size_t bytes_ = 0;  ///< The memory that they take.
 };
 
 }  // namespace farport::router

@@ -23,14 +23,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// For all files: a profile's end should not be waited for much longer.
+/// For all files together, since the end of a profile should not take much longer.
 constexpr milliseconds kReadingLimit{20'000};
 
 /// A group that owns nothing.
 constexpr gid_t kNogroup = 65534;
 
-/// Whether symbols may be read from what is called so: a file that has its name still, and no assembly,
-/// whose methods the runtime names.
+/// Whether to read symbols at this path: a file that still has its name, and is no assembly, whose methods
+/// the runtime names.
 bool has_symbols(const std::string& path) {
   return path.starts_with('/') && !path.starts_with("/memfd:") && !path.ends_with(" (deleted)") &&
          !path.ends_with(".dll") && !path.starts_with("/dev/") && !path.starts_with("/SYSV");
@@ -40,15 +40,15 @@ UniqueFd open_file(const ProcessRoot& root, const std::string& path, std::string
   return regular_only(root.open_beneath(path, kOpenAnything, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), why);
 }
 
-/// Leaves this process no rights but the user's, and, as root, no files but those of the process's root: what
-/// a path leads to is the process's choice, and is to be nothing that it could not open itself. Returns
-/// whether that is so: root may not become every user.
+/// Gives up all rights but those of the user. If root, also enters the process's root: the process chooses
+/// where paths lead, and must not reach more than it could open itself. Returns false if root may not become
+/// another user.
 bool become_reader(ProcessRoot& root, uid_t user) {
   const confinement::Capabilities becoming = confinement::capability(CAP_SETUID) |
                                              confinement::capability(CAP_SETGID) |
                                              confinement::capability(CAP_SYS_CHROOT);
   const bool may_become = (confinement::own_capabilities().value_or(0) & becoming) == becoming;
-  // Who does not do this is held beneath by openat2(2).
+  // If this is not done, openat2(2) keeps paths beneath the root.
   if (::geteuid() == 0 && (may_become || user == 0)) std::ignore = root.enter();
   if (::geteuid() != 0 || user == 0) return confinement::keep_capabilities(0).has_value();
   if (!may_become) {
@@ -59,9 +59,9 @@ bool become_reader(ProcessRoot& root, uid_t user) {
   const bool known = ::fstat(root.process(), &process) == 0 && process.st_uid == user;
   const pid_t parent = ::getppid();
   const auto became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
-  // It is in the process's root by now, where nothing but the user is safe to be.
+  // This process is in the other root by now, where it must not go on with more rights than the user's.
   if (!became) ::_exit(1);
-  // That was forgotten with the user.
+  // Changing the user has cancelled the signal at the parent's end, so ask for it again.
   end_with(parent);
   return true;
 }
@@ -71,7 +71,7 @@ bool lets_read(const struct stat& file, uid_t user) {
   return (file.st_mode & S_IROTH) != 0 || (file.st_uid == user && (file.st_mode & S_IRUSR) != 0);
 }
 
-/// For root that could not become the user: the file is looked at before it is opened.
+/// For root that could not become the user: checks the file's permissions before opening it.
 UniqueFd open_for_user(const ProcessRoot& root, const std::string& path, uid_t user, std::string& why) {
   const UniqueFd place = root.open_beneath(path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
   struct stat file {};
@@ -85,7 +85,8 @@ UniqueFd open_for_user(const ProcessRoot& root, const std::string& path, uid_t u
   return {};
 }
 
-/// Opens those of the files that are there, beneath the root, as the user. For a process of its own.
+/// Returns a function that opens those of the files that exist, as the user and beneath the root. It must be
+/// called in a process of its own, since it gives up rights.
 OpenFiles opener(ProcessRoot& root, uid_t user, const std::vector<std::string>& paths) {
   return [&root, user, paths](std::string& why) {
     std::vector<UniqueFd> files;
@@ -98,7 +99,7 @@ OpenFiles opener(ProcessRoot& root, uid_t user, const std::vector<std::string>& 
   };
 }
 
-/// Where debug information of a file may be, by its build id and beside it (gdb's and .NET's habits).
+/// Where a file's debug information may be: by its build id, and beside it (as gdb and .NET have it).
 std::vector<std::string> debug_paths(const SampledMapping& of) {
   std::vector<std::string> paths;
   const std::string& id = of.build_id;
@@ -145,7 +146,7 @@ void NativeSymbols::tell(const AddressSpace& space, const std::vector<std::uint6
     } else {
       tell_places(question.parts, to);
     }
-    // `told` may wait for a slow reader: that time does not count.
+    // `told` may wait for a slow reader, and that time does not count.
     const auto before = std::chrono::steady_clock::now();
     told();
     until_ += std::chrono::steady_clock::now() - before;
@@ -175,7 +176,7 @@ void NativeSymbols::tell_debug(const UnnamedFile& of, SampleSink& to) {
   const auto answer = read_file_symbols(
       opener(*root_, user_, debug_paths(of.parts.front())),
       [&](int fd, SampleSink& told) { return read_debug_symbols(fd, of, told); }, time_left(), memory_);
-  // That there is none is usual.
+  // Most files have none, so this is not worth a note.
   if (!answer) return;
   for (const SampledSymbol& symbol : answer->symbols) {
     if (is_inside(of.parts, symbol)) to.on_symbol(symbol);
@@ -184,10 +185,10 @@ void NativeSymbols::tell_debug(const UnnamedFile& of, SampleSink& to) {
 
 namespace {
 
-/// The function that an address is in.
+/// The function at an address.
 struct Function {
-  std::uint64_t start = 0;         ///< 0: none is known.
-  std::uint64_t end = UINT64_MAX;  ///< Where the next one begins.
+  std::uint64_t start = 0;         ///< 0 if unknown.
+  std::uint64_t end = UINT64_MAX;  ///< Where the next function begins.
   std::string name;
   std::string module;
 };
@@ -222,7 +223,8 @@ bool tell_kernel_symbols(std::istream& kallsyms, const std::vector<std::uint64_t
     const std::uint64_t start = each.start - base;
     const auto next = std::lower_bound(addresses.begin(), addresses.end(), start);
     const auto place = static_cast<std::size_t>(next - addresses.begin());
-    // Each is compared with its nearest addresses alone; those further on learn of it below.
+    // Compare each function only with the nearest addresses; the loop below passes its end on to earlier
+    // ones.
     if (place < found.size() && start > found[place].start) {
       found[place].start = start;
       found[place].name.swap(each.name);

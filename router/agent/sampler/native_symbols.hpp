@@ -1,4 +1,4 @@
-// The names of functions in the files that a process has in its memory, read from its own file system.
+// NativeSymbols: names of functions in the files that a process has mapped, and in the kernel.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,17 @@
 
 namespace farport::router {
 
+/// Reads symbols from a process's own file system.
 class NativeSymbols {
  public:
-  /// `root`: the process's; none: its files can't be read, and only their places are told. `user`: whose
-  /// process it is. Files are read as this user, who may have put anything in their places,
-  /// by processes that may take `memory` bytes each.
+  /// `root` is the process's root; if empty, its files can't be read and only their places are told. `user`
+  /// is the process's user, who may have put anything in place of the files. They are read as that user, by
+  /// processes that may take `memory` bytes each.
   NativeSymbols(std::optional<ProcessRoot> root, uid_t user, std::uint64_t memory)
       : root_(std::move(root)), user_(user), memory_(memory) {}
 
-  /// Tells `to` what is known of these addresses, in their order: where each file is, and its functions. What
-  /// can't be read becomes a note. `told`: called after each file.
+  /// Tells `to` where the files of these addresses are mapped, and which functions they contain, in the order
+  /// of the addresses. What can't be read becomes a note. Calls `told` after each file.
   void tell(const AddressSpace& space, const std::vector<std::uint64_t>& addresses, SampleSink& to,
             const std::function<void()>& told);
 
@@ -39,9 +40,9 @@ class NativeSymbols {
   std::chrono::steady_clock::time_point until_;
 };
 
-/// What the kernel calls its functions (/proc/kallsyms).
-/// Tells `to` each function that an address is in, by `kallsyms`, the text of that file. `addresses`: in
-/// their order, with `base` taken away, as in what is told. False: the kernel hides its addresses.
+/// Tells `to` the kernel's function at each address. `kallsyms` is the text of /proc/kallsyms. The
+/// `addresses` are sorted; `base` has been subtracted from them, and is from what is told. Returns false if
+/// the kernel hides its addresses.
 bool tell_kernel_symbols(std::istream& kallsyms, const std::vector<std::uint64_t>& addresses,
                          std::uint64_t base, SampleSink& to);
 

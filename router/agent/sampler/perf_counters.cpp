@@ -22,7 +22,7 @@
 namespace farport::router {
 namespace {
 
-/// From this one on only who has a capability may count anything (Debian's kernels have it).
+/// From this value on, only processes with a capability may count anything (in Debian's kernels).
 constexpr int kCapableOnly = 3;
 constexpr const char* kLeast =
     "give farport CAP_PERFMON, or set kernel.perf_event_paranoid to 2 and run it as the application's user";
@@ -106,7 +106,8 @@ std::string explain_missing_kernel(const PerfFacts& facts) {
 
 namespace {
 
-/// For the data; a power of two. A stack takes a kilobyte at most, and they are read twenty times a second.
+/// Pages of data; a power of two. A stack takes a kilobyte at most, and the ring is read twenty times a
+/// second.
 constexpr std::size_t kMostPages = 64;
 constexpr std::size_t kLeastPages = 4;
 
@@ -161,12 +162,13 @@ void PerfRing::read(PerfSink& sink) {
 
 namespace {
 
-/// How often to look for threads that have begun while the others were made to be sampled.
+/// How often to look for threads that have begun while counters were opened for the others.
 constexpr int kMostLooks = 10;
-/// What the kernel keeps for an open one, and counts as ours: a file, its name, its place among descriptors.
+/// What the kernel keeps for an open counter, and charges to this process: a file, its name, and its
+/// descriptor.
 constexpr std::uint64_t kCounterBytes = 512;
 
-/// Passes everything on, and remembers which threads are sampled since those that began them are.
+/// Passes everything on, and notes the threads that have inherited their counters.
 class NotingThreads final : public PerfSink {
  public:
   NotingThreads(PerfSink& sink, std::set<pid_t>& threads) : sink_(sink), threads_(threads) {}
@@ -212,7 +214,7 @@ int PerfCounters::open_counter(const Kind& kind, pid_t thread, int processor) {
   attributes.task = 1;
   attributes.use_clockid = 1;
   attributes.clockid = CLOCK_MONOTONIC;
-  // They are read by the clock: nobody needs to be woken.
+  // The ring is read at intervals, so nobody needs to be woken.
   attributes.watermark = 1;
   attributes.wakeup_watermark = UINT32_MAX;
   constexpr int kNoGroup = -1;
@@ -222,7 +224,7 @@ int PerfCounters::open_counter(const Kind& kind, pid_t thread, int processor) {
 
 Result<std::unique_ptr<PerfCounters>> PerfCounters::open(pid_t process, std::uint32_t frequency, bool kernel,
                                                          PerfSink& sink, std::uint64_t kernel_memory) {
-  // One for each thread on each processor.
+  // There is a counter for each thread on each processor.
   raise_descriptor_limit();
   std::unique_ptr<PerfCounters> counters(new PerfCounters(kernel_memory / kCounterBytes));
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
@@ -233,7 +235,7 @@ Result<std::unique_ptr<PerfCounters>> PerfCounters::open(pid_t process, std::uin
   return counters;
 }
 
-/// Finds out by trying, from what says most to what needs least.
+/// Tries the kinds of counters, from the one that tells most to the one that needs the fewest rights.
 Result<void> PerfCounters::choose_kind(pid_t process, std::uint32_t frequency, bool with_kernel) {
   constexpr int kAnyProcessor = -1;
   int error = 0;
@@ -243,7 +245,7 @@ Result<void> PerfCounters::choose_kind(pid_t process, std::uint32_t frequency, b
       if (kernel && !with_kernel) continue;
       for (const bool threads_only : {true, false}) {
         kind_ = {frequency, clock, kernel, threads_only};
-        // On all processors at once nothing can be mapped, but it says whether it may be.
+        // A counter for all processors can't be mapped, but opening it shows whether this kind is allowed.
         const UniqueFd tried(open_counter(kind_, process, kAnyProcessor));
         if (tried) return {};
         error = errno;
@@ -258,7 +260,7 @@ Result<void> PerfCounters::add_threads(pid_t process, PerfSink& sink) {
   for (int looks = 0; looks < kMostLooks; ++looks) {
     bool changed = false;
     const std::vector<pid_t> there = threads_of(process);
-    // Those that are new may be sampled already, since the one that began them is.
+    // New threads may have inherited their counters: read which.
     read(noting);
     for (const pid_t thread : there) {
       if (!threads_.insert(thread).second) continue;
@@ -283,7 +285,7 @@ Result<void> PerfCounters::add_thread(pid_t thread) {
     UniqueFd counter(open_counter(kind_, thread, *number));
     if (!counter && errno == ESRCH) return {};
     if (!counter && errno == ENODEV) {
-      // It is switched off.
+      // The processor is switched off.
       number = numbers_.erase(number);
       continue;
     }

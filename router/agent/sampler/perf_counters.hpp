@@ -1,4 +1,4 @@
-// Having the kernel sample all threads of a process (perf_event_open(2)).
+// PerfCounters: has the kernel sample all threads of a process (perf_event_open(2)).
 #pragma once
 
 #include <cstddef>
@@ -17,38 +17,35 @@
 
 namespace farport::router {
 
-// Whether the kernel lets a process be sampled, and why not (perf_event_open(2), and the kernel's
-// Documentation/admin-guide/perf-security.rst).
-
-/// What decides it.
+/// What decides whether the kernel lets a process be sampled (the kernel's
+/// Documentation/admin-guide/perf-security.rst).
 struct PerfFacts {
-  std::optional<int> paranoid{};   ///< kernel.perf_event_paranoid; none: the kernel has no such events.
-  std::uint64_t capabilities = 0;  ///< Ours.
-  bool own_filter = false;         ///< Our system calls are filtered.
-  bool own_process = false;        ///< It is a process of our user.
+  std::optional<int> paranoid{};   ///< kernel.perf_event_paranoid; nothing if the kernel has no such events.
+  std::uint64_t capabilities = 0;  ///< This process's.
+  bool own_filter = false;         ///< This process's system calls are filtered.
+  bool own_process = false;        ///< The other process belongs to this user.
 };
 
-/// `user`: whose process it would be that is sampled.
+/// `user` is the user of the process to be sampled.
 [[nodiscard]] PerfFacts look_at_perf(uid_t user);
 
-/// Whether it should be allowed, the kernel's part of stacks left aside.
+/// Whether sampling should be allowed, apart from the kernel's part of stacks.
 [[nodiscard]] bool may_sample(const PerfFacts& facts);
 
-/// "kernel.perf_event_paranoid is 2".
+/// For example "kernel.perf_event_paranoid is 2".
 [[nodiscard]] std::string describe_paranoia(const PerfFacts& facts);
 
-/// Why the kernel has said no (`error`: an errno value), and the least that would be enough.
+/// Why the kernel has refused (`error` is an errno value), and the least right that would do.
 [[nodiscard]] Error explain_perf_refusal(const PerfFacts& facts, int error);
 
-/// Why samples have no kernel's part in them, which the kernel has refused.
+/// Why samples lack the kernel's part of stacks.
 [[nodiscard]] std::string explain_missing_kernel(const PerfFacts& facts);
 
-// The memory in which the kernel puts what it samples on one processor (perf_event_open(2), "MMAP layout").
-
+/// The memory to which the kernel writes the samples of one processor (perf_event_open(2), "MMAP layout").
 class PerfRing {
  public:
-  /// Of this counter, and of those whose records are put there, too. Errors: EPERM (`cause`): the user has no
-  /// more memory for this (kernel.perf_event_mlock_kb).
+  /// Maps the ring of this counter, which other counters can share. Errors: EPERM (`cause`) if the user has
+  /// no more memory for this (kernel.perf_event_mlock_kb).
   [[nodiscard]] static Result<PerfRing> map(int counter);
 
   PerfRing(PerfRing&& other) noexcept;
@@ -57,45 +54,46 @@ class PerfRing {
   PerfRing& operator=(const PerfRing&) = delete;
   ~PerfRing();
 
-  /// Hands on all that is there, and makes room.
+  /// Passes on all records in the ring, and frees their space.
   void read(PerfSink& sink);
 
  private:
   PerfRing(std::byte* base, std::size_t size) : base_(base), size_(size) {}
 
   std::byte* base_;
-  std::size_t size_;               ///< Of the data, which begins a page behind the base.
-  std::vector<std::byte> record_;  ///< The one that is read.
+  std::size_t size_;               ///< Of the data, which begins one page after the base.
+  std::vector<std::byte> record_;  ///< The record being read.
 };
 
+/// Samples of the kernel's performance counters, one for each thread on each processor.
 class PerfCounters final : public SampleSource {
  public:
-  /// Samples the process's threads, and those that they begin, from now on: by the processor's cycles where
-  /// they can be counted; with `kernel` also the kernel's part of stacks, where that is allowed. Errors: the
-  /// system's (`cause`); explain_perf_refusal() knows what those mean. `kernel_memory`: so many
-  /// bytes for all counters; where it would take more, that is an error, too.
+  /// Samples the process's threads, and those that they begin, from now on. Uses the processor's cycles if
+  /// they can be counted. If `kernel`, includes the kernel's part of stacks if that is allowed. All counters
+  /// may take `kernel_memory` bytes; it is an error if they would need more. Other errors are the system's
+  /// (`cause`), which explain_perf_refusal() explains.
   [[nodiscard]] static Result<std::unique_ptr<PerfCounters>> open(pid_t process, std::uint32_t frequency,
                                                                   bool kernel, PerfSink& sink,
                                                                   std::uint64_t kernel_memory);
 
   void read(PerfSink& sink) override;
-  /// The kernel has room for longer.
+  /// The kernel's rings have room for longer than this.
   [[nodiscard]] std::chrono::nanoseconds interval() const override { return std::chrono::milliseconds(50); }
   [[nodiscard]] SampleClock clock() const override { return kind_.clock; }
   [[nodiscard]] bool kernel() const override { return kind_.kernel; }
 
  private:
-  /// What is asked for.
+  /// The kind of counter.
   struct Kind {
     std::uint32_t frequency = 0;
     SampleClock clock = SampleClock::cycles;
     bool kernel = true;
-    bool threads_only = true;  ///< Not the process's children, where the kernel can leave them out (5.13).
+    bool threads_only = true;  ///< Leave out child processes, if the kernel can (5.13).
   };
-  /// What there is of one processor.
+  /// The ring of one processor.
   struct Processor {
     int number;
-    int first;  ///< The counter whose memory the others' records are put into.
+    int first;  ///< The counter whose ring the others write to.
     PerfRing ring;
   };
 
@@ -108,9 +106,9 @@ class PerfCounters final : public SampleSource {
   std::uint64_t most_counters_;
   Kind kind_;
   std::vector<UniqueFd> counters_;
-  std::vector<int> numbers_;           ///< Of the processors that may be there.
-  std::vector<Processor> processors_;  ///< Whose memory is mapped.
-  std::set<pid_t> threads_;            ///< That are sampled.
+  std::vector<int> numbers_;           ///< Processors that may be switched on.
+  std::vector<Processor> processors_;  ///< Those whose rings are mapped.
+  std::set<pid_t> threads_;            ///< Threads that are sampled.
 };
 
 }  // namespace farport::router

@@ -6,7 +6,7 @@
 namespace farport::router {
 namespace {
 
-/// Takes fields one after the other. What is beyond the end is zero, and makes it fail.
+/// Reads fields one after the other. Beyond the end they are zero, and failed() is true.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -23,7 +23,7 @@ class Fields {
     bytes_ = bytes_.subspan(sizeof value);
     return value;
   }
-  /// Up to its zero.
+  /// The text up to its zero byte.
   std::string_view text() {
     const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
     return all.substr(0, all.find('\0'));
@@ -45,8 +45,8 @@ void read_sample(Fields fields, PerfSink& sink) {
   bool of_process = false;
   for (auto left = fields.number<std::uint64_t>(); left > 0 && !fields.failed(); --left) {
     const auto address = fields.number<std::uint64_t>();
-    // Marks between the parts stand where no address can be. The process's own part comes last, and is what
-    // its memory holds: no mark counts in it, or it could pass off addresses as the kernel's.
+    // Markers between the parts have values that no address has. The process's own part comes last, and holds
+    // what is in its memory. No marker counts there, or the process could pass off addresses as the kernel's.
     if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
       if (of_process) continue;
       of_process = address == static_cast<std::uint64_t>(PERF_CONTEXT_USER);

@@ -1,4 +1,4 @@
-// What the kernel writes about a process that it samples (perf_event_open(2), "MMAP layout"). Pure.
+// Records of samples: what the kernel writes about a process that it samples (perf_event_open(2)). Pure.
 #pragma once
 
 #include <chrono>
@@ -20,51 +20,48 @@
 
 namespace farport::router {
 
-/// What is asked for of each sample; the decoder goes by it.
+/// The fields that the kernel is asked for. The decoder relies on them.
 inline constexpr std::uint64_t kSampleType = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
 
-/// A stack as the kernel has seen it.
+/// A stack as the kernel has recorded it.
 struct PerfSample {
   pid_t process = 0;
   pid_t thread = 0;
   std::uint64_t time = 0;             ///< CLOCK_MONOTONIC, in nanoseconds.
-  std::vector<std::uint64_t> kernel;  ///< Addresses, the innermost first.
-  std::vector<std::uint64_t> user;    ///< The same; callers by where they return to.
+  std::vector<std::uint64_t> kernel;  ///< Addresses, innermost first.
+  std::vector<std::uint64_t> user;    ///< The same. A caller's is its return address.
 };
 
-/// Takes what the kernel has written.
+/// Receives what the kernel has recorded.
 class PerfSink {
  public:
   virtual void on_sample(const PerfSample& sample) = 0;
-  /// The thread is sampled once more, and has the stack that it had.
+  /// The thread is sampled again, and its stack has not changed.
   virtual void on_again(pid_t thread, std::uint64_t time) = 0;
-  /// A thread begins, which is sampled like the one that began it.
+  /// A thread begins, and is sampled like the one that began it.
   virtual void on_begin(pid_t process, pid_t thread) = 0;
   /// A thread has ended.
   virtual void on_gone(pid_t process, pid_t thread) = 0;
-  /// A thread calls itself something else.
+  /// A thread has changed its name.
   virtual void on_name(pid_t thread, std::string_view name) = 0;
   virtual void on_mapped(pid_t process, MappedFile file) = 0;
-  /// So many records had no room.
+  /// There was no room for this many records.
   virtual void on_lost(std::uint64_t records) = 0;
 
  protected:
   ~PerfSink() = default;
 };
 
-/// Hands a record on: all of it, its header included. One that is shorter than it should be, or of a kind
-/// that nobody asked for, is left out.
+/// Passes on a record, which includes its header. Ignores one that is too short, or of an unknown kind.
 void read_perf_record(std::span<const std::byte> record, PerfSink& sink);
 
-// What samples of a process come from.
-
-/// `most` of the threads that a process has now.
+/// The threads that a process has now, `most` at most.
 [[nodiscard]] inline std::vector<pid_t> threads_of(
     pid_t process, std::size_t most = std::numeric_limits<std::size_t>::max()) {
   return numbered_entries("/proc/" + std::to_string(process) + "/task", most);
 }
 
-/// What a thread calls itself now; empty where it is gone.
+/// The name of a thread; empty if the thread is gone.
 [[nodiscard]] inline std::string thread_name(pid_t process, pid_t thread) {
   const std::string path = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/comm";
   std::string name = read_limited(path, 64).value_or("");
@@ -72,6 +69,7 @@ void read_perf_record(std::span<const std::byte> record, PerfSink& sink);
   return name;
 }
 
+/// A source of samples of a process.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
@@ -79,9 +77,9 @@ class SampleSource {
   SampleSource(const SampleSource&) = delete;
   SampleSource& operator=(const SampleSource&) = delete;
 
-  /// Hands on what has been sampled since, or samples now.
+  /// Passes on what has been sampled since the last call, or samples now.
   virtual void read(PerfSink& sink) = 0;
-  /// How often to read.
+  /// How often to call read().
   [[nodiscard]] virtual std::chrono::nanoseconds interval() const = 0;
   [[nodiscard]] virtual SampleClock clock() const = 0;
   /// Whether stacks go on into the kernel.

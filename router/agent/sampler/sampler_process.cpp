@@ -60,11 +60,11 @@ void SampleOutput::finish() {
 namespace {
 
 constexpr std::uint64_t kMostCalls = 1U << 18U;
-/// Each, in a map.
+/// The size of a call in the map.
 constexpr std::uint64_t kCallBytes = 64;
 
-/// Within the instruction where it was interrupted or, further out, which called: what is known of a caller
-/// is the place behind its call, where something else may begin.
+/// An address within the instruction that was interrupted or that made the call. Callers are known by their
+/// return address, which may already belong to another function.
 std::uint64_t within(const std::vector<std::uint64_t>& part, std::size_t place) {
   return place == 0 ? part[0] : part[place] - 1;
 }
@@ -77,7 +77,7 @@ StackTree::StackTree(std::uint64_t kernel_base, std::uint64_t memory)
 CallNumber StackTree::add(const PerfSample& sample, SampleSink& to) {
   CallNumber caller = 0;
   for (std::size_t i = sample.user.size(); i-- > 0;) {
-    // What looks like the kernel's is none: a process may put anything on its stacks.
+    // Skip addresses that look like the kernel's, since a process may put anything on its stacks.
     const std::uint64_t address = within(sample.user, i);
     if (!is_kernel_address(address)) caller = call(caller, address, to);
   }
@@ -112,25 +112,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// That are heard of or told, so that a process which renames its threads all the time fills nothing.
+/// The most names that are remembered or told, so that a process that keeps renaming threads fills nothing.
 constexpr std::size_t kMostNames = 20'000;
 
-/// How much of its memory a sampling has for calls, in bytes.
+/// A sampling's memory for calls, in bytes.
 std::uint64_t memory_for_calls(const SamplingRequest& request) {
   return request.memory / 4;
 }
 
-/// How much the kernel may keep for a sampling, beside its memory: no limit of a process bounds it.
+/// What the kernel may keep for a sampling beyond its memory, in bytes. No limit of a process bounds that.
 std::uint64_t memory_for_kernel(const SamplingRequest& request) {
   return request.event == SamplingEvent::cpu ? request.memory : request.memory / 4;
 }
 
-/// How much of its memory a sampling has for reading a file's symbols, in a process of its own.
+/// A sampling's memory for reading a file's symbols, which happens in a process of its own. In bytes.
 std::uint64_t memory_for_symbols(const SamplingRequest& request) {
   return request.memory / 4;
 }
 
-/// Clock::now() is the same clock that samples have: CLOCK_MONOTONIC.
+/// Clock::now() is the clock of the samples, CLOCK_MONOTONIC.
 std::int64_t nanoseconds_of(Clock::time_point time) {
   return std::chrono::nanoseconds(time.time_since_epoch()).count();
 }
@@ -141,15 +141,15 @@ timespec time_until(Clock::time_point time) {
   return {left / kSecond, left % kSecond};
 }
 
-/// Has the kernel end this process if it gets on with nothing from now on: a process's memory and files may
-/// be what another machine has, or its own user, and reading them take for ever (alarm(2)).
+/// Has the kernel end this process if it makes no progress from now on (alarm(2)). Reading a process's memory
+/// and files may take for ever, as they may be on another machine or served by the process's user.
 void end_if_stuck() {
   constexpr unsigned kSeconds = 60;
   std::signal(SIGALRM, SIG_DFL);
   ::alarm(kSeconds);
 }
 
-/// Less than what lies between the beginning of the kernel's half and any of its code.
+/// A random offset, less than the distance from the start of the kernel's half to any of its code.
 std::uint64_t secret_base() {
   constexpr std::uint64_t kPages = 0xFFFFFFF;
   std::uint64_t random = 0;
@@ -161,19 +161,19 @@ bool is_ready(const pollfd& polled) {
   return polled.revents != 0;
 }
 
-/// Of what the kernel has refused; other errors explain themselves.
+/// Explains what the kernel has refused. Other errors explain themselves.
 Error explained(const PerfFacts& facts, Error error) {
   if (!error.hint.empty()) return error;
   return explain_perf_refusal(facts, static_cast<int>(error.cause.value()));
 }
 
-/// The process's memory and threads, and their samples on their way out.
+/// One sampling: the process's memory and threads, and the samples on their way out.
 class Sampling final : private PerfSink {
  public:
   Sampling(const SamplingRequest& request, SampleOutput& output)
       : request_(request), output_(output), base_(secret_base()), stacks_(base_, memory_for_calls(request)) {}
 
-  /// Errors: it can't be sampled.
+  /// Errors: the process can't be sampled.
   Result<void> begin(const UniqueFd& process);
   SamplingEnd run(const UniqueFd& process, const UniqueFd& control);
   /// The beginning of the stream, once begin() has succeeded.
@@ -208,14 +208,14 @@ class Sampling final : private PerfSink {
   std::optional<ProcessRoot> root_;
   std::unique_ptr<SampleSource> source_;
   Clock::time_point began_;
-  std::unordered_map<pid_t, CallNumber> last_;  ///< Of threads that have been sampled.
+  std::unordered_map<pid_t, CallNumber> last_;  ///< The last call of each thread that has been sampled.
   std::unordered_map<pid_t, std::string> names_;
   std::vector<pid_t> gone_;  ///< Threads that have ended since the last look.
-  std::size_t heard_ = 0;    ///< Names that threads have given themselves.
+  std::size_t heard_ = 0;    ///< How many names threads have given themselves.
   std::size_t names_told_ = 0;
   std::uint64_t samples_told_ = 0;
   std::uint64_t lost_ = 0;
-  bool opening_ = true;  ///< What is sampled before all threads are is left out.
+  bool opening_ = true;  ///< Samples are left out until all threads are sampled.
 };
 
 Result<std::unique_ptr<SampleSource>> Sampling::open_source() {
@@ -229,7 +229,7 @@ Result<std::unique_ptr<SampleSource>> Sampling::open_source() {
 }
 
 Result<void> Sampling::begin(const UniqueFd& process) {
-  // Now, since it takes their process to have its files.
+  // Open the root now, since it is only there as long as the process is.
   auto root = ProcessRoot::open(request_.process);
   if (root) root_.emplace(std::move(*root));
   auto source = open_source();
@@ -237,7 +237,7 @@ Result<void> Sampling::begin(const UniqueFd& process) {
   source_ = std::move(*source);
   read_maps_of(request_.process, [this](MappedFile file) { space_.add(std::move(file)); });
   pollfd ended{process.get(), POLLIN, 0};
-  // All of that was of this process, and of no later one with its pid.
+  // If it has not ended, all of the above is about this process, and not about a later one with its pid.
   if (::poll(&ended, 1, 0) != 0) return fail("profile", "the process", "it has ended", {});
   opening_ = false;
   began_ = Clock::now();
@@ -289,11 +289,11 @@ void Sampling::on_name(pid_t thread, std::string_view name) {
 }
 
 void Sampling::on_gone(pid_t process, pid_t thread) {
-  // Its last samples may stand in what is read next: each processor has its own order.
+  // Its last samples may come with the next read, since each processor has its own order.
   if (process == request_.process) gone_.push_back(thread);
 }
 
-/// What it has called itself meanwhile: it may be gone by now.
+/// The thread's last known name, since the thread may be gone by now.
 std::string Sampling::name_of(pid_t thread) const {
   const auto known = names_.find(thread);
   if (known != names_.end()) return known->second;
@@ -306,7 +306,7 @@ void Sampling::tell_name(pid_t thread, std::string_view name) {
 }
 
 void Sampling::on_mapped(pid_t process, MappedFile file) {
-  // What has no file begins with two slashes.
+  // Mappings without a file have paths that begin with two slashes.
   if (process == request_.process && !file.path.starts_with("//")) space_.add(std::move(file));
 }
 
@@ -331,7 +331,7 @@ SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
     std::ignore = ::ppoll(polled.data(), polled.size(), &pause, nullptr);
     const bool process_ended = is_ready(polled[0]);
     const bool stopped = is_ready(polled[1]);
-    // What the kernel has sampled until the end is there.
+    // The kernel has samples up to the end, so read once more.
     const bool last = request_.event == SamplingEvent::cpu && (process_ended || stopped);
     if (Clock::now() >= next || last) {
       take();
@@ -352,7 +352,7 @@ SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
 
 void Sampling::name_addresses() {
   end_if_stuck();
-  // Nothing more is sampled, least of all this.
+  // Stop sampling, so that reading symbols is not sampled.
   source_.reset();
   std::vector<std::uint64_t> addresses = stacks_.addresses();
   const auto kernel = std::partition_point(addresses.begin(), addresses.end(),
@@ -369,7 +369,7 @@ void Sampling::name_addresses() {
       "the kernel's functions have no names here: /proc/kallsyms hides them from all who lack CAP_SYSLOG");
 }
 
-/// All names together may be more than there is memory for. Its reader has no limit of time.
+/// Sends the names file by file, since all of them may exceed the memory. The reader may take its time.
 void Sampling::send_names() {
   ::alarm(0);
   output_.write(writer_.take());
@@ -385,7 +385,7 @@ void Sampling::name_system_calls(const std::vector<std::uint64_t>& addresses) {
 }
 
 void Sampling::end(SamplingEnd how) {
-  // From here on it waits for its reader alone, who has no limit.
+  // From here on only the reader is waited for, and it may take its time.
   ::alarm(0);
   writer_.on_end(how, {});
   output_.write(writer_.take());
@@ -397,7 +397,7 @@ void refuse(SampleOutput& output, char kind, const Error& why) {
   output.finish();
 }
 
-/// `begun`: set once it samples.
+/// Sets `begun` once it samples.
 void sample(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& control,
             SampleOutput& output, bool& begun) {
   Sampling sampling(request, output);
@@ -427,7 +427,7 @@ void run_sampling(const SamplingRequest& request, const UniqueFd& process, const
         "raise the agent's memory limit"};
     if (!begun) return refuse(output, kNoMemory, much);
     ::alarm(0);
-    // The stream has begun already.
+    // The stream has already begun, so end it properly.
     SampleWriter last;
     std::ignore = last.take();
     last.on_end(SamplingEnd::failed, much.why + "; " + much.hint);
@@ -438,7 +438,7 @@ void run_sampling(const SamplingRequest& request, const UniqueFd& process, const
 
 namespace {
 
-/// The pidfd, where the samples go, and the control.
+/// The pidfd, the pipe for samples, and the control.
 constexpr std::size_t kDescriptors = 3;
 
 void take(std::string_view bytes, const std::vector<UniqueFd>& descriptors) {

@@ -1,5 +1,4 @@
-// The process that samples others for the agent. It is there before the agent has given anything up, and
-// keeps what sampling takes; the agent, which faces the network, needs none of it.
+// SamplerProcess: the helper process that samples others for the agent, and keeps the rights that this takes.
 #pragma once
 
 #include <cstdint>
@@ -18,47 +17,43 @@
 
 namespace farport::router {
 
-// One profile, in the process that takes it.
-
-// What an agent asks of its sampler.
-
-/// What is looked at.
+/// What to sample.
 enum class SamplingEvent : std::uint8_t {
-  cpu,   ///< What computes, when the kernel says so.
-  wall,  ///< All threads, by looking.
+  cpu,   ///< Threads that compute, by the kernel's counters.
+  wall,  ///< All threads, by looking at them.
 };
 
+/// What an agent asks its sampler for.
 struct SamplingRequest {
   SamplingEvent event = SamplingEvent::cpu;
   pid_t process = 0;
-  uid_t user = 0;               ///< Whose process it is.
-  std::uint32_t frequency = 0;  ///< A second; of what computes, each busy thread.
-  std::uint32_t seconds = 0;    ///< After which it ends.
-  std::uint64_t memory = 0;     ///< That it may take, in bytes.
-  bool kernel = false;          ///< The kernel's part of stacks too, where the kernel lets us have it.
+  uid_t user = 0;               ///< The process's user.
+  std::uint32_t frequency = 0;  ///< Samples a second, for each thread; with `cpu`, for each busy one.
+  std::uint32_t seconds = 0;    ///< How long to sample.
+  std::uint64_t memory = 0;     ///< The most that it may take, in bytes.
+  bool kernel = false;          ///< Include the kernel's part of stacks, if the kernel allows that.
 };
 
-/// The first byte of what comes back.
+/// The first byte of the answer.
 inline constexpr char kSampling = 's';
-inline constexpr char kRefused = 'r';   ///< It may not, or cannot, be sampled.
-inline constexpr char kNoMemory = 'm';  ///< It takes more memory than the request has.
+inline constexpr char kRefused = 'r';   ///< The process may not, or can't, be sampled.
+inline constexpr char kNoMemory = 'm';  ///< Sampling needs more memory than the request allows.
 
-// Where samples go: a pipe whose reader may be slow.
-
+/// The pipe for samples, whose reader may be slow.
 class SampleOutput {
  public:
-  /// `fd`: does not block. `most`: bytes that may wait.
+  /// `fd` must not block. `most` is how many bytes may wait before full().
   SampleOutput(int fd, std::size_t most) : fd_(fd), most_(most) {}
 
-  /// Takes bytes, and writes what may be written now.
+  /// Adds bytes, and writes as much as possible without blocking.
   void write(std::string_view bytes);
-  /// Writes all that waits, for as long as there is somebody to read it.
+  /// Writes all that waits, for as long as there is a reader. Blocks.
   void finish();
 
   [[nodiscard]] int fd() const { return fd_; }
-  /// Nobody reads it any more.
+  /// Nobody reads the pipe any more.
   [[nodiscard]] bool broken() const { return broken_; }
-  /// There is so much that waits that no more samples should be added.
+  /// So much waits that no more samples should be added.
   [[nodiscard]] bool full() const;
   [[nodiscard]] bool waits() const { return !pending_.empty(); }
 
@@ -71,20 +66,19 @@ class SampleOutput {
   bool broken_ = false;
 };
 
-// All stacks of a profile as one tree, of which each call is told once.
-
+/// Merges all stacks of a profile into one tree, and tells each call once.
 class StackTree {
  public:
-  /// `kernel_base`: what is taken away from the kernel's addresses, so that nobody learns where it is.
-  /// `memory`: about so many bytes for calls, of which 16 MiB are the most that is used.
+  /// `kernel_base` is subtracted from the kernel's addresses, so that nobody learns where the kernel is.
+  /// `memory` is the approximate number of bytes for calls; at most 16 MiB are used.
   StackTree(std::uint64_t kernel_base, std::uint64_t memory);
 
-  /// The innermost call of a sample's stack. Calls that are new are told to `to`. A stack that would make
-  /// more of them than there may be ends where they are used up.
+  /// Returns the innermost call of a sample's stack, and tells `to` the calls that are new. Once the memory
+  /// is used up, a stack ends at the last known call.
   CallNumber add(const PerfSample& sample, SampleSink& to);
 
-  /// All addresses that are in it, each once, in their order. The kernel's, by the highest bit, stand at the
-  /// end.
+  /// All addresses in the tree, each once, sorted. Those of the kernel have the highest bit set, and so come
+  /// last.
   [[nodiscard]] std::vector<std::uint64_t> addresses() const;
 
  private:
@@ -105,29 +99,31 @@ class StackTree {
   std::unordered_map<Edge, CallNumber, EdgeHash> calls_;
 };
 
-/// Samples a process until the time is over, the other end of `control` is closed, or the process has ended,
-/// and writes a stream of samples. Behind the first byte of `samples`: kSampling, or kRefused or kNoMemory
-/// with an error's why, a zero byte, and its hint, and nothing else. Ends at once where nobody reads
-/// `samples` any more. `process`: a pidfd, by which it is known for sure. This process takes no more than the
-/// request's memory from then on.
+/// Samples a process until the time is over, the other end of `control` is closed, or the process has ended.
+/// Writes to `samples` first a byte: kSampling, followed by a stream of samples; or kRefused or kNoMemory,
+/// followed by an error's why, a zero byte and its hint. Ends at once if nobody reads `samples` any more.
+/// `process` is a pidfd, which identifies the process for sure. From then on this process is limited to the
+/// request's memory.
 void run_sampling(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& samples,
                   const UniqueFd& control);
 
-/// One profile, as its taker is talked to.
+/// The agent's ends of one sampling.
 struct SamplingEnds {
-  UniqueFd samples;  ///< What run_sampling() writes; doesn't block.
-  UniqueFd control;  ///< Closed: that is enough.
+  UniqueFd samples;  ///< What run_sampling() writes; does not block.
+  UniqueFd control;  ///< Close it to end the sampling.
   Lifeline lifeline;
 };
 
+/// The helper process. It is forked before the agent has given anything up, so that the agent, which faces
+/// the network, needs none of the rights for sampling.
 class SamplerProcess {
  public:
-  /// Starts it. `confine`: run there first. Errors: there can be none.
+  /// Starts it. Runs `confine` in it first. Errors: the process can't be started.
   [[nodiscard]] static Result<SamplerProcess> start(std::function<void()> confine);
 
   [[nodiscard]] const HelperProcess& process() const { return process_; }
 
-  /// Has a process sampled; `process`: a pidfd of it. Errors: the sampler is gone.
+  /// Has a process sampled, of which `process` is a pidfd. Errors: the helper has ended.
   [[nodiscard]] Result<SamplingEnds> begin(const SamplingRequest& request, const UniqueFd& process) const;
 
  private:

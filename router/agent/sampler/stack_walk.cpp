@@ -17,21 +17,21 @@ namespace {
 
 using nettrace::Cursor;
 
-/// As x86-64's DWARF counts registers (its ABI, "DWARF Register Number Mapping").
+/// The numbers of registers in DWARF for x86-64 (its ABI, "DWARF Register Number Mapping").
 constexpr std::uint64_t kFramePointer = 6;
 constexpr std::uint64_t kStackPointer = 7;
 constexpr std::uint64_t kReturnAddress = 16;
 
 constexpr std::uint32_t kMostFunctions = 1U << 22U;
 constexpr std::size_t kMostSegments = 64;
-/// Of a record. The longest that was seen has some hundred bytes.
+/// The most bytes of a record. The longest seen has some hundred.
 constexpr std::uint32_t kMostRecord = 4096;
 constexpr std::size_t kMostKept = 16;
 
-/// How addresses are written (Linux Standard Base, Core, 10.5): the ways that are usual.
+/// The usual encodings of addresses (Linux Standard Base, Core, 10.5).
 constexpr std::uint8_t kFourBytes = 0x03;
-constexpr std::uint8_t kFromHere = 0x1B;   ///< Four bytes, signed, counted from where they are.
-constexpr std::uint8_t kFromIndex = 0x3B;  ///< The same, counted from where the index is.
+constexpr std::uint8_t kFromHere = 0x1B;   ///< Four bytes, signed, relative to their own address.
+constexpr std::uint8_t kFromIndex = 0x3B;  ///< The same, relative to the start of the index.
 constexpr std::uint8_t kNotThere = 0xFF;
 
 std::uint64_t moved(std::uint64_t address, std::int64_t by) {
@@ -55,23 +55,23 @@ std::int64_t times(std::uint64_t count, std::int64_t unit) {
   return static_cast<std::int64_t>(count * static_cast<std::uint64_t>(unit));
 }
 
-/// A record of .eh_frame, behind its length.
+/// A record of .eh_frame, without its length.
 struct FrameRecord {
-  std::uint64_t address = 0;  ///< Of its first byte here.
+  std::uint64_t address = 0;  ///< Where its first byte is in memory.
   std::vector<std::byte> bytes;
   [[nodiscard]] Cursor cursor() const { return Cursor(bytes, address); }
 };
 
 std::optional<FrameRecord> record_at(Memory& memory, std::uint64_t address) {
   const auto size = value_at<std::uint32_t>(memory, address);
-  // The escape of records that are longer than four gigabytes is too long as well.
+  // The value that announces a longer record than four gigabytes is above the limit as well.
   if (!size || *size < sizeof(std::uint32_t) || *size > kMostRecord) return std::nullopt;
   FrameRecord record{address + sizeof *size, std::vector<std::byte>(*size)};
   if (!memory.read(record.address, record.bytes)) return std::nullopt;
   return record;
 }
 
-/// 0: it is written in a way that is unusual.
+/// The size of an address in this encoding; 0 if the encoding is unusual.
 std::size_t size_of_address(std::uint8_t form) {
   constexpr std::uint8_t kWhere = 0x70;
   constexpr std::uint8_t kAligned = 0x50;
@@ -89,15 +89,15 @@ std::size_t size_of_address(std::uint8_t form) {
   }
 }
 
-/// What the records of several functions have in common.
+/// What the records of several functions share (a CIE).
 struct Common {
   std::uint64_t code_unit = 1;
   std::int64_t data_unit = 1;
-  bool augmented = false;  ///< Their records say how long what follows the range is.
+  bool augmented = false;  ///< Their records give the size of what follows the range.
   nettrace::BytesView first_rules;
 };
 
-/// Of a record, which keeps the bytes. None: it has something that is not known here.
+/// Decodes it from a record, which must outlive it. Returns nothing if something in it isn't supported.
 std::optional<Common> common_of(const FrameRecord& record) {
   Cursor cursor = record.cursor();
   if (cursor.u32() != 0) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<Common> common_of(const FrameRecord& record) {
   const std::uint64_t returns_to = version == 1 ? cursor.u8() : cursor.var_u64();
   if ((version != 1 && version != 3) || returns_to != kReturnAddress) return std::nullopt;
   common.augmented = text.starts_with('z');
-  // What a signal has interrupted, and whatever else there is to say, takes more than is known here.
+  // Signal frames ('S') and other augmentations aren't supported.
   if (!common.augmented || text.find_first_not_of("zPLR") != std::string::npos) return std::nullopt;
   Cursor rest = cursor.part(cursor.var_u64());
   bool from_here = false;
@@ -118,7 +118,7 @@ std::optional<Common> common_of(const FrameRecord& record) {
     const std::uint8_t form = rest.u8();
     if (each == 'R') from_here = form == kFromHere;
     if (each != 'P') continue;
-    // Who handles exceptions.
+    // Skip the address of the exception handler.
     const std::size_t size = size_of_address(form);
     if (size == 0) return std::nullopt;
     std::ignore = rest.take(size);
@@ -129,7 +129,7 @@ std::optional<Common> common_of(const FrameRecord& record) {
   return common;
 }
 
-/// What holds at an instruction, found by following a record up to there.
+/// The rules at an instruction, found by executing a record up to there.
 class RuleReader {
  public:
   RuleReader(const Common& common, std::uint64_t begin, std::uint64_t instruction)
@@ -137,14 +137,14 @@ class RuleReader {
     rules_.function = begin;
   }
 
-  /// False: there is something that is not understood.
+  /// Executes instructions. Returns false if there is one that isn't supported.
   bool follow(Cursor cursor) {
     while (!cursor.at_end() && at_ <= instruction_) {
       if (!step(cursor) || cursor.failed()) return false;
     }
     return true;
   }
-  /// What has been followed so far is what functions begin with.
+  /// Remembers the present rules as the initial ones of a function.
   void keep_as_first() { first_ = state(); }
 
   [[nodiscard]] std::optional<FrameRules> rules() const {
@@ -183,7 +183,7 @@ class RuleReader {
     }
   }
 
-  /// DWARF 4, 7.23; the last one is GNU's.
+  /// Opcodes of DWARF 4, 7.23; the last one is GNU's.
   bool step_extended(std::uint8_t code, Cursor& cursor) {
     switch (code) {
       case 0x00:
@@ -253,7 +253,7 @@ class RuleReader {
     if (number == kReturnAddress) returns_ = first_.returns;
     return true;
   }
-  /// A function without a caller says so of the return address.
+  /// An undefined return address says that a function has no caller.
   bool lost(std::uint64_t number) {
     if (number == kReturnAddress) rules_.outermost = true;
     return number != kFramePointer;
@@ -282,7 +282,7 @@ class RuleReader {
     rules_.offset = offset;
     return true;
   }
-  /// Expressions, such as the linker's stubs have.
+  /// DWARF expressions, which the linker's stubs use.
   bool computed_end(Cursor& cursor) {
     known_ = false;
     std::ignore = cursor.take(cursor.var_u64());
@@ -298,19 +298,19 @@ class RuleReader {
   std::uint64_t at_;
   std::uint64_t instruction_;
   FrameRules rules_;
-  bool known_ = false;  ///< Where the frame ends.
+  bool known_ = false;  ///< Whether it is known where the frame ends.
   std::optional<std::int64_t> returns_;
   State first_;
   std::vector<State> kept_;
 };
 
-/// An entry of the index: both counted from where it is.
+/// An entry of the index. Both values are relative to the start of the index.
 struct IndexEntry {
   std::int32_t function;
   std::int32_t record;
 };
 
-/// Where the record is of the last function that begins at or before the instruction.
+/// The address of the record for the last function that begins at or before the instruction.
 std::optional<std::uint64_t> record_of(Memory& memory, const FrameIndex& index, std::uint64_t instruction) {
   constexpr std::uint64_t kHead = 12;
   std::uint32_t from = 0;
@@ -350,7 +350,7 @@ std::optional<FrameIndex> find_frame_index(Memory& memory, std::uint64_t base) {
   const std::uint64_t address = base + *place - *first;
   const auto head = value_at<std::array<std::uint8_t, 4>>(memory, address);
   const auto functions = value_at<std::uint32_t>(memory, address + 8);
-  // Version, and how the section, the count and the table are written.
+  // The version, and the encodings of the section's address, the count and the table.
   if (!head || !functions || (*head)[0] != 1 || (*head)[1] == kNotThere || (*head)[2] != kFourBytes ||
       (*head)[3] != kFromIndex || *functions > kMostFunctions)
     return std::nullopt;
@@ -380,32 +380,33 @@ std::optional<FrameRules> frame_rules_at(Memory& memory, const FrameIndex& index
 
 namespace {
 
-/// As many as the kernel shows of a stack.
+/// The most frames that the kernel shows of a stack.
 constexpr std::size_t kMostFrames = 127;
-/// About 1 MiB of them.
+/// Their rules take about 1 MiB.
 constexpr std::size_t kMostRules = 8192;
-/// How far a frame pointer is looked for.
+/// How far to search for a frame pointer, in bytes.
 constexpr std::uint64_t kSearched = 16 * 1024;
-/// No stack is larger.
+/// The largest stack, in bytes.
 constexpr std::uint64_t kFarthest = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kWord = 8;
 
 struct KeptFrame {
   std::uint64_t frame_pointer;   ///< The caller's.
-  std::uint64_t return_address;  ///< Where the caller goes on.
+  std::uint64_t return_address;  ///< Where execution goes on in the caller.
 };
 
-/// Whether a frame's end can be `end`, of one that is called with this stack pointer.
+/// Whether a frame that is entered with this stack pointer can end at `end`.
 bool is_beyond(std::uint64_t end, std::uint64_t stack_pointer) {
   return end > stack_pointer && end - stack_pointer < kFarthest && end % kWord == 0;
 }
 
-/// How a function of compiled code mostly begins, as far as it moves the stack pointer.
+/// Decodes the usual prologue of compiled code, as far as it moves the stack pointer.
 class Beginning {
  public:
   explicit Beginning(std::span<const std::uint8_t> code) : code_(code) {}
 
-  /// How far behind the stack pointer the frame pointer is from then on. None: it begins in another way.
+  /// The distance from the stack pointer to the frame pointer after the prologue. Nothing if the function
+  /// begins in another way.
   std::optional<std::uint64_t> distance() {
     std::ignore = take({0xF3, 0x0F, 0x1E, 0xFA});
     if (!take({0x55}) || !take({0x48, 0x89, 0xE5})) return std::nullopt;
@@ -429,7 +430,7 @@ class Beginning {
     at_ += bytes.size();
     return true;
   }
-  /// Of one of the registers that a function has to keep, or for the stack's alignment.
+  /// Takes a push of a callee-saved register, or one for alignment.
   bool take_push() {
     return take({0x53}) || take({0x50}) || take({0x41, 0x54}) || take({0x41, 0x55}) || take({0x41, 0x56}) ||
            take({0x41, 0x57});
@@ -446,7 +447,8 @@ std::vector<std::uint64_t> StackWalk::walk(const StoppedAt& at) {
   std::vector<std::uint64_t> stack{at.instruction};
   Registers registers{at.instruction, at.stack_pointer, std::nullopt};
   searched_ = false;
-  // What is known of a caller is the place behind its call, where something else may begin.
+  // A caller is known by its return address, which may already belong to another function: look one byte
+  // before.
   for (std::uint64_t behind = 0; stack.size() < kMostFrames; behind = 1) {
     if (!step(registers, registers.instruction - behind) || space_.find(registers.instruction - 1) == nullptr)
       break;
@@ -528,7 +530,7 @@ std::optional<std::uint64_t> StackWalk::frame_by_beginning(const Registers& regi
 }
 
 std::optional<std::uint64_t> StackWalk::frame_by_search(std::uint64_t stack_pointer) {
-  // A walk that searches again has lost its way.
+  // A second search on one walk means that the walk has gone wrong.
   if (std::exchange(searched_, true)) return std::nullopt;
   for (std::uint64_t place = stack_pointer; place < stack_pointer + kSearched; place += kWord) {
     const auto kept = value_at<std::uint64_t>(stack_, place);
@@ -538,7 +540,7 @@ std::optional<std::uint64_t> StackWalk::frame_by_search(std::uint64_t stack_poin
   return std::nullopt;
 }
 
-/// Whether what is there may be a frame pointer that was kept, and behind it where its function returns to.
+/// Whether a saved frame pointer, followed by a return address, may be at this address.
 bool StackWalk::is_frame(std::uint64_t address) {
   const auto frame = value_at<KeptFrame>(stack_, address);
   return frame && returns_behind_call(frame->return_address);
@@ -549,7 +551,7 @@ bool StackWalk::returns_behind_call(std::uint64_t address) {
   constexpr std::size_t kLongest = 7;
   const auto code = value_at<std::array<std::uint8_t, kLongest>>(code_, address - kLongest);
   if (!code) return false;
-  // Calls are E8 with four bytes, or FF of which the second byte's middle says that it is one.
+  // A call is E8 with four bytes, or FF with 2 in the middle bits of its second byte.
   if ((*code)[kLongest - 5] == 0xE8) return true;
   for (const std::size_t size : {2U, 3U, 4U, 6U, 7U}) {
     const std::size_t place = kLongest - size;

@@ -1,5 +1,5 @@
-// Finding out who has called what on the stack of a thread that stands still, from its memory alone. Pure,
-// but for the Memory.
+// StackWalk: finds the callers on the stack of a thread that stands still, from memory alone. Pure, except
+// for Memory.
 #pragma once
 
 #include <array>
@@ -16,14 +16,10 @@
 
 namespace farport::router {
 
-// Where a function's frame keeps what is its caller's: what compilers write down for exceptions, beside the
-// code
-// (.eh_frame and .eh_frame_hdr: Linux Standard Base, Core, 10.6; DWARF 4, 6.4). Pure.
-
-/// The memory of a process, which may hold anything.
+/// The memory of a process. It may hold anything.
 class Memory {
  public:
-  /// Whether all of it could be read.
+  /// Returns whether all bytes could be read.
   virtual bool read(std::uint64_t address, std::span<std::byte> to) = 0;
 
  protected:
@@ -39,52 +35,54 @@ std::optional<Value> value_at(Memory& memory, std::uint64_t address) {
   return value;
 }
 
-/// What finds a function's record, in the memory of a process.
+/// The index by which the record of a function is found (.eh_frame_hdr), in the memory of a process.
 struct FrameIndex {
-  std::uint64_t address = 0;  ///< Of .eh_frame_hdr.
+  std::uint64_t address = 0;  ///< Where .eh_frame_hdr is.
   std::uint32_t functions = 0;
 };
 
-/// Of the ELF file whose first byte is at `base` (elf(5)). None: it has none, or not in the usual form.
+/// The index of the ELF file whose first byte is at `base` (elf(5)). Nothing if it has none, or one in an
+/// unusual form.
 [[nodiscard]] std::optional<FrameIndex> find_frame_index(Memory& memory, std::uint64_t base);
 
-/// How to come from a function's frame to its caller's. The frame's end is `offset` behind one of two
-/// registers.
+/// How to get from a function's frame to its caller's, as compilers record it for exceptions (.eh_frame:
+/// Linux Standard Base, Core, 10.6; DWARF 4, 6.4). The frame ends at `offset` from one of two registers.
 struct FrameRules {
-  bool from_frame_pointer = false;  ///< Else from the stack pointer.
+  bool from_frame_pointer = false;  ///< Otherwise from the stack pointer.
   std::int64_t offset = 0;
-  std::int64_t return_address = 0;  ///< Where that is, counted from the frame's end.
-  /// Where the caller's frame pointer is, counted from the frame's end; none: still in its register.
+  std::int64_t return_address = 0;  ///< Where it is kept, relative to the frame's end.
+  /// Where the caller's frame pointer is kept, relative to the frame's end; nothing if it is still in its
+  /// register.
   std::optional<std::int64_t> frame_pointer;
-  std::uint64_t function = 0;  ///< Where it begins.
+  std::uint64_t function = 0;  ///< Where the function begins.
   bool outermost = false;      ///< It has no caller.
 };
 
-/// Those at an instruction. None: nobody knows, or they need more than these registers.
+/// The rules at an instruction. Nothing if there are none, or they need other registers.
 [[nodiscard]] std::optional<FrameRules> frame_rules_at(Memory& memory, const FrameIndex& index,
                                                        std::uint64_t instruction);
 
-/// The registers of a thread, as far as the kernel shows them.
+/// The registers of a thread that the kernel shows.
 struct StoppedAt {
   std::uint64_t instruction = 0;
   std::uint64_t stack_pointer = 0;
 };
 
+/// Walks stacks.
 class StackWalk {
  public:
-  /// `stack`: the memory as it is on a walk; `code`: as far as it stays what it is until forget(); `space`:
-  /// what may be executed. All must outlive it.
+  /// `stack` is the memory during a walk; `code` is memory that does not change until forget(); `space` is
+  /// what may be executed. All must outlive this object.
   StackWalk(Memory& stack, Memory& code, const AddressSpace& space)
       : stack_(stack), code_(code), space_(space) {}
 
-  /// The instruction, then where each caller goes on, the innermost first; 127 of them at most. Ends where
-  /// nothing is known of a caller. Compilers say how to come from most functions to their callers; compiled
-  /// methods and the runtime keep frame pointers. Where the frame pointer is not known, since the kernel does
-  /// not tell it and nothing on the way has kept it, it is worked out from how the function begins, else
-  /// looked for.
+  /// Returns the instruction, and then the return address of each caller, innermost first; 127 addresses at
+  /// most. Ends where nothing is known of a caller. Most functions have rules for finding their callers;
+  /// compiled methods and the runtime keep frame pointers. The kernel does not show the frame pointer. Until
+  /// a frame has saved it, it is computed from how the function begins, or else searched for.
   [[nodiscard]] std::vector<std::uint64_t> walk(const StoppedAt& at);
 
-  /// What is known of files is forgotten: others may be in their places.
+  /// Forgets what is known of files, since others may have been mapped in their place.
   void forget();
 
  private:
@@ -93,7 +91,7 @@ class StackWalk {
     std::uint64_t stack_pointer;
     std::optional<std::uint64_t> frame_pointer;
   };
-  /// Whether there is a caller.
+  /// Goes on to the caller. Returns false if there is none.
   bool step(Registers& registers, std::uint64_t inside);
   bool step_by_rules(Registers& registers, const FrameRules& rules);
   bool step_by_frame_pointer(Registers& registers);
@@ -107,9 +105,9 @@ class StackWalk {
 
   Memory& stack_;
   Memory& code_;
-  bool searched_ = false;  ///< For a frame pointer, on the walk in hand.
+  bool searched_ = false;  ///< Whether this walk has searched for a frame pointer.
   const AddressSpace& space_;
-  std::map<std::uint64_t, std::optional<FrameIndex>> indexes_;  ///< By where their files begin.
+  std::map<std::uint64_t, std::optional<FrameIndex>> indexes_;  ///< By the start of their files.
   std::unordered_map<std::uint64_t, std::optional<FrameRules>> rules_;
 };
 

@@ -17,10 +17,10 @@
 namespace farport::router {
 namespace {
 
-/// Of this size everywhere where stacks are walked.
+/// The page size on all systems on which stacks are walked.
 constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kStackPages = 4;
-/// 1 MiB.
+/// The most pages kept: 1 MiB.
 constexpr std::size_t kMostRemembered = 256;
 
 }  // namespace
@@ -60,7 +60,7 @@ Result<ProcessMemory> ProcessMemory::open(pid_t process) {
 Result<void> ProcessMemory::take_stack(std::uint64_t stack_pointer) {
   beyond_.forget();
   stack_.resize(kStackPages * kPage);
-  // Ends where a page is not there.
+  // The read ends at a page that isn't mapped.
   const ssize_t got = ::pread(memory_.get(), stack_.data(), stack_.size(), static_cast<off_t>(stack_pointer));
   stack_begin_ = stack_pointer;
   stack_size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
@@ -78,28 +78,28 @@ bool ProcessMemory::read(std::uint64_t address, std::span<std::byte> to) {
 namespace {
 
 constexpr std::uint64_t kSystemCalls = std::uint64_t{1} << 63U;
-/// Of one process.
+/// The most threads of one process.
 constexpr std::size_t kMostThreads = 8192;
-/// What looking at all threads once may take, before other things are seen to.
+/// How long one look at all threads may take before other work is done.
 constexpr std::chrono::milliseconds kLongestLook{50};
 /// How often to look for new threads, and for new files in memory.
 constexpr std::chrono::milliseconds kThreadsEvery{50};
 constexpr std::chrono::milliseconds kMapsEvery{2000};
-/// Of the lines that the kernel writes about a thread.
+/// The longest line that the kernel writes about a thread.
 constexpr std::size_t kThreadLine = 512;
-/// Descriptors for what a look opens, beside the files that are kept open.
+/// Descriptors for the files that a look opens, in addition to those that are kept open.
 constexpr std::size_t kOtherFiles = 32;
-/// What the kernel keeps for an open file of a thread (seq_file(9): a page, and what describes it).
+/// What the kernel keeps for an open file of a thread (seq_file(9): a page and its description).
 constexpr std::uint64_t kFileBytes = 8192;
 
-/// A file of /proc from its beginning. Empty: it can't be read.
+/// Reads a file of /proc from its beginning. Empty if it can't be read.
 std::string_view read_again(int fd, std::span<char> space) {
   const ssize_t got = ::pread(fd, space.data(), space.size(), 0);
   return {space.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
 }
 
-/// What a thread is doing, by /proc/PID/task/TID/syscall (proc(5)): "NUMBER ARGUMENTS SP PC", or "-1 SP PC"
-/// where it is in no system call, or "running".
+/// What a thread is doing, by /proc/PID/task/TID/syscall (proc(5)): "NUMBER ARGUMENTS SP PC", "-1 SP PC" if
+/// it is in no system call, or "running".
 struct Doing {
   bool runs = false;
   std::optional<std::uint32_t> call;
@@ -116,7 +116,7 @@ std::uint64_t last_number(std::string_view& line) {
   return number;
 }
 
-/// None: nothing can be seen.
+/// Returns nothing if the kernel shows nothing.
 std::optional<Doing> parse_doing(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   Doing doing;
@@ -136,7 +136,7 @@ bool is_denial(int error) {
   return error == EACCES || error == EPERM;
 }
 
-/// The system says no, or has nothing of the kind.
+/// The error when the system refuses, or has nothing of the kind.
 Error denied(pid_t process, const char* what, int error) {
   Error why = is_denial(error) ? explain_refusal("it", standing_of(::getpid()), standing_of(process))
                                : fail_errno("look at", what, error).value();
@@ -160,7 +160,7 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
 #ifndef __x86_64__
   return fail("look at", "the threads", "this agent can do that on x86-64 alone");
 #endif
-  // A file for each thread.
+  // A file is kept open for each thread.
   raise_descriptor_limit();
   auto acting = user != 0 ? confinement::act_as(user, confinement::capability(CAP_SYS_PTRACE)) : std::nullopt;
   const bool acts = acting.has_value();
@@ -168,7 +168,7 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
   const auto most_files =
       static_cast<std::size_t>(std::min<std::uint64_t>(files, kernel_memory / kFileBytes));
   auto opened = open_as(std::move(acting), process, frequency, space, kernel_base, most_files);
-  // What a process has that does not want to be looked at is root's.
+  // The files of a process that isn't dumpable belong to root.
   const bool is_roots = !opened && acts && is_denial(static_cast<int>(opened.error().cause.value()));
   return is_roots ? open_as(std::nullopt, process, frequency, space, kernel_base, most_files)
                   : std::move(opened);
@@ -191,13 +191,13 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open_as(std::optional<confin
   return walker;
 }
 
-/// Each thing that a look takes, of a thread that is there: others may end meanwhile.
+/// Tries everything that a look needs on a thread that exists; others may end meanwhile.
 Result<void> ThreadWalker::try_out() {
   std::array<char, kThreadLine> line{};
   for (const pid_t thread : threads_of(process_, kMostThreads)) {
     int error = 0;
     for (const char* const file : {"syscall", "schedstat"}) {
-      // A file that has nothing in it is as good as none.
+      // An empty file is as good as none.
       errno = EOPNOTSUPP;
       const UniqueFd opened(::open(path_of(thread, file).c_str(), O_RDONLY | O_CLOEXEC));
       if (opened) errno = EOPNOTSUPP;
@@ -217,13 +217,13 @@ std::string ThreadWalker::path_of(pid_t thread, const char* file) const {
 
 void ThreadWalker::read(PerfSink& sink) {
   const auto began = Clock::now();
-  // Many threads, or slow ones: it is not to take more than a third of a processor.
+  // With many threads, or slow reads, rest so long that this takes no more than a third of a processor.
   if (began < rests_until_) return;
   const auto missed = last_read_ ? (began - *last_read_ - interval_ / 2) / interval_ : 0;
   last_read_ = began;
   if (began - threads_found_ >= kThreadsEvery) find_threads(sink);
   if (began - maps_read_ >= kMapsEvery) read_maps(sink);
-  // Where there was no time for all, those that were left out come first.
+  // Begin with the threads for which there was no time at the last look.
   auto next = threads_.lower_bound(next_);
   std::size_t left = threads_.size();
   for (; left > 0 && Clock::now() - began < kLongestLook; --left) {
@@ -287,7 +287,7 @@ bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
   }
   tell_name(number, thread, sink);
   auto sample = look(number, thread, ran);
-  // One that runs has nothing that could be the same again.
+  // A running thread has no stack that could be the same again.
   thread.ran = sample && !sample->user.empty() ? ran : std::string();
   if (!sample) {
     sink.on_lost(1);
@@ -322,11 +322,11 @@ std::optional<PerfSample> ThreadWalker::look(pid_t number, const Thread& thread,
   const auto doing = parse_doing(read_again(file.get(), space));
   if (!doing) return std::nullopt;
   if (doing->runs) return sample;
-  // Where there is no stack, there is still the place where it is.
+  // Without a stack there is still the current instruction.
   sample.user = memory_.take_stack(doing->at.stack_pointer) ? walk_.walk(doing->at)
                                                             : std::vector{doing->at.instruction};
   if (doing->call) sample.kernel.push_back(system_call_address(*doing->call) + kernel_base_);
-  // It may have gone on meanwhile, and what was read be of two moments.
+  // If it has run meanwhile, what was read is from two moments.
   if (schedule_of(number, thread) != ran) return std::nullopt;
   return sample;
 }

@@ -1,5 +1,4 @@
-// Looking from outside at what the threads of a process wait for, without stopping it and without its help:
-// it may be stopped, or hang. All that it takes is what the kernel lets the process's own user see.
+// ThreadWalker: samples what a process's threads wait for, without stopping the process and without its help.
 #pragma once
 
 #include <map>
@@ -19,9 +18,7 @@
 
 namespace farport::router {
 
-// What is in the memory of another process, which goes on meanwhile.
-
-/// Pages of it that have been read, and are remembered.
+/// Pages of a process's memory, kept once they have been read.
 class ProcessPages final : public Memory {
  public:
   explicit ProcessPages(int memory) : memory_(memory) {}
@@ -34,21 +31,22 @@ class ProcessPages final : public Memory {
   [[nodiscard]] const Page* page_at(std::uint64_t address);
 
   int memory_;
-  std::unordered_map<std::uint64_t, Page> pages_;  ///< By their numbers; one that can't be read is empty.
+  std::unordered_map<std::uint64_t, Page> pages_;  ///< By page number; empty if the page can't be read.
 };
 
+/// The memory of another process, which goes on running meanwhile.
 class ProcessMemory final : public Memory {
  public:
-  /// Of a process that this one may look into (proc(5), /proc/PID/mem: process_vm_readv(2) reads the same,
-  /// but many engines filter it). Errors: the system's (`cause`).
+  /// Opens the memory of a process that this one may look into, by /proc/PID/mem (proc(5)).
+  /// process_vm_readv(2) reads the same, but many engines filter it. Errors: the system's (`cause`).
   [[nodiscard]] static Result<ProcessMemory> open(pid_t process);
 
-  /// Reads what lies behind a thread's stack pointer, some pages of it, in one go, and forgets all that was
-  /// read before. Errors: nothing is there.
+  /// Reads some pages from a thread's stack pointer on at once, and forgets what was read before. Errors:
+  /// nothing is mapped there.
   [[nodiscard]] Result<void> take_stack(std::uint64_t stack_pointer);
-  /// The stack that was taken, and what lies beyond.
+  /// Reads from the stack that was taken, or else from memory beyond it.
   bool read(std::uint64_t address, std::span<std::byte> to) override;
-  /// Code, and what is written down about it: it stays what it is until this is told to forget it.
+  /// Memory for code and its descriptions, which is kept until it is told to forget.
   [[nodiscard]] ProcessPages& code() { return code_; }
 
  private:
@@ -63,23 +61,26 @@ class ProcessMemory final : public Memory {
   ProcessPages code_;
 };
 
-/// What stands for a system call at the inner end of a thread's stack: an address of the kernel's half.
+/// The address that stands for a system call at the inner end of a stack. It is in the kernel's half.
 [[nodiscard]] std::uint64_t system_call_address(std::uint32_t number);
 
+/// Looks at all threads of a process at intervals. Uses only what the kernel lets the process's own user see,
+/// so it works if the process is stopped or hangs.
 class ThreadWalker final : public SampleSource {
  public:
-  /// `user`: whose process it is; as root this process acts as that user until the walker is destroyed.
-  /// `space`: what may be executed there; what comes later is told to the sink. `kernel_base`: what the sink
-  /// takes away from the kernel's addresses. `kernel_memory`: about so many bytes for files that are kept
-  /// open, of threads that can be looked at for less then. Errors: it may not be looked into.
+  /// `user` is the process's user; if this process is root, it acts as that user until the walker is
+  /// destroyed. `space` is what may be executed; later changes are told to the sink. The sink subtracts
+  /// `kernel_base` from the kernel's addresses. `kernel_memory` limits the bytes that the kernel keeps for
+  /// files of threads; threads beyond that are still sampled, at a higher cost. Errors: the process may not
+  /// be looked into.
   [[nodiscard]] static Result<std::unique_ptr<ThreadWalker>> open(pid_t process, uid_t user,
                                                                   std::uint32_t frequency,
                                                                   const AddressSpace& space,
                                                                   std::uint64_t kernel_base,
                                                                   std::uint64_t kernel_memory);
 
-  /// Samples each thread now: one that has not run since it was sampled last has the same stack again, one
-  /// that runs has none.
+  /// Samples each thread now. One that has not run since its last sample has the same stack again; one that
+  /// is running has none.
   void read(PerfSink& sink) override;
   [[nodiscard]] std::chrono::nanoseconds interval() const override { return interval_; }
   [[nodiscard]] SampleClock clock() const override { return SampleClock::wall; }
@@ -88,9 +89,9 @@ class ThreadWalker final : public SampleSource {
  private:
   using Clock = std::chrono::steady_clock;
   struct Thread {
-    UniqueFd schedule;  ///< /proc/PID/task/TID/schedstat; none: it is opened for each look.
-    std::string ran;    ///< What that said when it was sampled last.
-    std::string name;   ///< That was told last.
+    UniqueFd schedule;  ///< /proc/PID/task/TID/schedstat; if empty, it is opened for each look.
+    std::string ran;    ///< Its content at the last sample.
+    std::string name;   ///< The last name told.
     bool there = true;
   };
   ThreadWalker(pid_t process, ProcessMemory memory, std::chrono::nanoseconds interval,
@@ -107,13 +108,13 @@ class ThreadWalker final : public SampleSource {
       const AddressSpace& space, std::uint64_t kernel_base, std::size_t most_files);
   [[nodiscard]] Result<void> try_out();
   void find_threads(PerfSink& sink);
-  /// What its schedstat says. Empty: it is gone; none: it can't be read now.
+  /// The content of the thread's schedstat. Empty if the thread is gone; nothing if it can't be read now.
   [[nodiscard]] std::optional<std::string> schedule_of(pid_t number, const Thread& thread) const;
   void read_maps(PerfSink& sink);
-  /// False: the thread is gone.
+  /// Returns false if the thread is gone.
   [[nodiscard]] bool sample(pid_t number, Thread& thread, PerfSink& sink);
   void tell_name(pid_t number, Thread& thread, PerfSink& sink) const;
-  /// None: it has gone on meanwhile, or is gone.
+  /// Returns nothing if the thread has run meanwhile, or is gone.
   [[nodiscard]] std::optional<PerfSample> look(pid_t number, const Thread& thread, const std::string& ran);
   [[nodiscard]] std::string path_of(pid_t thread, const char* file) const;
 
@@ -121,11 +122,11 @@ class ThreadWalker final : public SampleSource {
   pid_t process_;
   std::chrono::nanoseconds interval_;
   std::uint64_t kernel_base_;
-  std::size_t most_files_;  ///< Of threads that are kept open.
+  std::size_t most_files_;  ///< The most files of threads that are kept open.
   ProcessMemory memory_;
   StackWalk walk_;
   std::map<pid_t, Thread> threads_;
-  pid_t next_ = 0;  ///< With which to begin.
+  pid_t next_ = 0;  ///< The thread to begin with.
   std::optional<Clock::time_point> last_read_;
   Clock::time_point rests_until_;
   Clock::time_point threads_found_;
