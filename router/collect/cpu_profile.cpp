@@ -59,7 +59,7 @@ Task<Result<void>> CpuProfile::stop() {
   co_return Result<void>();
 }
 
-/// Takes what has come, and says how much that is; waits for at least a byte.
+/// Reads the next bytes that have come, and returns how many; waits for at least one.
 Task<Result<std::size_t>> CpuProfile::read_piece() {
   std::vector<std::byte> piece(kPieceSize);
   const transport::Io got = co_await request_.stream().read(piece);

@@ -1,4 +1,4 @@
-// Sampling what a runtime's threads do: on the processor, which its agent has the kernel do, or all of them.
+// CpuProfile: sampling a runtime's threads through its agent, by CPU time or by wall-clock time.
 #pragma once
 
 #include <functional>
@@ -10,32 +10,33 @@
 
 namespace farport::router {
 
-/// How it is sampled.
+/// How a runtime is sampled.
 struct CpuSampling {
-  std::uint32_t frequency = 99;              ///< A second, of each busy thread.
-  transport::Milliseconds duration{10'000};  ///< At most: the agent ends it then.
-  bool wall = false;                         ///< All threads, by looking from outside.
+  std::uint32_t frequency = 99;              ///< Samples per second and thread.
+  transport::Milliseconds duration{10'000};  ///< The agent ends the sampling after this long.
+  bool wall = false;  ///< Sample all threads, whether they run or not, by reading them from outside.
 };
 
-/// One profile of one runtime. Goes on in the next session when one breaks. Destroying it ends the sampling.
+/// One profile of one runtime. Continues in the next session when a session breaks. Destroying it ends the
+/// sampling.
 class CpuProfile {
  public:
-  /// Of the runtime with this id, behind the agent of these sessions. Asks at once.
+  /// Requests the profile at once, from the agent of these sessions.
   CpuProfile(SessionManager& sessions, const std::string& runtime_id, const CpuSampling& sampling);
   CpuProfile(const CpuProfile&) = delete;
   CpuProfile& operator=(const CpuProfile&) = delete;
 
-  /// Passes when it is being sampled: samples().start() says how. Errors: the agent refuses it (`cause` as
-  /// with other requests), or can't have it sampled, and says why.
+  /// Waits until sampling has started; samples().start() then says how. Fails if the agent refuses (`cause`
+  /// as for other requests) or can't sample the runtime.
   transport::Task<Result<void>> begin();
-  /// Passes when all has come: the time is over, stop() was called, or the process has ended. After begin().
-  /// `came` is told of each piece's bytes.
+  /// After begin(): receives samples until the duration is over, stop() was called, or the process has ended.
+  /// Calls `came` with the size of each piece.
   transport::Task<Result<void>> receive(std::function<void(std::size_t)> came);
-  /// Ends the sampling before its time. receive() passes once the addresses have been named.
+  /// Ends the sampling early. receive() returns once symbols have been resolved.
   transport::Task<Result<void>> stop();
 
   [[nodiscard]] const CpuSamples& samples() const { return samples_; }
-  /// For more names of what has been sampled.
+  /// Writable, so that the caller can add names of functions.
   [[nodiscard]] CpuSamples& samples() { return samples_; }
 
  private:

@@ -19,7 +19,7 @@ using transport::IoStatus;
 using transport::Stream;
 using transport::Task;
 
-/// Sends a command, and waits for the agent to have let it pass. Errors: it has not.
+/// Sends a command and waits until the agent has let it pass; fails if it refuses.
 Task<Result<void>> send(ResumableRequest& connection, ipc::Message command) {
   const auto question = ipc::encode_message(command);
   if (!question) co_return tl::unexpected(question.error());
@@ -32,7 +32,7 @@ Task<Result<void>> send(ResumableRequest& connection, ipc::Message command) {
   co_return tl::unexpected(refused.error());
 }
 
-/// The runtime's answer to `command`. Errors: it is one.
+/// Reads the runtime's answer to `command`. Fails if the answer is an error.
 Task<Result<ipc::Message>> read_answer(Stream& from, ipc::Command command) {
   const auto answer = co_await read_first_message(from);
   if (!answer) co_return tl::unexpected(answer.error());
@@ -85,7 +85,7 @@ Task<Result<void>> Recording::resume() {
   return ask(ipc::kResumeRuntime, {});
 }
 
-/// Beside what is recorded.
+/// Sends a command on a connection of its own, beside the recording.
 Task<Result<void>> Recording::ask(ipc::Command command, std::vector<std::byte> payload) {
   ResumableRequest connection(sessions_, path_);
   const Result<void> sent = co_await send(connection, ipc::make_message(command, std::move(payload)));
@@ -102,7 +102,8 @@ Task<void> stop(Recording& recording) {
   if (!stopped) recording.stream().abort(stopped.error());
 }
 
-/// A recording that breaks off is read up to there.
+/// Passes the addresses and the recording to the reader. If the recording breaks off, the reader gets what
+/// came before.
 Task<void> feed(Reading& reading, const std::set<std::uint64_t>& addresses, Recording& recording,
                 std::optional<Error>& broken) {
   std::vector<std::byte> bytes;
@@ -140,7 +141,7 @@ Task<Result<void>> read_methods(SessionManager& sessions, std::string runtime_id
   const Result<void> reads = reading.begin(readers);
   if (!reads) co_return reads;
   std::optional<Error> broken;
-  // What the runtime says at its end may be more than fits before it answers: it is read meanwhile.
+  // The rundown at the end may not fit the buffers before the runtime answers, so it is read meanwhile.
   transport::TaskSet working(sessions.loop());
   working.spawn(stop(recording));
   working.spawn(feed(reading, wanted, recording, broken));

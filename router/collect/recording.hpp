@@ -1,4 +1,4 @@
-// Recording: a tracing session of a runtime's that we have begun ourselves.
+// Recording: a tracing session that farport itself starts in a runtime.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,19 @@ namespace farport::router {
 
 class Recording {
  public:
-  /// Of the runtime with this id, behind the agent of these sessions.
+  /// For the runtime with this id, behind the agent of these sessions.
   Recording(SessionManager& sessions, const std::string& runtime_id);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// Has the runtime begin; one that does not know the command is asked by an older one. Errors: the agent
-  /// refuses it, or the runtime does; `cause` is the HRESULT then.
+  /// Makes the runtime start. If it does not know the command, an older one is sent. Fails if the agent or
+  /// the runtime refuses; `cause` is the HRESULT in the latter case.
   transport::Task<Result<void>> begin(ipc::CollectTracing wanted);
-  /// What the runtime records (nettrace), from its first byte to its end. After begin().
+  /// After begin(): the recorded nettrace stream, from its first byte to its end.
   [[nodiscard]] transport::Stream& stream();
-  /// Has the runtime stop. What it has still to say comes before the stream's end: a rundown may take a
-  /// while.
+  /// Makes the runtime stop. Remaining data still comes before the stream's end; a rundown may take a while.
   transport::Task<Result<void>> stop();
-  /// Has a runtime that is suspended at its start go on: it records from its first instruction then.
+  /// Resumes a runtime that is suspended at startup, so that it records from its first instruction.
   transport::Task<Result<void>> resume();
 
  private:
@@ -38,14 +37,13 @@ class Recording {
   SessionManager& sessions_;
   std::string path_;
   std::optional<ResumableRequest> request_;
-  std::optional<DecompressingStream> decompressing_;  ///< Where the agent compresses.
+  std::optional<DecompressingStream> decompressing_;  ///< Set if the agent compresses.
   ipc::SessionId session_;
 };
 
-/// Asks a runtime for the names of methods.
-/// Has the runtime tell the names of all its methods, which takes it a moment, and a reader find those that
-/// are at these addresses, and adds them to `to`. Errors: the runtime does not tell
-/// them all, or there is no reader. `readers` must outlive it.
+/// Makes the runtime list all its methods, which takes a moment, has a reader process find those at these
+/// addresses, and adds them to `to`. Fails if the runtime does not list all of them or there is no reader.
+/// `readers` must outlive the task.
 [[nodiscard]] transport::Task<Result<void>> read_methods(SessionManager& sessions, std::string runtime_id,
                                                          const ReaderProcess& readers,
                                                          std::vector<std::uint64_t> addresses,

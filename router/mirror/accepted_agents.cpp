@@ -34,15 +34,15 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// Handshakes under way: those who knock need not be agents.
+/// Handshakes under way at once. Anybody may dial in, not only agents.
 constexpr std::size_t kHandshakes = 64;
-/// Of the loop, in a turn, for their handshakes.
+/// Loop time in a turn for handshakes with peers that are not known yet.
 constexpr std::chrono::milliseconds kStrangersShare{5};
-/// A handshake and the greeting behind it.
+/// Time limit for a handshake and the greeting that follows it.
 constexpr Milliseconds kGreetingLimit{15'000};
-/// How many agents are followed.
+/// Most agents that are followed.
 constexpr std::size_t kMostAgents = 1000;
-/// How often to look whose grace is over.
+/// How often to look for agents whose grace period is over.
 constexpr Milliseconds kGraceLook{1000};
 
 }  // namespace
@@ -101,7 +101,7 @@ Task<void> AcceptedAgents::accept(transport::Listener& listener) {
   for (;;) {
     auto connection = co_await listener.accept();
     tasks_.spawn(admit(std::move(connection)));
-    // What is ended to make room for this one has gone before the next one comes.
+    // A connection that was evicted to make room for this one must be gone before the next one is accepted.
     co_await transport::next_turn(services_.loop);
   }
 }
@@ -118,7 +118,7 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
   if (!greeted) {
     warnings_.add("handshake", address + " has dialled in and does not say which agent it is");
   } else if (!*greeted && greeted->error().cause == ECONNRESET) {
-    // A probe or a scan: nothing is wrong.
+    // A probe or a port scan: nothing is wrong.
     services_.log->debug("{} connected and closed again", address);
   } else if (!*greeted) {
     warnings_.add("handshake", greeted->error().message());
@@ -134,7 +134,8 @@ void AcceptedAgents::take(std::string agent, AgentConnection connection) {
     add_link(std::move(agent), std::move(connection));
     return;
   }
-  // It has one connection at a time: the last one has broken, though we may not know yet.
+  // An agent has one connection at a time. The previous one has broken, even if that has not been noticed
+  // yet.
   const auto session = known->link->sessions().session();
   if (session != nullptr) {
     session->abort(

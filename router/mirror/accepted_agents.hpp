@@ -1,5 +1,4 @@
-// AcceptedAgents: the agents that dial in at our own port, where nobody can dial them. TLS is the same as to
-// an agent's port: they show an agent's certificate, and we one that their grants know.
+// AcceptedAgents: the agents that dial in at the mirror's own port, because nobody can dial them.
 #pragma once
 
 #include <memory>
@@ -22,15 +21,14 @@ struct AcceptedConnection {
   AgentConnection connection;
 };
 
-/// A connection that an agent has dialled, until it is one like any other.
-/// Shakes hands, and reads which agent it is (dialled_greeting.hpp). `server_name`: what its certificate must
-/// hold; empty: nothing in particular. Errors: it is none; `cause` is ECONNRESET where the peer has just
-/// gone. `time`: see shake_hands().
+/// Does the TLS handshake over a connection that an agent has dialled, with the client's side of TLS here,
+/// and reads which agent it is. `server_name`: the name that its certificate must hold; empty: any. `time`:
+/// see shake_hands(). Fails if the peer is no agent; `cause` is ECONNRESET if it just closed.
 transport::Task<Result<AcceptedConnection>> greet(std::unique_ptr<transport::FdStream> connection,
                                                   std::string server_name, CredentialWatch& credentials,
                                                   transport::Share& time);
 
-// AcceptedRoute: to an agent that dials us. Its connections come when the agent likes.
+/// The route to an agent that dials in: open() waits for its next connection.
 
 class AcceptedRoute final : public AgentRoute {
  public:
@@ -45,12 +43,13 @@ class AcceptedRoute final : public AgentRoute {
   }
   [[nodiscard]] std::string text() const override { return text_; }
 
-  /// For the next open(). One that is given before this one has been taken is closed: the agent has left it.
+  /// Provides a connection for the next open(). A connection that is replaced before it was taken is closed,
+  /// since the agent has left it.
   void give(AgentConnection connection) {
     next_ = std::move(connection);
     given_.set();
   }
-  /// Whether there is one for it.
+  /// Whether a connection waits for open().
   [[nodiscard]] bool has_next() const { return next_.has_value(); }
 
  private:
@@ -59,10 +58,12 @@ class AcceptedRoute final : public AgentRoute {
   transport::Event given_;
 };
 
+/// The agents show an agent's certificate, and the mirror one to which they grant access, as if the mirror
+/// had dialled.
 class AcceptedAgents final : public RemoteAgents, private LinkOwner {
  public:
-  /// Listens at the addresses. `server_name`: what the agents' certificates must hold; empty: any agent's
-  /// certificate of the CA will do. Errors name the address.
+  /// Listens at the addresses. `server_name`: the name that the agents' certificates must hold; empty: any
+  /// agent's certificate of the CA will do. Errors name the address.
   static Result<std::unique_ptr<AcceptedAgents>> listen(MirrorServices& services, MirrorChoice choice,
                                                         const std::vector<transport::Address>& addresses,
                                                         std::string server_name,
@@ -75,7 +76,7 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
 
   transport::Task<void> run() override;
   transport::Task<void> leave() override;
-  /// Whether there is one at least.
+  /// Whether an agent has dialled in, and all that have are settled.
   [[nodiscard]] bool settled() const override;
   [[nodiscard]] std::string last_error() const override;
   [[nodiscard]] const std::string& name() const override { return name_; }
@@ -86,7 +87,7 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
  private:
   struct Kept {
     std::string agent;               ///< See agent_of().
-    AcceptedRoute* route = nullptr;  ///< The link's own.
+    AcceptedRoute* route = nullptr;  ///< Owned by the link.
     RunningLink link;
   };
 
@@ -106,7 +107,7 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
   std::string name_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::HandshakeLimiter handshakes_;
-  transport::Share strangers_;  ///< For those who dial in: anybody may.
+  transport::Share strangers_;  ///< Loop time for peers that dial in, who may be anybody.
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
   std::vector<Kept> links_;

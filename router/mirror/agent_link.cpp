@@ -14,11 +14,10 @@ namespace {
 
 using transport::Task;
 
-/// What a mirror starts placeholders for at most: of one agent, and of all. Each takes a process and two
-/// sockets.
+/// Most placeholders that a mirror starts for one agent and for all. Each costs a process and two sockets.
 constexpr std::size_t kRuntimesOfAgent = 1024;
 constexpr std::size_t kRuntimesInAll = 4096;
-/// How long an agent may take to begin its list.
+/// Time limit for the start of an agent's list.
 constexpr transport::Milliseconds kListLimit{20'000};
 
 std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<NamedSocket>& sockets) {
@@ -95,7 +94,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
   }
   session.learn_instance(answer.head());
   if (!owner_.may_follow(*this, session)) {
-    // A link that has never had an agent ends with its session.
+    // A link that has never had an agent ends by itself when its session ends.
     if (!instance_.empty()) session.leave();
     co_return;
   }
@@ -112,7 +111,7 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
     const std::optional<std::string> line = co_await lines.next();
     if (!line) break;
     Result<RuntimeEvent> event = event_from_json(*line);
-    // It becomes part of paths.
+    // The id becomes part of file paths.
     if (event && event->kind != RuntimeEvent::Kind::listed && !Guid::parse(event->runtime.id)) {
       event = fail("read", "an event of the agent", "the runtime's id is no GUID");
     }
@@ -121,7 +120,7 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
       co_return;
     }
     co_await apply(std::move(*event));
-    // Lines may come faster than they can be read, for ever.
+    // Lines may come faster than they are processed, without end.
     co_await budget.give_way();
   }
   const Error ended{"follow the runtimes of", address(), "the agent ended its list", {}, 0};
@@ -138,7 +137,7 @@ Task<void> AgentLink::apply(RuntimeEvent event) {
       remove(event.runtime.id);
       break;
     case RuntimeEvent::Kind::listed:
-      // What went while the session was broken.
+      // Removes runtimes that ended while the session was broken.
       remove_unlisted();
       services_.log->info("following {}: {} runtimes", address(), mirrored_.size());
       if (!last_error_.empty()) services_.log->warn("connected with {} again", address());
@@ -174,12 +173,12 @@ Task<void> AgentLink::add(Runtime runtime) {
   listed_.insert(id);
 }
 
-/// For the log.
+/// Names the runtime in the log.
 std::string AgentLink::described(const Runtime& runtime) const {
   return runtime.name + " (pid " + std::to_string(runtime.pid) + " on " + address() + ")";
 }
 
-/// Tools wait for a runtime that does not answer, as they do on its own host: only the log says why.
+/// Logs that a runtime stopped or resumed answering. Tools just wait for it, as they would on its own host.
 void AgentLink::tell_halt(const Runtime& now, Halt before) {
   if (now.halt == before) return;
   const std::string what = described(now);
@@ -203,14 +202,15 @@ bool AgentLink::has_room() {
 Task<void> AgentLink::mirror(Runtime runtime) {
   const std::string id = runtime.id;
   const std::string what = described(runtime);
-  // What is told of it meanwhile is kept there, and that it has ended: it is there no more.
+  // While the placeholder is being started, the runtime's updates go to its entry there; a missing entry
+  // means that it has ended.
   struct Starting {
     std::map<std::string, Runtime>& all;
     const std::string& id;
     ~Starting() { all.erase(id); }
   } const guard{starting_, id};
   starting_[id] = runtime;
-  // Named, since GCC 12 destroys a lambda's captures twice where it is made inside a co_await expression.
+  // Named, since GCC 12 destroys a lambda's captures twice if it is made inside a co_await expression.
   std::function<void()> on_lost = [this, id] { mirror_again(id); };
   MirroredRuntime::Places places;
   places.sockets = paths_for(runtime, choice_.sockets);

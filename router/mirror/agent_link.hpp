@@ -1,4 +1,5 @@
-// The mirror's link to one agent: dials, follows the agent's runtimes, and dials again when it breaks.
+// AgentLink: the mirror's link to one agent, which follows its runtimes and dials again when the session
+// breaks.
 #pragma once
 
 #include <map>
@@ -14,7 +15,7 @@
 namespace farport::router {
 
 struct NamedSocket {
-  std::string name;  ///< Which runtime: an id, a pid or a name; empty: every one.
+  std::string name;  ///< Id, pid or name of the runtime; empty: all.
   std::string path;
 };
 
@@ -23,18 +24,18 @@ struct MirrorChoice {
   std::vector<std::string> select;  ///< Ids, pids, names, globs; empty: all.
   std::vector<NamedSocket> sockets;
   std::vector<NamedSocket> tools;  ///< Sockets of tools that listen.
-  std::string remote;              ///< What the agent's user calls it: a profile, or HOST:PORT.
+  std::string remote;              ///< The user's name for the agent: a profile, or HOST:PORT.
 };
 
 class AgentLink;
 
-/// Who keeps the links, and knows which of them lead to the same agent.
+/// Keeps the links to agents, and knows which of them lead to the same agent.
 class LinkOwner {
  public:
-  /// Asked in each session, before anything is mirrored: whether the link is the one for the agent that has
-  /// answered in this session. Where not, the owner ends the link or gives it another way.
+  /// Asked in each session, before anything is mirrored: whether the link may follow the agent that answered.
+  /// If not, the owner ends the link or changes its route.
   [[nodiscard]] virtual bool may_follow(AgentLink& link, const AgentSession& session) = 0;
-  /// The link has listed its runtimes, or its session has ended or could not be had.
+  /// The link has listed its runtimes, or its session has ended or could not be opened.
   virtual void link_changed(AgentLink& link) = 0;
 
  protected:
@@ -49,39 +50,39 @@ class AgentLink {
   AgentLink& operator=(const AgentLink&) = delete;
   ~AgentLink();
 
-  /// Keeps the link until it is cancelled.
+  /// Runs the link until it is cancelled.
   transport::Task<void> run();
-  /// Ends what runs, and the session in good order. run() must not go on.
+  /// Ends running connections, and the session in good order. run() must have been cancelled before.
   transport::Task<void> leave();
 
   [[nodiscard]] SessionManager& sessions() { return sessions_; }
   [[nodiscard]] const std::string& address() const { return sessions_.address(); }
-  /// Which agent there was last; empty before there was one, and where it does not say so.
+  /// The instance id of the last agent; empty before there was one, or if it does not tell.
   [[nodiscard]] const std::string& instance() const { return instance_; }
-  /// The same, as AgentSession::agent() has it.
+  /// Identifies the last agent; see AgentSession::agent().
   [[nodiscard]] const std::string& agent() const { return agent_; }
   [[nodiscard]] bool connected() const { return session() != nullptr; }
-  /// nullptr while there is none.
+  /// nullptr while there is no session.
   [[nodiscard]] std::shared_ptr<AgentSession> session() const { return sessions_.session(); }
-  /// How often its session has broken so far.
+  /// How often the session has broken so far.
   [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
-  /// Whether the agent's runtimes have been listed once, or can't be: then last_error() says why.
+  /// Whether the agent's runtimes have been listed once, or could not be: last_error() then says why.
   [[nodiscard]] bool settled() const { return settled_; }
-  /// Whether they are listed now.
+  /// Whether they are currently listed.
   [[nodiscard]] bool listed() const { return settled_ && last_error_.empty(); }
-  /// Whether there is no session, and nothing that waits for one.
+  /// Whether there is no session and no grace period running.
   [[nodiscard]] bool given_up() const { return !connected() && (!grace_ || grace_over_); }
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
   [[nodiscard]] std::vector<const MirroredRuntime*> runtimes() const;
-  /// nullptr where there is none of this id.
+  /// nullptr if no runtime has this id.
   [[nodiscard]] MirroredRuntime* find(const std::string& id) const;
-  /// What the agent's user calls it.
+  /// The user's name for the agent.
   [[nodiscard]] const std::string& remote() const { return choice_.remote; }
 
  private:
   void lost(const Error& why);
   void forget_mirrored();
-  /// The same, saying what is cut off by it.
+  /// Like forget_mirrored(), and logs the connections that are cut off by it.
   void give_up_mirrored();
   transport::Task<void> follow(AgentSession& session);
   transport::Task<void> read_list(AgentSession& session, transport::Http2Stream& answer);
@@ -110,11 +111,10 @@ class AgentLink {
   std::uint64_t breaks_ = 0;
   std::string last_error_;
   std::map<std::string, std::unique_ptr<MirroredRuntime>> mirrored_;  ///< By id.
-  std::map<std::string, Runtime> starting_;  ///< Those whose placeholder is being started, as they are now.
-  std::set<std::string>
-      listed_;  ///< Of these, told of in this session: the others are gone once it is complete.
-  std::size_t unselected_ = 0;  ///< Told of in this session, and not to be mirrored.
-  bool full_ = false;           ///< Some are left out, which has been said.
+  std::map<std::string, Runtime> starting_;  ///< Runtimes whose placeholder is being started.
+  std::set<std::string> listed_;  ///< Ids told of in this session; others are gone once the list is complete.
+  std::size_t unselected_ = 0;    ///< Runtimes of this session that are not selected.
+  bool full_ = false;             ///< Runtimes are left out for lack of room, and that was logged.
   transport::TaskSet tasks_;
 };
 

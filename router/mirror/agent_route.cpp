@@ -47,7 +47,7 @@ bool TcpRoute::set_addresses(std::vector<transport::Address> addresses) {
 Task<Result<AgentConnection>> TcpRoute::open() {
   while (addresses_.empty()) co_await addresses_changed_.wait();
   std::vector<transport::Address> addresses = addresses_;
-  // Certificates that are read again meanwhile bring another context, and this one goes.
+  // A certificate reload may replace and free the context meanwhile, so keep a reference to this one.
   SSL_CTX* const context = credentials_.context();
   SSL_CTX_up_ref(context);
   const auth::SslCtxPtr kept(context);
@@ -87,7 +87,7 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
                                   ? agreed.error().why
                                   : auth::describe_handshake_failure(stream.ssl(), stream.openssl_error());
       Error error{"open a session with", address, why, {}, agreed.error().cause};
-      // It has gone, and that is all.
+      // The peer just closed the connection; nothing else is known.
       if (!limit.expired() && stream.openssl_error() == 0) error.cause = ECONNRESET;
       co_return tl::unexpected(std::move(error));
     }
@@ -130,7 +130,7 @@ Task<Result<AgentConnection>> ProxyRoute::open() {
 namespace {
 
 constexpr transport::Milliseconds kLookLimit{5000};
-/// Of the loop, in one of its turns.
+/// Loop time in a turn for the handshake.
 constexpr std::chrono::milliseconds kLookShare{5};
 
 Task<std::optional<auth::Validity>> look(transport::Loop& loop, transport::Address address,

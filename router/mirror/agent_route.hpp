@@ -1,4 +1,4 @@
-// AgentRoute: a way to an agent, on which sessions with it are opened, one after the other.
+// AgentRoute: a way to an agent, on which its sessions are opened one after the other.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +21,37 @@
 
 namespace farport::router {
 
-// An agent to mirror, as its user names it, and what its sessions need.
-
-/// Where to dial, and the name to verify.
+/// The address to dial, and the name to verify.
 struct AgentAddress {
   std::string host;
   std::uint16_t port = 0;
-  std::string server_name;  ///< Empty: the host.
+  std::string server_name;  ///< Empty: `host` is used.
 
   /// HOST:PORT.
   [[nodiscard]] std::string text() const { return authority(host, port); }
-  /// What the agent's certificate must hold.
+  /// The name that the agent's certificate must hold.
   [[nodiscard]] const std::string& verified_name() const { return server_name.empty() ? host : server_name; }
 };
 
+/// An agent to mirror, as its user names it, and what its sessions need.
 struct MirroredAgent {
   AgentAddress address;
-  auth::TlsCredentialsPtr
-      credentials;  ///< Agents with the same ones share them; null where it is reached otherwise.
+  auth::TlsCredentialsPtr credentials;         ///< Agents may share them; null if TLS is not used.
   std::vector<std::string> select;             ///< Ids, pids, names, globs of what is mirrored; empty: all.
-  std::string remote{};                        ///< What its user calls it: a profile, or HOST:PORT.
-  std::shared_ptr<const ReachTarget> reach{};  ///< Instead of address and credentials; may be null.
-  std::optional<Proxy> proxy{};                ///< On the way to the address.
-  std::vector<transport::Address> accept{};    ///< Instead of being dialled, agents dial in here.
+  std::string remote{};                        ///< The user's name for it: a profile, or HOST:PORT.
+  std::shared_ptr<const ReachTarget> reach{};  ///< Used instead of address and credentials; may be null.
+  std::optional<Proxy> proxy{};                ///< Proxy for the address.
+  std::vector<transport::Address> accept{};    ///< Where agents dial in, instead of being dialled.
 };
 
-/// A connection on which an agent speaks HTTP/2, after all that it took to be sure of each other.
+/// A connection ready for HTTP/2, after the handshake or whatever else established who the agent is.
 struct AgentConnection {
   std::unique_ptr<transport::Stream> stream;
-  std::string address;                       ///< Where it leads, for people.
-  std::optional<transport::Address> peer{};  ///< The address that was dialled, where there is one.
-  SSL* ssl = nullptr;                        ///< Of the stream, where it is TLS.
-  PeerRevalidator* peers = nullptr;          ///< Ends it once the agent is not trusted any more; may be null.
-  /// Why the connection has ended, where more is known than its error says; may be empty.
+  std::string address;                       ///< Shown to people.
+  std::optional<transport::Address> peer{};  ///< The address that was dialled, if any.
+  SSL* ssl = nullptr;                        ///< Of the stream, if it is TLS; otherwise null.
+  PeerRevalidator* peers = nullptr;  ///< Ends the connection when trust in the agent is lost; may be null.
+  /// Explains why the connection has ended, if more is known than the error says; may be empty.
   std::function<std::string(const Error&)> explain{};
 };
 
@@ -64,31 +62,30 @@ class AgentRoute {
   AgentRoute& operator=(const AgentRoute&) = delete;
   virtual ~AgentRoute() = default;
 
-  /// Opens a connection; waits while there is nowhere to open one to. Errors say what to do.
+  /// Opens a connection. Waits while there is no address to connect to. Errors include a hint.
   virtual transport::Task<Result<AgentConnection>> open() = 0;
-  /// Where it leads before a connection has said more.
+  /// Describes the target before a connection is open.
   [[nodiscard]] virtual std::string text() const = 0;
 };
 
-// TcpRoute: to an agent's port, over TCP and mutual TLS.
-
-/// How long an address may take to connect.
+/// Time limit for connecting to one address.
 inline constexpr transport::Milliseconds kDialLimit{10'000};
 
+/// The route to an agent's port, over TCP and mutual TLS.
 class TcpRoute final : public AgentRoute {
  public:
-  /// `addresses`: all of one agent, as far as is known, the best one first. `server_name`: the name or
-  /// address that the agent's certificate must hold. `time`: in which hands are shaken.
+  /// `addresses`: believed to be of one agent, the best one first. `server_name`: the name or address that
+  /// the agent's certificate must hold. `time`: loop time for handshakes.
   TcpRoute(transport::Loop& loop, std::vector<transport::Address> addresses, std::string server_name,
            CredentialWatch& credentials, transport::Share& time);
 
-  /// Dials the first address that answers, and shakes hands; at another one where that fails. Errors are
-  /// about the first.
+  /// Connects to the first address that answers and does the handshake; tries other addresses if that fails.
+  /// Fails with the first failure.
   transport::Task<Result<AgentConnection>> open() override;
   [[nodiscard]] std::string text() const override { return text_; }
 
   [[nodiscard]] const std::vector<transport::Address>& addresses() const { return addresses_; }
-  /// Where to dial from now on; false where that is nothing new.
+  /// Sets the addresses to dial from now on. Returns false if they are the same.
   bool set_addresses(std::vector<transport::Address> addresses);
 
  private:
@@ -101,24 +98,22 @@ class TcpRoute final : public AgentRoute {
   transport::Event addresses_changed_;
 };
 
-/// Shakes hands over a connection to an agent, with the client's side of TLS, whichever side has dialled.
-/// `address`: what people call its other end. `server_name`: what its certificate must hold; empty: nothing
-/// in particular. `time`: of the loop, for those of whom nobody knows yet who they are. Errors say what to
-/// do.
+/// Does the TLS handshake with an agent, with the client's side of TLS, whichever side has dialled.
+/// `address`: how errors call the peer. `server_name`: the name that its certificate must hold; empty: any.
+/// `time`: loop time for peers that are not known yet. Errors include a hint.
 transport::Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> connection,
                                                      std::string address, std::string server_name,
                                                      SSL_CTX* context, transport::Share& time);
 
-/// The same over a connection that we have dialled.
+/// The same over a connection dialled from here.
 transport::Task<Result<AgentConnection>> shake_hands(transport::Connected connection, std::string server_name,
                                                      SSL_CTX* context, transport::Share& time);
 
-// ProxyRoute: to an agent's port, through an HTTP proxy.
-
-/// Connects to an agent through the proxy, and shakes hands. Errors say what to do.
+/// Connects to an agent through the proxy and does the handshake. Errors include a hint.
 transport::Task<Result<AgentConnection>> open_through(transport::Loop& loop, Proxy proxy, AgentAddress agent,
                                                       SSL_CTX* context, transport::Share& time);
 
+/// The route to an agent's port through an HTTP proxy.
 class ProxyRoute final : public AgentRoute {
  public:
   ProxyRoute(transport::Loop& loop, Proxy proxy, AgentAddress agent, CredentialWatch& credentials,
@@ -140,8 +135,7 @@ class ProxyRoute final : public AgentRoute {
   transport::Share& time_;
 };
 
-// ReachRoute: to an agent that has no port.
-
+/// The route to an agent that has no port: a command leads to it.
 class ReachRoute final : public AgentRoute {
  public:
   ReachRoute(transport::Loop& loop, Log log, std::shared_ptr<const Reach> reach)
@@ -162,10 +156,9 @@ class ReachRoute final : public AgentRoute {
   std::shared_ptr<const Reach> reach_;
 };
 
-/// A look at the certificate that an agent shows, whether it can be trusted or not: for saying what is wrong.
-/// When the certificate is valid that is shown at the address, to who asks for `server_name`. Nothing is
-/// verified and nothing shown in return: whoever is there may have made it. None where no TLS server answers
-/// in time.
+/// Reads the validity of the certificate shown at `address` for `server_name`, to explain a failure. It
+/// verifies nothing and shows no certificate, so the result may be forged. Empty if no TLS server answers in
+/// time.
 transport::Task<std::optional<auth::Validity>> look_at_certificate(transport::Loop& loop,
                                                                    transport::Address address,
                                                                    std::string server_name);

@@ -20,11 +20,12 @@ using transport::Io;
 using transport::IoStatus;
 using transport::Task;
 
-/// A runtime's line has a fifth of this at most: a runtime says who it is in 64 KiB.
+/// Limit for one line. A runtime's line needs at most a fifth of it, since a runtime describes itself in 64
+/// KiB.
 constexpr std::size_t kMaxLine = 1024 * 1024;
-/// Why a request was refused, in words.
+/// Limit for the text of a refusal.
 constexpr std::size_t kMaxRefusal = 64 * 1024;
-/// How long an answer may pause.
+/// Longest pause within an answer.
 constexpr transport::Milliseconds kSilence{20'000};
 
 }  // namespace
@@ -88,12 +89,12 @@ using transport::Milliseconds;
 
 constexpr Milliseconds kShortestWait{1};
 constexpr Milliseconds kLongestWait{10'000};
-/// What a refusal leaves of the pace, and the least that is left.
+/// Factor by which a refusal slows the pace, and the slowest pace.
 constexpr double kSlower = 0.8;
 constexpr double kSlowest = 1.0 / 64;
-/// Refusals of what was under way when the first of them came say nothing new.
+/// Refusals of requests sent before the first refusal say nothing new, so they are ignored for this long.
 constexpr Milliseconds kSlowedOnce{100};
-/// How much of the rate the pace gains in a second without a refusal.
+/// Part of the full rate that the pace regains per second without a refusal.
 constexpr double kFaster = 0.5;
 
 std::optional<std::int64_t> number_in(const transport::MessageHead& head, std::string_view name) {
@@ -122,7 +123,7 @@ void RequestPace::learn(const transport::MessageHead& answer, bool another_agent
   const double rate = told && *told > 0 ? static_cast<double>(*told) : 0;
   if (another_agent || rate != rate_) {
     share_ = 1;
-    // A second's worth may come at once, of which the question that told the rate was one.
+    // A second's worth of requests may be sent at once; the request that told the rate was one of them.
     tokens_ = std::max(rate - 1, 0.0);
     refilled_ = now_();
   }
@@ -180,7 +181,7 @@ Milliseconds RequestPace::until_next(Clock::time_point now) const {
 
 bool RequestPace::Turn::is_now() {
   if (has_come_) return true;
-  // Those who wait were there first, but for this one where it is repeated.
+  // Turns that wait go first, except that this turn may itself be the first of them.
   if (!pace_.waiting_.empty() && pace_.waiting_.begin()->first < number_) return false;
   has_come_ = pace_.take(pace_.now_());
   if (has_come_) pace_.waiting_.erase(number_);
@@ -196,7 +197,7 @@ namespace {
 
 const std::string kNoAuthority = "localhost";
 
-/// Without TLS nothing tells an end in good order from another one.
+/// Without TLS an orderly end can't be told from a broken connection.
 transport::Http2Limits limits_on(const AgentConnection& connection, transport::Http2Limits limits) {
   limits.end_is_break = connection.ssl == nullptr;
   return limits;
@@ -238,7 +239,7 @@ Task<Error> AgentSession::run() {
 
 std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std::string_view path, bool body,
                                                    const transport::HeaderFields& fields) {
-  // Where a command leads to it, the address is a person's words, and no authority (RFC 9113 section 8.3.1).
+  // A route by a command has no network address to serve as the authority (RFC 9113 section 8.3.1).
   const std::string& authority = peer() ? address() : kNoAuthority;
   return http_.request(method, path, authority, fields, body);
 }

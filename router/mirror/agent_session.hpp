@@ -1,4 +1,4 @@
-// A session with an agent, from the side that dials: HTTP/2, and what the API offers.
+// AgentSession: the client's side of a session with an agent, and reading its answers within limits.
 #pragma once
 
 #include <chrono>
@@ -18,78 +18,74 @@
 
 namespace farport::router {
 
-// Reading what an agent answers, within limits.
-
-/// What an agent answers at most where it is asked for a list.
+/// Limit for an answer that lists things.
 inline constexpr std::size_t kMaxAnswer = 16 * 1024 * 1024;
 
-/// The whole body of an answer, if its status is 200, and it has no more than `most` bytes. Errors carry what
-/// the agent says; `cause` is the HRESULT for a tool where the agent gives one, else the status.
+/// Reads the whole body of an answer. Fails if the status is not 200, with the agent's text and as `cause`
+/// the HRESULT for a tool or else the status, or if the body exceeds `most` bytes.
 transport::Task<Result<std::string>> read_answer(transport::Http2Stream& answer,
                                                  std::size_t most = kMaxAnswer);
-/// The same for one whose head is there already.
+/// The same for an answer whose head is known already.
 transport::Task<Result<std::string>> read_body(const transport::MessageHead& head, transport::Stream& from,
                                                std::size_t most = kMaxAnswer);
 
-/// The lines of an answer as they come.
+/// Reads an answer line by line.
 class AnswerLines {
  public:
   explicit AnswerLines(transport::Http2Stream& answer) : answer_(answer) {}
-  /// Nothing once the answer has ended, or broken a limit.
+  /// The next line; empty once the answer has ended or exceeded a limit.
   transport::Task<std::optional<std::string>> next();
-  /// The limit that it has broken.
+  /// The limit that was exceeded, if any.
   [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
 
  private:
   transport::Http2Stream& answer_;
   std::string buffered_;
-  std::size_t searched_ = 0;  ///< How much of it has no end of a line.
+  std::size_t searched_ = 0;  ///< How much of it is known to hold no line end.
   std::optional<Error> broken_;
 };
 
-// RequestPace: a mirror asks an agent no more often than the agent allows its identity, and asks again, in
-// order, what was refused for that.
-
-/// How long to wait before a request is worth repeating that was refused with this answer; nothing where it
-/// was not refused for its rate. An agent's word is kept within bounds.
+/// How long to wait before repeating a request that was refused with this answer, clamped to sane bounds.
+/// Empty if it was not refused for its rate.
 [[nodiscard]] std::optional<transport::Milliseconds> pause_told(const transport::MessageHead& answer);
 
-/// Knows the agent's rate from what the agent tells. Other mirrors may share the identity, and so the rate:
-/// whenever a request is refused, the pace falls by a fifth, and it rises again while none is.
+/// Limits how often a mirror sends requests to an agent, and repeats refused ones in order. The agent tells
+/// its rate limit. Other mirrors may share the identity, and so the limit: each refusal slows the pace by a
+/// fifth, and it recovers while there is none.
 class RequestPace final : transport::Timer {
  public:
   using Clock = std::chrono::steady_clock;
   using Now = Clock::time_point (*)();
 
-  /// `now` is handed in so that tests have a clock of their own.
+  /// `now` is injected for tests.
   explicit RequestPace(transport::Loop& loop, Now now = &Clock::now) : Timer(loop), now_(now) {}
   RequestPace(const RequestPace&) = delete;
   RequestPace& operator=(const RequestPace&) = delete;
   ~RequestPace() = default;
 
-  /// Takes the rate from the head of an answer, if the agent tells it there. An agent that is another one
-  /// than before is taken to have seen no request yet.
+  /// Takes the rate from an answer's head, if it is there. `another_agent`: the agent is a different one than
+  /// before, and has seen no request yet.
   void learn(const transport::MessageHead& answer, bool another_agent);
 
-  /// One request's place in the order, from its making on. Must not outlive the pace.
+  /// One request's place in the queue, from its construction on. Must not outlive the pace.
   class Turn;
 
  private:
   void refill(Clock::time_point now);
   [[nodiscard]] bool take(Clock::time_point now);
   void refused(transport::Milliseconds pause);
-  /// Lets those go whose turn has come, and looks again when the next one's does.
+  /// Releases the requests whose turn has come, and starts the timer for the next one.
   void go_on();
   void on_time() override { go_on(); }
   [[nodiscard]] transport::Milliseconds until_next(Clock::time_point now) const;
 
   Now now_;
-  double rate_ = 0;    ///< Requests in a second; 0: not told yet, so as many as there are.
-  double share_ = 1;   ///< Of the rate: what this mirror makes use of.
+  double rate_ = 0;    ///< Requests per second; 0: not known yet, so unlimited.
+  double share_ = 1;   ///< Part of the rate that this mirror uses.
   double tokens_ = 0;  ///< Requests that may be sent at once.
   Clock::time_point refilled_{};
   Clock::time_point blocked_until_{};
-  Clock::time_point slowed_{};  ///< When the share was made smaller last.
+  Clock::time_point slowed_{};  ///< When the share was last reduced.
   std::uint64_t next_number_ = 0;
   std::map<std::uint64_t, Turn*> waiting_;
   bool timed_ = false;  ///< The timer runs.
@@ -97,7 +93,7 @@ class RequestPace final : transport::Timer {
 
 class RequestPace::Turn {
  public:
-  /// `came` is set when the turn has come for which this lined up; it outlives the turn.
+  /// `came` is set when the turn comes after line_up(); it must outlive the turn.
   Turn(RequestPace& pace, transport::Event& came) : pace_(pace), number_(pace.next_number_++), came_(came) {}
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -105,11 +101,11 @@ class RequestPace::Turn {
 
   /// Whether the request may be sent now.
   [[nodiscard]] bool is_now();
-  /// Waits for that with the others.
+  /// Queues for its turn.
   void line_up();
-  /// Tells that it has been sent: sending it again takes another turn.
+  /// Records that the request was sent; sending it again takes another turn.
   void sent() { has_come_ = false; }
-  /// Tells that the agent refused it for its rate: nobody asks for as long as the agent said.
+  /// Records a refusal for the rate: no request is sent until `pause` is over.
   void refused(transport::Milliseconds pause) { pace_.refused(pause); }
 
  private:
@@ -123,8 +119,8 @@ class RequestPace::Turn {
 /// How long the other addresses of a name may take once one has answered.
 inline constexpr transport::Milliseconds kOtherAddresses{1000};
 
-/// Which agent it is by whatever way it was reached: its instance, which it says, and the key that it has
-/// shown, which it can't borrow. Empty where the instance is. `ssl`: null without TLS.
+/// Identifies an agent however it was reached: by the instance id that it reports and the public key of its
+/// certificate, which others can't present. Empty if `instance` is. `ssl`: null without TLS.
 [[nodiscard]] std::string agent_of(const std::string& instance, const SSL* ssl);
 
 class AgentSession {
@@ -133,47 +129,47 @@ class AgentSession {
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
 
-  /// Carries the session until it ends, and says why it did. The agent's refusal of our certificate shows
-  /// here, since TLS 1.3 tells of it only after the handshake.
+  /// Runs the session until it ends, and returns why. The agent's refusal of our certificate shows up here,
+  /// since TLS 1.3 reports it only after the handshake.
   transport::Task<Error> run();
 
-  /// Sends a request; nullptr where the session can take no more.
+  /// Sends a request; nullptr if the session takes no more.
   std::unique_ptr<transport::Http2Stream> request(std::string_view method, std::string_view path, bool body,
                                                   const transport::HeaderFields& fields = {});
-  /// Sends a request without a body, again for as long as the agent refuses it for its rate. Passes when the
-  /// answer's head has come. Errors: it never will.
+  /// Sends a request without a body, and repeats it while the agent refuses it for its rate. Returns once the
+  /// answer's head has come; fails if it never will.
   transport::Task<Result<std::unique_ptr<transport::Http2Stream>>> ask(std::string method, std::string path);
   void abort(const Error& why) { http_.abort(why); }
-  /// Ends the session in good order: run() passes when the agent knows, or soon.
+  /// Ends the session in good order. run() returns once the agent knows, or after a short time.
   void leave() { http_.leave(); }
   /// Set when the agent wants no more requests in this session.
   [[nodiscard]] transport::Event& draining() { return http_.draining(); }
 
-  /// Which agent this is, of those that there have been at its address; empty until the list of its runtimes
-  /// has said so.
+  /// The agent's instance id, which tells agents apart that had the same address over time. Empty until the
+  /// list of runtimes has told it.
   [[nodiscard]] const std::string& instance() const { return instance_; }
   void learn_instance(const transport::MessageHead& answer);
   /// See agent_of().
   [[nodiscard]] std::string agent() const;
 
   [[nodiscard]] const std::string& address() const { return connection_.address; }
-  /// The address that was dialled; nothing where the way to the agent has none.
+  /// The address that was dialled; empty if the route has none.
   [[nodiscard]] const std::optional<transport::Address>& peer() const { return connection_.peer; }
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
 
  private:
   transport::Loop& loop_;
-  AgentConnection connection_;  ///< Without its stream, which http_ has.
+  AgentConnection connection_;  ///< Its stream is moved to http_.
   std::string instance_;
   transport::Http2Session http_;
   std::optional<VerifiedPeer> verified_;
 };
 
-/// What is done in each session by who only sends requests: asks which agent this is, so that they are
-/// resumed there.
+/// Work in each session of a caller that only sends requests: learns the agent's instance, so that requests
+/// are resumed at the same agent.
 [[nodiscard]] transport::Task<void> ask_instance(AgentSession& session);
 
-/// Sends a GET in the session, and returns the answer's body. Errors: the session ends, or the agent refuses.
+/// Sends a GET in the session and returns the answer's body. Fails if the session ends or the agent refuses.
 [[nodiscard]] transport::Task<Result<std::string>> ask_in(AgentSession& session, std::string path);
 
 }  // namespace farport::router

@@ -51,7 +51,7 @@ Result<void> DumpSink::check_and_commit() {
   return file_->keep();
 }
 
-/// Nothing may fill this host's disk beyond what was announced.
+/// Limits the file to the announced size, so that an agent can't fill the disk.
 Result<void> DumpSink::append(std::span<const std::byte> bytes) {
   if (bytes.size() > expected_ - file_->size()) {
     return fail("receive", "the dump",
@@ -61,7 +61,7 @@ Result<void> DumpSink::append(std::span<const std::byte> bytes) {
 }
 
 Result<void> DumpSink::decompress(std::span<const std::byte> bytes) {
-  // Once more where the output was full: there may be more of it inside.
+  // Runs once more if the output was full, since the decompressor may hold more.
   for (bool full = false; !bytes.empty() || full;) {
     if (frame_ended_) return fail("receive", "the dump", "the agent sent something after its end");
     const auto step = decompressor_->step(bytes, buffer_);
@@ -83,7 +83,7 @@ using transport::Offload;
 using transport::Task;
 
 constexpr transport::Milliseconds kAskAgain{500};
-/// What an agent says of a dump's progress, and of where it is.
+/// Limit for what an agent says of a dump's progress and place.
 constexpr std::size_t kMaxProgress = 64 * 1024;
 constexpr std::size_t kPieceSize = 512 * 1024;
 
@@ -102,7 +102,7 @@ std::unique_ptr<Offload> begin_commit(transport::Loop& loop, std::shared_ptr<Dum
   return std::make_unique<Offload>(loop, [sink] { sink->commit(); });
 }
 
-/// Fills the piece with what is there, and at least a byte unless the stream is over.
+/// Fills the piece with available bytes; waits for at least one unless the stream is over.
 Task<IoStatus> read_piece(transport::Stream& from, std::shared_ptr<Piece> piece) {
   piece->size = 0;
   const Io first = co_await from.read(piece->bytes);
@@ -141,7 +141,7 @@ std::string query_of(const DumpRequest& request) {
   return "?type=" + std::string(ipc::name_of(request.type)) + "&flags=" + std::to_string(request.flags);
 }
 
-/// Asks how far the runtime is, until it is cancelled.
+/// Polls the dump's progress until it is cancelled.
 Task<void> follow_writing(SessionManager& sessions, std::string runtime_id, DumpProgress& progress,
                           const OnDumpProgress& on_progress) {
   for (;;) {
@@ -187,7 +187,7 @@ Result<std::uint64_t> size_of(const transport::MessageHead& head) {
 
 Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                          std::string path, OnDumpProgress on_progress) {
-  // Before anything is asked of the runtime: it would be for nothing.
+  // Created first: without a file, the runtime would write the dump for nothing.
   auto file =
       OutputFile::create("the dump", path, OutputFile::Existing::replace, OutputFile::Named::once_kept);
   if (!file) co_return tl::unexpected(file.error());

@@ -1,4 +1,4 @@
-// Taking a dump from an agent: the request, what comes back, and the file that it becomes.
+// Receiving dumps from an agent: into a file, at the runtime's place, or for a tool.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@
 
 namespace farport::router {
 
-/// What comes of a dump over the network, decompressed and checked on its way into a file.
-/// Takes one piece at a time, on whichever thread. Once something has failed, it takes no more.
+/// Writes a dump that comes over the network to a file; decompresses and checks it on the way. Takes one
+/// piece at a time, on any thread. Ignores input after a failure.
 class DumpSink {
  public:
-  /// `expected`: how many bytes the agent has announced. `compressed`: they come as one zstd frame.
+  /// `expected`: the size in bytes that the agent announced. `compressed`: the dump comes as one zstd frame.
   DumpSink(std::unique_ptr<OutputFile> file, std::uint64_t expected, bool compressed);
 
   void take(std::span<const std::byte> piece);
-  /// Once all has been taken: gives the file its name, if it is whole.
+  /// After the last piece: names the file, if it is complete.
   void commit();
 
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
-  /// How much of the dump there is, before compression.
+  /// Bytes of the dump so far, before compression.
   [[nodiscard]] std::uint64_t size() const { return file_->size(); }
 
  private:
@@ -48,23 +48,23 @@ class DumpSink {
   std::optional<Error> failure_;
 };
 
-/// Told now and then how far a dump is.
+/// Called now and then with a dump's progress.
 using OnDumpProgress = std::function<void(const DumpProgress&)>;
 
-/// Takes a dump of a runtime into `path`, where it appears when it is whole. Cancelling the task cancels the
-/// dump. Errors: what the agent says (`cause` is the HRESULT for a tool, or the HTTP status), or the
-/// file can't be written; nothing is left then.
+/// Writes a dump of a runtime to `path`, where it appears once it is complete. Cancelling the task cancels
+/// the dump. Fails if the agent refuses (`cause` is the HRESULT for a tool, or the HTTP status) or the file
+/// can't be written; no file is left then.
 transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id,
                                                     DumpRequest wanted, std::string path,
                                                     OnDumpProgress on_progress);
 
-/// Has a dump written and left where the runtime can see it: its path there.
+/// Has the runtime write a dump and leaves it there. Returns its path as the runtime sees it.
 transport::Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id,
                                                 DumpRequest wanted, OnDumpProgress on_progress);
 
-/// A dump that a tool has asked for: taken from the agent, and put where the tool wants it.
-/// Takes the dump and answers the tool. A tool that goes cancels its dump. `on_taken`: called when there is
-/// no more progress, before the tool is told. Errors: it is to be told.
+/// Answers a tool's dump command: receives the dump from the agent, writes it where the tool wants it, and
+/// answers the tool. A tool that closes cancels its dump. `on_taken`: called before the tool is answered,
+/// when no more progress follows. On failure the caller must still answer the tool.
 transport::Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
                                                  transport::Stream& tool, FirstMessage first,
                                                  OnDumpProgress on_progress, std::function<void()> on_taken);

@@ -16,11 +16,11 @@ namespace {
 
 using transport::Task;
 
-/// How long an agent may take to answer, from its session's begin on.
+/// Time limit for an agent's answer, from the start of its session.
 constexpr transport::Milliseconds kAnswerLimit{20'000};
 
-/// Whether a request has failed since its session has ended, for a reason of its own: the peer just went, did
-/// not accept us, or has turned us away.
+/// Whether a request failed because its session ended for a reason of its own: the peer closed, did not
+/// accept our certificate, or turned us away.
 bool is_end_of_session(const Error& error) {
   return error.cause == Cause() || error.cause.kind() == Cause::Kind::alert || error.cause == EACCES;
 }
@@ -81,7 +81,7 @@ Task<void> AgentClient::begin(AgentSession& session, std::string path) {
   const transport::Deadline limit(loop_, kAnswerLimit,
                                   [&session] { session.abort(no_answer(session.address())); });
   auto answer = co_await ask_in(session, std::move(path));
-  // The session's own end, where that was it, says more than that of the request in it: see ended().
+  // If the session ended, its own error says more than that of the request in it; see ended().
   if (!answer && is_end_of_session(answer.error())) {
     session.abort(answer.error());
     co_return;
@@ -122,14 +122,14 @@ Task<void> AgentClient::leave() {
 
 namespace {
 
-/// A place where an agent may be, and what comes of asking there.
+/// A place where an agent may be, and its answer.
 struct Asked {
   AgentPlace place;
   std::unique_ptr<AgentClient> client;
-  std::optional<Result<std::string>> answer{};  ///< Once it is over.
+  std::optional<Result<std::string>> answer{};  ///< Set once it is known.
 };
 
-/// All places behind one name.
+/// Asks at all places behind one name.
 class Search {
  public:
   Search(transport::Loop& loop, const MirroredAgent& agent, const ClientOptions& options,
@@ -159,11 +159,11 @@ class Search {
  private:
   Task<void> ask(Asked& asked, std::string path) {
     auto answer = co_await asked.client->open(std::move(path));
-    // Of a connection that has broken, only its own name is known there.
+    // The agent of a broken connection is not known, so the error names the route.
     if (!answer && asked.place.reach != nullptr && asked.client->agent().empty())
       answer.error().on = asked.place.reach->text();
     asked.answer = std::move(answer);
-    // Commands take the time that they take.
+    // Only addresses start the time limit; commands take as long as they need.
     if (*asked.answer && asked.place.reach == nullptr && !others_) {
       others_.emplace(loop_, kOtherAddresses, [this] { changed_.set(); });
     }
@@ -177,7 +177,7 @@ class Search {
     });
   }
 
-  /// Those that don't say which one they are are taken for different ones.
+  /// The client for an agent that was found before. Agents that tell no identity count as different ones.
   static AgentClient* known_in(const FoundAgents& found, const std::string& agent) {
     const auto same = [&](const FoundAgent& each) { return each.client->agent() == agent; };
     const auto known = std::find_if(found.begin(), found.end(), same);
@@ -186,12 +186,12 @@ class Search {
 
   transport::Loop& loop_;
   std::vector<Asked> asked_;
-  std::optional<transport::Deadline> others_;  ///< Since one has answered.
+  std::optional<transport::Deadline> others_;  ///< Runs since one has answered.
   transport::Event changed_;
   transport::TaskSet asking_;
 };
 
-/// The ways there are now, or the addresses; one place for all where those are a proxy's business.
+/// The routes or addresses behind a name; one place if a proxy resolves it.
 Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredAgent agent) {
   std::vector<AgentPlace> places;
   if (agent.reach != nullptr) {
@@ -218,7 +218,7 @@ Task<void> find_into(Result<FoundAgents>& found, transport::Loop& loop, Mirrored
   found = co_await find_agents(loop, std::move(agent), options, std::move(path));
 }
 
-/// Moves each agent that has been seen before out of `all`.
+/// Moves every agent that occurs again out of `all`.
 FoundAgents take_repeated(std::vector<Result<FoundAgents>>& all) {
   std::set<std::string> seen;
   FoundAgents repeated;

@@ -1,4 +1,4 @@
-// Finding the agents behind what a person has named, by asking each of them the same.
+// Finding the agents behind a name by sending the same request to each.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,13 @@
 
 namespace farport::router {
 
-// AgentClient: an agent that a command has found, and the session in which it asks everything.
-
-/// Where one agent may be, behind what a person has named: an address, or a command that leads there. Neither
-/// is set where a proxy dials.
+/// Where one agent may be: an address, or a command that leads there. Neither is set if a proxy dials.
 struct AgentPlace {
   std::optional<transport::Address> address{};
   std::shared_ptr<const Reach> reach{};
 };
 
+/// An agent that a command has found, and the session for all requests to it.
 class AgentClient {
  public:
   AgentClient(transport::Loop& loop, const MirroredAgent& agent, AgentPlace place,
@@ -29,29 +27,29 @@ class AgentClient {
   AgentClient& operator=(const AgentClient&) = delete;
   ~AgentClient();
 
-  /// Opens the session, and sends a GET as the first request in it; from then on the session is opened again
-  /// whenever it breaks. Errors: the way there, or the agent: it refuses, or does not answer for 20 s. There
-  /// is no session then.
+  /// Opens the session with a GET as its first request. From then on the session is reopened whenever it
+  /// breaks. Fails if the way there fails, or if the agent refuses or does not answer for 20 s; then there is
+  /// no session.
   transport::Task<Result<std::string>> open(std::string path);
-  /// After open(): sends a GET in the session, or in the next one where it is broken. Errors as above.
+  /// After open(): sends a GET in the session, or in the next one if it is broken. Fails like open().
   transport::Task<Result<std::string>> get(std::string path);
   /// Ends the session in good order.
   transport::Task<void> leave();
 
-  /// `told`: why the session has broken, each time from now on.
+  /// Calls `told` with the reason each time the session breaks from now on.
   void on_break(SessionManager::OnEnd told) { on_break_ = std::move(told); }
   /// For requests that outlive a session.
   [[nodiscard]] SessionManager& sessions() { return sessions_; }
 
   /// Whether there is a session.
   [[nodiscard]] bool connected() const { return sessions_.session() != nullptr; }
-  /// Which agent it is: see AgentSession::agent().
+  /// The agent's identity; see AgentSession::agent().
   [[nodiscard]] const std::string& agent() const { return agent_; }
-  /// Where it has answered, for people.
+  /// Where the agent has answered, for people.
   [[nodiscard]] const std::string& address() const { return address_; }
-  /// The way that leads there, if it is one without a port.
+  /// The command that leads there; nullptr if an address does.
   [[nodiscard]] const Reach* reach() const { return reach_.get(); }
-  /// Another place at which it has answered, to dial if this one fails.
+  /// Adds another place where the agent has answered, to be dialled if this one fails.
   void add_place(const AgentPlace& other);
 
  private:
@@ -65,16 +63,16 @@ class AgentClient {
   std::string address_;
   std::shared_ptr<const Reach> reach_;
   std::optional<CredentialWatch> credentials_;
-  TcpRoute* tcp_ = nullptr;  ///< Of the sessions, where it is one.
+  TcpRoute* tcp_ = nullptr;  ///< The route of `sessions_`, if it is a TcpRoute.
   SessionManager sessions_;
   SessionManager::OnEnd on_break_;
   std::string agent_;
-  std::optional<Result<std::string>> first_;  ///< What the first request was answered with.
+  std::optional<Result<std::string>> first_;  ///< The answer to the first request.
   transport::Event answered_;
   transport::Task<void> dialling_;
 };
 
-/// An agent, and what it has answered.
+/// An agent and its answer.
 struct FoundAgent {
   std::unique_ptr<AgentClient> client;
   std::string answer;
@@ -82,14 +80,14 @@ struct FoundAgent {
 
 using FoundAgents = std::vector<FoundAgent>;
 
-/// Sends a GET to every agent behind a name, all at once: at each of its addresses, or by each command that
-/// leads to one. An agent is there once, however many addresses it has. Addresses that give no session while
-/// another has answered are left out. Errors: the first place's, if none answers.
+/// Sends a GET to every agent behind a name, all at once: at each address, or by each command that leads to
+/// one. An agent with several addresses is returned once. Addresses without a session are left out if another
+/// one has answered. If none answers, fails with the first place's error.
 [[nodiscard]] transport::Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent,
                                                                ClientOptions options, std::string path);
 
-/// The same of several names at once, in their order. An agent that is behind two of them is in the first
-/// one's alone; nothing may be left for the other then.
+/// The same for several names at once, with results in their order. An agent behind two names is returned for
+/// the first only, which may leave the second one empty.
 [[nodiscard]] transport::Task<std::vector<Result<FoundAgents>>> find_all_agents(
     transport::Loop& loop, std::vector<MirroredAgent> agents, ClientOptions options, std::string path);
 

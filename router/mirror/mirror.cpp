@@ -29,7 +29,7 @@ Task<Result<void>> Mirror::start() {
   auto files = SocketManifest::claim(settings_.socket_directory, log_);
   if (!files) co_return tl::unexpected(files.error());
   files_ = std::move(*files);
-  // Without it, placeholders have no names of their own for tools to show.
+  // Failure is not fatal: placeholders then have no name of their own for tools to show.
   auto programs = OwnedDirectory::make(settings_.socket_directory, kProgramsPrefix);
   if (programs) programs_ = std::move(*programs);
   if (!programs) log_->info("{}", programs.error().message());

@@ -1,4 +1,4 @@
-// The mirror: `farport connect`. Makes the runtimes of one or several agents look local.
+// Mirror: makes the runtimes of one or several agents look local (`farport connect`).
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ inline constexpr transport::Milliseconds kSettleLimit{20'000};
 struct MirrorSettings {
   std::vector<MirroredAgent> agents;
   std::string socket_directory;
-  std::vector<NamedSocket> sockets{};  ///< Where else runtimes are offered.
-  std::vector<NamedSocket> tools{};    ///< Tools that listen, which every runtime dials, or those of a name.
+  std::vector<NamedSocket> sockets{};  ///< Extra sockets at which runtimes are offered.
+  std::vector<NamedSocket> tools{};    ///< Listening tools that all runtimes, or those of a name, dial.
   SessionOptions session{};
 };
 
@@ -28,13 +28,13 @@ struct MirrorSettings {
 struct MirrorRow {
   Runtime runtime;
   std::string agent;
-  std::string remote;  ///< What the agent's user calls it.
+  std::string remote;  ///< The user's name for the agent.
   pid_t local_pid = 0;
   std::string socket;
   std::size_t active = 0;            ///< Open diagnostic connections.
-  std::optional<DumpProgress> dump;  ///< That a tool waits for.
-  bool connected = true;             ///< false while the session with the agent is being dialled again.
-  std::uint64_t breaks = 0;          ///< Of that session so far: some are too short to be seen.
+  std::optional<DumpProgress> dump;  ///< Progress of a dump that a tool waits for.
+  bool connected = true;             ///< false while the session with the agent is being reopened.
+  std::uint64_t breaks = 0;          ///< Of that session so far; some are too short to be seen.
 };
 
 /// The state of the link to one agent.
@@ -44,10 +44,10 @@ struct LinkRow {
   std::string last_error;
 };
 
-/// What an agent has answered to a mirror's question.
+/// An agent's answer to a request of the mirror.
 struct AgentAnswer {
-  std::string agent;      ///< Where it is.
-  std::string remote;     ///< What its user calls it.
+  std::string agent;      ///< Its address.
+  std::string remote;     ///< The user's name for it.
   bool selected = false;  ///< Only some of its runtimes are to be mirrored.
   Result<std::string> body;
 };
@@ -58,36 +58,35 @@ class Mirror {
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
-  /// Claims the socket directory and starts following the agents. Errors name what can't be used; a name that
-  /// is not known and an agent that doesn't answer are no errors: they are tried again and again.
+  /// Claims the socket directory and starts following the agents. Fails if something local can't be used.
+  /// Unknown names and silent agents are not errors: they are retried.
   transport::Task<Result<void>> start();
-  /// Passes when every agent has listed its runtimes or failed to, once. Errors: all of them failed.
+  /// Waits until every agent has listed its runtimes or failed to, once. Fails if all of them failed.
   transport::Task<Result<void>> settled();
   /// Ends the links in good order, so that no agent waits for this mirror to come back.
   transport::Task<void> leave();
-  /// Ends the waiting of settled() with what there is by now.
+  /// Makes settled() return with what there is by now.
   void stop_settling();
   /// Reads certificates, keys, CAs and CRLs again.
   void reload_certificates();
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
-  /// Passes when something has changed since the last time. For one waiter.
+  /// Set when something has changed. For one waiter.
   [[nodiscard]] transport::Event& changed() { return changed_; }
 
-  /// What is mirrored of a remote; with an empty one of all. Two remotes may lead to the same agent.
+  /// The mirrored runtimes of a remote; of all if it is empty. Two remotes may lead to the same agent.
   [[nodiscard]] std::vector<MirrorRow> rows(std::string_view remote = {}) const;
-  /// How many runtimes are mirrored, with those that are just starting or going.
+  /// How many runtimes are mirrored, including those that are starting or ending.
   [[nodiscard]] std::size_t mirrored() const { return services_ == nullptr ? 0 : services_->runtimes; }
-  /// Whether every agent has listed its runtimes and there is none to mirror.
+  /// Whether every agent has listed its runtimes and none is to be mirrored.
   [[nodiscard]] bool lists_nothing() const;
   [[nodiscard]] std::vector<LinkRow> links() const;
-  /// Sends a GET to every agent there is a session with, all at once, in that session. In the order in which
-  /// they answer.
+  /// Sends a GET to every agent with a session, all at once. `answers` are in the order of arrival.
   transport::Task<void> ask(std::string path, std::vector<AgentAnswer>& answers);
-  /// The mirrored runtime that a person means (see choose_runtime()), of one remote or of all.
+  /// The mirrored runtime that `wanted` selects (see choose_runtime()), of one remote or of all.
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view remote = {}) const;
-  /// Has the runtime of that row dial a tool that listens at `tool`. Errors: it is not mirrored any more.
+  /// Makes the runtime of that row dial a tool that listens at `tool`. Fails if it is no longer mirrored.
   Result<void> dial(const MirrorRow& row, const std::string& tool);
-  /// Connections so far that were cut off: they ended before the tool or the runtime ended them.
+  /// Connections so far that ended before either the tool or the runtime ended them.
   [[nodiscard]] std::uint64_t cut_off() const { return services_ == nullptr ? 0 : services_->cut_off; }
 
  private:
@@ -103,13 +102,13 @@ class Mirror {
   bool stopped_settling_ = false;
   transport::BufferPool buffers_;
   std::unique_ptr<SocketManifest> files_;
-  std::unique_ptr<OwnedDirectory> programs_;  ///< What placeholders execute.
+  std::unique_ptr<OwnedDirectory> programs_;  ///< Holds the files that placeholders execute.
   std::unique_ptr<PlaceholderImage> image_;
   std::unique_ptr<MirrorServices> services_;
   std::map<const auth::TlsCredentials*, std::unique_ptr<CredentialWatch>>
-      credentials_;  ///< By what was first.
+      credentials_;  ///< Keyed by the first credentials.
   std::vector<std::unique_ptr<RemoteAgents>> agents_;
-  transport::TaskSet tasks_;  ///< Last: the agents' tasks use all the rest.
+  transport::TaskSet tasks_;  ///< Last: the agents' tasks use all other members.
 };
 
 }  // namespace farport::router

@@ -24,8 +24,8 @@ using transport::Task;
 /// How often a dump's progress is logged.
 constexpr std::uint64_t kDumpLogMs = 5000;
 
-/// Takes what a tool has sent after its runtime's end: closing over it would reset the connection, and with
-/// it what the tool has not read yet.
+/// Reads what a tool has sent after its runtime ended. Closing with unread data would reset the connection
+/// and drop what the tool has not read yet.
 void discard_unread(transport::FdStream& tool) {
   std::array<std::byte, 16384> ignored;
   for (int reads = 0; reads < 64; ++reads) {
@@ -41,7 +41,7 @@ Task<void> RuntimeConnections::carry(std::unique_ptr<transport::FdStream> tool) 
   std::optional<FirstMessage> first;
   const Result<void> joined = co_await join(*tool, first);
   if (!joined && joined.error().cause != ECANCELED) {
-    // A tool that hears of an unknown command asks by an older one: nobody has to know.
+    // A tool that is told of an unknown command falls back to an older one, so this is not worth a warning.
     const bool usual = joined.error().cause == Cause::runtime(ipc::hresult::kUnknownCommand);
     const std::string why = joined.error().message();
     if (usual) services_.log->debug("{} (pid {}): {}", runtime_.name, runtime_.pid, why);
@@ -53,10 +53,10 @@ Task<void> RuntimeConnections::carry(std::unique_ptr<transport::FdStream> tool) 
 }
 
 Task<Result<void>> RuntimeConnections::join(transport::FdStream& tool, std::optional<FirstMessage>& first) {
-  // A tool must not take what was broken off for whole.
+  // A tool must not take broken-off data for complete.
   tool.reset_unless_finished();
   auto read = co_await read_first_message(tool);
-  // A tool that comes and goes without a whole command has nothing to be told.
+  // A tool that closes without a whole command needs no answer.
   if (!read && read.error().cause != EBADMSG) co_return Result<void>{};
   if (!read) co_return tl::unexpected(read.error());
   first = *read;
@@ -95,10 +95,10 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers, held);
   services_.log->debug("{} on {}: {} bytes", first.command(), runtime_.name, outcome.to_tool);
   if (!outcome.broken) discard_unread(tool);
-  // Only a tool that is still there misses anything.
+  // Only a tool that is still connected misses anything.
   if (outcome.broken && !tool.peer_gone()) note_cut_off(first.command(), outcome.broken->message());
-  // An agent that stops has the runtime end its sessions in good order: the tool takes that for its own
-  // doing.
+  // A stopping agent makes the runtime end its sessions in good order, which the tool takes for its own
+  // request.
   if (outcome.runtime_ended && ipc::is_collect_tracing(first.command()) && stops_ == stops_before &&
       request.agent_stopped()) {
     note_cut_off(first.command(), "the agent at " + sessions_.address() + " was stopped");
@@ -142,9 +142,9 @@ void RuntimeConnections::show_dump(const DumpProgress& progress) {
 Task<void> RuntimeConnections::refuse(transport::Stream& tool, Error why, ipc::Command command) {
   const std::uint32_t hresult =
       why.cause == EBADMSG ? std::uint32_t{ipc::hresult::kBadEncoding} : http_status::hresult_of(why.cause);
-  // The only command whose answer has room for words.
+  // Only this command's answer has room for text.
   const bool has_text = command == ipc::kGenerateCoreDump3;
-  // What the agent says stands by itself: its errors carry an HRESULT or a status.
+  // The agent's text stands by itself: such an error carries an HRESULT or a status.
   const Cause::Kind kind = why.cause.kind();
   const bool from_agent = kind == Cause::Kind::runtime || kind == Cause::Kind::http;
   const std::string text = from_agent ? why.why : why.message();
@@ -157,12 +157,12 @@ namespace {
 
 using transport::Milliseconds;
 
-// As the runtime's own loop has them (DiagnosticServer's poll of connect ports).
+// The same pauses as in the runtime's own loop (DiagnosticServer's poll of connect ports).
 constexpr Milliseconds kFirstRedial{10};
 constexpr Milliseconds kLongestRedial{500};
 constexpr Milliseconds kConnectLimit{2000};
 
-/// Whether a command has begun to come; otherwise the tool is gone. Nothing is taken from the stream.
+/// Waits for the first byte of a command, without taking it. Returns false if the tool is gone.
 Task<bool> command_comes(transport::FdStream& tool) {
   co_await tool.readable();
   char first = 0;
@@ -199,19 +199,19 @@ ProcessLook look_of(const Runtime& runtime, const std::string& socket_dir) {
   return {runtime.name, split_command_line(runtime.command_line), socket_dir};
 }
 
-/// Where stock tools look for a process's socket.
+/// Socket paths where stock tools look for a process.
 std::vector<std::string> socket_paths(const std::string& directory, const Placeholder& placeholder) {
   const std::string suffix =
       std::to_string(placeholder.pid()) + "-" + std::to_string(placeholder.start_time()) + "-socket";
   return {directory + "/dotnet-diagnostic-" + suffix,
-          // Second, since dotnet-gcdump ignores one that is older than the plain one.
+          // Made second: dotnet-gcdump ignores this socket if it is older than the plain one.
           directory + "/dotnet-diagnostic-dsrouter-" + suffix};
 }
 
 }  // namespace
 
 bool has_room_for_sockets(const std::string& directory, std::size_t more) {
-  // The largest pid that Linux gives, and a start time for the next thousand years.
+  // The largest pid of Linux, and a start time for the next thousand years.
   constexpr std::string_view kLongest = "/dotnet-diagnostic-dsrouter-4194304-3153600000000-socket";
   return directory.size() + more + kLongest.size() <= transport::kMaxUnixPath;
 }
@@ -269,7 +269,7 @@ void MirroredRuntime::update(Runtime runtime) {
 Result<void> MirroredRuntime::dial(const std::string& tool) {
   const auto cookie = Guid::parse(runtime_.id);
   if (!cookie) return fail("offer", runtime_.name, "the agent gives it no proper identity");
-  // The placeholder's pid: a tool looks it up on its own host.
+  // The placeholder's pid, since a tool looks it up on its own host.
   const ipc::Advertise advertise{*cookie, static_cast<std::uint64_t>(local_pid())};
   acceptors_.spawn(dial_listening_tool(services_.loop, tool, advertise, [this](auto connection) {
     connections_.begin(std::move(connection));

@@ -1,4 +1,4 @@
-// A remote runtime made to look local: a placeholder process, and sockets that are named after it.
+// MirroredRuntime: a remote runtime made to look local, by a placeholder process and sockets named after it.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,9 @@
 
 namespace farport::router {
 
-// The diagnostic connections of one mirrored runtime: what tools ask is carried to the agent.
-
-// What all mirrored runtimes of a mirror share.
-
 class RemoteAgents;
 
+/// What all mirrored runtimes of a mirror share.
 struct MirrorServices {
   transport::Loop& loop;
   Log log;
@@ -32,17 +29,18 @@ struct MirrorServices {
   transport::BufferPool& buffers;
   PlaceholderImage& image;
   ClientOptions session;
-  std::function<void()> on_change;  ///< Something that a person would want to see is different now.
-  /// Whether an agent (AgentSession::agent()) is followed under another name than this one, with the same
+  std::function<void()> on_change;  ///< Called when something that people watch has changed.
+  /// Whether an agent (AgentSession::agent()) is followed under another name than this one with the same
   /// choice.
   std::function<bool(const RemoteAgents&, const std::string& agent)> is_followed_elsewhere;
-  std::uint64_t cut_off = 0;  ///< Connections so far that ended before either of their ends ended them.
+  std::uint64_t cut_off = 0;  ///< Connections so far that were cut off from outside.
   std::size_t runtimes = 0;   ///< Mirrored now, of all agents.
 };
 
+/// The diagnostic connections of one mirrored runtime: carries tools' commands to the agent.
 class RuntimeConnections {
  public:
-  /// `runtime` must stay as long; what it says may change.
+  /// `runtime` must outlive this; its contents may change.
   RuntimeConnections(MirrorServices& services, const Runtime& runtime, SessionManager& sessions)
       : services_(services), runtime_(runtime), sessions_(sessions), tasks_(services.loop) {}
   RuntimeConnections(const RuntimeConnections&) = delete;
@@ -50,14 +48,14 @@ class RuntimeConnections {
 
   /// Carries a tool's connection to its end.
   void begin(std::unique_ptr<transport::FdStream> tool) { tasks_.spawn(carry(std::move(tool))); }
-  /// How many there are.
+  /// The number of open connections.
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
-  /// Passes when there is none any more.
+  /// Waits until no connection is open.
   transport::Task<void> idle() { return tasks_.idle(); }
   void clear() { tasks_.clear(); }
-  /// Says that those that are open are cut off, since the session did not come back in time.
+  /// Logs open connections as cut off, since the session did not come back in time.
   void note_lost_session();
-  /// How far the dump is that a tool is waiting for; nothing where none is.
+  /// Progress of the dump that a tool waits for; empty if there is none.
   [[nodiscard]] const std::optional<DumpProgress>& dump() const { return dump_; }
 
  private:
@@ -74,32 +72,31 @@ class RuntimeConnections {
   SessionManager& sessions_;
   std::optional<DumpProgress> dump_;
   std::uint64_t stops_ = 0;           ///< StopTracing commands so far.
-  std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was logged last.
+  std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was last logged.
   transport::TaskSet tasks_;
 };
 
-/// A tool that listens: it expects runtimes to dial it, and a mirrored runtime does.
-/// Dials the Unix socket at `path` as a runtime does (connect-mode diagnostic port): sends the advertise,
-/// keeps the connection until a command comes, gives it to `on_command`, and dials again at once. Waits where
-/// nobody listens. Never ends by itself.
+/// Dials a listening tool's Unix socket at `path` as a runtime does (connect-mode diagnostic port): sends the
+/// advertise, keeps the connection until a command comes, passes it to `on_command`, and dials again at once.
+/// While nobody listens it retries. Runs until it is cancelled.
 transport::Task<void> dial_listening_tool(
     transport::Loop& loop, std::string path, ipc::Advertise advertise,
     std::function<void(std::unique_ptr<transport::FdStream>)> on_command);
 
-/// Whether sockets of runtimes can have their paths in `directory` (once `more` bytes are added to its name):
-/// Linux takes 107 bytes.
+/// Whether sockets of runtimes fit into `directory` (with `more` bytes added to its name): Linux limits a
+/// path to 107 bytes.
 [[nodiscard]] bool has_room_for_sockets(const std::string& directory, std::size_t more = 0);
 
 class MirroredRuntime {
  public:
-  /// Where a runtime is offered beside the usual sockets.
+  /// Where a runtime is offered in addition to the usual sockets.
   struct Places {
     std::vector<std::string> sockets;  ///< Sockets to listen on.
     std::vector<std::string> tools;    ///< Sockets of tools that listen.
   };
 
-  /// Starts the placeholder and opens the sockets in the services' directory. `on_lost`: called once if
-  /// the placeholder is ended; it may destroy the object.
+  /// Starts the placeholder and opens the sockets in the services' directory. `on_lost`: called once if the
+  /// placeholder process ends; it may destroy the object.
   static transport::Task<Result<std::unique_ptr<MirroredRuntime>>> start(MirrorServices& services,
                                                                          Runtime runtime, Places places,
                                                                          SessionManager& sessions,
@@ -108,28 +105,28 @@ class MirroredRuntime {
   MirroredRuntime(MirrorServices& services, Runtime runtime, SessionManager& sessions);
   MirroredRuntime(const MirroredRuntime&) = delete;
   MirroredRuntime& operator=(const MirroredRuntime&) = delete;
-  /// Ends connections and the placeholder, removes the sockets.
+  /// Ends connections and the placeholder, and removes the sockets.
   ~MirroredRuntime();
 
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
-  /// What is known of the runtime now. A suspended one has no arguments before it runs, nor its own name.
+  /// Updates what is known of the runtime. A suspended one has neither arguments nor its own name before it
+  /// runs.
   void update(Runtime runtime);
-  /// The placeholder's: what tools know the runtime by.
+  /// The placeholder's pid, by which tools know the runtime.
   [[nodiscard]] pid_t local_pid() const { return placeholder_ == nullptr ? 0 : placeholder_->pid(); }
   [[nodiscard]] const std::string& socket() const { return paths_.front(); }
-  /// Has a tool that listens at `tool` dialled, as the runtime would dial it, for as long as this is
-  /// mirrored.
+  /// Dials a tool that listens at `tool`, as the runtime would, for as long as this is mirrored.
   Result<void> dial(const std::string& tool);
-  /// Takes the placeholder and the sockets away. Connections that are open go on to their own end: what the
-  /// runtime said last may still be on its way.
+  /// Removes the placeholder and the sockets. Open connections continue to their own end, since the runtime's
+  /// last bytes may still be in flight.
   void retire();
-  /// Says that the connections that are open are cut off, since the session did not come back in time.
+  /// Logs open connections as cut off, since the session did not come back in time.
   void note_lost_session() { connections_.note_lost_session(); }
-  /// Passes when no connection is open any more.
+  /// Waits until no connection is open.
   transport::Task<void> idle() { return connections_.idle(); }
-  /// Diagnostic connections that are open now.
+  /// The number of open diagnostic connections.
   [[nodiscard]] std::size_t active() const { return connections_.size(); }
-  /// How far the dump is that a tool is waiting for; nothing where none is.
+  /// Progress of the dump that a tool waits for; empty if there is none.
   [[nodiscard]] const std::optional<DumpProgress>& dump() const { return connections_.dump(); }
 
  private:

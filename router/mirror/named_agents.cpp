@@ -11,7 +11,7 @@ using transport::Address;
 using transport::Milliseconds;
 using transport::Task;
 
-/// How often a name is looked up, and at most.
+/// Usual and shortest interval between name lookups.
 constexpr Milliseconds kLookAgain{3000};
 constexpr Milliseconds kLeastBetween{500};
 
@@ -49,7 +49,7 @@ Task<void> NamedAgents::run() {
       if (found) take(transport::by_turns(*found));
       if (!found) note_failure(found.error());
     } else {
-      // For those that were followed under another name until now.
+      // Retries addresses whose agent was followed under another name until now.
       take(addresses_);
     }
     looked_up_ = true;
@@ -69,7 +69,7 @@ Task<void> NamedAgents::leave() {
 }
 
 void NamedAgents::note_failure(const Error& why) {
-  // What has been found before stays: resolvers fail, too.
+  // Keep the addresses found before: a resolver may fail temporarily.
   if (lookup_error_ != why.message()) services_.log->warn("{}; looking again", why.message());
   lookup_error_ = why.message();
 }
@@ -83,7 +83,8 @@ void NamedAgents::take(std::vector<Address> addresses) {
       if (contains(addresses_, address)) still.push_back(address);
     }
     each.named = !still.empty();
-    // Without any, the old ones: names may be wrong for a moment, and what runs there waits to be resumed.
+    // If none is left, keep the old ones: a name may be wrong for a moment, and running requests wait to be
+    // resumed.
     if (each.named) each.move_to(std::move(still));
   }
   std::erase_if(pending_, [&](const Address& address) { return !contains(addresses_, address); });
@@ -113,7 +114,7 @@ Task<void> NamedAgents::dial_pending() {
     const std::size_t outcomes = outcomes_;
     add_link(address);
     if (is_fleet()) continue;
-    // It may be another way to the same agent: the first one has a head start (RFC 8305).
+    // The other addresses may lead to the same agent, so the first one has a head start (RFC 8305).
     bool waited = false;
     const transport::Deadline alone(services_.loop, transport::kAttemptDelay, [&] {
       waited = true;
@@ -180,7 +181,7 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
   }
   if (leave_to_another(*own, address)) return false;
   if (!link.instance().empty() && link.instance() != instance && all.size() > 1) {
-    // What led to one agent need not lead to one any more: the next look-up dials the others anew.
+    // Addresses that led to one agent may lead to several now: the next lookup dials the others anew.
     own->move_to({address});
     look_now_.set();
   }
@@ -218,7 +219,7 @@ void NamedAgents::link_changed(AgentLink& link) {
   if (link.listed()) {
     if (!others_) others_.emplace(services_.loop, kOtherAddresses, [this] { services_.on_change(); });
   } else if (!link.given_up()) {
-    // Where it was, there may be another one by now.
+    // Another agent may have taken its address.
     look_now_.set();
   }
 }

@@ -1,6 +1,4 @@
-// NamedAgents: the agents behind one HOST:PORT. A name is looked up again and again, since it may lead to
-// others later on: a pod that is replaced, a headless service that grows. One agent is followed once, however
-// many addresses it has: it says which one it is.
+// NamedAgents: the agents behind one HOST:PORT, whose addresses may change over time.
 #pragma once
 
 #include <memory>
@@ -13,6 +11,8 @@
 
 namespace farport::router {
 
+/// Looks the name up repeatedly, since it may lead to other agents later: a pod is replaced, a headless
+/// service grows. An agent with several addresses is followed once, since it tells its identity.
 class NamedAgents final : public RemoteAgents, public LinkOwner {
  public:
   NamedAgents(MirrorServices& services, MirrorChoice choice, AgentAddress name, CredentialWatch& credentials);
@@ -28,17 +28,17 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   [[nodiscard]] bool follows(const std::string& agent) const override;
   [[nodiscard]] bool leaves_to_another(const std::string& agent) const override;
   [[nodiscard]] bool is_another_name() const override;
-  /// Not the other family's addresses of a host that is connected.
+  /// Leaves out addresses that were never reached once an address of the other family is connected.
   [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
  private:
   struct Kept {
-    TcpRoute* route = nullptr;  ///< The link's own.
+    TcpRoute* route = nullptr;  ///< Owned by the link.
     RunningLink link;
-    /// Where its agent is from now on.
+    /// Changes the addresses of its agent.
     void move_to(std::vector<transport::Address> addresses);
-    bool named = true;        ///< The name leads to one of its addresses still.
-    bool superseded = false;  ///< Another link has its agent.
+    bool named = true;        ///< The name still resolves to one of its addresses.
+    bool superseded = false;  ///< Another link follows the same agent.
   };
 
   /// An address whose agent is followed under another name.
@@ -59,7 +59,7 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   [[nodiscard]] Kept* kept(const AgentLink& link);
   [[nodiscard]] Kept* other_with(const AgentLink& link, const std::string& instance);
   [[nodiscard]] bool claimed(const transport::Address& address) const;
-  /// Whether there are several agents behind the name, and so addresses are not just ways to one.
+  /// Whether the name has several agents, rather than several addresses of one.
   [[nodiscard]] bool is_fleet() const;
 
   MirrorServices& services_;
@@ -69,12 +69,12 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   CredentialWatch& credentials_;
   bool looked_up_ = false;
   std::string lookup_error_;
-  std::vector<transport::Address> addresses_;  ///< That the name has now.
-  std::vector<transport::Address> pending_;    ///< Of these, those that are to be dialled.
+  std::vector<transport::Address> addresses_;  ///< Current addresses of the name.
+  std::vector<transport::Address> pending_;    ///< Those still to be dialled.
   transport::Event pending_changed_;
   transport::Event look_now_;
   std::size_t outcomes_ = 0;
-  std::optional<transport::Deadline> others_;  ///< Since the first agent has listed its runtimes.
+  std::optional<transport::Deadline> others_;  ///< Runs since the first agent has listed its runtimes.
   std::vector<Kept> links_;
   std::vector<Elsewhere> elsewhere_;
   transport::TaskSet tasks_;

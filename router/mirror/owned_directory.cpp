@@ -16,7 +16,7 @@ namespace farport::router {
 namespace {
 
 constexpr char kMark[] = ".farport-owned";
-/// Other users may make any number of directories with such names in a shared /tmp.
+/// Limit of entries examined: other users may make many directories with such names in a shared /tmp.
 constexpr std::size_t kMostLookedAt = 1000;
 
 UniqueFd open_directory(const std::string& path) {
@@ -42,14 +42,15 @@ bool is_at(const UniqueFd& directory, const std::string& path) {
          open.st_ino == there.st_ino && open.st_dev == there.st_dev;
 }
 
-/// Removes what is in the open directory, whatever its name leads to by now, and then that name.
+/// Removes the contents of the open directory, even if its path leads elsewhere by now, and then the
+/// directory.
 void remove(const UniqueFd& directory, const std::string& path) {
   const std::string inside = "/proc/self/fd/" + std::to_string(directory.get());
   std::error_code ignored;
   for (const std::string& name : entries_of(inside)) {
     if (name != kMark) std::filesystem::remove_all(inside + "/" + name, ignored);
   }
-  // Last, so that what could not be removed is found again.
+  // Last, so that after a partial removal the directory is still recognised.
   ::unlinkat(directory.get(), kMark, 0);
   if (is_at(directory, path)) ::rmdir(path.c_str());
 }
@@ -84,7 +85,7 @@ Result<std::unique_ptr<OwnedDirectory>> OwnedDirectory::make(const std::string& 
   std::string path = base + "/" + std::string(prefix) + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return fail_errno(kTried, path, errno);
   UniqueFd directory = open_directory(path);
-  // Locked before it is marked: what has a mark and no lock is abandoned.
+  // Locked before it is marked, since a marked directory without a lock counts as abandoned.
   if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) {
     const auto failed = fail_errno(kTried, path, errno);
     ::rmdir(path.c_str());

@@ -1,4 +1,4 @@
-// OwnedDirectory: a directory that a process has to itself, and that goes with it.
+// OwnedDirectory: a directory for one process alone, removed together with the object.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@ namespace farport::router {
 
 class OwnedDirectory {
  public:
-  /// Makes a directory BASE/PREFIXxxxxxx, mode 0700, and locks it. Before that it removes those which
-  /// processes of this user left in `base` under that prefix when they were killed. They are known by a mark
-  /// that is in them, their owner and their lock, which ended with its process; all else is left alone.
+  /// Makes a locked directory BASE/PREFIXxxxxxx with mode 0700. First removes such directories in `base` that
+  /// killed processes of this user left behind. It recognises them by their mark, their owner and the missing
+  /// lock, and touches nothing else.
   static Result<std::unique_ptr<OwnedDirectory>> make(const std::string& base, std::string_view prefix);
 
   OwnedDirectory(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   OwnedDirectory(const OwnedDirectory&) = delete;
   OwnedDirectory& operator=(const OwnedDirectory&) = delete;
-  /// Removes it with all that is in it. Links in it are removed, not followed.
+  /// Removes the directory and its contents. Links in it are removed, not followed.
   ~OwnedDirectory();
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -18,7 +18,7 @@ using transport::Task;
 
 constexpr char kTried[] = "start a placeholder for";
 
-/// execve(2) takes pointers to characters that it does not change.
+/// For execve(2), which takes non-const pointers but changes nothing.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -31,12 +31,11 @@ std::vector<std::string> environment_of(const ProcessLook& look) {
   return {"TMPDIR=" + look.socket_dir, "FARPORT_NAME=" + look.name};
 }
 
-/// What tells a placeholder's process to look so (look.h).
+/// The message that makes a placeholder process change its look (look.h).
 std::string message_of(const ProcessLook& look, const std::string& program) {
   const std::vector<std::string> environment = environment_of(look);
   std::string texts = program + '\0';
-  // Each up to a zero of its own, as execve(2) would have it: what comes after one must not pass for the
-  // next.
+  // Each text is cut at its first zero, as in execve(2), so that the rest can't pass for the next one.
   for (const std::string& argument : look.argv) texts.append(argument, 0, argument.find('\0')) += '\0';
   for (const std::string& variable : environment) texts.append(variable, 0, variable.find('\0')) += '\0';
   const Look head{static_cast<unsigned>(texts.size()), static_cast<unsigned>(look.argv.size()),
@@ -63,19 +62,18 @@ Result<void> Placeholder::spawn() {
   options.file = program_.path().c_str();
   options.args = arguments.data();
   options.env = variables.data();
-  options.cwd = "/";                    // So as to hold no file system in use.
-  options.flags = UV_PROCESS_DETACHED;  // A session of its own: no terminal's signals.
+  options.cwd = "/";                    // So that it keeps no file system in use.
+  options.flags = UV_PROCESS_DETACHED;  // A session of its own, without a terminal's signals.
   options.stdio_count = stdio.size();
   options.stdio = stdio.data();
   options.exit_cb = [](uv_process_t* process, std::int64_t, int) {
     auto* self = static_cast<Placeholder*>(process->data);
     self->alive_ = false;
-    // Reported later: libuv has reaped others too, and calls for them next; they must not be destroyed
-    // before.
+    // Deferred: libuv has reaped other processes too and calls their handlers next, so they must still exist.
     self->loop_.defer(*self);
   };
 
-  // uv_spawn() initialises the handle first of all, so that it is to be closed also where that fails.
+  // uv_spawn() initialises the handle before it can fail, so the handle must be closed on failure too.
   process_.reset(new uv_process_t{});
   process_->data = this;
   const int failed = uv_spawn(loop_.uv(), process_.get(), &options);
@@ -86,7 +84,7 @@ Result<void> Placeholder::spawn() {
 }
 
 void Placeholder::listen() {
-  // A byte each time that the process has taken a look; the end where it can't any more.
+  // The process sends a byte for each look that it has taken; the end means that it can't any more.
   uv_read_start(
       reinterpret_cast<uv_stream_t*>(socket_.get()),
       [](uv_handle_t* handle, std::size_t, uv_buf_t* buffer) {
@@ -137,7 +135,7 @@ void Placeholder::send_look() {
   const uv_buf_t buffer =
       uv_buf_init(const_cast<char*>(message.data()), static_cast<unsigned>(message.size()));
   const int written = uv_try_write(reinterpret_cast<uv_stream_t*>(socket_.get()), &buffer, 1);
-  // The socket is empty, and takes more than any look has. Otherwise another process is to have the look.
+  // The socket is empty and has room for any look. If the write fails all the same, start another process.
   if (written != static_cast<int>(message.size()) && alive_) ::kill(pid_, SIGKILL);
 }
 
@@ -152,7 +150,7 @@ Placeholder::~Placeholder() {
 }
 
 void Placeholder::end_of_tick() {
-  // Moved out, since the callee may destroy this object.
+  // Moved out, since the call may destroy this object.
   const std::function<void()> on_exit = std::move(on_exit_);
   if (on_exit) on_exit();
 }

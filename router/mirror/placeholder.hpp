@@ -1,5 +1,5 @@
-// Placeholder: a tiny local process that stands for a remote runtime. Stock tools list and check processes,
-// so there has to be one: its command line and name are the remote's, its pid is what tools are given.
+// Placeholder: a small local process that stands for a remote runtime, for tools that list and check
+// processes.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,21 @@
 
 namespace farport::router {
 
-/// What tools and lists of processes show of a process.
+/// How a process looks in tools and process lists.
 struct ProcessLook {
-  std::string name;               ///< The kernel keeps 15 bytes of it; the program's file is named after it.
+  std::string name;               ///< The kernel keeps 15 bytes; the program's file is named after it.
   std::vector<std::string> argv;  ///< The command line, as split_command_line() gives it.
-  std::string socket_dir;         ///< Its TMPDIR: tools find its sockets there.
+  std::string socket_dir;         ///< Its TMPDIR, where tools find its sockets.
 
   bool operator==(const ProcessLook&) const = default;
 };
 
+/// Its command line and name are the remote runtime's; its pid is what tools are given.
 class Placeholder final : transport::EndOfTick {
  public:
-  /// Starts a placeholder, and completes once it stands there as it is to be seen. Cancelling it ends the
-  /// process again.
-  ///
-  /// `on_exit`: called once, from the loop, when the process ends by itself or is killed; it may
-  /// destroy the placeholder. `loop` and `image` outlive the placeholder.
+  /// Starts a placeholder; completes once the process has its look. Cancelling ends the process. `on_exit`:
+  /// called once, from the loop, when the process ends by itself or is killed; it may destroy the
+  /// placeholder. `loop` and `image` must outlive the placeholder.
   static transport::Task<Result<std::unique_ptr<Placeholder>>> start(transport::Loop& loop,
                                                                      PlaceholderImage& image,
                                                                      ProcessLook look,
@@ -41,8 +40,8 @@ class Placeholder final : transport::EndOfTick {
   /// Kills the process, which the loop then reaps.
   ~Placeholder();
 
-  /// Has the process look otherwise, soon. It stays the same process: its sockets are named after its pid and
-  /// start time. Of looks that come faster than it takes them the last one counts.
+  /// Changes the process's look soon. It stays the same process, since its sockets are named after its pid
+  /// and start time. If looks change faster than it can take them, the last one counts.
   void change(ProcessLook look);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -62,24 +61,24 @@ class Placeholder final : transport::EndOfTick {
 
   transport::Loop& loop_;
   PlaceholderImage& image_;
-  ProcessLook look_;                   ///< The process has it, or it was sent to it: one at a time.
-  std::optional<ProcessLook> wanted_;  ///< That comes next.
+  ProcessLook look_;                   ///< The look that the process has or was sent last.
+  std::optional<ProcessLook> wanted_;  ///< The look to send next.
   PlaceholderProgram program_;
-  PlaceholderProgram next_program_;  ///< Of a look that has been sent.
+  PlaceholderProgram next_program_;  ///< For a look that was sent but not taken yet.
   pid_t pid_ = 0;
   bool alive_ = false;  ///< Started and not reaped yet.
   std::uint64_t start_time_ = 0;
   std::function<void()> on_exit_;  ///< Empty until the process is ready.
 
-  transport::Event said_;  ///< The process has said that it has its look, or can't any more.
+  transport::Event said_;  ///< The process has taken its look, or can't any more.
   bool ready_ = false;     ///< The process has the look that was sent last.
   char said_byte_ = 0;
   transport::OwnedHandle<uv_process_t> process_;
   transport::OwnedHandle<uv_pipe_t> socket_;
 };
 
-/// Splits a command line, as a runtime reports it, into arguments at every single space, so that joining them
-/// with spaces gives the same text: which is all that can be had, since the runtime has joined them before.
+/// Splits a command line, as a runtime reports it, at every single space, so that joining the parts with
+/// spaces gives the same text. The original arguments can't be recovered, since the runtime has joined them.
 [[nodiscard]] std::vector<std::string> split_command_line(std::string_view command_line);
 
 }  // namespace farport::router

@@ -25,7 +25,7 @@ Task<void> RunningLink::retire(RunningLink link) {
 
 namespace {
 
-/// How often to look who is there, where that changes: each time a program of the user's runs.
+/// How often to look for agents where they may change. Each look runs a program of the user's.
 constexpr transport::Milliseconds kLookPause{5000};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// RemoteAgents: the agents behind what a user names: one, several, or others as time goes on.
+// RemoteAgents: the agents behind a name that the user gives, which may change over time.
 #pragma once
 
 #include <memory>
@@ -19,40 +19,40 @@ class RemoteAgents {
   RemoteAgents& operator=(const RemoteAgents&) = delete;
   virtual ~RemoteAgents() = default;
 
-  /// Follows them until it is cancelled.
+  /// Follows the agents until it is cancelled.
   virtual transport::Task<void> run() = 0;
-  /// Ends the links in good order. run() must not go on.
+  /// Ends the links in good order. run() must have been cancelled before.
   virtual transport::Task<void> leave() = 0;
 
-  /// Whether each has listed its runtimes or failed to; or one has, and the others had their time.
+  /// Whether each agent has listed its runtimes or failed to, or one has and the others had their time.
   [[nodiscard]] virtual bool settled() const = 0;
-  /// Why none has listed its runtimes; empty where one has.
+  /// Why none has listed its runtimes; empty if one has.
   [[nodiscard]] virtual std::string last_error() const = 0;
-  /// As the user names them.
+  /// The name that the user gave.
   [[nodiscard]] virtual const std::string& name() const = 0;
-  /// Which of the agents' runtimes are mirrored, and what the agents' user calls them.
+  /// Which runtimes of these agents are mirrored, and the user's name for the agents.
   [[nodiscard]] virtual const MirrorChoice& choice() const = 0;
   /// Whether this agent (AgentSession::agent()) is followed here.
   [[nodiscard]] virtual bool follows(const std::string& agent) const = 0;
-  /// Whether this agent is one of these, and followed elsewhere, where it was named, too.
+  /// Whether this agent is one of these, but is followed under another name.
   [[nodiscard]] virtual bool leaves_to_another(const std::string& /*agent*/) const { return false; }
-  /// Whether all of these are followed elsewhere.
+  /// Whether all of these are followed under other names.
   [[nodiscard]] virtual bool is_another_name() const { return false; }
-  /// Those that a person would want to hear of.
+  /// The links that people want to see.
   [[nodiscard]] virtual std::vector<const AgentLink*> links() const = 0;
 };
 
-// RunningLink: a link to an agent, and the task that keeps it.
-
+/// A link to an agent, and the task that runs it.
 class RunningLink {
  public:
   explicit RunningLink(std::unique_ptr<AgentLink> link) : link_(std::move(link)) {}
 
-  /// Begins to keep it. Apart from making it: it may call its owner, who is to know it by then.
+  /// Starts running the link. Not done by the constructor, since the link calls its owner, who must know it
+  /// by then.
   void start();
-  /// Ends it in good order. Both must stay until then.
+  /// Ends the link in good order. The object must exist until then.
   transport::Task<void> leave();
-  /// The same, and keeps them meanwhile.
+  /// The same for a link that is moved in, and so kept until then.
   static transport::Task<void> retire(RunningLink link);
 
   [[nodiscard]] AgentLink* get() const { return link_.get(); }
@@ -63,8 +63,7 @@ class RunningLink {
   transport::Task<void> running_;
 };
 
-// ReachedAgents: the agents behind a target that commands reach.
-
+/// The agents behind a target that commands reach.
 class ReachedAgents final : public RemoteAgents, private LinkOwner {
  public:
   ReachedAgents(MirrorServices& services, MirrorChoice choice, std::shared_ptr<const ReachTarget> target);
@@ -80,12 +79,12 @@ class ReachedAgents final : public RemoteAgents, private LinkOwner {
 
  private:
   struct Kept {
-    std::string text;  ///< The way's.
+    std::string text;  ///< Text of the Reach.
     RunningLink link;
-    bool found = true;  ///< The last time.
+    bool found = true;  ///< By the latest search.
   };
 
-  // Ways are told apart by what they lead to: two agents of one container or host are none.
+  // Routes are told apart by what they lead to, so two routes never lead to the same agent.
   bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) override { return true; }
   void link_changed(AgentLink& /*link*/) override {}
 
@@ -102,8 +101,7 @@ class ReachedAgents final : public RemoteAgents, private LinkOwner {
   transport::TaskSet tasks_;
 };
 
-// ProxiedAgent: the one agent behind HOST:PORT as a proxy sees it. Who resolves the name there is the proxy.
-
+/// The one agent behind HOST:PORT as a proxy resolves it.
 class ProxiedAgent final : public RemoteAgents, private LinkOwner {
  public:
   ProxiedAgent(MirrorServices& services, MirrorChoice choice, const Proxy& proxy, const AgentAddress& agent,

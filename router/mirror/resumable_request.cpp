@@ -16,7 +16,7 @@ using transport::Task;
 
 namespace {
 
-/// Longer than a tool is worth keeping for a turn among others.
+/// Time limit for waiting for a turn under the agent's rate limit. A tool is not worth keeping longer.
 constexpr transport::Milliseconds kLongestTurn{60'000};
 
 }  // namespace
@@ -35,7 +35,7 @@ ResumableRequest::ResumableRequest(SessionManager& sessions, std::string path, t
 
 ResumableRequest::~ResumableRequest() {
   keeping_.reset();
-  // The end of a stream that there is tells by itself.
+  // A live stream tells the agent by its own end; only one that waits for a session doesn't.
   if (begun_ && stream_.waits()) sessions_.forget(std::move(tokens_));
 }
 
@@ -78,7 +78,7 @@ void ResumableRequest::limit_waiting() {
 }
 
 void ResumableRequest::limit_turn() {
-  // The agent is there: it only has much to do for us.
+  // The agent is reachable and only limits our rate.
   grace_.reset();
   if (turn_limit_) return;
   turn_limit_.emplace(sessions_.loop(), kLongestTurn, [this] {
@@ -98,14 +98,14 @@ Task<ResumableRequest::Outcome> ResumableRequest::ask(std::shared_ptr<AgentSessi
   Outcome outcome = Outcome::not_found;
   turn_.sent();
   if (begun_) {
-    // A try whose answer was lost may have brought the agent a new token.
+    // A lost answer leaves open whether the agent has taken the new token, so try both.
     const std::vector<std::string> candidates = tokens_;
     for (const std::string& token : candidates) {
       outcome = co_await resume(*session, token);
       if (outcome != Outcome::not_found) co_return outcome;
     }
   }
-  // Only what no agent has heard of can be asked anew.
+  // A request can only be sent anew if no agent has seen it.
   if (head_ || stream_.acknowledged() > 0) {
     stream_.abort(broken("the agent knows it no more"));
     co_return Outcome::finished;
@@ -124,7 +124,7 @@ Task<ResumableRequest::Outcome> ResumableRequest::begin(std::shared_ptr<AgentSes
   begun_ = true;
   begun_in_ = std::move(session);
   const Outcome outcome = co_await attach(std::move(carrier), true);
-  // Its token has not been looked at.
+  // The agent refused before it looked at the token.
   if (outcome == Outcome::refused) begun_ = false;
   co_return outcome;
 }
@@ -149,7 +149,7 @@ Task<ResumableRequest::Outcome> ResumableRequest::resume(AgentSession& session, 
 
 Task<ResumableRequest::Outcome> ResumableRequest::attach(std::shared_ptr<Http2Stream> carrier, bool first) {
   if (!stream_.resume(carrier, stream_.acknowledged(), 0)) co_return Outcome::finished;
-  // The agent may take as long as it needs; that it is there at all, the session looks after.
+  // From here on the agent may take as long as it needs; the session checks that it is alive.
   grace_.reset();
   const IoStatus head = co_await carrier->head_received();
   if (head != IoStatus::ok) {

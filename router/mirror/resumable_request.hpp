@@ -1,5 +1,5 @@
-// Resuming at the mirror: a request whose answer goes on in the next session when the one in which it was
-// sent breaks (docs/wire.md, "Resuming").
+// ResumableRequest: a request that continues in the next session when its session breaks (docs/wire.md,
+// "Resuming").
 #pragma once
 
 #include <optional>
@@ -13,25 +13,26 @@ namespace farport::router {
 
 class ResumableRequest {
  public:
-  /// Sends a POST in the session that there is, or in the next one if there is none within the grace period.
-  /// The request's body is written to stream(), and its answer's read from there.
+  /// Sends a POST in the current session, or in the next one within the grace period. Write the request's
+  /// body to stream() and read the answer's body from it.
   ResumableRequest(SessionManager& sessions, std::string path, transport::HeaderFields fields = {});
   ResumableRequest(const ResumableRequest&) = delete;
   ResumableRequest& operator=(const ResumableRequest&) = delete;
-  /// Tells the agent that nobody is interested any more, if it may not know.
+  /// Tells the agent, if it may not know, that the request was dropped.
   ~ResumableRequest();
 
   [[nodiscard]] transport::ResumableStream& stream() { return stream_; }
-  /// Passes when the answer's head has come, or never will (failed): stream().error() says why.
+  /// Waits for the answer's head: ok, or failed if it will never come; stream().error() then says why.
   transport::Task<transport::IoStatus> head_received();
   [[nodiscard]] const transport::MessageHead& head() const { return *head_; }
-  /// Whether its last session is not the one in use any more: its agent wants no more of it, or it is over.
+  /// Whether the session that carried it last is no longer in use, because its agent wants no more requests
+  /// or it ended.
   [[nodiscard]] bool agent_stopped() const {
     return carried_in_ != nullptr && carried_in_ != sessions_.session();
   }
 
  private:
-  /// How a try to get the answer in a session ended.
+  /// The outcome of one attempt to get the answer in a session.
   enum class Outcome { attached, connection_lost, not_found, refused, finished };
 
   transport::Task<void> keep();
@@ -51,14 +52,14 @@ class ResumableRequest {
   transport::ResumableStream stream_;
   transport::Event head_event_;
   std::optional<transport::MessageHead> head_;
-  bool begun_ = false;                        ///< An agent may know of it.
-  std::shared_ptr<AgentSession> begun_in_;    ///< Knows which agent, by now or soon.
-  std::shared_ptr<AgentSession> carried_in_;  ///< The last one in which it was answered.
-  std::vector<std::string> tokens_;           ///< One of which the agent knows it by, the likeliest first.
+  bool begun_ = false;                        ///< An agent may know of the request.
+  std::shared_ptr<AgentSession> begun_in_;    ///< In which it was sent; knows the agent by now or soon.
+  std::shared_ptr<AgentSession> carried_in_;  ///< The last session in which it was answered.
+  std::vector<std::string> tokens_;           ///< Tokens that the agent may know it by, the likeliest first.
   std::optional<transport::Deadline> grace_;
   RequestPace::Turn turn_;
-  std::optional<transport::Deadline> turn_limit_;  ///< How long the agent's rate may keep it waiting.
-  transport::Task<void> keeping_;                  ///< Last: it uses the rest.
+  std::optional<transport::Deadline> turn_limit_;  ///< How long the agent's rate limit may delay it.
+  transport::Task<void> keeping_;                  ///< Last: it uses all other members.
 };
 
 }  // namespace farport::router

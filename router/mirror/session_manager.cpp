@@ -14,22 +14,22 @@ using transport::Task;
 
 constexpr Milliseconds kFirstPause{200};
 constexpr Milliseconds kLongestPause{5'000};
-/// Some five times what 1 Gbit/s carries in 100 ms (http2/window.cpp has why): what an agent keeps for us at
-/// most.
+/// Limit for window growth, which is the most that an agent keeps for us: about five times what 1 Gbit/s
+/// carries in 100 ms. See Http2Window for the reason.
 constexpr std::uint32_t kLargestWindow = 64U << 20;
-/// How long an agent may take to hear that its mirror leaves.
+/// Time for an agent to notice that its mirror leaves.
 constexpr Milliseconds kMirrorsFarewell{1500};
 
 }  // namespace
 
-/// A session and what is known of its end. It may go on after the next one has been dialled.
+/// A session and the reason for its end. It may go on after the next one was opened.
 struct SessionManager::HeldSession {
   HeldSession(transport::Loop& loop, std::shared_ptr<AgentSession> held)
       : session(std::move(held)), over(loop) {}
 
   std::shared_ptr<AgentSession> session;
-  transport::Event over;     ///< It has ended, or the agent wants nothing more in it.
-  std::optional<Error> why;  ///< It ended. Nothing: it only takes no more requests.
+  transport::Event over;     ///< Set when it has ended, or takes no more requests.
+  std::optional<Error> why;  ///< Why it ended; empty if it only takes no more requests.
 };
 
 SessionManager::SessionManager(transport::Loop& loop, Log log, std::unique_ptr<AgentRoute> route,
@@ -54,7 +54,7 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
     answered_ = false;
     const Error why = co_await hold_session(follow);
     on_end(why);
-    // An agent that has answered is there: it is worth hurrying back.
+    // An agent that has answered is alive, so dial again soon.
     if (answered_) backoff.reset();
     co_await with_deadline(loop_, dial_now_.wait(), backoff.next());
   }

@@ -1,4 +1,4 @@
-// Keeps a session with an agent: dials, and dials again when it breaks.
+// SessionManager: keeps a session with an agent, and dials again when it breaks.
 #pragma once
 
 #include <functional>
@@ -22,33 +22,34 @@ class SessionManager {
   SessionManager& operator=(const SessionManager&) = delete;
   ~SessionManager();
 
-  /// What is done in each session for as long as it is the one to use.
+  /// Work in each session for as long as it is the current one.
   using OnSession = std::function<transport::Task<void>(AgentSession&)>;
-  /// Told why a session ended or could not be had.
+  /// Called with the reason when a session has ended or could not be opened.
   using OnEnd = std::function<void(const Error&)>;
-  /// Dials until it is cancelled.
+  /// Keeps a session open until it is cancelled.
   transport::Task<void> run(OnSession follow, OnEnd on_end);
-  /// Ends the sessions in good order, so that the agent does not wait for another; run() must not go on.
+  /// Ends the sessions in good order, so that the agent does not wait for the next one. run() must have been
+  /// cancelled before.
   transport::Task<void> leave();
 
-  /// Dials at once, if it waits to dial again: the way to the agent has changed.
+  /// Dials at once instead of waiting for the backoff: the way to the agent has changed.
   void dial_now();
 
-  /// The session to send requests in; nullptr while there is none.
+  /// The session for new requests; nullptr while there is none.
   [[nodiscard]] std::shared_ptr<AgentSession> session() const { return session_; }
-  /// Passes when there is another session, or none any more.
+  /// Notifies when there is a new session, or none any more.
   [[nodiscard]] transport::Condition& session_changed() { return session_changed_; }
-  /// Tells the agent, now or in the next session, that connections with these tokens are over: one of them
-  /// may be known to it.
+  /// Tells the agent, now or in the next session, that the requests with these tokens are dropped. It may
+  /// know one of them.
   void forget(std::vector<std::string> tokens);
 
-  /// How often the agent may be asked.
+  /// Limits how often requests are sent to the agent.
   [[nodiscard]] RequestPace& pace() { return pace_; }
-  /// Of the last session; before there is one, where the route leads.
+  /// The address of the last session; before the first one, the route's.
   [[nodiscard]] const std::string& address() const { return address_text_; }
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
   [[nodiscard]] const ClientOptions& options() const { return options_; }
-  /// For whom all sessions with the agent read, and keep what they keep.
+  /// Pays for the loop time and memory of all sessions with the agent.
   [[nodiscard]] const transport::Party& party() const { return party_; }
 
  private:
@@ -69,7 +70,7 @@ class SessionManager {
   transport::Condition session_changed_;
   transport::Event dial_now_;
   std::set<const HeldSession*> held_;
-  transport::TaskSet sessions_;  ///< Carries them, those too that are left and have streams still.
+  transport::TaskSet sessions_;  ///< Includes sessions that are left but still have streams.
   transport::TaskSet notifying_;
 };
 

@@ -17,15 +17,16 @@ namespace {
 using transport::FdStream;
 using transport::Task;
 
-/// Of what a command prints to standard error: a line's length, and how many lines are logged.
+/// Limits for standard error: bytes of a line, and lines that are logged.
 constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kMostLines = 100;
-/// How long a command may take to end once it has closed its output.
+/// How long a command may take to exit after it has closed its output.
 constexpr transport::Milliseconds kUntilEnded{2000};
-/// What engines and kubectl say last, whatever has failed: it would hide what they said of that.
+/// Last lines of container engines and kubectl after any failure. They would hide the line that names the
+/// cause.
 constexpr std::array<std::string_view, 3> kLastWords{"command terminated with exit code", "Run 'docker",
                                                      "See 'docker"};
-/// What a shell ends with where there is no such program (POSIX, Shell Command Language 2.8.2).
+/// Exit code of a shell that does not find the program (POSIX, Shell Command Language 2.8.2).
 constexpr int kNotFound = 127;
 
 struct Pair {
@@ -39,7 +40,7 @@ Result<Pair> socket_pair() {
     return fail_errno("make", "a socket for a command", errno);
   }
   Pair pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-  // Ours alone: a program is not made for standard streams that don't wait.
+  // Only on our end: programs do not expect standard streams that don't block.
   ::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
   return pair;
 }
@@ -108,7 +109,7 @@ Task<Error> Command::ended() {
   const std::optional<int> code = co_await exit_code();
   std::string why = name_ + " has closed its output";
   if (code) why = fmt::format("{} ended with code {}", name_, *code);
-  // What it has said last may still be on its way.
+  // The last output may still be in flight.
   co_await with_deadline(loop_, tasks_.idle(), kUntilEnded);
   if (!last_line_.empty()) why += ": " + last_line_;
   const bool missing = code && *code == kNotFound;
@@ -124,13 +125,13 @@ namespace {
 using transport::IoStatus;
 
 constexpr transport::Milliseconds kLimit{60'000};
-/// What a thousand pods take in JSON, and more.
+/// More than the JSON of a thousand pods.
 constexpr std::size_t kMostOutput = 32ULL << 20;
 constexpr std::size_t kPart = 16 * 1024;
 
 Task<Result<std::string>> run_to_end(Command& command, CommandInput input) {
   transport::Stream& stream = command.stream();
-  // One that does not read has no need of it, and says itself what is wrong.
+  // A command that does not read its input has no need of it, and reports what is wrong itself.
   if (input == nullptr) {
     std::ignore = co_await stream.finish();
   } else {

@@ -19,8 +19,8 @@ namespace farport::router {
 
 class Command {
  public:
-  /// Starts `arguments`, the first looked for in PATH. It does not hear of Ctrl-C, which is for us to act on.
-  /// What it prints to standard error goes to the log. Errors name the program.
+  /// Starts `arguments`; the first is looked for in PATH. Ctrl-C does not reach the command, since this
+  /// program acts on it. Its standard error goes to the log. Errors name the program.
   static Result<std::shared_ptr<Command>> start(transport::Loop& loop, Log log,
                                                 std::vector<std::string> arguments);
 
@@ -28,17 +28,18 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  /// Its standard input and output. Once.
+  /// Its standard input and output. To be taken once.
   [[nodiscard]] std::unique_ptr<transport::FdStream> take_stream() { return std::move(stream_); }
   [[nodiscard]] transport::FdStream& stream() { return *stream_; }
   /// The program's name.
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Passes once it has ended, which must not take long by now: how; nothing if it takes too long.
+  /// Waits until it has exited, and returns its exit code. Call it when the command is about to exit; empty
+  /// if that takes too long.
   transport::Task<std::optional<int>> exit_code();
-  /// Passes once it has ended, which must not take long by now, and says how: "ssh ended with code 255:
-  /// Permission denied".
+  /// Waits until it has exited, and returns how: "ssh ended with code 255: Permission denied". Call it when
+  /// the command is about to exit.
   transport::Task<Error> ended();
-  /// What is known of why its stream ended: `why`, with what it has printed last.
+  /// Why its stream ended: `why`, with the last line that it printed.
   [[nodiscard]] std::string explain(const Error& why) const;
 
  private:
@@ -56,13 +57,11 @@ class Command {
   transport::TaskSet tasks_;
 };
 
-// Commands that are run to their end for what they print.
-
 /// Bytes for a command's standard input; null: none.
 using CommandInput = std::shared_ptr<const std::vector<std::byte>>;
 
-/// Runs a command to its end and returns its standard output. Errors: it can't be started, fails (with what
-/// it has printed last), takes too long, or prints without end.
+/// Runs a command to its end and returns its standard output. Fails if it can't be started, fails (with the
+/// last line it printed), takes too long, or prints too much.
 transport::Task<Result<std::string>> capture(transport::Loop& loop, std::vector<std::string> arguments,
                                              CommandInput input = nullptr);
 

@@ -35,8 +35,8 @@ bool is_id(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The fields of the first line whose field `key` is `wanted`; none where there is none (passwd(5),
-/// group(5)).
+/// The fields of the first line whose field `key` is `wanted` (passwd(5), group(5)); empty if there is no
+/// such line.
 std::vector<std::string_view> line_with(std::string_view file, std::size_t key, std::string_view wanted) {
   while (!file.empty()) {
     const std::size_t end = std::min(file.find('\n'), file.size());
@@ -53,7 +53,7 @@ std::vector<std::string_view> line_with(std::string_view file, std::size_t key, 
   return {};
 }
 
-/// "7" of "007".
+/// "007" becomes "7".
 std::string_view without_zeros(std::string_view number) {
   return number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
 }
@@ -103,7 +103,8 @@ Result<NumericUser> numeric_user(std::string_view user, std::string_view passwd,
   const bool known =
       entry.size() > kGroupField && is_number(entry[kNumberField]) && is_number(entry[kGroupField]);
   if (!known && !is_number(name)) return fail("find", name, "its /etc/passwd has no such user");
-  // What runs in the container may have written that since: it gets no helper of root's by it.
+  // Processes in the container may have written that line since, so it must not get them a helper that runs
+  // as root.
   if (!is_number(name) && name != kRoot && without_zeros(entry[kNumberField]) == "0") {
     return fail("trust", name, "the container's own /etc/passwd says that this user is root",
                 "start the container with its user by number, or look at it from its host, by ssh://");
@@ -169,7 +170,7 @@ std::optional<std::size_t> octal(std::string_view digits) {
 
 std::vector<std::byte> tar_of_program(std::string_view path, std::span<const std::byte> content) {
   const std::string header = header_of(path, content.size());
-  // It ends with two blocks of zeros.
+  // An archive ends with two blocks of zeros.
   std::vector<std::byte> tar(kBlock + whole_blocks(content.size()) + 2 * kBlock);
   const auto bytes = std::as_bytes(std::span(header));
   std::copy(bytes.begin(), bytes.end(), tar.begin());
@@ -194,16 +195,16 @@ using transport::Task;
 using Arguments = std::vector<std::string>;
 
 constexpr const char* kProgramPath = "usr/bin/farport";
-/// How much of the ids stands in the helper's name.
+/// Characters of the container's id in the helper's name.
 constexpr std::size_t kShortId = 12;
-/// How many helpers are started, one after the other, until one answers. More than one is needed only while
-/// engines clear away what has ended.
+/// Most helpers to start, one after the other, until one answers. More than one is needed only while the
+/// engine removes an ended one.
 constexpr int kMostStarts = 4;
-/// How often a helper is tried that is only just being started.
+/// Interval and number of attempts to join a helper that is being started.
 constexpr transport::Milliseconds kTryAgain{200};
 constexpr int kTries = 50;
 
-/// What engines take for a name or an id, so that it is no option of theirs.
+/// What engines accept as a name or an id; it can't be taken for an option.
 bool is_container_name(std::string_view name) {
   return !name.empty() && std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -211,8 +212,8 @@ bool is_container_name(std::string_view name) {
          });
 }
 
-/// What the helper may do: as much as the target's processes, without which the kernel lets it look at none
-/// of them (ptrace(2), "Ptrace access mode checking").
+/// The helper's capabilities: the same as the target's, since the kernel requires at least those of the
+/// process to be inspected (ptrace(2), "Ptrace access mode checking").
 Arguments capability_flags(const InspectedContainer& target, const NumericUser& user) {
   if (target.privileged) return {"--cap-add", "all"};
   Arguments flags;
@@ -223,9 +224,9 @@ Arguments capability_flags(const InspectedContainer& target, const NumericUser& 
   return flags;
 }
 
-/// What sampling a process takes beside its user: the engines' filters of system calls let perf_event_open(2)
-/// pass for more rights alone than it needs; farport has a filter of its own. Without the capabilities, or
-/// where they come to nothing (rootless), the kernel's part is missing.
+/// Flags for sampling. The engines' seccomp filters allow perf_event_open(2) only with more capabilities than
+/// it needs, so they are turned off; farport has a filter of its own. Without these capabilities, or if they
+/// have no effect (rootless), kernel frames are missing.
 Arguments sampling_flags(bool knows_perfmon) {
   Arguments flags{"--cap-add", "syslog", "--security-opt", "seccomp=unconfined"};
   if (knows_perfmon) flags.insert(flags.end(), {"--cap-add", "perfmon"});
@@ -235,17 +236,17 @@ Arguments sampling_flags(bool knows_perfmon) {
 struct Helper {
   std::string name;
   std::string image;
-  bool own_image = false;  ///< Made by us: nothing is to be pulled.
+  bool own_image = false;  ///< Made by us, so nothing is pulled.
   bool profiles = false;
-  bool knows_perfmon = true;  ///< The engine does: Docker knows CAP_PERFMON from 23.0 on.
-  NumericUser user{};         ///< The target's; empty while it is not needed.
+  bool knows_perfmon = true;  ///< The engine knows CAP_PERFMON; Docker does from 23.0 on.
+  NumericUser user{};         ///< The target's user; empty until it is needed.
 
-  /// Docker gives capabilities to root alone: it is started as root then, and becomes the user by itself.
+  /// Docker gives capabilities to root only, so the helper starts as root and switches to the user itself.
   [[nodiscard]] bool begins_as_root() const { return profiles && !user.is_root(); }
 };
 
-/// Whose processes the helper sees. podman would not let a container be removed that another one names;
-/// docker knows no other way.
+/// The pid namespace that the helper joins. Podman refuses to remove a container that another one refers to,
+/// so there it is given by path; Docker knows no other way than the container.
 std::string pid_mode(const std::string& engine, const InspectedContainer& target) {
   return engine == "podman" ? fmt::format("ns:/proc/{}/ns/pid", target.pid) : "container:" + target.id;
 }
@@ -302,7 +303,7 @@ class ContainerReach final : public Reach {
     if (helps) {
       auto reached = co_await open_helper(loop, log);
       if (reached || deploy_.way == Deploy::Way::ephemeral) co_return reached;
-      // What is wrong with the target itself is no better in it.
+      // An error about the target itself would occur inside it as well.
       if (reached.error().on == text()) co_return reached;
       deploy_.announce(fmt::format("{}: no helper container: {}", text(), reached.error().message()));
     }
@@ -311,7 +312,7 @@ class ContainerReach final : public Reach {
   }
 
  private:
-  /// In the container itself.
+  /// Reaches farport in the container itself.
   Task<Result<Reached>> open_inside(transport::Loop& loop, Log log) const {
     StdioCommand what{text(), command("exec", "--interactive", name_), nullptr, deploy_.announce};
     if (deploy_.way == Deploy::Way::never) {
@@ -328,8 +329,8 @@ class ContainerReach final : public Reach {
     co_return reached;
   }
 
-  /// In a container of its own that sees the target's processes. Engines tell late what runs, so a helper is
-  /// one that answers: where none does, another is started under the next name.
+  /// Reaches a helper container that shares the target's pid namespace. Engines report late what runs, so a
+  /// helper counts only if it answers; if none does, another one is started under the next name.
   Task<Result<Reached>> open_helper(transport::Loop& loop, Log log) const {
     auto inspected = co_await capture(loop, command("container", "inspect", name_));
     if (!inspected) co_return cannot_reach(text(), inspected.error());
@@ -345,12 +346,12 @@ class ContainerReach final : public Reach {
     int starts = 0;
     for (int number = 1;; ++number) {
       if (number > 1) helper->name = fmt::format("{}-{}", first, number);
-      // Another command's, or that of the one before.
+      // The helper may be another command's, or the one that was just started.
       auto reached = co_await join(loop, log, *helper);
       if (reached) co_return reached;
       const auto started = co_await start(loop, *target, *helper);
       const std::string state = co_await state_of(loop, helper->name);
-      // Without a container of that name, it is no other command that was quicker.
+      // If no container has that name, then no other command has started it either.
       const bool failed = !started && state.empty();
       if (!failed) reached = co_await join(loop, log, *helper);
       if (reached) co_return reached;
@@ -358,14 +359,14 @@ class ContainerReach final : public Reach {
     }
   }
 
-  /// Joins the helper of that name, and waits for one that is just being started.
+  /// Joins the helper of that name; waits if it is just being started.
   Task<Result<Reached>> join(transport::Loop& loop, Log log, Helper helper) const {
     for (int tries = 1;; ++tries) {
       StdioCommand what{text(), command("exec", "--interactive")};
       if (helper.begins_as_root()) append(what.arguments, "--user", helper.user.text());
       append(what.arguments, helper.name, "farport", "stdio", "--join", kHelperSocket);
       what.patience = kHelperPatience;
-      // What is said of one that does not answer is nothing to people: another one is started.
+      // Not reported to people: if this helper does not answer, another one is started.
       auto reached = co_await open_stdio(loop, log, std::move(what));
       if (reached || tries == kTries) co_return reached;
       const std::string state = co_await state_of(loop, helper.name);
@@ -375,7 +376,7 @@ class ContainerReach final : public Reach {
     }
   }
 
-  /// What the engine knows it as: "running", "exited"; empty: there is none.
+  /// The engine's state of the container, such as "running" or "exited"; empty if there is none.
   Task<std::string> state_of(transport::Loop& loop, std::string container) const {
     const auto told =
         co_await capture(loop, command("container", "inspect", "--format", "{{.State.Status}}", container));
@@ -384,12 +385,12 @@ class ContainerReach final : public Reach {
     co_return state;
   }
 
-  /// Starts a helper, and removes one that has ended and has its name.
+  /// Starts a helper; first removes an ended one of the same name.
   Task<Result<std::string>> start(transport::Loop& loop, InspectedContainer target, Helper helper) const {
     const std::string state = co_await state_of(loop, helper.name);
     bool ended = state == "exited" || state == "dead" || state == "stopped";
     if (state == "running") {
-      // The engine does not know that it has ended if whatever watched it was killed.
+      // If its monitor was killed, the engine does not know that the container has ended.
       const auto runs = co_await capture(loop, command("exec", helper.name, "farport", "--version"));
       ended = !runs;
     }
@@ -411,7 +412,7 @@ class ContainerReach final : public Reach {
   Task<Result<Helper>> helper_of(transport::Loop& loop, InspectedContainer target) const {
     Helper helper{"farport-" + target.id.substr(0, kShortId), deploy_.image};
     helper.profiles = deploy_.profiles;
-    // One that runs already may have been started without.
+    // A helper that runs already may lack the rights for profiles, hence another name.
     if (helper.profiles) {
       helper.name += "-profile";
       auto user = co_await user_of(loop, target.user);
@@ -428,7 +429,7 @@ class ContainerReach final : public Reach {
     co_return helper;
   }
 
-  /// Says what is about to be done, and makes the helper's image where it is our own and not there.
+  /// Announces the helper, and builds its image if that is our own and missing.
   Task<Result<void>> provide_image(transport::Loop& loop, Helper helper) const {
     announce(helper);
     if (!helper.own_image) co_return Result<void>();
@@ -453,7 +454,7 @@ class ContainerReach final : public Reach {
     co_return numeric_user(user, passwd, group);
   }
 
-  /// Empty where the container has none: images without a shell need none.
+  /// A file in the container; empty if there is none, as in images without a shell.
   Task<std::string> file_of(transport::Loop& loop, std::string path) const {
     const auto archive = co_await capture(loop, command("cp", name_ + ":" + path, "-"));
     std::optional<std::string> content;
@@ -487,7 +488,7 @@ class ContainerReach final : public Reach {
   std::string engine_;
   std::string name_;
   Deploy deploy_;
-  mutable bool announced_ = false;  ///< Once is enough, however often it is opened.
+  mutable bool announced_ = false;  ///< Announced only once, however often it is opened.
 };
 
 }  // namespace

@@ -25,21 +25,21 @@ using transport::Task;
 
 constexpr const char* kSelf = "/proc/self/exe";
 constexpr const char* kName = "farport-static";
-/// Several times what it takes: anything larger is something else.
+/// Limit for the program's size, several times its real size.
 constexpr std::size_t kLargest = 64ULL << 20;
 constexpr std::string_view kElf =
     "\x7F"
     "ELF";
-/// zlib's window of 32 KiB, with a header of gzip's (zlib.h, deflateInit2).
+/// zlib's 32 KiB window with a gzip header (zlib.h, deflateInit2).
 constexpr int kGzipWindow = 15 + 16;
 constexpr int kMemoryLevel = 8;
 
-/// Without a program interpreter this one is static.
+/// A process without a program interpreter is statically linked.
 bool is_static() {
   return ::getauxval(AT_BASE) == 0;
 }
 
-/// Empty where there is none.
+/// Path of the static program; empty if there is none.
 std::string installed_path() {
   if (is_static()) return kSelf;
   std::array<char, 4096> self{};
@@ -93,10 +93,10 @@ Result<std::shared_ptr<const StaticProgram>> load_now(const std::string& named) 
 
 std::vector<std::byte> compress(std::span<const std::byte> content) {
   z_stream stream{};
-  // The network is waited for as well as this: the fastest level has most of the gain.
+  // The fastest level gives most of the gain, and the network is waited for as well.
   deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemoryLevel, Z_DEFAULT_STRATEGY);
   std::vector<std::byte> packed(deflateBound(&stream, content.size()));
-  // zlib's interface has no const; it does not write there.
+  // zlib's interface lacks const; it does not write there.
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(content.data()));
   stream.avail_in = static_cast<uInt>(content.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
@@ -135,15 +135,15 @@ Task<std::vector<std::byte>> gzip(transport::Loop& loop, std::shared_ptr<const S
 
 namespace {
 
-/// As uname -sm says it here.
+/// The system and architecture as `uname -sm` prints them.
 std::string own_machine() {
   utsname name{};
   return ::uname(&name) == 0 ? fmt::format("{} {}", name.sysname, name.machine) : std::string();
 }
 
-// No apostrophe, backslash or exclamation mark, and no line's end: the script passes through other shells.
-
-// Tools come from absolute places alone: we will stand in directories that others have made.
+// The scripts must have no apostrophe, backslash, exclamation mark or line end, since they pass through other
+// shells. PATH is reduced to absolute directories, because the script works in directories that others may
+// have made.
 constexpr std::string_view kPath =
     R"sh(set -f; IFS=:; o=; for e in $PATH; do case $e in /*) o=$o:$e;; esac; done; )sh"
     R"sh(PATH=${o#:}; unset IFS; set +f; )sh";
@@ -155,20 +155,20 @@ constexpr std::string_view kMachine =
     R"sh(k=$(uname -sm 2>/dev/null); case $k in "$m"|"") ;; )sh"
     R"sh(*) echo "this is $k, and the farport to be sent is for $m: install one here" >&2; exit 1;; esac; )sh";
 
-// What `ls -n` prints first and third are the mode and the owner's number. It is asked about where we stand
-// and about what lies there, so that nobody can exchange what was looked at for what is used.
+// The first and third columns of `ls -n` are the mode and the owner's uid. The checks concern the current
+// directory and files in it, so nobody can replace them between check and use.
 //
-// alone: whether the current directory is this user's, and nobody else's to enter. s and S are the setgid
-// bit, which a new directory inherits from a volume of a pod with an fsGroup.
+// alone: whether the current directory belongs to this user and nobody else may enter it. s and S are the
+// setgid bit, which a new directory inherits from a pod's volume with an fsGroup.
 //
-// ours: whether the program here is this user's, nobody else's to write, and has the digest.
+// ours: whether the program here belongs to this user, is writable to nobody else, and has the digest.
 //
-// runs: whether programs may be run here. A file that says nothing but ":" shows it.
+// runs: whether programs may be executed here. A file that contains only ":" shows it.
 //
-// use BASE NAME: makes the directory $p in BASE and enters it, or enters the one that is there. BASE must be
-// root's or this user's; a directory that is there must be no link and this user's alone already. Runs our
-// program if it lies in it: by another shell, so that we go on if an agent that ends has just removed it.
-// Sets q where it does not use what it finds.
+// use BASE NAME: makes directory $p in BASE and enters it, or enters the existing one. BASE must belong to
+// root or this user; an existing directory must be no link and already this user's alone. Runs our program if
+// it is there, in another shell, so that the script continues if an ending agent has just removed it. Sets q
+// if it avoids what it finds.
 constexpr std::string_view kFunctions =
     R"sh(u=$(id -u); umask 077; set -C; g=; q=; has() { command -v $1 >/dev/null 2>&1; }; )sh"
     R"sh(avoid() { echo; echo "farport-avoids $1"; }; )sh"
@@ -188,8 +188,8 @@ constexpr std::string_view kFunctions =
     R"sh([ -e farport ] && has sha256sum && avoid "$p/farport"; )sh"
     R"sh(runs && return 0; cd / && rmdir "$p" 2>/dev/null; return 1; }; )sh";
 
-// The usual name first, so that the next command finds the program there. If another user may have made what
-// has that name, a secret one: it is the target's own, so a session that broke finds its agent again.
+// The usual name first, so that the next command finds the program there. If another user may have made that
+// directory, a secret name is used. It belongs to the target, so a session that broke finds its agent again.
 constexpr std::string_view kDirectory =
     R"sh(for b in "$XDG_RUNTIME_DIR" "/run/user/$u" "$TMPDIR" /tmp /var/tmp /dev/shm; do )sh"
     R"sh(use "$b" "farport-$u-$i" && g=1; [ "$g$q" ] && break; done; )sh"

@@ -1,4 +1,4 @@
-// Deploy: whether and how farport is brought along to where there is none.
+// Deploy: whether and how farport is copied to a host or container that has none.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,7 @@
 
 namespace farport::router {
 
-// StaticProgram: the farport that runs on any Linux of our architecture, to be brought along.
-
+/// The statically linked farport, which runs on any Linux of our architecture.
 class StaticProgram {
  public:
   StaticProgram(std::vector<std::byte> content, std::string digest)
@@ -29,7 +28,7 @@ class StaticProgram {
   [[nodiscard]] std::span<const std::byte> content() const { return content_; }
   /// SHA-256, in hexadecimal.
   [[nodiscard]] const std::string& digest() const { return digest_; }
-  /// As much of it as tells one program from another in names.
+  /// A prefix of the digest, for use in file names.
   [[nodiscard]] std::string short_digest() const { return digest_.substr(0, 16); }
 
  private:
@@ -37,17 +36,16 @@ class StaticProgram {
   std::string digest_;
 };
 
-/// The file that has it. Those who want it at the same time share what has been read: a workload's pods are
-/// many.
+/// The file of the static program. Concurrent users share one loaded copy, since a workload may have many
+/// pods.
 class StaticProgramFile : public std::enable_shared_from_this<StaticProgramFile> {
  public:
-  /// `path`: where it is; empty: this program itself if it is static, else the one beside it or in its
-  /// installation.
+  /// `path`: the file; empty: this program if it is static, else the one beside it or in its installation.
   explicit StaticProgramFile(std::string path) : path_(std::move(path)) {}
   StaticProgramFile(const StaticProgramFile&) = delete;
   StaticProgramFile& operator=(const StaticProgramFile&) = delete;
 
-  /// Reads it, on the thread pool, unless somebody has it. Errors: there is none, or it is none.
+  /// Loads the file on the thread pool, unless a loaded copy exists. Fails if there is no such program.
   transport::Task<Result<std::shared_ptr<const StaticProgram>>> load(transport::Loop& loop);
 
  private:
@@ -58,47 +56,45 @@ class StaticProgramFile : public std::enable_shared_from_this<StaticProgramFile>
   std::weak_ptr<const StaticProgram> read_;
 };
 
-/// A program's content by gzip, made on the thread pool.
+/// The program's content in gzip format, compressed on the thread pool.
 transport::Task<std::vector<std::byte>> gzip(transport::Loop& loop,
                                              std::shared_ptr<const StaticProgram> program);
 
 struct Deploy {
   enum class Way : std::uint8_t {
-    automatic,  ///< An installed one of this version over ssh; a helper container; else a copy.
-    never,      ///< What is installed there.
+    automatic,  ///< Over ssh an installed one of this version; a helper container; else a copy.
+    never,      ///< Use only what is installed there.
     ephemeral,  ///< A helper container.
     copy,       ///< A copy of the static program.
   };
   Way way = Way::automatic;
-  std::string image{};  ///< Of helper containers; empty: one made of the static program.
-  std::shared_ptr<StaticProgramFile>
-      program{};  ///< What is brought along; null only where nothing is reached.
-  /// Told in a line what is about to be done at the other side; must not be empty.
+  std::string image{};  ///< Image of helper containers; empty: made of the static program.
+  std::shared_ptr<StaticProgramFile> program{};  ///< Null only if nothing is deployed.
+  /// Called with a line that announces what is about to be done at the other side; must not be empty.
   std::function<void(const std::string&)> announce;
-  /// It is to take profiles: a helper container gets the rights that this takes, and no other one.
+  /// The command takes profiles: a helper container then gets the extra rights that this needs.
   bool profiles = false;
-  /// How long what is brought along stays after its last session.
+  /// How long the deployed agent stays after its last session.
   std::chrono::milliseconds linger{};
-  /// Letters and digits that nobody can guess, for the name of a directory at the other side where another
-  /// user may have made what has the usual name.
+  /// A random name for a directory at the other side, used if another user may have made the directory with
+  /// the usual name.
   std::string secret_name = random_token();
 };
 
-// The shell script by which farport comes to a host or a container that has none.
-
-/// What the script asks for in a line of its own, with "gzip" or "plain" behind it. What it is sent then: the
-/// number of bytes in a line of its own, and the bytes.
+/// The script prints this, followed by "gzip" or "plain", in a line of its own to ask for the program. The
+/// answer is the number of bytes in a line of its own, then the bytes.
 inline constexpr std::string_view kSendRequest = "farport-send ";
 
-/// The script says this in a line of its own, with a path behind it, when it does not use what has that path
-/// because another user may have made it.
+/// The script prints this, followed by a path, in a line of its own if it avoids that path because another
+/// user may have made it.
 inline constexpr std::string_view kAvoidedNotice = "farport-avoids ";
 
-/// A script for POSIX's shell (dash, bash, busybox): one line without quotes that would end a quoted word, so
-/// that it passes through any login shell. It runs an installed farport of this version; else ours, from a
-/// directory that is this user's alone, asking for it where it isn't there yet or has another digest. Without
-/// sha256sum there it asks each time. Nothing in it comes from users.
-/// `use_installed`: false: ours in any case.
+/// A script for POSIX shells (dash, bash, busybox) that starts farport on a host or in a container. It is one
+/// line without characters that would end a quoted word, so that it passes through any login shell. It runs
+/// an installed farport of this version, or else the static program from a directory that is this user's
+/// alone. It asks for the program if that is missing or has another digest, and each time if there is no
+/// sha256sum. Nothing in it is user input.
+/// `use_installed`: false ignores an installed farport.
 [[nodiscard]] std::string deploy_script(const StaticProgram& program, const Deploy& deploy,
                                         bool use_installed);
 

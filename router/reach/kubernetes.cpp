@@ -19,25 +19,25 @@ namespace {
 using transport::Task;
 using Arguments = std::vector<std::string>;
 
-/// How often to ask whether an ephemeral container runs, and how long: its image may have to be pulled. A
-/// node that takes longer than kPrompt is told of.
+/// How often and how long to ask whether an ephemeral container runs, since its image may have to be pulled.
+/// After kPrompt the user is told.
 constexpr transport::Milliseconds kLookAgain{500};
 constexpr transport::Milliseconds kPrompt{10'000};
 constexpr transport::Milliseconds kStartLimit{120'000};
 constexpr std::string_view kHelperPrefix = "farport-";
-/// How many helpers are tried until one answers.
+/// Most helpers that are tried until one answers.
 constexpr int kMostTries = 4;
-/// Containers of ours that have ended in a pod, whose entries stay in it for as long as it lives.
+/// Most ended helpers in a pod: their entries stay for as long as the pod lives.
 constexpr std::ptrdiff_t kMostEnded = 10;
-/// How long a look into the target may take.
+/// Time limit for a command in the target container.
 constexpr transport::Milliseconds kLookIntoLimit{5000};
-/// "app" in Microsoft's .NET images, and its group.
+/// User "app" in Microsoft's .NET images, and its group.
 constexpr const char* kUserOfImages = "1654";
 
-/// What the API server says where a node's kubelet does not answer it.
+/// What the API server says if a node's kubelet does not answer.
 constexpr std::string_view kNodeAway = "error dialing backend";
 
-/// What to do about what the API server, the node or kubectl says; the first that fits.
+/// A hint for an error text of the API server, the node or kubectl. The first that fits is used.
 struct Cure {
   std::string_view said;
   std::string_view hint;
@@ -56,7 +56,7 @@ constexpr std::array kCures{
     Cure{"was refused", "does kubectl get pods work?"},
     Cure{kNodeAway, "its node does not answer the API server: is it Ready (kubectl get nodes)?"}};
 
-/// The error with what to do about it, if it says nothing of that.
+/// Adds a hint to the error, if it has none.
 tl::unexpected<Error> with_cure(Error why) {
   const auto found = std::find_if(kCures.begin(), kCures.end(), [&](const Cure& cure) {
     return why.why.find(cure.said) != std::string::npos;
@@ -65,8 +65,8 @@ tl::unexpected<Error> with_cure(Error why) {
   return tl::unexpected(std::move(why));
 }
 
-/// kubectl with what says where; then `words`. Not by braced lists, which GCC 12 destroys twice in
-/// coroutines.
+/// A kubectl command with the target's context and namespace, then `words`. Not by braced lists, which GCC 12
+/// destroys twice in coroutines.
 template <typename... Words>
 Arguments kubectl(const KubernetesTarget& target, const Words&... words) {
   Arguments all(1, "kubectl");
@@ -76,7 +76,7 @@ Arguments kubectl(const KubernetesTarget& target, const Words&... words) {
   return all;
 }
 
-/// The same target as a person would write it for one of its pods.
+/// The target's text for one of its pods.
 std::string way_of(const KubernetesTarget& target, const std::string& pod) {
   return "k8s://" + (target.context.empty() ? "" : target.context + "@") +
          (target.namespace_.empty() ? "" : target.namespace_ + "/") + pod +
@@ -115,7 +115,7 @@ class PodReach final : public Reach {
     return target_.container.empty() ? pod.default_container : target_.container;
   }
 
-  /// In the container itself.
+  /// Reaches farport in the container itself.
   Task<Result<Reached>> open_inside(transport::Loop& loop, Log log) const {
     StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_), nullptr, deploy_.announce};
     if (!target_.container.empty()) what.arguments.push_back("--container=" + target_.container);
@@ -137,8 +137,8 @@ class PodReach final : public Reach {
     co_return reached;
   }
 
-  /// In an ephemeral container that sees the target's processes. A helper is one that answers: what the
-  /// kubelet says of it may be what was. Where none answers, another one is added.
+  /// Reaches an ephemeral container that shares the target's pid namespace. The kubelet's status may be
+  /// outdated, so a helper counts only if it answers; if none does, another one is added.
   Task<Result<Reached>> open_ephemeral(transport::Loop& loop, Log log) const {
     Result<Reached> reached = fail("reach", text(), "no helper container answers");
     std::vector<std::string> silent;
@@ -158,15 +158,15 @@ class PodReach final : public Reach {
             container->startable ? std::string() : fmt::format("can the cluster pull {}?", deploy_.image));
       }
       if (reached || !container->startable) co_return reached;
-      // What runs there may be well, and another one could not be started.
+      // The helper may be fine, and another one could not be started on this node.
       if (reached.error().why.find(kNodeAway) != std::string::npos) co_return reached;
       silent.push_back(*helper);
     }
     co_return reached;
   }
 
-  /// Of our ephemeral containers for this image and container the last that may run, but for those that are
-  /// silent; else a new one's name. Commands that come at the same time choose the same one.
+  /// The last of our ephemeral containers for this image and container that may run and is not in `silent`;
+  /// else a new name. Concurrent commands choose the same one.
   Task<Result<std::string>> choose(transport::Loop& loop, std::vector<std::string> silent) const {
     const auto pod = co_await look(loop);
     if (!pod) co_return tl::unexpected(pod.error());
@@ -199,8 +199,8 @@ class PodReach final : public Reach {
     co_return found;
   }
 
-  /// Adds a helper of that name, unless another command has been quicker. The API server refuses what is made
-  /// from a pod that has changed since: then from the newer one.
+  /// Adds a helper of that name, unless another command was quicker. If the pod has changed meanwhile, the
+  /// API server refuses, and this retries with the newer pod.
   Task<Result<void>> add(transport::Loop& loop, std::string container, std::string helper) const {
     EphemeralSpec spec{std::move(helper), deploy_.image, std::move(container), {}, {}};
     spec.command.emplace_back("farport");
@@ -245,13 +245,13 @@ class PodReach final : public Reach {
         text(), added.image, user, added.target, std::chrono::duration<double>(deploy_.linger).count()));
   }
 
-  /// Whom the container runs as: by its pod, else by a look into it, since the kernel asks for the same
-  /// group, too. Where there is nothing to look with, it is an image without a shell, and most of these are
-  /// Microsoft's.
+  /// The user that the container runs as: from the pod, or else read from inside the container, since the
+  /// kernel compares the group too. If nothing can be run inside, the image has no shell, and most of these
+  /// are Microsoft's.
   Task<NumericUser> user_of(transport::Loop& loop, std::string pod_json, std::string container) const {
     NumericUser user = user_in_pod(pod_json, container).value_or(NumericUser{kUserOfImages, {}});
     if (!user.group.empty()) co_return user;
-    // A container that is frozen lets nothing be run in it.
+    // A frozen container starts no process.
     const auto status = co_await with_deadline(
         loop,
         capture(loop,
@@ -262,7 +262,7 @@ class PodReach final : public Reach {
     co_return user;
   }
 
-  /// By kubectl replace, which sends what it is given: kubectl debug does not know all of it.
+  /// Uses kubectl replace, which sends any JSON: kubectl debug does not support all fields.
   Task<Result<void>> put(transport::Loop& loop, std::string pod_json, EphemeralForm form,
                          EphemeralSpec added) const {
     const auto path = ephemeral_path(pod_json);
@@ -277,7 +277,8 @@ class PodReach final : public Reach {
     co_return Result<void>();
   }
 
-  /// The container once it runs, or has ended, or can't come. Errors: nobody says so in time.
+  /// Waits until the container runs, has ended, or can't be started. Fails if none of these is reported in
+  /// time.
   Task<Result<EphemeralContainer>> await_start(transport::Loop& loop, std::string helper) const {
     const std::uint64_t begun = loop.now_ms();
     const auto takes_longer_than = [&](transport::Milliseconds limit) {
@@ -309,7 +310,7 @@ class PodReach final : public Reach {
     co_return the_pod(*told);
   }
 
-  /// As JSON.
+  /// The pod as JSON.
   Task<Result<std::string>> look_at_pod(transport::Loop& loop) const {
     auto told = co_await capture(loop, kubectl(target_, "get", "pod", pod_, "--output=json"));
     if (!told) co_return cannot_reach(text(), told.error());
@@ -328,7 +329,7 @@ class PodReach final : public Reach {
   Deploy deploy_;
 };
 
-/// The pods of a workload or with labels.
+/// The pods of a workload, or those with certain labels.
 class Pods final : public ReachTarget {
  public:
   Pods(std::string text, KubernetesTarget target, Deploy deploy)

@@ -1,4 +1,4 @@
-// Pods, reached through the user's own kubectl.
+// Reaching pods through the user's own kubectl.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace farport::router {
 
-/// `target`: what stands behind "k8s://". Errors: it is none.
+/// `target`: the text after "k8s://". Fails if it is malformed.
 [[nodiscard]] Result<std::shared_ptr<const ReachTarget>> kubernetes_target(std::string text,
                                                                            std::string_view target,
                                                                            Deploy deploy);

@@ -21,7 +21,7 @@ class ShellReach final : public Reach {
   }
 
  private:
-  // As ssh has it for ProxyCommand: no shell stays behind that would have to be ended, too.
+  // With exec, as ssh does for ProxyCommand, so that no shell is left that would have to be ended too.
   [[nodiscard]] std::vector<std::string> arguments() const { return {"/bin/sh", "-c", "exec " + text()}; }
 };
 

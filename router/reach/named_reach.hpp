@@ -1,4 +1,4 @@
-// From what a person writes to what it reaches.
+// Parsing the text by which a person names a target.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace farport::router {
 
-/// "ssh://…", "podman://…", "docker://…" or "k8s://…" (ssh.hpp, container.hpp, kubernetes_target.hpp).
-/// Errors: it has another form.
+/// Parses "ssh://…", "podman://…", "docker://…" or "k8s://…" (ssh.hpp, container.hpp, pods.hpp). Fails on any
+/// other form.
 [[nodiscard]] Result<std::shared_ptr<const ReachTarget>> reach_of(const std::string& text, Deploy deploy);
 
-/// By a command that `exec` of /bin/sh takes (ssh_config(5), ProxyCommand), and that runs `farport stdio` in
-/// the end.
+/// A target that is reached by a shell command. /bin/sh runs it with `exec` (ssh_config(5), ProxyCommand),
+/// and it must end up running `farport stdio`.
 [[nodiscard]] std::shared_ptr<const ReachTarget> reach_by_shell(const std::string& command);
 
 }  // namespace farport::router

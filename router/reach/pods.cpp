@@ -13,11 +13,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// That the node could not start it then, as when it is busy. Everything else is its image or specification.
+/// The reason for a container that the node failed to start, as when it is busy. Other reasons concern its
+/// image or specification.
 constexpr std::string_view kNotStarted = "RunContainerError";
 constexpr const char* kDefaultContainer = "kubectl.kubernetes.io/default-container";
 
-/// What the kubelet says of the container; null where it has not said anything yet.
+/// The kubelet's status of the container; null if there is none yet.
 Json status_of(const Json& statuses, const std::string& name) {
   if (!statuses.is_array()) return {};
   for (const Json& each : statuses) {
@@ -36,8 +37,8 @@ EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
   if (ended.is_object()) container.ended = string_of(member(ended, "reason"));
   const Json& waiting = member(state, "waiting");
   const std::string waits = string_of(member(waiting, "reason"));
-  // What does not come by waiting. The kubelet starts an ephemeral container once, so one that could not be
-  // started never runs.
+  // Reasons that waiting does not cure. The kubelet starts an ephemeral container once, so one that failed to
+  // start never runs.
   const bool failed = waits.starts_with("Err") || waits.ends_with("Error") || waits.ends_with("BackOff") ||
                       waits.starts_with("Invalid");
   if (!failed) return container;
@@ -47,7 +48,7 @@ EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
   return container;
 }
 
-/// The phase of a pod, and what the scheduler or the kubelet says of it (core/v1 PodStatus).
+/// The pod's phase, with the message of the scheduler or the kubelet (core/v1 PodStatus).
 std::string why_not_running(const Json& status) {
   std::string why = string_of(member(status, "phase"));
   const Json& conditions = member(status, "conditions");
@@ -63,7 +64,8 @@ std::chrono::seconds seconds_of(const Json& value, unsigned otherwise) {
   return std::chrono::seconds(value.is_number_unsigned() ? value.get<std::uint32_t>() : otherwise);
 }
 
-/// At the earliest: the first probe comes just when it stops answering (core/v1 Probe, with its defaults).
+/// The shortest time until an unresponsive container is restarted, if the first probe comes just then
+/// (core/v1 Probe, with its defaults).
 std::chrono::seconds restarted_after(const Json& probe) {
   const auto period = seconds_of(member(probe, "periodSeconds"), 10);
   const auto timeout = seconds_of(member(probe, "timeoutSeconds"), 1);
@@ -98,8 +100,8 @@ Pod pod_of(const Json& object) {
   return pod;
 }
 
-/// A requirement of a label selector (meta/v1 LabelSelectorRequirement) in kubectl's words; empty where it is
-/// none.
+/// A label selector's requirement (meta/v1 LabelSelectorRequirement) in kubectl's syntax; empty if it is
+/// malformed.
 std::string requirement(const Json& expression) {
   std::string key = string_of(member(expression, "key"));
   const std::string how = string_of(member(expression, "operator"));
@@ -131,7 +133,7 @@ Result<std::vector<Pod>> parse_pods(std::string_view json) {
   } else {
     for (const Json& item : items) pods.push_back(pod_of(item));
   }
-  // A name becomes a word for kubectl.
+  // Names become arguments of kubectl, so they must not look like options.
   std::erase_if(pods, [](const Pod& pod) { return pod.name.empty() || pod.name.front() == '-'; });
   return pods;
 }
@@ -148,7 +150,7 @@ Result<std::string> parse_selector(std::string_view json) {
   if (expressions.is_array()) {
     for (const Json& expression : expressions) {
       const std::string one = requirement(expression);
-      // Leaving one out would select more than the workload does.
+      // Leaving one out would select more pods than the workload does.
       if (one.empty())
         return fail("read", "the workload's selector", "it has a requirement of an unknown kind");
       add(text, one);
@@ -164,7 +166,7 @@ struct Kind {
   std::string_view word;
   std::string_view kind;
 };
-/// As kubectl takes them.
+/// The names and abbreviations that kubectl accepts.
 constexpr std::array kKinds{
     Kind{"po", "pod"},
     Kind{"pod", "pod"},
@@ -191,7 +193,7 @@ std::string_view kind_of(std::string_view word) {
   return found == kKinds.end() ? std::string_view() : found->kind;
 }
 
-/// A DNS subdomain (RFC 1123), as names in Kubernetes are.
+/// Whether the text is a DNS subdomain (RFC 1123), as names in Kubernetes are.
 bool is_object_name(std::string_view text) {
   const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !text.empty() && text.size() <= 253 && is_alphanumeric(text.front()) &&
@@ -199,7 +201,7 @@ bool is_object_name(std::string_view text) {
                      [&](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; });
 }
 
-/// What selectors are made of: "app=orders,tier in (web,api)", "!canary".
+/// Whether the text has only characters of selectors: "app=orders,tier in (web,api)", "!canary".
 bool is_selector(std::string_view text) {
   return !text.empty() && text.front() != '-' &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=!,() ") ==
@@ -231,7 +233,7 @@ Result<KubernetesTarget> parse_kubernetes_target(std::string_view text) {
     rest = rest.substr(0, question);
     if (!is_selector(target.labels)) return bad("that is no selector of labels");
   }
-  // Contexts may hold an @ and slashes of their own.
+  // A context may itself contain @ and slashes.
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
     target.context = rest.substr(0, at);
     rest = rest.substr(at + 1);
@@ -239,7 +241,7 @@ Result<KubernetesTarget> parse_kubernetes_target(std::string_view text) {
   }
   std::vector<std::string> words = split_at_slashes(rest);
   if (!target.labels.empty()) {
-    // What stands behind the last slash is the question mark's.
+    // The part after the last slash belongs to the question mark.
     words.pop_back();
     if (!rest.empty() && !rest.ends_with('/')) return bad("a slash belongs before the ?");
     if (words.size() > 1) return bad("it has too many parts");
@@ -249,7 +251,7 @@ Result<KubernetesTarget> parse_kubernetes_target(std::string_view text) {
   }
   if (!std::all_of(words.begin(), words.end(), is_object_name))
     return bad("one of its parts is no name in Kubernetes");
-  // The kind tells where the namespace ends.
+  // A word that is a kind shows that the namespace is omitted.
   const bool has_namespace = words.size() > 1 && kind_of(words[0]).empty();
   std::size_t next = 0;
   if (has_namespace) target.namespace_ = words[next++];
@@ -265,19 +267,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Kubernetes' text is UTF-8; what a person types need not be.
+/// Kubernetes' text is UTF-8, but what a person types may not be.
 std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Of Kubernetes 1: the first whose pods/ephemeralcontainers is a pod.
+/// The minor version of Kubernetes 1 from which pods/ephemeralcontainers is a Pod.
 constexpr unsigned long kPodFrom = 22;
 
 std::string number_of(const Json& value) {
   return value.is_number_unsigned() ? std::to_string(value.get<std::uint64_t>()) : std::string();
 }
 
-/// What a security context of a container says, else the pod's.
+/// A setting of the container's security context, or else of the pod's.
 const Json& setting(const Json& pod, const Json& container, const char* name) {
   const Json& own = member(member(container, "securityContext"), name);
   return own.is_null() ? member(member(member(pod, "spec"), "securityContext"), name) : own;
@@ -296,8 +298,8 @@ const Json& container_of(const Json& pod, std::string_view name) {
   return nothing;
 }
 
-/// Reading another process takes as many capabilities as it has (ptrace(2), "Ptrace access mode checking").
-/// Of those that Kubernetes gives, only root's become effective.
+/// The helper needs the target's capabilities to read its processes (ptrace(2), "Ptrace access mode
+/// checking"). In Kubernetes only root's capabilities become effective.
 Json capabilities_like(const Json& context, const NumericUser& user) {
   if (!user.is_root()) return {{"drop", Json::array({"ALL"})}};
   if (member(context, "privileged") == true) return {{"add", Json::array({"ALL"})}};
@@ -312,8 +314,8 @@ Json security_like(const Json& container, const NumericUser& user) {
     security["runAsNonRoot"] = true;
     security["allowPrivilegeEscalation"] = false;
   }
-  // What the pod has of these holds for it, too; what only the container has, does not by itself. One profile
-  // lets nobody look into a process of another.
+  // Settings of the pod apply to the helper by themselves, those of the container don't. A process under one
+  // profile can't look into a process under another.
   for (const char* name : {"seccompProfile", "seLinuxOptions", "appArmorProfile"}) {
     const Json& own = member(context, name);
     if (own.is_object()) security[name] = own;
@@ -323,7 +325,7 @@ Json security_like(const Json& container, const NumericUser& user) {
   return security;
 }
 
-/// The first of the numbers behind `key`.
+/// The first number after `key`.
 std::string status_number(std::string_view status, std::string_view key) {
   const std::size_t found = status.find(key);
   if (found == std::string_view::npos) return {};
@@ -360,7 +362,7 @@ std::optional<NumericUser> user_in_status(std::string_view status) {
 Result<EphemeralForm> ephemeral_form(std::string_view version_json) {
   const Json version = Json::parse(version_json, nullptr, false);
   const std::string minor = string_of(member(version, "minor"));
-  // Some providers add a plus.
+  // Some providers append a plus.
   const std::string digits = minor.substr(0, minor.find_first_not_of("0123456789"));
   if (digits.empty() || digits.size() > 4) {
     return fail("read", "the API server's version", "it is not one of Kubernetes");

@@ -1,4 +1,4 @@
-// Reach: a way to an agent that has no port, such as ssh.
+// Reach: a way to an agent that has no port, such as a command by ssh.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ namespace farport::router {
 /// A connection to `farport stdio`, after its greeting.
 struct Reached {
   std::unique_ptr<transport::Stream> stream;
-  /// Why it has ended, as far as more is known than its error says.
+  /// Explains why the connection has ended, if more is known than the error says.
   std::function<std::string(const Error&)> explain;
 };
 
-/// What restarts an application that stands still.
+/// What restarts an application that stops responding.
 struct Restart {
-  std::chrono::seconds after{};  ///< At the earliest.
+  std::chrono::seconds after{};  ///< The shortest time until it does.
   std::string by{};              ///< "the liveness probe of web".
 };
 
@@ -33,11 +33,11 @@ class Reach {
   Reach& operator=(const Reach&) = delete;
   virtual ~Reach() = default;
 
-  /// Opens a connection. Errors say what failed there, and what to do.
+  /// Opens a connection. Errors say what failed there and include a hint.
   [[nodiscard]] virtual transport::Task<Result<Reached>> open(transport::Loop& loop, Log log) const = 0;
-  /// What restarts the application there if it stands still; nothing where nothing does, or it is not known.
+  /// What restarts the application there if it stops responding; empty if nothing does or it is not known.
   [[nodiscard]] virtual transport::Task<std::optional<Restart>> restart(transport::Loop& loop) const;
-  /// What a person calls it.
+  /// The text by which a person names it.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  protected:
@@ -47,7 +47,7 @@ class Reach {
   std::string text_;
 };
 
-/// ReachTarget: what a person names, behind which there are such ways: one, or a deployment's pods.
+/// What a person names: a target with one Reach behind it, or one for each pod of a deployment.
 class ReachTarget {
  public:
   using Ways = std::vector<std::shared_ptr<const Reach>>;
@@ -56,11 +56,11 @@ class ReachTarget {
   ReachTarget& operator=(const ReachTarget&) = delete;
   virtual ~ReachTarget() = default;
 
-  /// Those that there are now; one that was there before has the same text(). Errors say what to do.
+  /// The current ones. One that was there before has the same text(). Errors include a hint.
   [[nodiscard]] virtual transport::Task<Result<Ways>> find(transport::Loop& loop) const = 0;
-  /// Whether they come and go.
+  /// Whether the result of find() may change.
   [[nodiscard]] virtual bool changes() const = 0;
-  /// What a person calls it.
+  /// The text by which a person names it.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  protected:
@@ -70,10 +70,10 @@ class ReachTarget {
   std::string text_;
 };
 
-/// Why the target `text` can't be reached, where `why` says it of a step on the way.
+/// Turns the error of one step into an error about the target `text`.
 [[nodiscard]] tl::unexpected<Error> cannot_reach(std::string text, Error why);
 
-/// A target that is this way and no other.
+/// A target that consists of this one Reach.
 [[nodiscard]] std::shared_ptr<const ReachTarget> single_way(std::shared_ptr<const Reach> way);
 
 }  // namespace farport::router

@@ -11,8 +11,8 @@ namespace {
 
 using transport::Task;
 
-/// Made of letters, digits and some more, the first one not being a dash. What ssh's configuration puts into
-/// commands of the user's, such as ProxyCommand, is nothing to a shell then.
+/// Whether the text is letters, digits and characters of `more`, without a leading dash. Such a word is
+/// harmless where ssh's configuration puts it into a shell command, such as ProxyCommand.
 bool is_word(std::string_view text, std::string_view more) {
   return !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), [&](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || more.find(c) != std::string_view::npos;
@@ -29,7 +29,7 @@ class SshReach final : public Reach {
     std::string command = "exec farport stdio";
     if (deploy_.way != Deploy::Way::never) {
       auto program = co_await deploy_.program->load(loop);
-      // One that is installed there will do, too.
+      // Without the program, an installed farport may still do.
       if (!program && deploy_.way == Deploy::Way::copy) co_return tl::unexpected(program.error());
       if (program) {
         what.program = std::move(*program);

@@ -1,4 +1,4 @@
-// Hosts, reached through the user's own ssh.
+// Reaching hosts through the user's own ssh.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 namespace farport::router {
 
 struct SshTarget {
-  std::string host;  ///< As ssh takes it: HOST or USER@HOST; an IPv6 address without brackets.
+  std::string host;  ///< As ssh takes it: HOST or USER@HOST; IPv6 without brackets.
   std::string port;  ///< Empty: ssh's own choice.
   bool operator==(const SshTarget&) const = default;
 };
-/// From "[USER@]HOST[:PORT]"; nothing where it is something else, or might be an option or more than one word
-/// to ssh.
+/// Parses "[USER@]HOST[:PORT]". Empty if it is something else, or if ssh might take it for an option or
+/// several words.
 [[nodiscard]] std::optional<SshTarget> parse_ssh_target(std::string_view text);
 
-/// `target`: what stands behind "ssh://". Errors: it is none.
+/// `target`: the text after "ssh://". Fails if it is malformed.
 [[nodiscard]] Result<std::shared_ptr<const Reach>> ssh_reach(std::string text, std::string_view target,
                                                              Deploy deploy);
 

@@ -13,23 +13,23 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// What may be printed before the greeting, in bytes.
+/// Most bytes that may be printed before the greeting.
 constexpr std::size_t kMostNoise = 64 * 1024;
-/// How much of the program is sent at once, and how long that may take: 128 kbit/s.
+/// Size of the pieces in which the program is sent, and the time limit for each: 128 kbit/s.
 constexpr std::size_t kPiece = 256 * 1024;
 constexpr transport::Milliseconds kPieceLimit{16'000};
 
-/// How much of a path from there is shown.
+/// Most characters of a remote path that are shown.
 constexpr std::size_t kLongestPath = 200;
 
-/// How many such paths: the script tries fewer places.
+/// Most avoided paths; the script tries fewer places.
 constexpr int kMostAvoided = 16;
 
-/// What a command says before the session begins.
+/// What a command prints before the session begins.
 struct Said {
   enum class Kind { nothing, ended, greeting, send_gzip, send_plain, avoided };
   Kind kind = Kind::nothing;
-  std::string path{};  ///< That was avoided.
+  std::string path{};  ///< The avoided path.
 };
 
 Said meaning_of(std::string_view line) {
@@ -43,9 +43,10 @@ Said meaning_of(std::string_view line) {
   return {form == "plain" ? Said::Kind::send_plain : Said::Kind::nothing};
 }
 
-/// Reads to a line that means something and no further. Nothing: it says something else for too long.
+/// Reads up to the first line that means something, and no further. Kind::nothing: too much else was printed.
 Task<Said> read_said(transport::Stream& stream) {
-  // A terminal in between, as of ssh -t, would break the session: it has lines end in another way.
+  // A terminal in between, as with ssh -t, ends lines differently, so no greeting is recognised. It would
+  // break the session.
   transport::LineFilter means_something = [](std::string_view line) {
     return meaning_of(line).kind != Said::Kind::nothing;
   };
@@ -61,14 +62,14 @@ Task<IoStatus> write_piece(transport::Stream& stream, std::span<const std::byte>
   co_return status;
 }
 
-/// The size in a line of its own, then the bytes.
+/// Sends the size in a line of its own, then the bytes.
 Task<Result<void>> send(transport::Stream& stream, std::span<const std::byte> content) {
   const std::string size = std::to_string(content.size()) + "\n";
   std::span<const std::byte> piece = std::as_bytes(std::span(size));
   for (;;) {
     const auto status = co_await with_deadline(stream.loop(), write_piece(stream, piece), kPieceLimit);
     if (!status) co_return fail("send farport to", {}, "it is not taken there");
-    // The command's end says more.
+    // The command's exit status will say more.
     if (*status != IoStatus::ok || content.empty()) co_return Result<void>();
     piece = content.first(std::min(kPiece, content.size()));
     content = content.subspan(piece.size());
@@ -88,7 +89,7 @@ Task<Result<void>> send_program(transport::Stream& stream, StdioCommand& what, b
   co_return done;
 }
 
-/// Whether it has failed since the container has no shell, as runc and crun say it.
+/// Whether runc or crun reports that the container has no shell.
 bool lacks_shell(const Error& error) {
   const std::string_view why = error.why;
   const bool not_there = why.find("not found") != std::string_view::npos ||
@@ -98,7 +99,7 @@ bool lacks_shell(const Error& error) {
          (why.find("\"sh\"") != std::string_view::npos || why.find("`sh`") != std::string_view::npos);
 }
 
-/// Answers what the command says, until that is the greeting.
+/// Answers the command's requests until it prints the greeting.
 Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
   using Kind = Said::Kind;
   for (int avoided = 0;;) {

@@ -27,15 +27,15 @@ namespace {
 
 constexpr char kTried[] = "make the placeholder's program in";
 constexpr char kWhere[] = "memory";
-/// In the mirror's own directory.
+/// Name within the mirror's own directory.
 constexpr char kFile[] = "/program";
-/// MFD_EXEC, which glibc does not know yet: asks for an executable file where vm.memfd_noexec is 1
-/// (Linux 6.3).
+/// MFD_EXEC, which glibc does not define yet: asks for an executable file where vm.memfd_noexec is 1 (Linux
+/// 6.3).
 constexpr unsigned kMemfdExec = 0x0010;
 
 int create_file() {
   const int file = ::memfd_create(kPlaceholderName, MFD_CLOEXEC | MFD_ALLOW_SEALING | kMemfdExec);
-  // An older kernel refuses a flag that it doesn't know; its files are executable anyway.
+  // An older kernel rejects the unknown flag; its memory files are executable anyway.
   if (file < 0 && errno == EINVAL) return ::memfd_create(kPlaceholderName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   return file;
 }
@@ -51,7 +51,7 @@ Result<void> write_program(const UniqueFd& file) {
   return {};
 }
 
-/// Whether there is a file at `path` now that holds the program and may be executed.
+/// Creates a file at `path` that holds the program. Returns whether it may be executed.
 bool make_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0500));
   return file && write_program(file) && ::access(path.c_str(), X_OK) == 0;

@@ -1,5 +1,4 @@
-// The placeholder's program, carried inside farport, and run from a file with the remote program's name:
-// tools show it, and name their own files after it.
+// The placeholder's program, embedded in farport and run under the remote program's name.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 
 namespace farport::router {
 
-/// The program's name, as /proc/PID/exe shows it behind "/memfd:".
+/// The program's name, which /proc/PID/exe shows after "/memfd:".
 inline constexpr const char* kPlaceholderName = "farport-placeholder";
 
-/// What one placeholder executes: a name that goes with this object, or nothing but what is in memory.
+/// The file that one placeholder executes: a name that is removed with this object, or the program in memory.
 class PlaceholderProgram {
  public:
   PlaceholderProgram() = default;
-  /// `directory`: empty where the path needs no removing; else what is removed with it.
+  /// `directory`: removed together with the file; empty if nothing needs removing.
   PlaceholderProgram(std::string path, std::string directory)
       : path_(std::move(path)), directory_(std::move(directory)) {}
   PlaceholderProgram(PlaceholderProgram&& other) noexcept
@@ -30,9 +29,9 @@ class PlaceholderProgram {
   }
   ~PlaceholderProgram();
 
-  /// Valid in this process and in a child that has not executed anything yet.
+  /// Path of the program, for this process and a child that has not called exec yet.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Valid in the process that executes this program already: a file in memory is open in this one alone.
+  /// Path for the process that already runs the program: a memory file is open in that process only.
   [[nodiscard]] std::string path_for_itself() const { return directory_.empty() ? "/proc/self/exe" : path_; }
 
  private:
@@ -40,16 +39,16 @@ class PlaceholderProgram {
   std::string directory_;
 };
 
-/// The program in a sealed file in memory and, where possible, in a file. Made once, for all placeholders of
-/// a mirror.
+/// The program in a sealed memory file and, if possible, in a file. Made once for all placeholders of a
+/// mirror. Tools show the file's name and name their own files after it.
 class PlaceholderImage {
  public:
-  /// `directory`: one that nobody else may write to, for files to execute; without one, or where it takes
-  /// none (mounted noexec), the program is run from memory. Fails where the system allows no executable file
-  /// in memory (the sysctl vm.memfd_noexec).
+  /// `directory`: a directory for executable files that nobody else may write to. Without one, or if it is
+  /// mounted noexec, the program runs from memory. Fails if the system allows no executable memory file
+  /// (sysctl vm.memfd_noexec).
   [[nodiscard]] static Result<PlaceholderImage> make(const std::string& directory = {});
 
-  /// The program under a file name; from memory where that can't be had.
+  /// The program under a file name, or from memory if no file can be made.
   [[nodiscard]] PlaceholderProgram named(const std::string& file_name);
 
  private:
@@ -58,7 +57,7 @@ class PlaceholderImage {
 
   UniqueFd memory_;
   std::string directory_;     ///< Holds the file; empty: there is none.
-  std::uint64_t number_ = 0;  ///< Of the last name's directory: two may have the same name.
+  std::uint64_t number_ = 0;  ///< Makes the directory of each name unique, since names may repeat.
 };
 
 }  // namespace farport::router
