@@ -17,7 +17,7 @@ namespace farport::router {
 transport::Task<void> PeerRevalidator::trust(auth::TlsCredentialsPtr credentials) {
   credentials_ = std::move(credentials);
   waiting_.take(verified_);
-  // One takes about 0.2 ms.
+  // Verifying one peer takes about 0.2 ms.
   transport::TurnBudget budget(loop_);
   while (transport::ListNode* node = waiting_.pop()) {
     static_cast<VerifiedPeer*>(node)->verify();
@@ -68,7 +68,8 @@ using auth::Lifetime;
 constexpr std::time_t kHour = 3600;
 constexpr std::time_t kDay = 24 * kHour;
 constexpr std::time_t kSoon = 14 * kDay;
-/// A list for a week that is replaced every day always has six days left.
+/// CRLs are warned of in the last fifth of their time: one for a week that is replaced every day always has
+/// six days left.
 constexpr std::time_t kPartOfCrl = 5;
 
 std::time_t warned_from(const Lifetime& lifetime) {
@@ -115,7 +116,7 @@ void ExpiryWarnings::look(const auth::TlsCredentials& credentials, std::time_t n
 
 namespace {
 
-/// Which directory it is that has a path. One that was replaced has other files.
+/// Identifies the directory at a path, since one that was replaced has other files.
 struct DirectoryId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -130,7 +131,7 @@ DirectoryId id_of(const std::string& path) {
 
 }  // namespace
 
-/// inotify through libuv.
+/// Watches a directory by inotify, through libuv.
 class FileWatch::Directory {
  public:
   Directory(FileWatch& owner, const std::string& path) : owner_(owner), id_(id_of(path)) {
@@ -175,20 +176,20 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// Events come in bursts, and many are about other files.
+/// Events come in bursts, and many are about other files, so wait this long after the first one.
 constexpr Milliseconds kBurst{50};
-/// Files that have not changed for this long have been written to the end.
+/// Files that have not changed for this long are complete.
 constexpr Milliseconds kStill{150};
-/// How often at the most: a file that is written to all the time is read all the same.
+/// The most waits for that, so that files that change all the time are read as well.
 constexpr int kLooks = 20;
-/// For how long broken files are read again before they are said to be broken: a certificate is written
-/// before its key, or after it. A time and not a number: a bundle takes a while to open.
+/// How long broken files are retried before they are reported, since a certificate and its key are written
+/// one after the other. It is a time and not a number of tries, since a bundle takes a while to open.
 constexpr std::uint64_t kPatienceMs = 1750;
 constexpr Milliseconds kBetweenTries{250};
-/// Broken files may get better without being changed: a certificate may not be valid yet.
+/// Broken files may become valid without a change: a certificate may not be valid yet.
 constexpr std::uint64_t kTryAgainMs = 60'000;
 
-/// What is wrong with it at that time; empty if nothing is.
+/// What is wrong at that time; empty if nothing is.
 std::string fault_of(const auth::Lifetime& lifetime, std::time_t now) {
   if (now < lifetime.from)
     return lifetime.described() + " is not valid before " + auth::time_text(lifetime.from);
@@ -214,7 +215,7 @@ CredentialWatch::CredentialWatch(transport::Loop& loop, Log log, auth::TlsCreden
 Task<void> CredentialWatch::run() {
   tell_of_gaps();
   for (;;) {
-    // Before the files are looked at: what changes after that look is an event.
+    // Watch before looking at the files, so that each later change is an event.
     files_.follow(current_->paths());
     if (due()) {
       co_await take_over();
@@ -267,7 +268,7 @@ Task<Result<auth::TlsCredentialsPtr>> CredentialWatch::load() {
 }
 
 Task<Result<auth::TlsCredentialsPtr>> CredentialWatch::load_once() {
-  // A bundle's passphrase takes a fifth of a second of work.
+  // On another thread, since a bundle's passphrase takes a fifth of a second of work.
   const auto loaded = std::make_shared<Result<auth::TlsCredentialsPtr>>();
   transport::Offload work(loop_, [loaded, files = current_->files(), side = current_->side()] {
     *loaded = auth::TlsCredentials::load(files, side);
@@ -317,7 +318,7 @@ std::vector<std::string> CredentialWatch::faults(std::time_t now) const {
   bool trusts_any = false;
   for (const auth::Lifetime& each : current_->lifetimes()) {
     std::string fault = fault_of(each, now);
-    // One CA of several may have had its time.
+    // One of several CAs may have expired.
     const bool authority = each.kind == auth::Lifetime::Kind::authority;
     if (authority) trusts_any |= fault.empty();
     if (!authority && !fault.empty()) faults.push_back(std::move(fault));

@@ -1,4 +1,4 @@
-// Certificates, keys, CAs and CRLs that are replaced while farport runs.
+// CredentialWatch: certificates, keys, CAs and CRLs that are replaced while farport runs.
 #pragma once
 
 #include <ctime>
@@ -18,11 +18,10 @@
 
 namespace farport::router {
 
-// The peers that have been let in, for when what is trusted changes.
-
 class VerifiedPeer;
 
-/// Holds no connections: each tells itself here with a VerifiedPeer, for as long as it lives.
+/// Verifies peers again when what is trusted changes. Does not own connections: each registers with a
+/// VerifiedPeer for as long as it lives.
 class PeerRevalidator {
  public:
   PeerRevalidator(transport::Loop& loop, auth::TlsCredentialsPtr credentials)
@@ -30,28 +29,29 @@ class PeerRevalidator {
   PeerRevalidator(const PeerRevalidator&) = delete;
   PeerRevalidator& operator=(const PeerRevalidator&) = delete;
 
-  /// From now on these count. Ends the connections whose peer they don't verify. Others may run meanwhile:
-  /// it takes a while with many.
+  /// Uses these credentials from now on, and ends the connections whose peers they don't trust. With many
+  /// peers this takes several turns of the loop.
   transport::Task<void> trust(auth::TlsCredentialsPtr credentials);
-  /// Ends the connections of peers whose certificate has expired.
+  /// Ends the connections whose peers' certificates have expired.
   void end_expired(std::time_t now);
 
  private:
   friend class VerifiedPeer;
   transport::Loop& loop_;
   auth::TlsCredentialsPtr credentials_;
-  transport::NodeList waiting_;   ///< To be verified again.
-  transport::NodeList verified_;  ///< With credentials_.
+  transport::NodeList waiting_;   ///< Peers to verify again.
+  transport::NodeList verified_;  ///< Peers that were verified with credentials_.
 };
 
+/// Registers a connection, and ends it when its peer is no longer trusted.
 class VerifiedPeer final : private transport::ListNode {
  public:
-  /// `end` aborts the connection with the reason; it is called once at most, from the loop, or at once if the
-  /// handshake was with credentials that have been replaced since. `ssl` must outlive this.
+  /// `end` must abort the connection with the given reason. It is called at most once, from the loop, or at
+  /// once if the credentials have been replaced since the handshake. `ssl` must outlive this object.
   VerifiedPeer(PeerRevalidator& peers, SSL* ssl, std::function<void(const Error&)> end);
   ~VerifiedPeer() = default;
 
-  /// Why the connection was ended from here; nothing if it wasn't.
+  /// Why this has ended the connection; nothing if it hasn't.
   [[nodiscard]] const std::optional<Error>& ended() const { return ended_; }
 
  private:
@@ -65,20 +65,20 @@ class VerifiedPeer final : private transport::ListNode {
   std::optional<Error> ended_;
 };
 
-/// Ends a session for a VerifiedPeer. To the peer it looks broken where it may return, so that what runs in
-/// it waits for the session that comes with the certificate after a rotation.
+/// Ends a session for a VerifiedPeer. If the peer may return, the session looks broken to it, so that what
+/// runs in it can be resumed with a new certificate.
 void end_distrusted(transport::Http2Session& session, const Error& why);
 
-// Saying in time that certificates and revocation lists have to be renewed.
-
+/// Warns in time that certificates and CRLs must be renewed.
 class ExpiryWarnings {
  public:
   explicit ExpiryWarnings(Log log) : log_(std::move(log)) {}
 
-  /// Warns of what ends soon: certificates from 14 days before, CRLs in the last fifth of their time, which
-  /// is often short; of what has ended, as an error. Says each again once a day, however often it is called.
+  /// Warns of what will expire: of certificates from 14 days before, of CRLs in the last fifth of their time,
+  /// which is often short. Logs what has expired as an error. Repeats each once a day, however often it is
+  /// called.
   void look(const auth::TlsCredentials& credentials, std::time_t now);
-  /// Has look() say everything again.
+  /// Makes look() log everything again.
   void forget() { told_.clear(); }
 
  private:
@@ -91,20 +91,19 @@ class ExpiryWarnings {
   std::map<std::string, Told> told_;  ///< By fingerprint.
 };
 
-// Notices that files may have changed, however that is done: written to, replaced, or through a symbolic link
-// on the way.
-
+/// Notices that files may have changed: by being written, by being replaced, or through a symbolic link on
+/// the way.
 class FileWatch {
  public:
-  /// `on_event` is called from the loop when something has happened in a directory that matters. It may have
-  /// been to another file: compare stamps.
+  /// `on_event` is called from the loop when something has changed in a relevant directory. It may have been
+  /// another file, so compare stamps.
   FileWatch(transport::Loop& loop, std::function<void()> on_event);
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
   ~FileWatch();
 
-  /// Watches what leads to these files now, and nothing else. Call it again after each event, and once in a
-  /// while: directories come, go and are replaced, and not every file system notifies.
+  /// Watches the directories that lead to these files now, and no others. Call it again after each event, and
+  /// at intervals, since directories may be replaced and not every file system sends events.
   void follow(const std::vector<std::string>& paths);
 
  private:
@@ -115,12 +114,12 @@ class FileWatch {
   std::map<std::string, std::unique_ptr<Directory>> directories_;  ///< By path.
 };
 
-/// Holds the credentials in force, and takes new ones over when the files change. What new files bring is for
-/// the handshakes to come; connections go on with what they began with, but those whose peer would not be let
-/// in any more are ended.
+/// Holds the present credentials, and loads new ones when the files change. New credentials are used for new
+/// handshakes. Existing connections go on with the old ones, but those whose peers are no longer trusted are
+/// ended.
 class CredentialWatch {
  public:
-  /// `rescan`: how often to look at file systems that don't notify.
+  /// `rescan` is how often to check file systems that send no events.
   CredentialWatch(transport::Loop& loop, Log log, auth::TlsCredentialsPtr credentials,
                   transport::Milliseconds rescan = kRescan);
   CredentialWatch(const CredentialWatch&) = delete;
@@ -128,23 +127,23 @@ class CredentialWatch {
 
   /// Watches until it is cancelled.
   transport::Task<void> run();
-  /// Reads the files again, whether they have changed or not: for SIGHUP.
+  /// Reads the files again even if they have not changed, as on SIGHUP.
   void reload();
 
-  /// For the next handshake.
+  /// The context for the next handshake.
   [[nodiscard]] SSL_CTX* context() const { return current_->context(); }
   [[nodiscard]] const auth::TlsCredentials& current() const { return *current_; }
   [[nodiscard]] PeerRevalidator& peers() { return peers_; }
 
-  /// Why handshakes fail at that time, or would after a restart: what has expired or isn't valid yet, and
-  /// files that can't be used. A sentence each; none if all is well.
+  /// Why handshakes fail at that time, or would fail after a restart: something has expired or is not valid
+  /// yet, or the files can't be used. A sentence each; empty if all is well.
   [[nodiscard]] std::vector<std::string> faults(std::time_t now) const;
 
   // For metrics.
 
   /// When our own certificate expires.
   [[nodiscard]] std::time_t expires() const { return current_->lifetimes().front().until; }
-  /// How often new files have been taken over, and how often that failed.
+  /// How often new files were loaded, and how often that failed.
   [[nodiscard]] std::uint64_t reloads() const { return reloads_; }
   [[nodiscard]] std::uint64_t failed_reloads() const { return failed_reloads_; }
 
@@ -169,10 +168,10 @@ class CredentialWatch {
   FileWatch files_;
   PeerRevalidator peers_;
   ExpiryWarnings warnings_;
-  auth::FileStamps tried_;  ///< What the files were at the last try, whether it went well or not.
+  auth::FileStamps tried_;  ///< The files at the last try, whether it succeeded or not.
   bool asked_ = false;
-  std::string complaint_;           ///< About the files as they are; empty if all is well.
-  auth::FileStamps complained_of_;  ///< The files that complaint_ is about.
+  std::string complaint_;           ///< The last error about the files; empty if all is well.
+  auth::FileStamps complained_of_;  ///< The files that the error is about.
   std::uint64_t try_again_at_ = 0;
   std::uint64_t reloads_ = 0;
   std::uint64_t failed_reloads_ = 0;

@@ -16,8 +16,8 @@ using profile::FrameId;
 using profile::FrameKind;
 
 constexpr std::string_view kKernel = "[kernel]";
-/// Whether a file is one of .NET's own, or the memory in which it compiles: what is there and is no method is
-/// a stub.
+/// Whether a file belongs to .NET itself, or is the memory for compiled code: an address there that is no
+/// method is a stub.
 bool is_runtime(std::string_view module) {
   constexpr std::array<std::string_view, 11> kFiles{
       "libcoreclr.so",      "libclrjit.so",     "libclrgc.so",       "libclrgcexp.so",
@@ -27,7 +27,7 @@ bool is_runtime(std::string_view module) {
          (module.starts_with("libSystem.") && module.ends_with(".so"));
 }
 
-/// The range that an address is in, of those that are sorted by their starts and don't overlap much.
+/// The range that contains an address. The ranges are sorted by start, and hardly overlap.
 template <typename Range>
 const Range* find_range(const std::vector<Range>& sorted, std::uint64_t address) {
   const auto after =
@@ -45,12 +45,12 @@ std::vector<Range> sorted_by_start(std::vector<Range> ranges) {
   return ranges;
 }
 
-/// What is known of a thread that runs, or waits for a processor, while others look at it from outside.
+/// The frame of a thread that runs, or waits for a processor, while it is sampled from outside.
 Frame running() {
   return {FrameKind::native, "[running]", {}, {}, 0};
 }
 
-/// Gives addresses their frames.
+/// Makes the frames of addresses.
 class FrameNamer {
  public:
   FrameNamer(profile::FrameTable& frames, std::vector<SampledMapping> mappings,
@@ -68,7 +68,7 @@ class FrameNamer {
     return id;
   }
 
-  /// Whether there may be code: a method, or something of a file.
+  /// Whether there may be code at the address: a method, or part of a file.
   [[nodiscard]] bool is_code(std::uint64_t address) const {
     return is_kernel_address(address) || find_range(mappings_, address) != nullptr ||
            find_range(symbols_, address) != nullptr || (managed_ && managed_(address));
@@ -94,7 +94,7 @@ class FrameNamer {
     if (is_runtime(frame.module)) frame.kind = FrameKind::runtime;
     const SampledSymbol* const symbol = find_range(symbols_, address);
     if (symbol == nullptr) return frame;
-    // All of a function is one frame.
+    // All addresses in a function share one frame.
     frame.name = symbol->name;
     frame.build_id.clear();
     frame.address = 0;
@@ -108,7 +108,7 @@ class FrameNamer {
   std::unordered_map<std::uint64_t, FrameId> known_;
 };
 
-/// By the calls' numbers: where a thread was interrupted in its process's own code.
+/// For each call by its number: whether a sample interrupted its thread there, in the process's own code.
 std::vector<bool> interrupted(const std::vector<SampledCall>& calls,
                               const std::vector<StackSample>& samples) {
   std::vector<CallNumber> outside_kernel{0};
@@ -181,9 +181,9 @@ void CpuSamples::add_to(profile::Profile& profile, const NameManaged& managed) c
   std::vector<profile::CallId> calls{profile::kRoot};
   calls.reserve(calls_.size() + 1);
   for (const SampledCall& call : calls_) {
-    // Of a function that keeps no frame pointer the kernel takes anything for its caller, a text or a list in
-    // the heap: what is no code has called nothing.
-    // Who looks from outside has made sure of that.
+    // If a function keeps no frame pointer, the kernel takes anything for its caller, such as a text or a
+    // list in the heap. An address that is no code has called nothing.
+    // Samples from outside are already checked.
     const bool is_call = wall || ends[calls.size()] || namer.is_code(call.address);
     const profile::CallId caller = calls[call.caller];
     calls.push_back(is_call ? profile.calls.add(caller, namer.frame_of(call.address)) : caller);

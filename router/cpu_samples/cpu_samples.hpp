@@ -1,4 +1,4 @@
-// What an agent has sampled of a runtime's threads, and the profile that it becomes. Pure.
+// CpuSamples: what an agent has sampled of a runtime's threads, and the profile that it becomes. Pure.
 #pragma once
 
 #include <functional>
@@ -13,28 +13,28 @@
 
 namespace farport::router {
 
-/// What has been sampled, as it comes: the sink of a stream of samples, which becomes a profile at its end.
+/// Collects a stream of samples, from which add_to() makes a profile at the end.
 class CpuSamples final : public SampleSink {
  public:
-  /// The managed method at an address; nothing: there is none.
+  /// Returns the managed method at an address, or nothing.
   using NameManaged = std::function<std::optional<profile::Frame>(std::uint64_t address)>;
 
-  /// Adds it to a profile that is empty: its clock, its duration, frames, calls, threads and samples. Where
-  /// `managed` knows an address, it is that method's; else what the agent has said.
+  /// Fills an empty profile: its clock, duration, frames, calls, threads and samples. If `managed` knows an
+  /// address, its frame is that method; otherwise it is what the agent has said.
   void add_to(profile::Profile& profile, const NameManaged& managed) const;
 
-  /// What nobody has named in files that have a build id, those with most of it first. The names, once they
-  /// are found, are more symbols.
+  /// The addresses without names, in files that have a build id; files with the most addresses come first.
+  /// Names that are found are added with on_symbol().
   [[nodiscard]] std::vector<UnnamedFile> unnamed(const NameManaged& managed) const;
 
   [[nodiscard]] const std::optional<SamplingStart>& start() const { return start_; }
   [[nodiscard]] std::size_t samples() const { return samples_.size(); }
-  /// All places in code that samples have been in, some of them several times.
+  /// All code addresses in samples. One may occur several times.
   [[nodiscard]] const std::vector<SampledCall>& calls() const { return calls_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
-  /// What a person is to hear of: what is missing, and why.
+  /// Messages for a person: what is missing, and why.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// None: it has not come.
+  /// Nothing before the end has come.
   [[nodiscard]] std::optional<SamplingEnd> end() const { return end_; }
   [[nodiscard]] const std::string& why_ended() const { return why_ended_; }
 
@@ -53,7 +53,7 @@ class CpuSamples final : public SampleSink {
 
   std::optional<SamplingStart> start_;
   std::vector<profile::ProfiledThread> threads_;
-  std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< Of threads, by their ids.
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< Indexes in threads_, by thread id.
   std::vector<SampledCall> calls_;
   std::vector<StackSample> samples_;
   std::uint64_t lost_ = 0;

@@ -20,7 +20,7 @@
 namespace farport::router {
 namespace {
 
-/// A request and its descriptors on their way (unix(7), SCM_RIGHTS).
+/// A request with its descriptors, to be sent or received (unix(7), SCM_RIGHTS).
 class RequestMessage {
  public:
   explicit RequestMessage(std::span<char> request) : part_{request.data(), request.size()} {
@@ -59,17 +59,17 @@ class RequestMessage {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMostDescriptors + 1))> space_{};
 };
 
-/// Has the kernel kill this process when nobody can write to a pipe any more (fcntl(2), F_SETSIG).
+/// Has the kernel kill this process once nobody can write to the pipe any more (fcntl(2), F_SETSIG).
 void end_with_lifeline(int lifeline) {
   std::ignore = ::fcntl(lifeline, F_SETSIG, SIGKILL);
   std::ignore = ::fcntl(lifeline, F_SETOWN, ::getpid());
   std::ignore = ::fcntl(lifeline, F_SETFL, O_ASYNC | O_NONBLOCK);
-  // That may have come about by now.
+  // The other end may have been closed before.
   char nothing = 0;
   if (::read(lifeline, &nothing, 1) == 0) ::_exit(0);
 }
 
-/// Leaves nothing open but one descriptor, which becomes the first.
+/// Closes all descriptors but one, which becomes the first after the standard ones.
 int keep_only(int descriptor) {
   constexpr int kRequests = 3;
   const int nowhere = ::open("/dev/null", O_RDWR);
@@ -79,7 +79,7 @@ int keep_only(int descriptor) {
   return kRequests;
 }
 
-/// Has each request seen to by a process of its own, until the agent has gone.
+/// Forks a process for each request, until the agent is gone.
 [[noreturn]] void serve(int requests, const HelperProcess::Work& work) {
   std::vector<char> request(HelperProcess::kMostRequest);
   for (;;) {
@@ -90,7 +90,8 @@ int keep_only(int descriptor) {
     std::vector<UniqueFd> descriptors = message.enclosed();
     if (descriptors.empty()) continue;
     const pid_t self = ::getpid();
-    // Not fork(2): libraries would see to files of theirs that are not open here, and have others' numbers.
+    // fork(2) would run handlers of libraries. They would use descriptors that are closed here, and whose
+    // numbers now belong to other files.
     if (::_Fork() != 0) continue;
     end_with(self);
     const UniqueFd lifeline = std::move(descriptors.back());
@@ -101,17 +102,18 @@ int keep_only(int descriptor) {
     try {
       work.run(std::string_view(request.data(), static_cast<std::size_t>(got)), std::move(descriptors));
     } catch (...) {
-      // Nothing of the process that this one is a copy of is to be done here.
+      // Don't run any code of the process that this one was forked from.
       ::_exit(1);
     }
     ::_exit(0);
   }
 }
 
-/// As fork(2). But where an engine has put this process beside an application, the new process is the
-/// engine's child as well, which waits for all of its own. Otherwise it would become the application's if
-/// this process is killed, and stay as a zombie: most applications wait for none. (clone(2), CLONE_PARENT.
-/// glibc's fork() can't do it; without glibc's knowledge the process must have no threads.)
+/// Like fork(2). But if an engine has put this process beside an application, the new process becomes the
+/// engine's child as well, which waits for all of its own. Otherwise it would be reparented to the
+/// application when this process is killed, and stay a zombie, since most applications wait for no children
+/// that they did not start. This uses clone(2) with CLONE_PARENT, which glibc's fork() doesn't offer. glibc
+/// does not know of it, so the process must have no threads.
 pid_t fork_for_engine() {
   constexpr pid_t kOutside = 0;
   constexpr pid_t kFirst = 1;
@@ -120,18 +122,18 @@ pid_t fork_for_engine() {
 }
 
 [[noreturn]] void be_helper(int requests, pid_t agent, const HelperProcess::Work& work) {
-  // Else the end of the requests ends it.
+  // Otherwise the end of the requests ends it.
   if (::getppid() != 0) end_with(agent);
   ::prctl(PR_SET_NAME, work.name);
-  // The agent decides when it is over: it may have to see its connections to their ends.
+  // The agent decides when this process ends, since it may have to finish its connections.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-  // Nobody waits for those who do the work, and for what they leave when they are killed: beside an
-  // application that would be the application's to wait for.
+  // Nobody waits for the processes that do the work, nor for what they leave when they are killed. Beside an
+  // application, the application would have to wait for them.
   std::signal(SIGCHLD, SIG_IGN);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int kept = keep_only(requests);
   work.confine();
-  // It mostly waits.
+  // Give memory back, since this process mostly waits.
   release_start_memory();
   serve(kept, work);
 }
@@ -164,7 +166,7 @@ HelperProcess::~HelperProcess() {
 }
 
 bool HelperProcess::running() const {
-  // Where the kernel has no pidfds it shows when it is asked for something.
+  // On a kernel without pidfds, the end only shows at the next request.
   return !process_ || !transport::has_ended(process_);
 }
 

@@ -1,5 +1,4 @@
-// A process that is there before the agent, or a command, has given anything up, and does for it what that
-// one, which faces the network, can't or should not do itself.
+// HelperProcess: does what the process that faces the network can't or should not do itself.
 #pragma once
 
 #include <cstdint>
@@ -17,59 +16,61 @@ class Loop;
 
 namespace farport::router {
 
-/// Ties a helper's copy to this object: when the object is destroyed, the kernel kills the copy, even a
-/// stopped one.
+/// Ties a helper's copy to this object. When the object is destroyed, the kernel kills the copy, even if it
+/// is stopped.
 class Lifeline {
  public:
-  /// The ends of a pipe, whose reading end a process is tied to.
+  /// Takes both ends of a pipe. The copy is tied to the reading end.
   Lifeline(UniqueFd reading, UniqueFd writing) : reading_(std::move(reading)), writing_(std::move(writing)) {}
   Lifeline(Lifeline&&) = default;
   Lifeline& operator=(Lifeline&&) = delete;
   ~Lifeline() = default;
 
  private:
-  /// Kept, so that a process that closes its own is tied all the same: the kernel has both for one.
+  /// Kept open, so that a copy that closes its own descriptor stays tied: the kernel sees both as one file.
   UniqueFd reading_;
-  UniqueFd writing_;  ///< Goes first.
+  UniqueFd writing_;  ///< Destroyed first, since it is declared last.
 };
 
-/// What helpers are called: at most 15 characters (PR_SET_NAME).
+/// The names of helpers, of at most 15 characters (PR_SET_NAME).
 inline constexpr const char* kSamplerName = "farport-sampler";
 inline constexpr const char* kReaderName = "farport-reader";
 
-/// For the work of all helpers of one kind: a quarter of what the control group allows, in bytes; of 2 GiB
-/// where it allows all.
+/// The memory for the work of all helpers of one kind, in bytes: a quarter of what the control group allows,
+/// or of 2 GiB if it has no limit.
 [[nodiscard]] std::uint64_t memory_for_helpers();
 
+/// A process that is forked before the agent, or a command, has given anything up, and waits for requests.
 class HelperProcess {
  public:
-  /// What a request may have at most.
+  /// The most bytes of a request.
   static constexpr std::size_t kMostRequest = 16 * 1024;
-  static constexpr std::size_t kMostDescriptors = 3;  ///< Beside its lifeline.
+  static constexpr std::size_t kMostDescriptors = 3;  ///< In addition to the lifeline.
 
+  /// What a helper does.
   struct Work {
-    const char* name;               ///< Of the process, for ps(1): 15 characters at most.
+    const char* name;               ///< The process's name, of at most 15 characters.
     std::function<void()> confine;  ///< Run first.
-    /// Run in a copy of the process for each request. Not for long after the agent: it is killed with it.
+    /// Run for each request, in a copy of the helper, which is killed when its Lifeline or the helper ends.
     std::function<void(std::string_view request, std::vector<UniqueFd> descriptors)> run;
   };
 
-  /// Starts it: a copy of this process, which must have no threads, without any of its files. It ends with
-  /// this object, and with this process. Errors: there can be none.
+  /// Starts the helper: a copy of this process, which must have no threads, without its open files. It ends
+  /// with this object, and with this process. Errors: it can't be started.
   [[nodiscard]] static Result<HelperProcess> start(const Work& work);
 
   HelperProcess(HelperProcess&&) = default;
   HelperProcess& operator=(HelperProcess&&) = delete;
-  /// Ends it, and waits for it if it is a child of this process.
+  /// Ends the helper, and waits for it if it is a child of this process.
   ~HelperProcess();
 
-  /// Whether it has not ended.
+  /// Whether it has not ended yet.
   [[nodiscard]] bool running() const;
-  /// Passes when it has ended, whatever has ended it.
+  /// Waits until it has ended, for whatever reason.
   transport::Task<void> ended(transport::Loop& loop) const;
 
-  /// Has it see to a request; the copy, which ends with what this returns at the latest, gets duplicates of
-  /// the descriptors. Errors: it is gone, or has not taken the requests before.
+  /// Has a copy of the helper handle a request, with duplicates of the descriptors. The copy ends at the
+  /// latest when the Lifeline is destroyed. Errors: the helper has ended, or its queue of requests is full.
   [[nodiscard]] Result<Lifeline> begin(std::string_view request, std::vector<int> descriptors) const;
 
  private:

@@ -73,7 +73,8 @@ void write_notices(events::LineMaker& maker, ReaderOutput& to) {
   }
 }
 
-/// Samples, which are a part. Errors: they are none, or have no end.
+/// Reads samples, which come as a part (see Reading::pass_on()). Errors: they are malformed or have no end,
+/// or sampling has failed.
 Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
   SampleReader reader(to);
   for (;;) {
@@ -88,7 +89,7 @@ Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
   return {};
 }
 
-/// Adds what is told of methods to a table.
+/// Adds the methods that events describe to a table.
 class MethodEvents final : public nettrace::Handler {
  public:
   explicit MethodEvents(events::MethodTable& to) : to_(to) {}
@@ -98,7 +99,7 @@ class MethodEvents final : public nettrace::Handler {
   events::MethodTable& to_;
 };
 
-/// Addresses, which are a part.
+/// Reads addresses, which come as a part.
 Result<std::vector<std::uint64_t>> read_addresses(ReaderInput& from) {
   std::vector<std::uint64_t> addresses;
   std::uint64_t address = 0;
@@ -114,7 +115,7 @@ Result<std::vector<std::uint64_t>> read_addresses(ReaderInput& from) {
   }
 }
 
-/// Methods that the runtime does not tell have their addresses.
+/// Reads the names of methods. An error is ignored, since methods without names are shown by address.
 void read_method_names(ReaderInput& from, events::MethodTable& to) {
   MethodEvents methods(to);
   std::ignore = read_recording(from, methods, [] {});

@@ -1,4 +1,4 @@
-// What readers make of recordings.
+// What readers make of recordings: lines, documents, measurements, and names of methods.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,13 @@
 
 namespace farport::router {
 
-// What answers are made of, beside what is made of events everywhere.
-
-/// Those that a request names; empty: the usual ones. Errors: a name that is none.
+/// The counters that a request names; if it names none, the usual ones. Errors: a malformed name.
 [[nodiscard]] Result<CounterSelection> selection_named(const std::string& names);
 
-/// Entries of the log as lines.
+/// Makes lines of log entries, in JSON.
 [[nodiscard]] std::unique_ptr<events::LineMaker> json_log_lines();
 
-/// Counters as lines, and which of them are meant.
+/// Makes lines of the selected counters.
 class SelectedCounters final : public events::LineMaker {
  public:
   explicit SelectedCounters(CounterSelection selection);
@@ -37,7 +35,7 @@ class SelectedCounters final : public events::LineMaker {
   events::JsonMeasurementLines lines_;
 };
 
-/// What each thread does: one document.
+/// Makes one document: what each thread is doing.
 class CurrentStacks final : public events::LineMaker {
  public:
   void on_event(const nettrace::Event& event) override { stacks_.on_event(event); }
@@ -47,7 +45,7 @@ class CurrentStacks final : public events::LineMaker {
   events::ThreadStacks stacks_;
 };
 
-/// The types in a heap: one document.
+/// Makes one document: the types in a heap.
 class HeapTypes final : public events::LineMaker {
  public:
   explicit HeapTypes(std::string process) : process_(std::move(process)) {}
@@ -65,30 +63,30 @@ class HeapTypes final : public events::LineMaker {
   events::HeapWalk walk_{events::HeapWalk::Keep::types};
 };
 
-/// Makes the answer that is wanted, of events; nullptr: there is none.
+/// What makes the requested answer from events; nullptr if nothing does.
 [[nodiscard]] std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted);
 
-// All of them throw std::bad_alloc.
+// All of the following throw std::bad_alloc if the memory runs out.
 
-/// Hands what comes, up to its end, to `handler`, and calls `after` for each piece. Errors: it is no
+/// Passes the input to `handler`, up to its end, and calls `after` for each piece. Errors: the input is no
 /// recording.
 [[nodiscard]] Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
                                           const std::function<void()>& after);
 
-/// Has `maker` read what comes, up to its end, and says what it says. Errors: it is no recording, or not
-/// enough of one.
+/// Has `maker` read the input, up to its end, and writes what it makes. Errors: the input is no recording, or
+/// an incomplete one.
 [[nodiscard]] Result<void> make_lines(events::LineMaker& maker, ReaderInput& from, ReaderOutput& to);
 
-/// Tells the values that `values` takes. Errors: as above.
+/// Writes the measurements that `values` finds in the input. Errors: as above.
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,
                                              ReaderOutput& to);
 
-/// Tells the methods that are at given addresses. What comes is first the addresses, as a part, eight bytes
-/// each (little-endian), and then a recording in which the runtime names its methods. Errors: it can't be
+/// Writes the methods at given addresses. The input is first the addresses as a part, eight bytes each
+/// (little-endian), and then a recording in which the runtime names its methods. Errors: the input can't be
 /// read.
 [[nodiscard]] Result<void> tell_methods(ReaderInput& from, ReaderOutput& to);
 
-/// What the agent wants made. Errors: there is no answer.
+/// What a reader of the agent does. Errors: there is no answer.
 [[nodiscard]] Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to);
 
 }  // namespace farport::router

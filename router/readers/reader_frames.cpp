@@ -70,7 +70,7 @@ Result<ReaderInput::Piece> ReaderInput::read_whole(std::size_t size) {
 void ReaderOutput::write(ReaderFrame kind, std::string_view text) {
   do {
     std::string_view piece = text.substr(0, kMostFrame);
-    // Lines stay whole, where they can.
+    // Split between lines where possible.
     if (piece.size() < text.size()) piece = piece.substr(0, piece.rfind('\n') + 1);
     if (piece.empty()) piece = text.substr(0, kMostFrame);
     const auto size = static_cast<std::uint32_t>(piece.size());
@@ -95,7 +95,7 @@ namespace {
 
 constexpr std::size_t kMostMeasurementNames = 1024;
 constexpr std::size_t kMostQuantiles = 16;
-/// Each byte of a name may take six in JSON.
+/// A byte of a name may take six bytes in JSON.
 constexpr std::size_t kMostText = 16 * 1024;
 constexpr std::size_t kMostJsonValues = 64;
 
@@ -105,7 +105,7 @@ bool fits(const events::Measurement& measurement) {
   return names <= kMostMeasurementNames && measurement.quantiles.size() <= kMostQuantiles;
 }
 
-/// What is no number in JSON, such as infinity, becomes null.
+/// A value that JSON can't express, such as infinity, becomes null.
 json object_with(const std::optional<double>& value) {
   return value ? json(*value) : json();
 }
@@ -180,10 +180,10 @@ constexpr std::size_t kMostExceptionValues = kMostStackFrames + 16;
 constexpr std::size_t kMostMethodValues = 8;
 constexpr std::size_t kMostName = 4 * 1024;
 constexpr std::size_t kMostType = 1024;
-/// Where each byte takes six in JSON.
+/// How much is kept of a message if the whole does not fit in a frame. A byte may take six bytes in JSON.
 constexpr std::size_t kLeastMessage = 4 * 1024;
 constexpr std::string_view kCut = " […]";
-/// What names may take in all.
+/// The most memory for the names of methods.
 constexpr std::size_t kMostMethodBytes = std::size_t{64} << 20;
 
 json object_of(const events::ThrownException& thrown, std::size_t most_message) {

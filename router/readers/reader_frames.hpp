@@ -1,4 +1,4 @@
-// What a reader is told, and what it says.
+// The protocol between a reader and the process that reads its answer.
 #pragma once
 
 #include <cstdint>
@@ -17,44 +17,45 @@
 
 namespace farport::router {
 
-/// What a reader says: frames of a kind, four bytes of length (little-endian), and so many bytes.
+/// The kinds of frames that a reader sends. A frame is its kind, four bytes of length (little-endian), and
+/// that many bytes.
 enum class ReaderFrame : char {
-  lines = 'l',        ///< Of the answer.
-  file = 'w',         ///< Of the file that the answer goes to, beside its lines. An empty one: it is whole.
-  measurement = 'v',  ///< One, as encode_measurement() has it.
-  exception = 'x',    ///< One, as encode_exception() has it.
-  method = 'd',       ///< One, as encode_method() has it.
-  notice = 't',       ///< What the runtime has to say, for a person.
+  lines = 'l',        ///< Lines of the answer.
+  file = 'w',         ///< A file beside the answer's lines. An empty frame ends it.
+  measurement = 'v',  ///< One measurement: see encode_measurement().
+  exception = 'x',    ///< One exception: see encode_exception().
+  method = 'd',       ///< One method: see encode_method().
+  notice = 't',       ///< A message from the runtime, for a person.
   enough = 'n',       ///< The recording may be stopped.
-  failure = 'f',      ///< Why there is no answer, as encode_failure() has it. Nothing follows.
-  memory = 'm',       ///< It takes more memory than the reader may have. Nothing follows.
-  end = 'e',          ///< The answer is whole. Nothing follows.
+  failure = 'f',      ///< Why there is no answer: see encode_failure(). Nothing follows.
+  memory = 'm',       ///< The reader has run out of memory. Nothing follows.
+  end = 'e',          ///< The answer is complete. Nothing follows.
 };
 inline constexpr std::size_t kFrameHead = 5;
-/// Before each piece of what is passed on as a part (Reading::pass_on()): its length, four bytes
-/// (little-endian). One of 0 ends the part.
+/// The length before each piece of a part (see Reading::pass_on()): four bytes, little-endian. A length of 0
+/// ends the part.
 inline constexpr std::size_t kPieceHead = 4;
 inline constexpr std::size_t kMostPiece = 32 * 1024;
 inline constexpr std::size_t kMostFrame = 64 * 1024;
-/// What of a runtime's notices is said, and logged.
+/// How many notices of a runtime are passed on, and how much of each.
 inline constexpr std::size_t kMostNotices = events::kMostNotices + 1;
 inline constexpr std::size_t kMostNoticeBytes = 256;
 
-/// An error without its cause, which is for a person alone.
+/// Encodes an error without its cause, to be shown to a person.
 [[nodiscard]] std::string encode_failure(const Error& error);
-/// The reverse, of whatever text. No part of it is long.
+/// Decodes any text. Each part of the result is cut to a limited length.
 [[nodiscard]] Error decode_failure(std::string_view text);
 
-/// What comes, piece by piece: the reader's side.
+/// The reader's side of its input.
 class ReaderInput {
  public:
   explicit ReaderInput(int from);
 
   using Piece = std::span<const std::byte>;
 
-  /// Empty: there is no more. Valid until the next one. Errors: the system's.
+  /// The next bytes; empty at the end. They are valid until the next call. Errors: the system's.
   [[nodiscard]] Result<Piece> next() { return read_some(piece_); }
-  /// The same of a part.
+  /// The next piece of a part; empty at the end of the part. Otherwise the same.
   [[nodiscard]] Result<Piece> next_of_part();
 
  private:
@@ -65,12 +66,12 @@ class ReaderInput {
   std::vector<std::byte> piece_;
 };
 
-/// Writes frames; ends the process where nobody takes them any more.
+/// Writes frames. Ends the process if nobody takes them any more.
 class ReaderOutput {
  public:
   explicit ReaderOutput(int to) : to_(to) {}
 
-  /// As many frames as the text takes.
+  /// Writes the text in as many frames as it needs.
   void write(ReaderFrame kind, std::string_view text = {});
   void write_lines(std::string_view lines) {
     if (!lines.empty()) write(ReaderFrame::lines, lines);
@@ -82,33 +83,31 @@ class ReaderOutput {
   int to_;
 };
 
-// A measurement on its way from a reader to the agent.
-
-/// As JSON, in one frame. Nothing: it has more than a measurement that anybody has use for.
+/// Encodes a measurement as JSON, for one frame. Returns nothing if it is larger than anybody could use, or
+/// has no finite value.
 [[nodiscard]] std::optional<std::string> encode_measurement(const events::Measurement& measurement);
 
-/// The reverse. Nothing where it is none, or has more than one that encode_measurement() has made.
+/// Decodes a measurement. Returns nothing if the text is malformed, or larger than what encode_measurement()
+/// makes.
 [[nodiscard]] std::optional<events::Measurement> decode_measurement(std::string_view text);
 
-// Exceptions and methods on their way from a reader to the command that has started it.
-
-/// In one frame; of a message, and of a stack, what there is room for.
+/// Encodes an exception for one frame. Cuts its message and its stack if they are too long.
 [[nodiscard]] std::string encode_exception(const events::ThrownException& thrown);
-/// Reads it again. Nothing where the text is malformed.
+/// Decodes it. Returns nothing if the text is malformed.
 [[nodiscard]] std::optional<events::ThrownException> decode_exception(std::string_view text);
 
-/// Methods whose names are known, by their code.
+/// The names of methods, by the addresses of their code.
 class NamedMethods {
  public:
   struct Method {
     std::uint64_t begin = 0;
-    std::uint64_t end = 0;  ///< Behind its last byte.
+    std::uint64_t end = 0;  ///< One beyond its last byte.
     profile::Frame frame;
   };
 
-  /// One more. Where there is no room for it, it is left out.
+  /// Adds a method, unless its name would take too much memory.
   void add(Method method);
-  /// Whose code is at the address; null where none is known. Valid until the next add().
+  /// The method whose code is at this address, or null. It is valid until the next add().
   [[nodiscard]] const profile::Frame* find(std::uint64_t address) const;
 
  private:
@@ -116,9 +115,9 @@ class NamedMethods {
   std::size_t held_ = 0;
 };
 
-/// In one frame; of a name what there is room for.
+/// Encodes a method for one frame. Cuts its name if it is too long.
 [[nodiscard]] std::string encode_method(const NamedMethods::Method& method);
-/// Reads it again. Nothing where the text is malformed.
+/// Decodes it. Returns nothing if the text is malformed.
 [[nodiscard]] std::optional<NamedMethods::Method> decode_method(std::string_view text);
 
 }  // namespace farport::router

@@ -46,7 +46,7 @@ void be_reader(const ReaderWork& work, const ReadingRequest& wanted, int socket)
   } catch (const std::exception& error) {
     to.write(ReaderFrame::failure, encode_failure({"read", "what the runtime says", error.what(), {}}));
   }
-  // Whoever still writes gets no error before this has been read.
+  // Read to the end, so that a peer that still writes gets no error before it has read the answer.
   for (std::array<char, 4096> rest{}; ::read(socket, rest.data(), rest.size()) > 0;) {
   }
 }
@@ -56,7 +56,7 @@ std::string encoded(const ReadingRequest& wanted) {
   return std::string(reinterpret_cast<const char*>(&task), sizeof task) + wanted.text;
 }
 
-/// None where they are none.
+/// Returns nothing if the bytes are no request.
 std::optional<ReadingRequest> decoded(std::string_view bytes) {
   ReadingTask task;
   if (bytes.size() < sizeof task) return std::nullopt;
@@ -128,10 +128,10 @@ std::uint64_t memory_for_readers() {
 }
 
 std::uint64_t ReaderBudget::share_of(ReadingTask::Kind kind) const {
-  // A profile's is held for as long as is sampled.
+  // A profile holds its memory for as long as sampling takes, so it gets no more than lines do.
   const bool document = ReadingTask{kind}.makes_document() && kind != ReadingTask::Kind::profile;
   if (document) return std::min(total_ / 2, 256 * kMiB);
-  // There is one of these for each runtime.
+  // There is a reader of this kind for each runtime.
   if (kind == ReadingTask::Kind::metrics) return std::clamp(total_ / 256, kMiB / 2, 4 * kMiB);
   return std::clamp(total_ / 8, 2 * kMiB, 64 * kMiB);
 }

@@ -1,5 +1,4 @@
-// Readers: processes that make an answer of what a runtime writes. A runtime may write anything; whatever it
-// makes a reader do, it is one recording that ends.
+// Readers: processes that turn what a runtime writes into an answer.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,6 @@
 
 namespace farport::router {
 
-// What a reader is to make of a recording.
-
 /// The part of a ReadingRequest that has a fixed size.
 struct ReadingTask {
   enum class Kind : std::uint8_t {
@@ -24,59 +21,59 @@ struct ReadingTask {
     exceptions,
     stacks,
     heap,
-    profile,  ///< Of samples, which are a part, and methods as the runtime tells them.
+    profile,  ///< From samples, which come as a part, and methods as the runtime names them.
     metrics,
-    methods,  ///< At addresses, which are a part, as the runtime tells them.
-    local,    ///< What the command does that has started the reader.
+    methods,  ///< Of methods at given addresses, which come as a part.
+    local,    ///< Whatever the command that has started the reader needs.
   };
   Kind kind{};
-  std::uint64_t memory_bytes = 0;  ///< Beside what every reader has.
+  std::uint64_t memory_bytes = 0;  ///< In addition to what every reader has.
   std::uint32_t processor_seconds = 0;
-  profile::Form form{};   ///< `profile`: what it becomes.
-  std::uint64_t pid = 0;  ///< `profile`: the process's, as it says itself.
+  profile::Form form{};   ///< For `profile`: the form of the file.
+  std::uint64_t pid = 0;  ///< For `profile`: the process's pid as it says itself.
 
-  /// Whether the answer is one that is there whole or not at all.
+  /// Whether the answer is one document, which is sent completely or not at all.
   [[nodiscard]] bool makes_document() const {
     return kind == Kind::stacks || kind == Kind::heap || kind == Kind::profile;
   }
 };
 
-/// What a reader is to make, and what it may use for it.
+/// What a reader is to make, and what it may use up.
 struct ReadingRequest : ReadingTask {
-  std::string text{};  ///< `counters`, `metrics`: which, as a request names them; `heap`, `profile`: the
-                       ///< process's name.
+  std::string text{};  ///< `counters`, `metrics`: their names; `heap`, `profile`: the process's name.
 };
 
-/// Of a command's, on the machine of whoever has started it: with half of the memory that there is, and as
-/// long as it takes.
+/// A request of a command on its user's machine: it may use half of the memory, and any processor time.
 [[nodiscard]] ReadingRequest local_request(ReadingTask::Kind kind, std::string text = {});
 
-/// What a reader does: makes the answer of what comes. Errors: there is none. Throws std::bad_alloc.
+/// What a reader does: makes an answer from its input. Errors: there is no answer. Throws std::bad_alloc.
 using ReaderWork =
     std::function<Result<void>(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to)>;
 
-/// A reader, as it is talked to.
+/// The other end of a reader.
 struct ReaderEnds {
-  UniqueFd socket;  ///< What a runtime writes goes there, and frames come back; doesn't block.
+  UniqueFd socket;  ///< Takes what the runtime writes, and delivers frames; does not block.
   Lifeline lifeline;
 };
 
+/// The helper process that starts readers. A runtime may write anything; whatever it makes a reader do only
+/// ends that one recording.
 class ReaderProcess {
  public:
-  /// What whoever starts them gives up, in this order, and what each of them does.
+  /// What the helper and its readers give up, in this order.
   struct GivenUp {
     std::function<void()> secrets;
     std::function<void()> rights;
-    std::function<bool()> rights_of_reader;  ///< False: that can't be, and nothing is read.
-    bool behind_others = true;  ///< The processor is for others first: for those that are read, for one.
+    std::function<bool()> rights_of_reader;  ///< Run in each reader. If it returns false, nothing is read.
+    bool behind_others = true;               ///< Run at low priority, behind the runtimes that are read.
   };
-  /// Starts what starts them, before this process has threads. `work`: as it is then. Errors: there can be
-  /// none.
+  /// Starts the helper, before this process has threads. Each reader runs `work` as it is now. Errors: the
+  /// helper can't be started.
   [[nodiscard]] static Result<ReaderProcess> start(GivenUp given_up, ReaderWork work);
 
   [[nodiscard]] const HelperProcess& process() const { return process_; }
 
-  /// Starts a reader. Errors: there can be none.
+  /// Starts a reader. Errors: it can't be started.
   [[nodiscard]] Result<ReaderEnds> begin(const ReadingRequest& wanted) const;
 
  private:
@@ -85,21 +82,20 @@ class ReaderProcess {
   HelperProcess process_;
 };
 
-// How much memory all readers together may have, and who has how much of it.
-
-/// A control group that runs out of memory may be ended as a whole, the agent with it (memory.oom.group, as
-/// Kubernetes has it since 1.28): so what readers may have, in all, is known and less than there is.
+/// The memory that all readers together may use. A control group that runs out of memory may be killed as a
+/// whole, with the agent (memory.oom.group, which Kubernetes sets since 1.28), so this is less than the
+/// group's limit.
 class ReaderBudget {
  public:
-  /// `total`: bytes, for all.
+  /// `total` is for all readers together, in bytes.
   ReaderBudget(transport::Loop& loop, std::uint64_t total) : loop_(loop), total_(total), returned_(loop) {}
   ReaderBudget(const ReaderBudget&) = delete;
   ReaderBudget& operator=(const ReaderBudget&) = delete;
 
-  /// What one reader's answer may take: one document, or lines that are sent as they come.
+  /// How much a reader of this kind needs. Documents need more than lines that are sent as they come.
   [[nodiscard]] std::uint64_t share_of(ReadingTask::Kind kind) const;
 
-  /// So many bytes, until it is gone.
+  /// A reservation of memory, until it is destroyed.
   class Place {
    public:
     Place(ReaderBudget& budget, std::string owner, std::uint64_t bytes);
@@ -115,8 +111,8 @@ class ReaderBudget {
     std::uint64_t bytes_;
   };
 
-  /// Waits until there are so many bytes for this owner, who may have half of all at once, but not for long.
-  /// Nullptr: there are none.
+  /// Reserves memory for this owner, who may have half of the total at most. Waits for it, but not for long.
+  /// Returns nullptr if there is not enough.
   transport::Task<std::unique_ptr<Place>> take(std::string owner, std::uint64_t bytes);
 
   [[nodiscard]] std::uint64_t total() const { return total_; }
@@ -131,22 +127,22 @@ class ReaderBudget {
   transport::Condition returned_;
 };
 
-/// Where readers come from, and their memory.
+/// What it takes to start readers: the helper, and memory.
 struct Readers {
-  std::shared_ptr<const ReaderProcess> process;  ///< Null: there can be none.
+  std::shared_ptr<const ReaderProcess> process;  ///< Null if there is no helper.
   ReaderBudget* memory;                          ///< Never null.
 
   [[nodiscard]] bool running() const { return process != nullptr && process->process().running(); }
-  /// The memory that a reader may have for what `owner` wants. Waits for it, but not for long. Errors: there
-  /// is none.
+  /// Reserves memory for a reader that `owner` wants. Waits for it, but not for long. Errors: there is not
+  /// enough memory, or the helper has ended.
   [[nodiscard]] transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> place_for(
       ReadingTask::Kind kind, std::string owner) const;
 };
 
-/// Processor time for a recording of this length: a minute, and half of that.
+/// The processor time for a recording of this length: a minute plus half of the length.
 [[nodiscard]] std::uint32_t processor_seconds_for(transport::Milliseconds duration);
 
-/// For all readers of an agent: a quarter of what its control group allows.
+/// The memory for all readers of an agent: a quarter of what its control group allows.
 [[nodiscard]] std::uint64_t memory_for_readers();
 
 }  // namespace farport::router

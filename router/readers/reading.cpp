@@ -17,8 +17,8 @@ using transport::IoStatus;
 using transport::Stream;
 using transport::Task;
 
-/// How long a reader that has something to do may say nothing to who waits for it. A runtime may have stopped
-/// it with a signal.
+/// How long a reader that has work may be silent while its answer is awaited. A runtime may have stopped it
+/// with a signal.
 constexpr std::chrono::seconds kPatience{180};
 constexpr transport::Milliseconds kLook{5'000};
 constexpr std::uint64_t kBytesOfMiB = std::uint64_t{1} << 20;
@@ -81,7 +81,7 @@ Result<void> Reading::begin(const ReaderProcess& readers) {
   if (!ends) return tl::unexpected(ends.error());
   reader_.emplace(loop_, std::move(ends->socket), "a reader");
   lifeline_.emplace(std::move(ends->lifeline));
-  // A user can press Ctrl-C, and may have stopped both for a while.
+  // No watch for a user, who can press Ctrl-C, and who may have stopped both processes for a while.
   if (for_ == For::caller) watching_.spawn(watch());
   return {};
 }
@@ -144,7 +144,7 @@ Task<void> Reading::finish() {
 Task<void> Reading::pass_all_on(Stream& from) {
   const Passed passed = co_await pass_on(from);
   if (passed == Passed::all) co_await finish();
-  // What was broken off is not taken for whole.
+  // Abort, so that the reader does not take the input for complete.
   if (passed == Passed::failed) reader_->abort(from.error());
 }
 
@@ -180,7 +180,7 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
   co_return frame;
 }
 
-/// A stream that we have broken off says why; else the kernel has ended the reader.
+/// Why the reader's stream has ended: this side has aborted it, or else the kernel has ended the reader.
 Error Reading::lost(IoStatus status) const {
   const bool gone = reader_->peer_gone() || (status == IoStatus::failed && reader_->error().cause == EPIPE);
   if (status == IoStatus::failed && !gone) return reader_->error();
@@ -196,7 +196,7 @@ AnswerFrom answer_from(Stream& stream) {
 
 Task<Result<void>> answer_through_reader(transport::Loop& loop, const ReaderProcess& readers,
                                          ReadingRequest wanted, AnswerFrom from, AnswerTo to) {
-  // Lines may be long in coming: the caller is not to wait for the first one. A document may come to nothing.
+  // Lines may take long to come, so the answer begins before the first one. A document may come to nothing.
   bool begun = !wanted.makes_document();
   Reading reading(loop, std::move(wanted));
   Result<void> done = reading.begin(readers);
@@ -204,7 +204,7 @@ Task<Result<void>> answer_through_reader(transport::Loop& loop, const ReaderProc
   if (begun) to.begin();
   transport::TaskSet feeding(loop);
   feeding.spawn(from.feed(reading));
-  // A caller that goes ends it, however silent the runtime or the reader is.
+  // End when the caller goes, even if the runtime or the reader is silent.
   const transport::WhenGone gone(to.stream, [&] {
     from.abandon();
     reading.abort(tool_is_gone());

@@ -1,4 +1,4 @@
-// A recording on its way through a reader.
+// Reading: a recording on its way through a reader.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@
 
 namespace farport::router {
 
-/// A reader and its socket: passes on what a runtime writes, and takes the reader's frames, each checked,
-/// since a runtime may have taken its reader over. The reader ends with this, and where it stands still.
+/// A reader and its socket. Passes on what a runtime writes, and checks each frame that comes back, since a
+/// runtime may have taken the reader over. The reader ends with this object, or when it makes no progress.
 class Reading {
  public:
-  /// Who is told of errors: a caller, who may ask for the same in another way, or who has asked farport.
+  /// Who reads errors: a caller over HTTP, who could use farport instead, or the user of this farport.
   enum class For : std::uint8_t { caller, user };
 
   Reading(transport::Loop& loop, ReadingRequest wanted, For whom = For::caller)
@@ -27,37 +27,37 @@ class Reading {
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
-  /// Errors: there is no reader to be had.
+  /// Starts the reader. Errors: it can't be started.
   [[nodiscard]] Result<void> begin(const ReaderProcess& readers);
 
   enum class Passed : std::uint8_t {
-    all,        ///< Up to the stream's end.
-    failed,     ///< Up to the stream's failure.
+    all,        ///< The stream has ended, and all of it was passed on.
+    failed,     ///< The stream has failed.
     not_taken,  ///< The reader takes no more; next() says why.
   };
   enum class As : std::uint8_t {
-    rest,  ///< Up to finish().
-    part,  ///< With lengths, so that more may follow.
+    rest,  ///< The last input: finish() ends it.
+    part,  ///< A part: in pieces with lengths, so that more can follow.
   };
-  /// Passes on what `from` has.
+  /// Passes on what `from` delivers.
   transport::Task<Passed> pass_on(transport::Stream& from, As as = As::rest);
-  /// Passes on what is there. Not passed on: the reader takes no more; next() says why.
+  /// Writes bytes to the reader. If that fails, the reader takes no more, and next() says why.
   transport::Task<transport::IoStatus> write(std::span<const std::byte> bytes);
-  /// The same, as a part.
+  /// Writes bytes to the reader as a part.
   transport::Task<transport::IoStatus> write_part(std::span<const std::byte> part);
-  /// There is nothing more to pass on.
+  /// Ends the reader's input.
   transport::Task<void> finish();
-  /// Passes on what `from` has, and nothing more. A stream that fails breaks the reader off.
+  /// Passes on all that `from` delivers, and ends the input. If the stream fails, aborts the reader.
   transport::Task<void> pass_all_on(transport::Stream& from);
 
   struct Frame {
     ReaderFrame kind{};
     std::string text;
   };
-  /// What the reader says next, the end of its answer at last. Errors: there is no answer, for want of memory
-  /// for one, or the reader has sent something malformed.
+  /// Waits for the reader's next frame; the last one is `end`. Errors: there is no answer, for lack of memory
+  /// or another reason, or the reader has sent something malformed.
   transport::Task<Result<Frame>> next();
-  /// Breaks off whatever waits for the reader.
+  /// Ends whatever waits for the reader with this error.
   void abort(const Error& why) { reader_->abort(why); }
 
  private:
@@ -74,31 +74,31 @@ class Reading {
   For for_;
   std::optional<transport::FdStream> reader_;
   std::optional<Lifeline> lifeline_;
-  transport::TurnBudget fed_;  ///< Either side may be as quick as it likes.
+  transport::TurnBudget fed_;  ///< Either side may be fast enough to keep the loop busy.
   transport::TurnBudget taken_;
-  std::optional<Clock::time_point> unread_since_;   ///< There is something for the reader to do.
-  std::optional<Clock::time_point> waiting_since_;  ///< For a frame.
+  std::optional<Clock::time_point> unread_since_;   ///< Since when the reader has had work.
+  std::optional<Clock::time_point> waiting_since_;  ///< Since when a frame has been awaited.
   transport::TaskSet watching_;
 };
 
-/// What an answer is made of.
+/// Where the reader's input comes from.
 struct AnswerFrom {
-  std::function<transport::Task<void>(Reading&)> feed;  ///< Gives the reader all that it is to have.
-  std::function<void()> abandon;                        ///< Breaks that off: the caller has gone.
+  std::function<transport::Task<void>(Reading&)> feed;  ///< Gives the reader all its input.
+  std::function<void()> abandon;                        ///< Breaks that off, because the caller has gone.
 };
-/// All that `stream` has, which must outlive it.
+/// The input is all that `stream` delivers, which must outlive the result.
 [[nodiscard]] AnswerFrom answer_from(transport::Stream& stream);
 
-/// Where it goes.
+/// Where the answer goes.
 struct AnswerTo {
   transport::Stream& stream;
-  std::function<void()> begin;         ///< Called once, before the first of it.
-  transport::Event* enough = nullptr;  ///< Set when the reader says so, where there is one.
-  std::uint64_t* sent = nullptr;       ///< Counts bytes, where there is one.
+  std::function<void()> begin;         ///< Called once, before the first bytes.
+  transport::Event* enough = nullptr;  ///< If not null, set when the reader has enough.
+  std::uint64_t* sent = nullptr;       ///< If not null, counts the bytes.
 };
 
-/// Sends the caller what a reader makes of what it is fed, up to the end of both. Errors: it has no end. What
-/// had begun by then is broken off. What `from` and `to` refer to must outlive it.
+/// Sends the caller what a reader makes of its input, to the end of both. Errors: there is no complete
+/// answer; if it had begun, its stream is aborted. What `from` and `to` refer to must outlive the task.
 transport::Task<Result<void>> answer_through_reader(transport::Loop& loop, const ReaderProcess& readers,
                                                     ReadingRequest wanted, AnswerFrom from, AnswerTo to);
 

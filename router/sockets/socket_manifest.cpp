@@ -26,13 +26,13 @@ namespace {
 using Names = std::unordered_set<std::string>;
 
 constexpr std::size_t kMaxManifests = 64;
-/// Of all of a user's manifests in a directory: 100,000 sockets.
+/// The most bytes of all manifests of a user in a directory: 100,000 sockets.
 constexpr std::size_t kMaxBytes = 8 * 1024 * 1024;
 constexpr std::size_t kManifestPart = 64 * 1024;
-/// A path and more than that: what is longer is no line of a manifest.
+/// Longer than any path: what is longer is no line of a manifest.
 constexpr std::size_t kMaxLine = 8192;
 
-/// Calls `each` for every line, and takes what is read out of `budget`.
+/// Calls `each` for every line, and subtracts the bytes read from `budget`.
 template <typename Each>
 void each_line(int fd, std::size_t& budget, Each each) {
   std::string rest;
@@ -50,7 +50,7 @@ void each_line(int fd, std::size_t& budget, Each each) {
   }
 }
 
-/// The names in a manifest that are among `sockets`, if its mirror lives.
+/// The names among `sockets` that are in a manifest, if its mirror is alive.
 Names listed_in(int directory, const std::string& manifest, uid_t owner, const Names& sockets,
                 std::size_t& budget) {
   const UniqueFd fd(
@@ -62,7 +62,8 @@ Names listed_in(int directory, const std::string& manifest, uid_t owner, const N
     std::string name = std::string(file_of(line));
     if (sockets.contains(name)) listed.insert(std::move(name));
   });
-  // The lock is tried last: a mirror that has listed something holds it already, and is not disturbed.
+  // Try the lock last: a mirror that has listed something already holds it, so this can't disturb one that
+  // starts.
   if (listed.empty() || ::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return {};
   return listed;
 }
@@ -71,7 +72,7 @@ Names listed_in(int directory, const std::string& manifest, uid_t owner, const N
 
 void MirrorManifests::note(std::string name) {
   struct stat status {};
-  // Looked at before it is opened: opening a pipe or a device may do something.
+  // Check the type before opening it, since opening a pipe or a device may have effects.
   if (::fstatat(directory_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
     return;
   std::vector<std::string>& names = names_[status.st_uid];
@@ -94,7 +95,7 @@ NamesByUser MirrorManifests::made_by_mirrors(const NamesByUser& sockets) const {
 namespace {
 
 constexpr std::size_t kMaxManifest = 64 * 1024 * 1024;
-/// Lines of what is gone stay in a manifest until they are more than the others and these.
+/// A manifest is rewritten once it has this many more lines of removed sockets than of present ones.
 constexpr std::size_t kSpareLines = 256;
 
 bool is_regular_file_of(int fd, uid_t owner) {
@@ -110,7 +111,7 @@ bool is_at(int fd, const std::string& path) {
          open.st_dev == there.st_dev;
 }
 
-/// Removes what the manifest of a mirror lists, if that mirror is dead: it no longer holds the lock.
+/// Removes what a mirror's manifest lists if the mirror is dead, which means that nobody locks the manifest.
 void clean_up_after(const std::string& manifest, const Log& log) {
   const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd || !is_regular_file_of(fd.get(), ::geteuid()) || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return;
@@ -132,9 +133,9 @@ std::vector<std::string> manifests_in(const std::string& directory) {
   return found;
 }
 
-/// A new manifest of this process's, locked.
+/// Makes a manifest for this process, and locks it.
 Result<SocketManifest::Manifest> make_manifest(const std::string& directory) {
-  // Others may write to the directory, too: a name that can't be told is one that they can't take.
+  // Others may write to the directory too. They can't take a name that they can't guess.
   std::random_device random;
   for (int attempt = 0;; ++attempt) {
     SocketManifest::Manifest manifest;
@@ -146,7 +147,7 @@ Result<SocketManifest::Manifest> make_manifest(const std::string& directory) {
     if (!manifest.lock) {
       return fail_errno("use the socket directory", directory, errno, "choose another one with --socket-dir");
     }
-    // Another mirror that starts now may have taken it for a dead one's before it was locked.
+    // A mirror that starts now may have taken it for a dead one's before it was locked, and removed it.
     if (::flock(manifest.lock.get(), LOCK_EX | LOCK_NB) == 0 && is_at(manifest.lock.get(), manifest.path))
       return manifest;
   }
@@ -214,7 +215,7 @@ void SocketManifest::remove_file(const std::string& path, const File& file) {
   if (status.st_dev == file.device && status.st_ino == file.inode) ::unlink(path.c_str());
 }
 
-/// Writes another manifest. The old one is there until the new one is whole: in between both are right.
+/// Writes a new manifest. The old one stays until the new one is complete; until then both are valid.
 void SocketManifest::begin_anew() {
   auto manifest = make_manifest(directory_);
   if (!manifest) return;
@@ -227,7 +228,7 @@ void SocketManifest::begin_anew() {
   forgotten_ = 0;
 }
 
-/// Only a help for the next start: what can't be written is not worth failing for, and is written over.
+/// A failed write is ignored and overwritten later, since the manifest only helps the next start.
 bool SocketManifest::append(Manifest& manifest, const std::string& lines) {
   const ssize_t written = ::pwrite(manifest.lock.get(), lines.data(), lines.size(), manifest.size);
   if (written != static_cast<ssize_t>(lines.size())) return false;

@@ -1,4 +1,5 @@
-// The files that a mirror makes: remembered on disk, so that the next mirror can remove what a crash left.
+// Socket manifests: the list of the sockets that a mirror has made, on disk, for the next mirror and for
+// agents.
 #pragma once
 
 #include <map>
@@ -17,27 +18,25 @@
 
 namespace farport::router {
 
-// The manifests of mirrors, as an agent reads them: which sockets in a directory are placeholders'. Any user
-// can write what looks like one. Blocks; for a thread other than the loop's.
-
-/// How the names of manifests begin.
+/// The prefix of the names of manifests.
 inline constexpr std::string_view kManifestPrefix = ".farport-mirror-";
 
-/// Names of files by the user who owns them.
+/// File names, by the user who owns the files.
 using NamesByUser = std::map<uid_t, std::unordered_set<std::string>>;
 
-/// The manifests in one directory. Each is read once at most, and of each user's no more than a few
-/// megabytes.
+/// The manifests in one directory, as an agent reads them to find out which sockets are placeholders'. Any
+/// user can write a file that looks like one, so it reads a few megabytes of each user at most, and each file
+/// once. Blocks: use it on a thread other than the loop's.
 class MirrorManifests {
  public:
-  /// `directory` is open, and outlives this.
+  /// `directory` is an open descriptor, which must outlive this object.
   explicit MirrorManifests(int directory) : directory_(directory) {}
 
-  /// Notes a file whose name begins with kManifestPrefix.
+  /// Adds a file whose name begins with kManifestPrefix.
   void note(std::string name);
 
-  /// Those of `sockets` that a mirror of the same user has listed and still lives: it holds its manifest
-  /// locked. A mirror in another container, which sees the directory at another path, counts too.
+  /// Returns the `sockets` that are listed by a living mirror of the same user, which holds its manifest
+  /// locked. This includes mirrors in other containers, which may see the directory at another path.
   [[nodiscard]] NamesByUser made_by_mirrors(const NamesByUser& sockets) const;
 
  private:
@@ -45,19 +44,19 @@ class MirrorManifests {
   std::map<uid_t, std::vector<std::string>> names_;
 };
 
-/// A mirror's claim on a socket directory: a locked manifest in it that lists the sockets made. Destroying it
-/// removes them and the manifest.
+/// A mirror's claim on a socket directory: a locked manifest in it lists the sockets that the mirror has
+/// made. The destructor removes both.
 class SocketManifest {
  public:
-  /// Removes what dead mirrors of this user left in `directory`, and starts a manifest there. Errors: the
-  /// directory can't be used.
+  /// Removes what dead mirrors of this user have left in `directory`, and starts a manifest there. Errors:
+  /// the directory can't be used.
   static Result<std::unique_ptr<SocketManifest>> claim(std::string directory, const Log& log);
 
-  /// A manifest that is open and locked, at `path`.
+  /// An open and locked manifest, at `path`.
   struct Manifest {
     std::string path;
     UniqueFd lock;
-    off_t size = 0;  ///< As far as it is whole.
+    off_t size = 0;  ///< The size of its complete lines.
   };
 
   SocketManifest(std::string directory, Manifest manifest);
@@ -65,18 +64,18 @@ class SocketManifest {
   SocketManifest& operator=(const SocketManifest&) = delete;
   ~SocketManifest();
 
-  /// Remembers a socket that is about to be made. Errors: something is there already.
+  /// Lists a socket that is about to be made. Errors: something is there already.
   [[nodiscard]] Result<void> add(const std::string& path);
-  /// The socket has been made: from now on it is this file that is removed, and no other in its place.
+  /// Call this when the socket has been made. Only this very file will be removed, and no other at its path.
   void made(const std::string& path);
-  /// Removes a socket if it was made here, and forgets it.
+  /// Removes a socket if it was made here, and its entry.
   void remove(const std::string& path);
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
   struct File {
     dev_t device = 0;
-    ino_t inode = 0;  ///< 0: it has not been made.
+    ino_t inode = 0;  ///< 0 until it has been made.
   };
   static void remove_file(const std::string& path, const File& file);
   void begin_anew();
@@ -84,12 +83,12 @@ class SocketManifest {
 
   std::string directory_;
   Manifest manifest_;
-  std::size_t forgotten_ = 0;  ///< Lines of sockets that are gone.
+  std::size_t forgotten_ = 0;  ///< Lines of removed sockets.
   std::map<std::string, File> files_;
 };
 
-/// Removes the socket at `path` if it is this user's and nobody listens on it any more. False if something
-/// else, or something alive, is there.
+/// Removes the socket at `path` if it belongs to this user and nobody listens on it. Returns false if
+/// something else is there, or somebody listens.
 bool remove_stale_socket(const std::string& path);
 
 }  // namespace farport::router

@@ -40,8 +40,8 @@ ZstdDecompressor::ZstdDecompressor() : context_(ZSTD_createDCtx()) {
   ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kLargestWindowLog);
 }
 
-/// Whether a frame begins as RFC 8878 has it (sections 3.1.1 and 3.1.2). The library may read formats of
-/// before, too, whose windows it does not limit.
+/// Whether a frame begins as RFC 8878 says (sections 3.1.1 and 3.1.2). The library may also read older
+/// formats, whose windows it does not limit.
 bool ZstdDecompressor::begins_well(std::span<const std::byte> in) const {
   constexpr std::uint32_t kFrame = 0xFD2FB528;
   constexpr std::uint32_t kSkippable = 0x184D2A50;
@@ -76,17 +76,17 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// How long is looked at, at once.
+/// The length of the window over which the network is judged.
 constexpr Seconds kWindow{0.1};
 /// The network is the bottleneck if this part of the time was spent waiting for it.
 constexpr double kBusy = 0.5;
-/// A network that takes more than this, in bytes/s, is hardly slower than compressing.
+/// Above this rate, in bytes/s, the network is hardly slower than compression.
 constexpr double kFast = 40e6;
-/// One that takes less is worth the thorough level.
+/// Below this rate, in bytes/s, the thorough level is worth its time.
 constexpr double kSlow = 8e6;
-/// So many windows without waiting end it.
+/// Stop compressing after this many windows in which the network kept up.
 constexpr int kCalm = 10;
-/// What saves less than a tenth, so many times in a row, is left alone.
+/// If compression saves less than a tenth this many times in a row, stop it for a while.
 constexpr int kPoor = 3;
 constexpr std::size_t kShortestRest = std::size_t{1} << 20;
 constexpr std::size_t kLongestRest = std::size_t{64} << 20;
@@ -133,13 +133,12 @@ namespace {
 using transport::Chunk;
 using transport::IoStatus;
 
-/// What one piece is made of at most: a buffer's space.
+/// The most bytes in one piece: the space of a buffer.
 constexpr std::size_t kMostPerPiece = transport::BufferPool::kSpace;
 static_assert(kMostPerPiece <= raw_frame::kMostBytes);
-/// 256 KiB: what both sides keep to compress with. More helps traces little.
+/// A window of 256 KiB, which both sides keep. A larger one hardly makes traces smaller.
 constexpr int kWindowLog = 18;
-/// With the usual tables the thorough level would take 7 MiB, and twice the time, to make 1 % less of a
-/// trace.
+/// With its usual tables, the thorough level would need 7 MiB and twice the time to make a trace 1 % smaller.
 constexpr int kTableLog = 16;
 
 }  // namespace
@@ -168,7 +167,7 @@ void CompressingStream::complete() {
   std::exchange(write_, nullptr)->complete();
 }
 
-/// True when all is taken, or the lower stream has failed.
+/// Returns true when all is written, or the lower stream has failed.
 bool CompressingStream::write_pieces() {
   while (status == IoStatus::ok && (write_->chunk.size > 0 || (write_->finish && !WriteOperation::finish))) {
     next_piece();
@@ -198,7 +197,7 @@ void CompressingStream::frame_as_it_is(std::size_t size) {
   choice_.plain(size);
   const raw_frame::Header header = raw_frame::header(size);
   if (write_->holder != nullptr && size == write_->chunk.size) {
-    // A buffer has room for it in front.
+    // A buffer has room for the header in front.
     std::byte* const begin = write_->chunk.data - header.size();
     std::memcpy(begin, header.data(), header.size());
     chunk = Chunk{begin, header.size() + size, true};
@@ -211,7 +210,7 @@ void CompressingStream::frame_as_it_is(std::size_t size) {
   send_encoded(header.size() + size);
 }
 
-/// Ends the frame where the next bytes go as they are.
+/// Compresses the next bytes. Ends the frame if what follows is not to be compressed.
 void CompressingStream::compress(std::size_t size) {
   if (!frame_) {
     frame_.emplace(limit_, choice_.level());
@@ -245,7 +244,7 @@ namespace {
 using transport::Io;
 
 constexpr std::size_t kInput = 16 * 1024;
-/// Steps that bring nothing before everybody else gets a turn: frames may be empty, as many as there are.
+/// Steps without output before others get a turn. A peer may send any number of empty frames.
 constexpr int kStepsPerTurn = 64;
 
 }  // namespace
@@ -276,7 +275,7 @@ void DecompressingStream::when_readable(transport::Wake* wake) {
   lower_.when_readable(wake);
 }
 
-/// Bytes as they came, those first that were read ahead.
+/// Takes received bytes, first those that were read ahead.
 Io DecompressingStream::take(std::span<std::byte> into) {
   if (unread_.empty()) return lower_.try_read(into);
   const std::size_t size = std::min(unread_.size(), into.size());
@@ -285,12 +284,11 @@ Io DecompressingStream::take(std::span<std::byte> into) {
   return {IoStatus::ok, size};
 }
 
-/// ok without bytes: go on in the next state.
+/// Returns ok without bytes to go on in the next state.
 Io DecompressingStream::read_header() {
   while (header_size_ < header_.size()) {
     const Io io = take(std::span(header_).subspan(header_size_));
-    // One kind of frame is shorter than a header: a skippable one with nothing in it (RFC 8878
-    // section 3.1.2).
+    // Only one kind of frame is shorter than a header: an empty skippable one (RFC 8878 section 3.1.2).
     if (io.status == IoStatus::end && header_size_ > 0) break;
     if (io.status != IoStatus::ok) return io;
     header_size_ += io.bytes;

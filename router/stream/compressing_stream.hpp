@@ -1,4 +1,4 @@
-// CompressingStream: what is written is sent as zstd (RFC 8878), compressed where that is worth it.
+// CompressingStream: sends bytes as zstd (RFC 8878), compressed where that is worth it; and its other end.
 #pragma once
 
 #include <algorithm>
@@ -20,28 +20,29 @@
 
 namespace farport::router {
 
-/// What a step has taken from the input and put into the output.
+/// What one step has consumed and produced, in bytes.
 struct ZstdStep {
   std::size_t taken = 0;
   std::size_t made = 0;
-  bool ended = false;  ///< Compressing: all that was to be flushed is out. Decompressing: the frame is whole.
+  bool ended = false;  ///< Compressing: everything is flushed. Decompressing: the frame is complete.
 };
 
+/// Compresses zstd frames with the library.
 class ZstdCompressor {
  public:
-  /// What comes after the input of a step.
+  /// What follows the input of a step.
   enum class Then {
-    more,   ///< Input that it may wait for.
-    flush,  ///< Nothing for now: the peer gets all there is.
-    end,    ///< Nothing: the frame is ended. Another begins with the next step.
+    more,   ///< More input, for which the compressor may wait.
+    flush,  ///< Nothing for now: the peer must get all that there is.
+    end,    ///< Nothing: the frame ends here. The next step begins another one.
   };
 
-  /// `level`: as ZSTD_c_compressionLevel; below zero is faster still.
+  /// `level` is as for ZSTD_c_compressionLevel. Negative levels are faster still.
   explicit ZstdCompressor(int level);
-  /// The window of the frames to come, as ZSTD_c_windowLog, which both sides need as memory, and the tables
-  /// to search it by, as ZSTD_c_hashLog and ZSTD_c_chainLog.
+  /// Sets the window of the following frames (ZSTD_c_windowLog), which both sides need as memory, and the
+  /// size of the tables to search it (ZSTD_c_hashLog, ZSTD_c_chainLog).
   void limit_memory(int window_log, int table_log);
-  /// Compresses some of `in` into `out`. To flush or end, call it until it has ended.
+  /// Compresses some of `in` into `out`. To flush or end, call this until the result says that it has ended.
   [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out, Then then);
 
  private:
@@ -51,11 +52,12 @@ class ZstdCompressor {
   std::unique_ptr<ZSTD_CCtx, Free> context_;
 };
 
+/// Decompresses zstd frames with the library.
 class ZstdDecompressor {
  public:
   ZstdDecompressor();
-  /// Decompresses some of `in` into `out`. Errors: this is not zstd, is damaged, or wants a window of more
-  /// than 8 MiB, the largest that a receiver has to offer (RFC 8878 section 3.1.1.1.2).
+  /// Decompresses some of `in` into `out`. Errors: the input is no zstd, is damaged, or needs a window of
+  /// more than 8 MiB, the largest that a receiver should support (RFC 8878 section 3.1.1.1.2).
   [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:
@@ -68,25 +70,25 @@ class ZstdDecompressor {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context_;
-  std::array<std::byte, kMagicBytes> magic_{};  ///< What the frame under way begins with,
-  std::size_t magic_bytes_ = 0;                 ///< as far as it has come.
+  std::array<std::byte, kMagicBytes> magic_{};  ///< The first bytes of the current frame.
+  std::size_t magic_bytes_ = 0;                 ///< How many of them have come.
 };
 
 }  // namespace farport::router
 
 namespace farport::router::raw_frame {
 
-// A zstd frame of one block that is not compressed (RFC 8878 sections 3.1.1 and 3.1.1.2): how bytes that are
-// not worth compressing go into a body with content-encoding zstd.
+// A zstd frame of one uncompressed block (RFC 8878 sections 3.1.1 and 3.1.1.2). It carries bytes that are not
+// worth compressing in a body with content-encoding zstd.
 
-/// What stands before the bytes.
+/// The size of what precedes the bytes.
 inline constexpr std::size_t kHeaderSize = transport::kEncodingHeadroom;
 using Header = std::array<std::byte, kHeaderSize>;
-/// The most bytes that a block may hold, since its window is as large.
+/// The most bytes in a block, since that is also the size of the window.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 17;
 
-/// Magic number, no options, a window of 128 KiB; then a block of its own type: last (bit 0), raw (bits 1 and
-/// 2 are 0), and its size.
+/// The magic number, no options, and a window of 128 KiB; then the block's header: last (bit 0), raw (bits 1
+/// and 2 are 0), and its size.
 [[nodiscard]] constexpr Header header(std::size_t size) {
   const auto block = static_cast<std::uint32_t>(size << 3 | 1);
   return {std::byte{0x28},
@@ -100,7 +102,7 @@ inline constexpr std::size_t kMostBytes = std::size_t{1} << 17;
           std::byte(block >> 16 & 0xFF)};
 }
 
-/// How many bytes follow, if this is the beginning of such a frame.
+/// The number of bytes that follow, if this is the beginning of such a frame.
 [[nodiscard]] constexpr std::optional<std::size_t> size_of(const Header& found) {
   constexpr std::size_t kBlock = 6;
   const std::uint32_t block = std::to_integer<std::uint32_t>(found[kBlock]) |
@@ -115,25 +117,25 @@ inline constexpr std::size_t kMostBytes = std::size_t{1} << 17;
 
 namespace farport::router {
 
-// How many compressors an agent has at once: each takes memory, however little goes through it.
-
+/// Limits the number of compressors of an agent, since each takes memory, however little passes through it.
 class CompressorLimit {
  public:
-  /// What one takes about, with what it writes into, in bytes.
+  /// The approximate memory of one compressor and its output, in bytes.
   static constexpr std::uint64_t kBytesOfOne = 1536 * 1024;
 
   explicit CompressorLimit(std::size_t most) : most_(most) {}
   CompressorLimit(const CompressorLimit&) = delete;
   CompressorLimit& operator=(const CompressorLimit&) = delete;
 
-  /// As many as take a third of what callers may make the agent hold, in bytes; one at least.
+  /// The number of compressors that take a third of `buffered_bytes`, which callers may make the agent hold;
+  /// at least one.
   [[nodiscard]] static std::size_t most_beside(std::uint64_t buffered_bytes) {
     return std::max<std::size_t>(buffered_bytes / 3 / kBytesOfOne, 1);
   }
 
   [[nodiscard]] bool reached() const { return taken_ >= most_; }
 
-  /// One compressor's, from its making to its end. Must not outlive the limit.
+  /// Counts one compressor. Must not outlive the limit.
   class Place {
    public:
     explicit Place(CompressorLimit& limit) : limit_(limit) { ++limit_.taken_; }
@@ -150,25 +152,25 @@ class CompressorLimit {
   std::size_t taken_ = 0;
 };
 
-/// Whether what is sent to a tool is worth compressing: only while the network is what it waits for.
-/// Judges by what has been sent: how long it had to wait, and how much smaller it got.
+/// Decides whether compressing is worth it, which is only so while the network is the bottleneck. It goes by
+/// how long sent bytes had to wait, and by how much smaller they got.
 class CompressionPolicy {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Not `never`: nothing is offered then.
+  /// `mode` is not `never`: there is no CompressingStream then.
   explicit CompressionPolicy(Compression mode) : mode_(mode), worthwhile_(mode == Compression::always) {}
 
   /// Whether to compress the next bytes.
   [[nodiscard]] bool compress() const { return worthwhile_ && plain_bytes_left_ == 0; }
-  /// As a zstd level: the slower the network, the more work is worth it.
+  /// The zstd level: the slower the network, the higher.
   [[nodiscard]] int level() const { return level_; }
 
-  /// Compressed bytes, before and after.
+  /// Call this for compressed bytes, with their size before and after.
   void compressed(std::size_t before, std::size_t after);
-  /// Bytes that were sent as they are.
+  /// Call this for bytes that were sent uncompressed.
   void plain(std::size_t bytes);
-  /// Bytes that were on hand at `begun` and had been taken by the network at `done`.
+  /// Call this for bytes that were available at `begun`, and that the network had taken at `done`.
   void sent(std::size_t bytes, Clock::time_point begun, Clock::time_point done);
 
  private:
@@ -177,11 +179,11 @@ class CompressionPolicy {
   Compression mode_;
   bool worthwhile_;
   int level_ = kQuickLevel;
-  int idle_windows_ = 0;              ///< Times in a row that nothing waited.
-  int failures_ = 0;                  ///< Times in a row that it didn't help.
-  std::size_t backoff_bytes_ = 0;     ///< For how many bytes it is left alone at the next disappointment.
-  std::size_t plain_bytes_left_ = 0;  ///< Bytes to be sent before it is tried again.
-  Clock::time_point since_{};         ///< Of what follows.
+  int idle_windows_ = 0;              ///< Windows in a row without waiting.
+  int failures_ = 0;                  ///< Times in a row that compression saved too little.
+  std::size_t backoff_bytes_ = 0;     ///< The last such pause, in bytes. Doubles each time.
+  std::size_t plain_bytes_left_ = 0;  ///< Bytes to send before compression is tried again.
+  Clock::time_point since_{};         ///< The start of the current window.
   Clock::duration waited_{};
   std::size_t bytes_ = 0;
 
@@ -189,8 +191,8 @@ class CompressionPolicy {
   static constexpr int kThoroughLevel = 7;
 };
 
-/// A Stream over another that must outlive it, as must the limit. What is read passes as it is. Each write is
-/// sent at once.
+/// A Stream over another one. The other one and the limit must outlive it. Reading passes through unchanged.
+/// Each write is sent at once.
 class CompressingStream final : public transport::Stream, private transport::WriteOperation {
  public:
   CompressingStream(transport::Stream& lower, Compression mode, CompressorLimit& limit)
@@ -224,16 +226,15 @@ class CompressingStream final : public transport::Stream, private transport::Wri
   transport::Stream& lower_;
   CompressionPolicy choice_;
   CompressorLimit& limit_;
-  std::optional<Frame> frame_;      ///< The one that is open.
-  std::vector<std::byte> encoded_;  ///< Headroom, and what is sent where it can't lie where it was.
+  std::optional<Frame> frame_;      ///< The frame that is open, if any.
+  std::vector<std::byte> encoded_;  ///< Headroom, and what can't be sent from where it was.
   transport::WriteOperation* write_ = nullptr;
   CompressionPolicy::Clock::time_point begun_{};
   std::size_t sending_ = 0;
 };
 
-/// DecompressingStream: the other end of a CompressingStream, or of any zstd frames one after the other.
-/// A Stream over another that must outlive it. What is written passes as it is. Frames of one block that is
-/// not compressed cost no copy.
+/// The other end of a CompressingStream, or of any sequence of zstd frames: a Stream over another one, which
+/// must outlive it. Writing passes through unchanged. Frames of one uncompressed block are not copied.
 class DecompressingStream final : public transport::Stream {
  public:
   explicit DecompressingStream(transport::Stream& lower) : Stream(lower.loop()), lower_(lower) {}
@@ -258,13 +259,13 @@ class DecompressingStream final : public transport::Stream {
   transport::Stream& lower_;
   State state_ = State::header;
   raw_frame::Header header_{};
-  std::size_t header_size_ = 0;  ///< How much of it has come.
+  std::size_t header_size_ = 0;  ///< How much of the header has come.
   std::size_t raw_left_ = 0;
   std::optional<ZstdDecompressor> decompressor_;
-  std::vector<std::byte> input_;       ///< What has come of frames that are compressed.
-  std::span<const std::byte> unread_;  ///< Of input_.
-  bool gave_way_ = false;              ///< There is more to be read, in another turn.
-  bool output_waits_ = false;          ///< The decompressor may have more without further input.
+  std::vector<std::byte> input_;       ///< Received bytes of compressed frames.
+  std::span<const std::byte> unread_;  ///< The rest of input_.
+  bool gave_way_ = false;              ///< There is more to read, in another turn of the loop.
+  bool output_waits_ = false;          ///< The decompressor may have more output without further input.
 };
 
 }  // namespace farport::router

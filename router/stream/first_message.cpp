@@ -9,7 +9,7 @@ using transport::IoStatus;
 
 namespace {
 
-/// Nearly all commands have less.
+/// Smaller messages, which are nearly all, are not charged to the budget.
 constexpr std::uint32_t kWorthCounting = 4096;
 
 }  // namespace

@@ -10,20 +10,20 @@
 
 namespace farport::router {
 
-/// The first message of a diagnostic connection.
+/// The command, as it came.
 struct FirstMessage {
   ipc::Header header;
-  std::vector<std::byte> bytes;  ///< Header and payload, as they came.
+  std::vector<std::byte> bytes;  ///< The header and the payload.
 
   [[nodiscard]] ipc::Command command() const { return header.command(); }
   [[nodiscard]] ipc::BytesView payload() const { return std::span(bytes).subspan(ipc::kHeaderSize); }
 };
 
-/// Reads the first message whole, and nothing after it. Only then may a runtime's socket be opened, since
-/// half a message there blocks all diagnostics of that runtime. Errors: the peer ended or broke off before
-/// the message was whole; it isn't an IPC message (`cause` is EBADMSG); or it is larger than `max_size` bytes
-/// (EMSGSIZE), header included. `counted`, which must outlive the task, counts a large one from its header
-/// on.
+/// Reads the first message completely, and nothing after it. Open a runtime's socket only afterwards, since
+/// half a message there blocks all diagnostics of that runtime. `max_size` is in bytes and includes the
+/// header. `counted` must outlive the task; it charges a large message as soon as its header has come.
+/// Errors: the peer ended or broke off too early; it is no IPC message (`cause` is EBADMSG); or it is too
+/// large (EMSGSIZE).
 transport::Task<Result<FirstMessage>> read_first_message(
     transport::Stream& stream, std::uint64_t max_size = ipc::kMaxMessageSize,
     transport::BufferBudget::LateHolding* counted = nullptr);

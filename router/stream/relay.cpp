@@ -12,15 +12,15 @@ using transport::IoStatus;
 using transport::Stream;
 using transport::Task;
 
-/// Chunks moved without waiting before everybody else gets a turn.
+/// Chunks moved without waiting before others get a turn.
 constexpr int kChunksPerTurn = 4;
-/// How long what a vanished tool has sent may take to be delivered.
+/// How long it may take to deliver what a vanished tool has sent.
 constexpr transport::Milliseconds kLastDelivery{5000};
-/// How long a runtime may take to end by itself once its tool is gone: many are just about to, and a stream
-/// that ends needs no reset.
+/// How long a runtime may take to end by itself once its tool is gone. Many are about to, and a stream that
+/// ends needs no reset.
 constexpr transport::Milliseconds kRuntimesFarewell{100};
 
-/// One way: from a stream to the other.
+/// One direction of a relay.
 struct Direction {
   Direction(Stream& sender, Stream& receiver, std::uint64_t& count)
       : from(sender), to(receiver), bytes(count) {}
@@ -28,22 +28,22 @@ struct Direction {
   Stream& from;
   Stream& to;
   std::uint64_t& bytes;
-  bool finished = false;           ///< All that was sent is delivered, the end included.
+  bool finished = false;           ///< All that was sent is delivered, including the end.
   bool from_gone = false;          ///< The sender can't receive anything any more.
-  const Stream* broken = nullptr;  ///< Whose error ended it early.
+  const Stream* broken = nullptr;  ///< The stream whose error has ended this direction.
 
-  /// Whether the receiver takes nothing more.
+  /// Whether the receiver takes no more.
   [[nodiscard]] bool refused() const { return broken == &to; }
 };
 
-/// The buffers of a relay that wait for their receiver.
+/// Counts a relay's buffers that wait for their receiver.
 class Waiting {
  public:
   explicit Waiting(transport::BufferBudget::LateHolding& counted) : counted_(counted) {}
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
-  /// One of them, for as long as this lives.
+  /// Counts one buffer for as long as it exists.
   class One {
    public:
     explicit One(Waiting& all) : all_(all) { all_.add(1); }
@@ -65,8 +65,8 @@ class Waiting {
   int buffers_ = 0;
 };
 
-/// Reads what is there. A short read is followed by another, since the end often comes with the last bytes:
-/// `ended` is set then.
+/// Reads what is there. Reads again after a short read, since the end often comes with the last bytes;
+/// `ended` is set in that case.
 Io fill(Stream& from, std::span<std::byte> space, bool& ended) {
   Io io = from.try_read(space);
   if (io.status != IoStatus::ok || io.bytes == space.size()) return io;
@@ -81,11 +81,11 @@ Task<void> pump(Direction& way, BufferPool& buffers, Waiting& waiting, transport
     Io io;
     bool ended = false;
     {
-      // Held only while there is something to carry.
+      // The buffer is held only while there is something to carry.
       transport::Buffer buffer = buffers.take();
       io = fill(way.from, buffer.space(), ended);
       ended |= io.status == IoStatus::end;
-      // One place for all writes: each takes room in the coroutine's frame.
+      // All writes are in this one place, since each takes room in the coroutine's frame.
       if (ended || io.status == IoStatus::ok) {
         const Waiting::One one(waiting);
         const IoStatus written = co_await way.to.write(buffer, io.bytes, ended);
@@ -116,7 +116,7 @@ RelayOutcome outcome_of(const Direction& to_runtime, const Direction& to_tool) {
   return outcome;
 }
 
-/// Notes, while what it returns lives, that a direction's sender is gone.
+/// Notes that a direction's sender is gone, for as long as the result lives.
 auto note_gone(Direction& way, transport::Event& changed) {
   return transport::WhenGone(way.from, [&way, &changed] {
     way.from_gone = true;
@@ -136,7 +136,7 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers,
   Waiting buffers_waiting(waiting);
   Task<void> runtime_pump = pump(to_runtime, buffers, buffers_waiting, changed);
   Task<void> tool_pump = pump(to_tool, buffers, buffers_waiting, changed);
-  // What the runtime has said already first: a write to one that is done and gone would lose it.
+  // Begin with what the runtime has already sent: a write to a runtime that has ended would lose it.
   tool_pump.start();
   runtime_pump.start();
   const auto tool_watch = note_gone(to_runtime, changed);
@@ -145,13 +145,13 @@ Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers,
   std::optional<transport::Deadline> limit;
   const auto over = [&] {
     if (to_tool.broken != nullptr || (limit && limit->expired())) return true;
-    // A runtime that takes nothing more may still have something to say.
+    // A runtime that takes no more may still have something to send.
     if (to_runtime.broken != nullptr && !to_runtime.refused()) return true;
     return to_tool.finished && (to_runtime.finished || to_runtime.refused() || to_tool.from_gone);
   };
   while (!over()) {
-    // Nobody reads what goes to a runtime that is gone; what it has sent takes as long as its tool does. A
-    // tool that is gone shows when something is written to it.
+    // Nobody reads what goes to a runtime that is gone, but delivering what it has sent takes as long as its
+    // tool likes. A tool that is gone shows when something is written to it.
     if (to_tool.from_gone) runtime_pump.reset();
     if (to_runtime.from_gone) {
       const transport::Milliseconds left = to_runtime.finished ? kRuntimesFarewell : kLastDelivery;

@@ -9,12 +9,12 @@
 namespace farport::router {
 namespace {
 
-/// Of a file's name in Linux.
+/// The longest file name in Linux.
 constexpr std::size_t kLongestName = 255;
-/// Digits of build ids: of 8 bytes at least, of 64 at most.
+/// The number of digits of a build id, which has 8 to 64 bytes.
 constexpr std::size_t kLeastDigits = 16;
 constexpr std::size_t kMostDigits = 128;
-/// Digits that keys have at least.
+/// The least number of digits of a build id in a key.
 constexpr std::size_t kKeyDigits = 40;
 
 bool is_build_id(std::string_view text) {
@@ -31,7 +31,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// As keys have it: in small letters, with zeros behind an id that is short.
+/// A module's name and build id as keys have them: in lower case, and a short build id is padded with zeros.
 struct KeyParts {
   explicit KeyParts(const Module& module) : name(module.name), build_id(module.build_id) {
     std::transform(name.begin(), name.end(), name.begin(), lower);
@@ -50,7 +50,7 @@ std::string file_key(const std::string& name, const KeyParts& parts) {
   return fmt::format("{0}/elf-buildid-{1}/{0}", name, parts.build_id);
 }
 
-/// RFC 3986 section 2.1: all but what is unreserved.
+/// Encodes all but unreserved characters (RFC 3986 section 2.1).
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view kUnreserved =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";

@@ -1,4 +1,4 @@
-// What a file that a remote process runs is called, and what others call the files with its symbols. Pure.
+// Modules: the files of a remote process, and where files with their symbols are found. Pure.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,25 @@
 
 namespace farport::router {
 
-/// A program or library that is known by its build id. Both are fit to be part of a path.
+/// A program or library, identified by its build id. Both members are safe as parts of a path.
 struct Module {
   std::string name;      ///< Without its directory: "libcoreclr.so".
   std::string build_id;  ///< In lower-case hexadecimal.
 };
 
-/// The name of a file, without its directory and what the kernel adds where it has no name any more.
+/// The name of a file, without its directory, and without the kernel's mark for a deleted file.
 [[nodiscard]] std::string module_name(std::string_view path);
 
-/// None: an agent may say anything, and this has no build id, or one or a name that no file has.
+/// The module of a mapping. Nothing if the name or the build id is missing or invalid, since an agent may say
+/// anything.
 [[nodiscard]] std::optional<Module> module_at(const SampledMapping& mapping);
 
-/// Where the files with its symbols may be in a directory, those that have most names first: by the build id
-/// as gdb has it (Debugging with GDB, "Debugging Information in Separate Files"), by the key, or beside it.
+/// The paths in a directory at which its symbols may be; files with the most names come first. They are by
+/// build id as in gdb (Debugging with GDB, "Debugging Information in Separate Files"), by key, or by name.
 [[nodiscard]] std::vector<std::string> places_in(const std::string& directory, const Module& module);
 
-/// What servers call them, to be put behind a server's URL: ELF-buildid-sym and ELF-buildid of the «SSQP Key
-/// Conventions» (dotnet/symstore), and as debuginfod has it (debuginfod(8), "WEBAPI").
+/// The paths of its symbols on a server, to be appended to the server's URL: ELF-buildid-sym and ELF-buildid
+/// of the «SSQP Key Conventions» (dotnet/symstore), and debuginfod's (debuginfod(8), "WEBAPI").
 [[nodiscard]] std::vector<std::string> server_paths(const Module& module);
 
 }  // namespace farport::router

@@ -27,16 +27,16 @@
 namespace farport::router {
 namespace {
 
-/// What the names of drafts begin with.
+/// The prefix of the names of drafts.
 constexpr std::string_view kDraft = ".draft-";
-/// Nothing is fetched for so long, in seconds: an older draft is of one that was killed.
+/// In seconds. No download takes this long, so an older draft was left by a process that was killed.
 constexpr std::time_t kOldDraft = 24 * 60 * 60;
 
 std::string name_in_cache(const Module& module) {
   return module.build_id + ".debug";
 }
 
-/// Makes a directory and those above it. What can't be made shows when it is opened.
+/// Makes a directory and its parents. Errors show when it is opened.
 void make_directories(const std::string& path) {
   for (std::size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
     ::mkdir(path.substr(0, end).c_str(), 0700);
@@ -103,20 +103,20 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// The symbols of a browser engine are larger; those of a runtime are a fifth of it.
+/// The largest file. A browser engine's symbols are larger; those of a runtime have a fifth of this.
 constexpr std::uint64_t kMostBytes = 512ULL << 20;
 constexpr transport::Milliseconds kLimit{300'000};
 constexpr std::size_t kPart = 64 * 1024;
-/// A status behind the bytes of the file: "200".
+/// curl writes the status, such as "200", after the bytes of the file.
 constexpr off_t kStatusSize = 3;
-/// What curl ends with where the server's status is an error (curl(1), "EXIT CODES").
+/// The exit code of curl if the server's status is an error (curl(1), "EXIT CODES").
 constexpr int kHttpError = 22;
-/// What a shell ends with where there is no such program (POSIX, Shell Command Language 2.8.2).
+/// The exit code of a shell if there is no such program (POSIX, Shell Command Language 2.8.2).
 constexpr int kNotFound = 127;
 
-/// What curl is to do, for its standard input: what is in the URL is nothing for the list of processes. By
-/// then its own configuration has been left out. A redirection may not leave TLS. Whoever has sent less than
-/// a kilobyte a second for ten seconds is as good as gone.
+/// The configuration for curl's standard input, since the list of processes must not show the URL. By then
+/// curl ignores the user's own configuration. A redirection may not leave TLS. A server that sends less than
+/// a kilobyte a second for ten seconds is given up.
 std::string curl_configuration(const std::string& url) {
   const bool is_secured = url.starts_with("https:");
   return fmt::format(
@@ -133,7 +133,7 @@ std::string without_password(const std::string& url) {
   return at == std::string::npos || at < host ? url : url.substr(0, host) + url.substr(at + 1);
 }
 
-/// Takes the status from the end of what curl has printed.
+/// Removes the status from the end of what curl has written, and returns it.
 std::string take_status(int file, std::uint64_t size) {
   std::string status(kStatusSize, '\0');
   const off_t end = static_cast<off_t>(size) - kStatusSize;
@@ -141,14 +141,14 @@ std::string take_status(int file, std::uint64_t size) {
   return ::ftruncate(file, end) == 0 ? status : std::string();
 }
 
-/// One file on its way.
+/// One download.
 class Fetch {
  public:
   Fetch(Command& curl, std::string name, int to, SymbolServer::OnBytes on_bytes)
       : curl_(curl), name_(std::move(name)), to_(to), on_bytes_(std::move(on_bytes)) {}
 
   Task<Result<bool>> run(std::string configuration) {
-    // One that does not read it says itself what is wrong.
+    // If curl does not read this, its own error says why.
     std::ignore = co_await curl_.stream().write_last(std::as_bytes(std::span<const char>(configuration)));
     const Result<void> written = co_await write_what_comes();
     if (!written) co_return tl::unexpected(written.error());
@@ -217,14 +217,14 @@ namespace {
 
 /// An agent may name more files than any process has.
 constexpr std::size_t kMostFiles = 200;
-/// That servers send for one profile.
+/// The most bytes that servers may send for one profile.
 constexpr std::uint64_t kMostFetched = 2ULL << 30;
-/// For reading one.
+/// The memory for reading one file.
 constexpr std::uint64_t kOneFileMemory = 64U << 20U;
-/// How much comes before that is told once more.
+/// How many bytes must come before progress is reported again.
 constexpr std::uint64_t kTellEvery = 1U << 20;
 
-/// One file, read by a thread that may outlive who asks.
+/// The reading of one file, by a thread that may outlive the task that waits for it.
 struct FileReading {
   OpenFiles open;
   UnnamedFile file;
@@ -245,7 +245,7 @@ OpenFiles opener_of(std::string path) {
   };
 }
 
-/// The same for a file that is open. `file` is shared with the thread.
+/// The same for an open file, which is shared with the thread.
 OpenFiles opener_of(std::shared_ptr<const UniqueFd> file) {
   return [file = std::move(file)](std::string& why) {
     std::vector<UniqueFd> files;
@@ -288,7 +288,7 @@ Task<void> SymbolSearch::run(std::vector<UnnamedFile> files, SampleSink& to) {
   }
 }
 
-/// False: the file has another build id, or is no file at all. Errors: it could not be read.
+/// Returns false if the file has another build id, or is no ELF file. Errors: it could not be read.
 Task<Result<bool>> SymbolSearch::read(OpenFiles open, Work& work, SampleSink& to) {
   const auto reading = std::make_shared<FileReading>(FileReading{std::move(open), work.file});
   std::function<void()> run = [reading] { reading->run(); };
@@ -359,7 +359,7 @@ Task<Result<bool>> SymbolSearch::fetch(Asked& asked, Work& work, SampleSink& to)
       co_return fail("use what the symbol server sends", asked.server.name(),
                      "it is not the file of the build id " + work.module.build_id);
     }
-    // The file that runs, for example, which is stripped there, too.
+    // The file may add no names, like the stripped program itself.
     if (work.file.addresses.size() == unnamed) continue;
     const Result<void> kept = draft->keep(work.module);
     if (!kept) co_return tl::unexpected(kept.error());

@@ -1,4 +1,5 @@
-// Finds the names that a remote process's own files lack.
+// SymbolSearch: finds the names that a remote process's own files lack, in directories, a cache, and on
+// servers.
 #pragma once
 
 #include <functional>
@@ -15,11 +16,10 @@
 
 namespace farport::router {
 
-/// What symbol servers have sent, kept for the next time.
-/// A directory of this user's, in which files are called by their build ids.
+/// What symbol servers have sent: files in a directory of this user's, named by their build ids.
 class SymbolCache {
  public:
-  /// A file on its way into the cache. It is removed unless it is kept.
+  /// A file on its way into the cache. Its destructor removes it unless keep() was called.
   class Draft {
    public:
     Draft(int directory, std::string name, UniqueFd file)
@@ -35,22 +35,22 @@ class SymbolCache {
 
     /// Open for reading and writing.
     [[nodiscard]] int fd() const { return file_.get(); }
-    /// Gives it its name, in place of whatever file had it. Errors: the system's.
+    /// Gives the file its name, and replaces any file of that name. Errors: the system's.
     [[nodiscard]] Result<void> keep(const Module& module);
 
    private:
     int directory_;
-    std::string name_;  ///< Meanwhile; empty once it is kept.
+    std::string name_;  ///< Its temporary name; empty once it is kept.
     UniqueFd file_;
   };
 
-  /// The directory is made, with mode 0700, as those above it are. Removes what was left by those that were
-  /// killed. Errors: it can't be used, or others may write to it.
+  /// Makes the directory and its parents, with mode 0700, and removes drafts that were left by killed
+  /// processes. Errors: the directory can't be used, or others may write to it.
   [[nodiscard]] static Result<SymbolCache> open(const std::string& path);
 
-  /// The file of a module, open for reading. None: there is none.
+  /// A module's file, open for reading; empty if there is none.
   [[nodiscard]] UniqueFd find(const Module& module) const;
-  /// A new file, which must not outlive the cache. Errors: the system's.
+  /// Begins a new file. It must not outlive the cache. Errors: the system's.
   [[nodiscard]] Result<Draft> begin() const;
 
  private:
@@ -59,25 +59,25 @@ class SymbolCache {
   void remove_left() const;
 
   std::string path_;
-  UniqueFd directory_;  ///< So that it stays the same, whoever may rename those above it.
+  UniqueFd directory_;  ///< Kept open, so that it stays the same if a parent is renamed.
 };
 
-/// A symbol server, asked by the user's curl.
-/// One that answers GET with a file (dotnet/symstore, «Simple Symbol Query Protocol»; debuginfod(8)).
+/// A symbol server, which answers GET with a file (dotnet/symstore, «Simple Symbol Query Protocol»;
+/// debuginfod(8)). The user's curl asks it.
 class SymbolServer {
  public:
-  /// Told of so many bytes of the file that comes.
+  /// Called with the number of bytes received so far.
   using OnBytes = std::function<void(std::uint64_t bytes)>;
 
-  /// `url`: http or https, without what would need quotes; it may have a password.
+  /// `url` is http or https, and contains nothing that would need quotes. It may contain a password.
   SymbolServer(transport::Loop& loop, std::string url);
 
-  /// Fetches a file by its path behind the URL, and writes it to `to`, which is empty. False: the server has
-  /// no such file. Errors: it doesn't answer, says something else, is too slow, or the file is too large;
-  /// what has been written is nothing then. Cancelling it ends curl.
+  /// Downloads the file at `path` below the URL, and writes it to `to`, which must be empty. Returns false if
+  /// the server has no such file. Errors: the server doesn't answer, answers something else or too slowly, or
+  /// the file is too large; `to` is empty again then. Cancelling it ends curl.
   transport::Task<Result<bool>> fetch(std::string path, int to, OnBytes on_bytes);
 
-  /// The URL, without a password.
+  /// The URL without its password.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -86,30 +86,31 @@ class SymbolServer {
   std::string name_;
 };
 
-/// Where to look. No server is asked that isn't named here.
+/// Where to look for symbols. No other server is asked.
 struct SymbolSources {
   std::vector<std::string> directories;
   std::vector<std::string> servers;  ///< URLs.
-  std::string cache;                 ///< A directory for what servers send.
+  std::string cache;                 ///< The directory that keeps what servers send.
 
   [[nodiscard]] bool empty() const { return directories.empty() && servers.empty(); }
 };
 
+/// Looks for the names of one profile.
 class SymbolSearch {
  public:
-  /// Told what is being done, in a few words.
+  /// Called with what is being done, in a few words.
   using OnProgress = std::function<void(std::string doing)>;
 
   SymbolSearch(transport::Loop& loop, SymbolSources sources, OnProgress on_progress);
   SymbolSearch(const SymbolSearch&) = delete;
   SymbolSearch& operator=(const SymbolSearch&) = delete;
 
-  /// Tells `to`, which must outlive the work, the functions of each of these files as they are found: in the
-  /// directories, in the cache, and then on the servers. A server that fails is not asked again. What is
-  /// found before it is cancelled stays told.
+  /// Tells `to`, which must outlive the task, the functions of these files as they are found: in the
+  /// directories, in the cache, and then on the servers. A server that fails is not asked again. If this is
+  /// cancelled, what was told before stays valid.
   transport::Task<void> run(std::vector<UnnamedFile> files, SampleSink& to);
 
-  /// For a person: what could not be asked or read, and why.
+  /// What could not be asked or read, and why, for a person.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -117,20 +118,20 @@ class SymbolSearch {
     SymbolServer server;
     bool failed = false;
   };
-  /// A file under way.
+  /// A file whose names are being looked for.
   struct Work {
     Module module;
     UnnamedFile file;
-    std::size_t number;  ///< From 1.
+    std::size_t number;  ///< Counted from 1.
     std::size_t of;
   };
 
   transport::Task<void> search_directories(Work& work, SampleSink& to);
   transport::Task<void> search_servers(Work& work, SampleSink& to);
-  /// Whether the server has a file of this build id with any of the names, which is kept then. Errors: of the
-  /// server, which should not be asked again.
+  /// Whether the server has a file of this build id with any of the names, which is then kept in the cache.
+  /// Errors: the server's; don't ask it again.
   transport::Task<Result<bool>> fetch(Asked& asked, Work& work, SampleSink& to);
-  /// Whether one of the files is of this build id. Errors: they could not be read.
+  /// Whether one of the files has this build id. Errors: they could not be read.
   transport::Task<Result<bool>> read(OpenFiles open, Work& work, SampleSink& to);
 
   transport::Loop& loop_;
@@ -138,7 +139,7 @@ class SymbolSearch {
   std::vector<Asked> servers_;
   std::optional<SymbolCache> cache_;
   OnProgress on_progress_;
-  std::uint64_t fetched_ = 0;  ///< Bytes, in all.
+  std::uint64_t fetched_ = 0;  ///< Total bytes.
   std::vector<std::string> warnings_;
 };
 

@@ -28,9 +28,9 @@
 namespace farport::router {
 namespace {
 
-/// Of a name as the file has it, and as people read it.
+/// The longest name, both as it is in the file and demangled.
 constexpr std::size_t kMaxName = 2048;
-/// A build id is a SHA-1 mostly; what is longer is none.
+/// A build id is mostly a SHA-1. A longer one is invalid.
 constexpr std::size_t kMaxBuildId = 64;
 
 struct ElfEnd {
@@ -74,14 +74,15 @@ std::string build_id_of(Elf* elf) {
   return {};
 }
 
-/// What the file's symbols call a place in it.
+/// The address that the file's symbols have for an offset in the file. Nothing if no executable segment
+/// contains it.
 std::optional<std::uint64_t> address_at(Elf* elf, std::uint64_t offset) {
   std::size_t count = 0;
   if (::elf_getphdrnum(elf, &count) != 0) return std::nullopt;
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr header{};
     if (::gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
-    // Others may share the page.
+    // Other segments may share the page.
     if ((header.p_flags & PF_X) == 0) continue;
     // A mapping begins at a page, which may be before the segment.
     const std::uint64_t page = header.p_align > 1 ? header.p_offset % header.p_align : 0;
@@ -92,7 +93,7 @@ std::optional<std::uint64_t> address_at(Elf* elf, std::uint64_t offset) {
   return std::nullopt;
 }
 
-/// An address of the process, and the best symbol for it so far.
+/// An address in the process, and the best symbol for it so far.
 struct Wanted {
   std::uint64_t inside;  ///< As the symbols count.
   std::uint64_t process;
@@ -101,7 +102,8 @@ struct Wanted {
   const char* name = nullptr;
 };
 
-/// Of two symbols at an address: the one that says more of it.
+/// Whether a symbol says more about the address: the smallest wins, then the most global, then the name with
+/// the fewest underscores in front.
 bool is_better(const GElf_Sym& symbol, const char* name, const Wanted& than) {
   if (than.name == nullptr) return true;
   if (symbol.st_size != than.symbol.st_size) return symbol.st_size < than.symbol.st_size;
@@ -148,7 +150,7 @@ struct Free {
   void operator()(char* text) const { std::free(text); }
 };
 
-/// As it is written in the source, where it is C++.
+/// Demangles the name of a C++ function. Other names stay as they are.
 std::string readable(const char* name) {
   const std::size_t size = ::strnlen(name, kMaxName);
   std::string text(name, size);
@@ -226,7 +228,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kProcessorSeconds = 3;
-/// Names of all functions of a stack that is sampled for an hour are less.
+/// The names of all functions in an hour of samples take less.
 constexpr std::uint64_t kMostResult = 8U << 20U;
 
 [[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to, pid_t parent,
@@ -238,7 +240,7 @@ constexpr std::uint64_t kMostResult = 8U << 20U;
     limit_memory(memory);
     result = work();
   } catch (...) {
-    // Nothing of this process is to go on with what the other one does.
+    // This process must not go on with the code of the one that it was forked from.
     ::_exit(1);
   }
   for (std::string_view rest = result; !rest.empty();) {
@@ -249,7 +251,7 @@ constexpr std::uint64_t kMostResult = 8U << 20U;
   ::_exit(0);
 }
 
-/// What comes until its end. Errors: not within the time, or too much.
+/// Reads up to the end. Errors: it takes too long, or too much comes.
 Result<std::string> read_all(int from, Clock::time_point until, std::uint64_t most) {
   std::string all;
   for (std::array<char, 16 * 1024> part{};;) {
@@ -281,7 +283,7 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
   to.reset();
   auto result = read_all(from.get(), Clock::now() + limit, std::min(memory / 4, kMostResult));
   if (!result) ::tgkill(child, child, SIGKILL);
-  // One that still writes does not wait for us.
+  // Close the pipe first, so that a child that still writes ends.
   from.reset();
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -292,7 +294,7 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
 
 namespace {
 
-/// What the answer of an isolated process begins with.
+/// The first byte of the answer of an isolated process.
 constexpr char kUsable = 'u';
 constexpr char kUnusable = '-';
 

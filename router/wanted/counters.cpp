@@ -16,11 +16,11 @@ namespace {
 constexpr std::uint32_t kCounterBufferMb = 64;
 constexpr std::uint64_t kTimeSeriesValues = 0x2;
 constexpr std::string_view kEventCounters = "EventCounters\\";
-/// From this version on, the usual ones are meters.
+/// From this version on, System.Runtime is a meter, and its EventSource is not needed.
 constexpr int kFirstWithMeters = 9;
 constexpr std::string_view kRuntimeMeter = "System.Runtime";
 
-/// What stands between commas that are not in brackets.
+/// Splits at commas that are not in brackets.
 std::vector<std::string> split(std::string_view text) {
   return split_list(text, [depth = 0](char c) mutable {
     if (c == '[') ++depth;
@@ -42,7 +42,7 @@ ipc::Provider event_source(const std::string& name, std::chrono::milliseconds in
   return provider;
 }
 
-/// What the metrics' provider is told.
+/// The filter for the provider of meters.
 std::string meter_filter(std::string_view meters, const CounterLimits& limits) {
   return fmt::format(
       "SessionId={};Metrics={};RefreshInterval={};MaxTimeSeries={};MaxHistograms={};ClientId={}",
@@ -52,14 +52,14 @@ std::string meter_filter(std::string_view meters, const CounterLimits& limits) {
 
 constexpr std::string_view kRefreshInterval = "RefreshInterval=";
 
-/// "RefreshInterval=5" of such a filter; empty where it does not have the key.
+/// The entry of such a filter with this key, such as "RefreshInterval=5"; empty if there is none.
 std::string_view entry_of(std::string_view filter, std::string_view key) {
   std::size_t at = filter.find(key);
   while (at != std::string_view::npos && at > 0 && filter[at - 1] != ';') at = filter.find(key, at + 1);
   return at == std::string_view::npos ? std::string_view() : filter.substr(at, filter.find(';', at) - at);
 }
 
-/// What sessions must agree on, of such a filter.
+/// The entries of such a filter on which concurrent sessions must agree.
 std::string agreement_in(std::string_view filter) {
   std::string all;
   for (const std::string_view key :
@@ -71,7 +71,7 @@ std::string agreement_in(std::string_view filter) {
   return all;
 }
 
-/// As MetricsEventSource reads it: a second where it is not said, and a tenth at least.
+/// The interval as MetricsEventSource reads it: a second if it is missing, and a tenth at least.
 std::chrono::duration<double> interval_in(std::string_view filter) {
   constexpr double kUsual = 1;
   constexpr double kLeast = 0.1;

@@ -1,4 +1,4 @@
-// Which counters a person wants, in the words of dotnet-counters.
+// CounterSelection: which counters a person wants, in the syntax of dotnet-counters.
 #pragma once
 
 #include <chrono>
@@ -14,48 +14,49 @@
 
 namespace farport::router {
 
-/// How often, and how much at most: what a runtime's meters are asked for.
+/// How often to collect a runtime's meters, and how many series to keep at most.
 struct CounterLimits {
   std::chrono::milliseconds interval{1000};
   std::uint32_t most_series = 1000;
   std::uint32_t most_histograms = 20;
 };
 
-/// The name of all sessions with a runtime's meters, which serve one configuration: those of this name share
-/// it (MetricsEventSource, from .NET 8 on).
+/// The id of all sessions that read meters. A runtime serves one configuration at a time; sessions with this
+/// id share it (MetricsEventSource, from .NET 8 on).
 inline constexpr std::string_view kMeterSession = "SHARED";
 
 /// How a session reads a runtime's meters.
 struct MeterReading {
-  std::string agreement;  ///< A runtime serves only sessions at once in which this is the same.
-  std::chrono::duration<double> interval{};  ///< From one collection to the next.
+  std::string agreement;  ///< A runtime serves two sessions at once only if this is the same in both.
+  std::chrono::duration<double> interval{};  ///< The time between two collections.
 };
 
-/// Nothing where the session reads none.
+/// How a session reads meters; nothing if it reads none.
 [[nodiscard]] std::optional<MeterReading> meter_reading(const ipc::CollectTracing& session);
 
-/// What sessions with these limits agree on.
+/// The agreement of sessions with these limits.
 [[nodiscard]] std::string meter_agreement(const CounterLimits& limits);
 
+/// A selection of meters and EventSources, each with all its instruments or some.
 class CounterSelection {
  public:
-  /// "System.Runtime,Orders[orders-priced,queue]": meters and EventSources by their names, each with all its
-  /// instruments or with those in brackets; "EventCounters\Orders" is the EventSource alone. None: those that
-  /// every application has. Errors: a name that is none.
+  /// Parses for example "System.Runtime,Orders[orders-priced,queue]": meters and EventSources by name, each
+  /// with all its instruments or with those in brackets. "EventCounters\Orders" is only the EventSource. No
+  /// text selects the ones that every application has. Errors: a malformed name.
   [[nodiscard]] static Result<CounterSelection> parse(const std::vector<std::string>& texts);
 
-  /// What a runtime of that version ("10.0.1") is to record.
+  /// What a runtime of this version ("10.0.1") has to record.
   [[nodiscard]] ipc::CollectTracing wanted(std::string_view version, const CounterLimits& limits) const;
 
-  /// Whether it is to be shown: other tools' counters come, too. An EventSource's is not once a meter of the
-  /// same name has said something: they count the same.
+  /// Whether to show a measurement, since counters of other tools come, too. Those of an EventSource are not
+  /// shown once a meter of the same name has reported: they count the same.
   [[nodiscard]] bool takes(const events::Measurement& measurement);
 
  private:
   struct Source {
     std::string name;
     bool meter = true;
-    std::set<std::string, std::less<>> instruments;  ///< Empty: all.
+    std::set<std::string, std::less<>> instruments;  ///< If empty, all of them.
   };
 
   [[nodiscard]] static Result<Source> parse_source(std::string_view text);

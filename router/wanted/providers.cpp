@@ -16,10 +16,10 @@ namespace {
 constexpr const char* kRuntime = "Microsoft-Windows-DotNETRuntime";
 constexpr std::uint32_t kInformational = 4;
 constexpr std::uint32_t kVerbose = 5;
-/// EventLevel's words, by number.
+/// The names of the values of EventLevel, by number.
 constexpr std::array<std::string_view, 6> kLevels{"logalways", "critical",      "error",
                                                   "warning",   "informational", "verbose"};
-/// What dotnet-trace records where nothing is said.
+/// The profiles that dotnet-trace records by default.
 constexpr std::array<std::string_view, 2> kDefaultProfiles{"dotnet-common", "dotnet-sampled-thread-time"};
 
 ipc::Provider provider(std::string name, std::uint64_t keywords, std::uint32_t level) {
@@ -30,7 +30,7 @@ ipc::Provider provider(std::string name, std::uint64_t keywords, std::uint32_t l
   return made;
 }
 
-/// The part of `rest` up to the next colon, which is taken away with it.
+/// Takes the part of `rest` up to the next colon, and the colon.
 std::string_view take_part(std::string_view& rest) {
   const std::size_t colon = std::min(rest.find(':'), rest.size());
   const std::string_view part = rest.substr(0, colon);
@@ -60,8 +60,8 @@ std::optional<std::uint32_t> level_in(std::string_view text) {
   return level && *level < kLevels.size() ? level : std::nullopt;
 }
 
-/// What DiagnosticSourceEventSource is to make events of: commands as they begin and end, of EF Core and of
-/// SqlClient under both its names. "-": the named properties alone.
+/// What DiagnosticSourceEventSource turns into events: the beginning and the end of commands, of EF Core and
+/// of SqlClient under both its names. "-" limits an event to the named properties.
 std::string database_specs() {
   constexpr std::string_view kOfCommand =
       ":-Command.CommandText;Command.Connection.DataSource;Command.Connection.Database";
@@ -103,8 +103,7 @@ std::string names_of_profiles() {
   return names;
 }
 
-/// The parts of all these lists: commas part them where they are not between double quotes, which arguments
-/// may have.
+/// The parts of all these lists, split at commas. Arguments may contain commas between double quotes.
 std::vector<std::string> parts_of(const std::vector<std::string>& lists) {
   std::vector<std::string> parts;
   for (const std::string& list : lists) {
@@ -170,7 +169,7 @@ const std::vector<TraceProfile>& trace_profiles() {
        0x1},
       {"database",
        "commands of EF Core and SqlClient, with their texts",
-       // The ids of activities flow into tasks: which request it was for.
+       // The ids of activities flow into tasks, so they say which request a command was for.
        {provider("System.Threading.Tasks.TplEventSource", 0x80, kInformational), database_provider()}},
   };
   return profiles;
@@ -201,7 +200,7 @@ Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profile
   }
   wanted.rundown = rundown.value_or(true);
   if (!keyword || rundown) return wanted;
-  // Up to .NET 8 there is no keyword: then none, since one of all methods is what the profile avoids.
+  // Up to .NET 8 there is no such keyword. Then ask for no rundown, since the profile is to avoid a full one.
   wanted.rundown = false;
   wanted.version = ipc::kCollectTracing4;
   wanted.rundown_keyword = *keyword;

@@ -29,14 +29,15 @@ std::vector<std::string> split_list(std::string_view list, const std::function<b
 
 namespace {
 
-/// The runtime's default, and enough for what is read at once.
+/// The runtime's default, which is enough if events are read at once.
 constexpr std::uint32_t kBufferMb = 256;
-/// Nobody reads while all of a heap is told of: what has no room is lost. dotnet-gcdump's.
+/// The same as dotnet-gcdump's. Nobody reads while the runtime reports its heap, and what has no room is
+/// lost.
 constexpr std::uint32_t kHeapBufferMb = 1024;
-/// From this version on, a rundown may be of modules alone.
+/// From this version on, a rundown may be limited to modules.
 constexpr int kFirstWithRundownKeyword = 9;
 constexpr std::uint64_t kSampleKeywords = 0xF00000000000;
-/// LoggingEventSource's: entries with their arguments and exceptions.
+/// LoggingEventSource's keyword for entries with their arguments and exceptions.
 constexpr std::uint64_t kJsonMessages = 0x8;
 constexpr std::string_view kUsualLevel = "Information";
 
@@ -51,7 +52,7 @@ ipc::CollectTracing wanted_of(const char* provider, std::uint64_t keywords, std:
   return wanted;
 }
 
-/// A level as the runtime writes it.
+/// A level with the runtime's spelling.
 Result<std::string> level_named(std::string_view text) {
   for (const std::string_view level : events::kLogLevels) {
     if (equal_without_case(level, text)) return std::string(level);
@@ -60,7 +61,7 @@ Result<std::string> level_named(std::string_view text) {
               "there are Trace, Debug, Information, Warning, Error and Critical");
 }
 
-/// "Orders.*:Debug", checked.
+/// Checks a filter such as "Orders.*:Debug", and adds the level if there is none.
 Result<std::string> filter_spec(std::string_view category, std::string_view otherwise) {
   const std::size_t colon = category.rfind(':');
   const std::string_view name = category.substr(0, colon);

@@ -12,35 +12,33 @@
 
 namespace farport::router {
 
-/// What can be asked of a runtime depends on its version.
-/// 10 of "10.0.1"; 0 where it is no version.
+/// The major version: 10 for "10.0.1"; 0 if the text is no version.
 [[nodiscard]] int major_of(std::string_view version);
 
-/// Lists as people write them: with commas.
-/// What stands between commas, empty parts included. `inside` is told each character in turn, and says
-/// whether a comma there is none of the list's.
+/// Splits at commas, and keeps empty parts. `inside` is called with each character in turn. It returns true
+/// where a comma is not a separator.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view list,
                                                   const std::function<bool(char)>& inside);
 
-/// Exceptions as they are thrown, with their stacks.
+/// Exceptions when they are thrown, with their stacks.
 [[nodiscard]] ipc::CollectTracing wanted_exceptions();
 
-/// What each thread does, some hundred times a second, and at the end the names of all methods.
+/// The stack of each thread, some hundred times a second, and at the end the names of all methods.
 [[nodiscard]] ipc::CollectTracing wanted_samples();
 
-/// How long samples are taken to see what each thread is doing: each is in several of them.
+/// How long to sample to see what each thread is doing. Each thread is in several of the samples.
 inline constexpr std::chrono::milliseconds kStacksTime{200};
 
-/// As good as nothing, and at the end the names of all methods.
+/// Hardly any events, and at the end the names of all methods.
 [[nodiscard]] ipc::CollectTracing wanted_methods();
 
-/// A collection at once, and all that survives it; at the end the names of modules. `version`: the
-/// runtime's.
+/// A collection at once and all objects that survive it, and at the end the names of modules. `version` is
+/// the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_heap(std::string_view version);
 
-/// What is written to the log: at `level` (a word of events::kLogLevels, in any case) and above, of the
-/// categories ("Orders.*", or "Orders.*:Debug" with a level of its own). Without any of both, what the
-/// application's own filters let pass. Errors: a level that is none.
+/// Log entries at `level` (a word of events::kLogLevels, in any case) and above, in these categories
+/// ("Orders.*", or "Orders.*:Debug" with a level of its own). With neither, those that the application's own
+/// filters let pass. Errors: an unknown level or a malformed category.
 [[nodiscard]] Result<ipc::CollectTracing> wanted_logs(std::string_view level,
                                                       const std::vector<std::string>& categories);
 

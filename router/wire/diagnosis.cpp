@@ -13,10 +13,10 @@
 namespace farport::router {
 namespace {
 
-/// Problems of one kind that are told one by one; of the rest there is the count.
+/// The most problems of one kind that are listed; the rest are only counted.
 constexpr std::size_t kMaxDetails = 8;
 constexpr std::size_t kMaxSearched = 64;
-/// A path may have 4095 bytes, but one that is worth showing has fewer.
+/// A path may have 4095 bytes, but one that is worth showing is shorter.
 constexpr std::size_t kMaxProblemText = 512;
 
 struct IssueText {
@@ -133,12 +133,12 @@ namespace {
 
 using Level = Finding::Level;
 
-/// Of one kind of problem; of the rest there is the count.
+/// The most problems of one kind that are listed; the rest are only counted.
 constexpr std::size_t kMostOfOneIssue = 8;
 constexpr std::size_t kMostShownPlaces = 16;
 constexpr std::size_t kLongestWord = 32;
 constexpr std::size_t kLongestText = 1024;
-/// What a reader takes of an answer. A diagnosis has nine values at the most.
+/// The most diagnoses that are read from an answer. Each has nine values at most.
 constexpr std::size_t kMostDiagnoses = 1000;
 constexpr std::size_t kLongestAnswer = std::size_t{8} * 1024 * 1024;
 constexpr std::size_t kMostValues = 10 * kMostDiagnoses;
@@ -171,14 +171,14 @@ std::string_view step_of(DiscoveryIssue issue) {
   return step::kAnswer;
 }
 
-/// Whether there is a process behind it.
+/// Whether the issue is about a process.
 bool is_of_process(DiscoveryIssue issue) {
   return issue == DiscoveryIssue::diagnostics_off || issue == DiscoveryIssue::socket_elsewhere ||
          issue == DiscoveryIssue::out_of_reach || issue == DiscoveryIssue::foreign_socket ||
          issue == DiscoveryIssue::silent_runtime || issue == DiscoveryIssue::starting;
 }
 
-/// What may keep a runtime from being listed is a problem as long as there is none.
+/// While no runtime is listed, whatever may keep one from being listed is a problem, otherwise a warning.
 Level level_of(DiscoveryIssue issue, std::size_t seen) {
   const bool left_over = issue == DiscoveryIssue::stale_socket || issue == DiscoveryIssue::not_a_socket;
   return seen == 0 && !left_over ? Level::problem : Level::warning;
@@ -245,7 +245,7 @@ std::size_t place_of(std::string_view step) {
                                   std::begin(kAgentSteps));
 }
 
-/// Those of one step stay in their order.
+/// Diagnoses of the same step keep their order.
 std::vector<Diagnosis> sorted_by_step(std::vector<Diagnosis> all) {
   std::vector<Diagnosis> sorted;
   for (const std::string_view step : kAgentSteps) {

@@ -1,5 +1,5 @@
-// What an examination says: step by step, in the order in which a person would ask. The agent tells its part
-// in answer to GET /v1/doctor.
+// Diagnoses: what an examination finds, step by step in the order in which a person would ask; and what
+// discovery could not use.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,7 @@
 
 namespace farport::router {
 
-// What discovery has searched, what it has found there and cannot use, and what to do about it: the answer to
-// "why is the list empty?"
-
-/// Why a runtime that may be there is not listed.
+/// Why a runtime that may exist is not listed.
 enum class DiscoveryIssue : std::uint8_t {
   no_directory,      ///< A search directory is not there.
   closed_directory,  ///< A search directory may not be read.
@@ -36,37 +33,38 @@ enum class DiscoveryIssue : std::uint8_t {
   other,
 };
 
-/// "foreign_socket", as it is in JSON.
+/// Its name in JSON, such as "foreign_socket".
 [[nodiscard]] std::string_view to_string(DiscoveryIssue issue);
 
-/// "2 sockets belong to another user than the agent's": without any name.
+/// For example "2 sockets belong to another user than the agent's". Contains no names.
 [[nodiscard]] std::string summary_of(DiscoveryIssue issue, std::uint64_t count);
 
+/// Something that discovery has found and can't use, why, and what to do about it.
 struct DiscoveryProblem {
   DiscoveryIssue issue = DiscoveryIssue::other;
   std::string about;  ///< A path, or "process 17".
-  uid_t user = 0;     ///< Whose it is.
+  uid_t user = 0;     ///< Its owner.
   std::string why;
   std::string hint;
 
-  /// "/tmp/dotnet-diagnostic-…: it belongs to user 1654; run …".
+  /// For example "/tmp/dotnet-diagnostic-…: it belongs to user 1654; run …".
   [[nodiscard]] std::string message() const;
   bool operator==(const DiscoveryProblem&) const = default;
 };
 
-/// The problem that an error of a socket or a directory stands for.
+/// Makes a problem from an error about a socket or a directory.
 [[nodiscard]] DiscoveryProblem problem_of(DiscoveryIssue issue, uid_t user, const Error& error);
 
-/// What is known now. Each source replaces what it said before.
+/// Everything that discovery knows now. Each source replaces its own earlier problems.
 class DiscoveryReport {
  public:
   explicit DiscoveryReport(std::vector<std::string> searched = {}) : searched_(std::move(searched)) {}
 
-  /// Of the search directories, as they were at the last scan.
+  /// The problems of the search directories, by the last scan.
   void set_scan(std::vector<DiscoveryProblem> problems) { scan_ = std::move(problems); }
-  /// Of the processes in /proc.
+  /// The problems of processes in /proc.
   void set_processes(std::vector<DiscoveryProblem> problems) { processes_ = std::move(problems); }
-  /// Of one socket that is followed.
+  /// The problem of one socket that is followed.
   void set_socket(const std::string& path, DiscoveryProblem problem) { sockets_[path] = std::move(problem); }
   void clear_socket(const std::string& path) { sockets_.erase(path); }
 
@@ -80,29 +78,29 @@ class DiscoveryReport {
   std::map<std::string, DiscoveryProblem> sockets_;
 };
 
-/// How much a caller may know.
+/// How much a caller may learn.
 enum class Disclosure : std::uint8_t {
-  counts,  ///< The kinds of problems and how many there are of each.
-  all,     ///< Names of directories, sockets, processes and users, too.
+  counts,  ///< Only the kinds of problems and their numbers.
+  all,     ///< Also the names of directories, sockets, processes and users.
 };
 
-/// What stands among the searched directories for a look into every process.
+/// The entry among the searched directories that stands for looking into every process.
 inline constexpr std::string_view kSearchProcesses = "proc";
 
-/// For GET /v1/agent (docs/wire.md). Bounded in size, however many problems there are.
+/// The JSON for GET /v1/agent (docs/wire.md). Its size is bounded, however many problems there are.
 [[nodiscard]] std::string to_json(const DiscoveryReport& report, Disclosure disclosure);
 
-/// The words of steps, which are stable.
+/// The names of the steps, which never change.
 namespace step {
-inline constexpr std::string_view kName = "name";                ///< Is the agent's name known?
+inline constexpr std::string_view kName = "name";                ///< Can the agent's name be resolved?
 inline constexpr std::string_view kConnect = "connect";          ///< Does its port answer?
 inline constexpr std::string_view kReach = "reach";              ///< Does the command lead to an agent?
-inline constexpr std::string_view kClock = "clock";              ///< Have both hosts the same time?
-inline constexpr std::string_view kCertificate = "certificate";  ///< Is ours one that can be shown?
+inline constexpr std::string_view kClock = "clock";              ///< Do both hosts have the same time?
+inline constexpr std::string_view kCertificate = "certificate";  ///< Can our certificate be used?
 inline constexpr std::string_view kSession = "session";          ///< Do both sides accept each other?
-inline constexpr std::string_view kVersion = "version";          ///< Are both of one version?
+inline constexpr std::string_view kVersion = "version";          ///< Do both sides have the same version?
 inline constexpr std::string_view kAccess = "access";            ///< May we do anything?
-inline constexpr std::string_view kSearch = "search";            ///< Can it look where it is to look?
+inline constexpr std::string_view kSearch = "search";            ///< Can the agent look where it should?
 inline constexpr std::string_view kProcess = "process";          ///< Is there any .NET process?
 inline constexpr std::string_view kSocket = "socket";            ///< Can its socket be seen?
 inline constexpr std::string_view kOpen = "open";                ///< May the socket be opened?
@@ -111,43 +109,46 @@ inline constexpr std::string_view kDump = "dump";                ///< May it be 
 inline constexpr std::string_view kProfile = "profile";          ///< May it be profiled by the kernel?
 }  // namespace step
 
-/// The steps that an agent takes.
+/// The steps that an agent examines.
 inline constexpr std::string_view kAgentSteps[] = {step::kSearch, step::kProcess, step::kSocket, step::kOpen,
                                                    step::kAnswer, step::kDump,    step::kProfile};
 
+/// The runtime that a diagnosis is about.
 struct DiagnosedRuntime {
   std::string id;
   std::string name;
   std::uint64_t pid = 0;
 };
 
+/// The result of one step, for one runtime or in general.
 struct Diagnosis {
   std::string step;
   Finding finding{};
-  std::optional<DiagnosedRuntime> runtime{};  ///< Nothing: it is about no runtime in particular.
-  /// Of a runtime: what is said of several to those who may know no more: "can't be dumped: …".
+  std::optional<DiagnosedRuntime> runtime{};  ///< Nothing if it is about no runtime in particular.
+  /// For a runtime: the text without names, which is counted for callers who may not learn more: "can't be
+  /// dumped: …".
   std::string summary{};
 };
 
-/// What discovery has found, for a caller that sees so many runtimes. Steps that nothing is wrong with have
-/// one diagnosis at the most. Bounded in number and size.
+/// The diagnoses of what discovery has found, for a caller who sees `seen` runtimes. A step without problems
+/// has at most one. Bounded in number and size.
 [[nodiscard]] std::vector<Diagnosis> diagnoses_of(const DiscoveryReport& report, std::size_t seen,
                                                   Disclosure disclosure);
 
-/// Diagnoses of runtimes as they are told: in the order of their steps, and where only counts may be told,
-/// one for all of which the same is said.
+/// The diagnoses of runtimes as a caller may see them, in the order of their steps. If only counts are
+/// disclosed, those with the same summary become one.
 [[nodiscard]] std::vector<Diagnosis> as_told(std::vector<Diagnosis> of_runtimes, Disclosure disclosure);
 
 /// The answer to GET /v1/doctor.
 struct DoctorAnswer {
-  std::string version;  ///< The agent's.
+  std::string version;  ///< The agent's version.
   std::time_t time = 0;
   std::vector<Diagnosis> diagnoses;
 };
 [[nodiscard]] std::string to_json(const DoctorAnswer& answer);
 
-/// Reads it. What it holds is the agent's text: bounded, not escaped. Steps and levels of later versions are
-/// left out. Errors: it is no such answer.
+/// Parses that answer. Its texts are the agent's: they are bounded, but not escaped. Steps and levels that
+/// are unknown here are left out. Errors: the text is no such answer.
 [[nodiscard]] Result<DoctorAnswer> doctor_answer_from_json(std::string_view body);
 
 }  // namespace farport::router

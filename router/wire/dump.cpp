@@ -7,11 +7,11 @@
 namespace farport::router {
 namespace {
 
-/// More than an answer about a dump has.
+/// More values than an answer about a dump has.
 constexpr std::size_t kValues = 100;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-/// What a dump holds beside memory that counts as resident: headers, tables, the runtime's own images.
+/// What a dump contains besides resident memory: headers, tables, the runtime's own images.
 constexpr std::uint64_t kMiniSize = 16 * kMiB;
 constexpr std::uint64_t kHeapExtra = 32 * kMiB;
 constexpr std::uint64_t kFullExtra = 96 * kMiB;

@@ -1,4 +1,4 @@
-// Dumps as the two hosts speak of them, and as JSON: the API's words (docs/wire.md).
+// Dumps as both hosts describe them, also in JSON (docs/wire.md).
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 
 namespace farport::router {
 
+/// What kind of dump is wanted.
 struct DumpRequest {
   ipc::DumpType type = ipc::DumpType::with_heap;
   std::uint32_t flags = 0;  ///< ipc::dump_flag.
 };
 
-/// How far a dump is. Sizes in bytes.
+/// How far a dump is. All sizes are in bytes.
 struct DumpProgress {
   enum class Phase : std::uint8_t { writing, sending };
   Phase phase = Phase::writing;
-  std::uint64_t written = 0;              ///< By the runtime.
-  std::optional<std::uint64_t> estimate;  ///< How much there will be; nothing where it can't be told.
-  std::uint64_t sent = 0;                 ///< Of the dump, before compression.
-  std::uint64_t total = 0;                ///< The dump's size, once it is written.
+  std::uint64_t written = 0;              ///< What the runtime has written.
+  std::optional<std::uint64_t> estimate;  ///< The expected size; nothing if it can't be estimated.
+  std::uint64_t sent = 0;                 ///< Bytes of the dump, before compression.
+  std::uint64_t total = 0;                ///< The size of the dump, once it is written.
 };
 
-/// About how large a dump of a process will be that holds so much memory. All in bytes.
+/// The likely size of a dump of a process that uses this much memory. Both in bytes.
 [[nodiscard]] std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t memory);
 
-/// "512 MiB".
+/// For example "512 MiB".
 [[nodiscard]] std::string mebibytes(std::uint64_t bytes);
 
-/// "written 120 of about 500 MiB", "sent 230 of 512 MiB".
+/// For example "written 120 of about 500 MiB", or "sent 230 of 512 MiB".
 [[nodiscard]] std::string describe(const DumpProgress& progress);
 
-/// Where a dump is that stays on the runtime's host.
+/// A dump that stays on the runtime's host, by its path.
 struct KeptDump {
   std::string here;   ///< As the agent sees it.
-  std::string there;  ///< As the runtime does.
+  std::string there;  ///< As the runtime sees it.
   std::uint64_t size = 0;
 };
 
@@ -48,7 +49,7 @@ struct KeptDump {
 
 /// {"path":…,"agent_path":…,"size":…}
 [[nodiscard]] std::string to_json(const KeptDump& kept);
-/// The path for the runtime.
+/// Returns the path as the runtime sees it.
 [[nodiscard]] Result<std::string> kept_dump_from_json(std::string_view text);
 
 }  // namespace farport::router

@@ -1,4 +1,4 @@
-// The statuses of the agent's API (RFC 9110 section 15), and what a tool is told for them.
+// Refusals: the statuses of the agent's API (RFC 9110 section 15), and what a tool is told.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline constexpr int kNotImplemented = 501;
 inline constexpr int kBadGateway = 502;
 inline constexpr int kUnavailable = 503;
 
-/// The HRESULT that stands for a failure in the answer to a tool: a runtime's own, or the one for a status.
+/// The HRESULT of a failure for a tool: the runtime's own, or the one that stands for a status.
 [[nodiscard]] constexpr std::uint32_t hresult_of(const Cause& cause) {
   if (cause.kind() == Cause::Kind::runtime) return cause.value();
   const int status = cause.kind() == Cause::Kind::http ? static_cast<int>(cause.value()) : 0;
@@ -39,14 +39,13 @@ inline constexpr int kUnavailable = 503;
 
 namespace farport::router {
 
-/// What a caller is told that is refused.
-/// Why something was refused, for a person, for HTTP and for a tool.
+/// Why something is refused, in the terms of a person, of HTTP and of a tool.
 struct Refusal {
-  int status = 0;             ///< Of HTTP.
-  std::uint32_t hresult = 0;  ///< Of the IPC error that a tool gets.
+  int status = 0;             ///< Of the HTTP answer.
+  std::uint32_t hresult = 0;  ///< Of the IPC error that the tool gets.
   std::string why;
-  int retry_after{};  ///< In seconds; 0: there is nothing to wait for.
-  /// The same to the millisecond, where nothing but time must pass; nothing was done then.
+  int retry_after{};  ///< In seconds; 0 if waiting does not help.
+  /// The same in milliseconds, if time alone is needed. The request has then not been looked at.
   transport::Milliseconds retry_after_exactly{};
 };
 
@@ -54,26 +53,26 @@ struct Refusal {
 
 namespace farport::router::pace_field {
 
-// The header fields by which an agent tells how often one identity may ask (docs/wire.md, "Limits").
+// Header fields that say how often one identity may ask (docs/wire.md, "Limits").
 
-/// Beside the list of runtimes: requests of one identity in a second.
+/// In the answer with the list of runtimes: how many requests per second one identity may make.
 inline constexpr std::string_view kRate = "farport-requests-per-second";
-/// Beside a 429 that passes by itself: when to ask again, in milliseconds. The request was not looked at.
+/// With a 429 that passes by itself: when to ask again, in milliseconds. The request has not been looked at.
 inline constexpr std::string_view kRetryAfterMs = "farport-retry-after-ms";
 
 }  // namespace farport::router::pace_field
 
 namespace farport::router::resumption_field {
 
-// The header fields of requests that can be resumed (docs/wire.md, "Resuming").
+// Header fields of requests that can be resumed (docs/wire.md, "Resuming").
 
-/// By which the next session asks for it: in the first request, and a new one in each that resumes it.
+/// The token by which the next session asks for the answer. Each request that resumes it brings a new one.
 inline constexpr std::string_view kToken = "farport-connection";
-/// Of the agent that had it.
+/// The instance of the agent that has the answer.
 inline constexpr std::string_view kInstance = "farport-instance";
 /// How many bytes of the answer's body have been received.
 inline constexpr std::string_view kReceived = "farport-received";
-/// The place in the request's body at which it goes on.
+/// The offset in the request's body at which the request goes on.
 inline constexpr std::string_view kFrom = "farport-from";
 
 }  // namespace farport::router::resumption_field

@@ -78,15 +78,15 @@ std::string_view to_string(RuntimeEvent::Kind kind) {
 
 namespace {
 
-/// The longest error of an agent's that is shown whole: its own have a few hundred bytes.
+/// The longest error of an agent that is shown completely. Its usual ones have a few hundred bytes.
 constexpr std::size_t kLongestError = 4096;
-/// A host name has 64 bytes on Linux, a full one 253.
+/// A host name has at most 64 bytes on Linux, and 253 with its domain.
 constexpr std::size_t kLongestHost = 255;
-/// What is kept of another's texts, in bytes. A command line becomes a placeholder's: execve(2) takes no more
-/// than 128 KiB.
+/// How much of the other side's texts is kept, in bytes. A command line becomes a placeholder's, for which
+/// execve(2) takes no more than 128 KiB.
 constexpr std::size_t kLongestCommandLine = 32 * 1024;
 constexpr std::size_t kLongestName = 1024;
-/// Values in a list of very many runtimes, and in one event.
+/// The most values in a list of very many runtimes, and in one event.
 constexpr std::size_t kListValues = 300'000;
 constexpr std::size_t kEventValues = 1000;
 constexpr std::size_t kErrorValues = 100;
@@ -111,8 +111,8 @@ json object_of(const Runtime& runtime) {
   return object;
 }
 
-/// A text, cut where it is too long, but not in the middle of a character, and before a zero byte: no text of
-/// a process has one, and it would end an argument or a variable of ours.
+/// A text member. It is cut between characters if it is too long, and before a zero byte, which would end an
+/// argument or variable that is made of it.
 std::string text_in(const json& object, const char* name, std::size_t longest = kLongestName) {
   auto text = object.at(name).get<std::string>();
   text.resize(std::min(text.find('\0'), text.size()));
@@ -147,7 +147,7 @@ Runtime runtime_of(const json& object) {
   runtime.user = number_at<uid_t>(object, "user");
   if (object.contains("host_pid")) runtime.host_pid = number_at<std::uint64_t>(object, "host_pid");
   if (object.contains("container")) runtime.container = container_of(object.at("container"));
-  // Older agents have none.
+  // Older agents don't send it.
   if (object.contains("host")) runtime.host = text_in(object, "host");
   if (runtime.host.size() > kLongestHost) runtime.host.clear();
   runtime.since = text_in(object, "since");
@@ -214,7 +214,7 @@ RefusedRequest error_from_json(std::string_view body) {
   try {
     object = parse_bounded(body, kErrorValues);
   } catch (const std::exception&) {
-    object = nullptr;  // Then it is shown as it is.
+    object = nullptr;  // Show it as it is then.
   }
   if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) {
     refused.why = body.substr(0, kShownReason);
@@ -231,7 +231,7 @@ RefusedRequest error_from_json(std::string_view body) {
 
 namespace {
 
-/// TASK_COMM_LEN, without the byte that ends it.
+/// TASK_COMM_LEN without the terminating byte.
 constexpr std::size_t kKeptByKernel = 15;
 
 }  // namespace
@@ -264,12 +264,12 @@ bool glob(const std::string& pattern, const std::string& text) {
   return fnmatch(pattern.c_str(), text.c_str(), FNM_CASEFOLD) == 0;
 }
 
-/// More choices than these are no help.
+/// A longer list of choices is no help.
 constexpr std::size_t kOffered = 20;
 
-/// Whether `wanted`, which says nothing of a host, names this runtime.
+/// Whether `wanted`, which contains no host, names this runtime.
 bool names_on_its_host(const std::string& wanted, const Runtime& runtime) {
-  // Without wildcards this is a comparison without regard to case.
+  // Without wildcards, glob() compares without regard to case.
   if (has_wildcard(wanted)) {
     return glob(wanted, runtime.name) || glob(wanted, tool_name(runtime)) ||
            glob(wanted, runtime.command_line.substr(0, runtime.command_line.find(' ')));
@@ -285,13 +285,14 @@ bool is_address(const std::string& text) {
          inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
-/// "fd00::2" of "[fd00::2]:9000" and "[fd00::2]".
+/// For example "fd00::2" from "[fd00::2]:9000" or "[fd00::2]".
 std::string without_port(std::string_view address) {
   if (address.starts_with('[')) return std::string(address.substr(1, address.find(']') - 1));
   return std::string(address.substr(0, address.rfind(':')));
 }
 
-/// Where it runs, by the agent's word: its pod or container, as `farport ps` shows them, and its host.
+/// Where the runtime is according to its agent: its pod or container as `farport ps` shows them, and its
+/// host.
 std::vector<std::string> places_of(const Runtime& runtime) {
   const Container& container = runtime.container;
   std::vector<std::string> places{container.pod};
@@ -302,7 +303,8 @@ std::vector<std::string> places_of(const Runtime& runtime) {
   return places;
 }
 
-/// Whether `place` is the runtime's. An agent's word stands for no address.
+/// Whether `place` is the runtime's. An address must be the one at which its agent answers, not one that the
+/// agent claims.
 bool names_place(const std::string& place, const Runtime& runtime) {
   if (place == runtime.address) return true;
   const std::string plain = place.starts_with('[') ? without_port(place) : place;
@@ -313,7 +315,7 @@ bool names_place(const std::string& place, const Runtime& runtime) {
                      [&](const std::string& each) { return glob(place, each); });
 }
 
-/// Whether a person can type it as it is shown.
+/// Whether a person can type the text as it is shown.
 bool is_typable(std::string_view text) {
   return !text.empty() && !has_wildcard(text) &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != 0x7F; });
@@ -326,7 +328,7 @@ bool names_only(const std::string& text, const Runtime& runtime,
          });
 }
 
-/// What to write for the runtime, and in brackets what else is known of it.
+/// What to write for the runtime, followed by more about it in brackets.
 std::string offer(const Runtime& runtime, const std::vector<const Runtime*>& runtimes) {
   const std::string pid = std::to_string(runtime.pid);
   const std::vector<std::string> places = places_of(runtime);
@@ -354,7 +356,7 @@ std::string offers(const std::vector<const Runtime*>& offered, const std::vector
   return more == 0 ? text : text + ", or one of " + std::to_string(more) + " more (farport ps lists them)";
 }
 
-/// Leaves out those that a pid names on their host where it is another one's own.
+/// If `wanted` is the own pid of a runtime, removes those of which it is only the host's pid.
 void prefer_own_pids(std::string_view wanted, std::vector<const Runtime*>& fitting) {
   const auto is_own = [&](const Runtime* each) { return wanted == std::to_string(each->pid); };
   if (std::none_of(fitting.begin(), fitting.end(), is_own)) return;
@@ -367,7 +369,7 @@ void prefer_own_pids(std::string_view wanted, std::vector<const Runtime*>& fitti
 
 bool names_runtime(std::string_view wanted, const Runtime& runtime) {
   if (names_on_its_host(std::string(wanted), runtime)) return true;
-  // Names and hosts may have an @ of their own.
+  // Names and hosts may themselves contain an @.
   for (std::size_t at = wanted.find('@'); at != std::string_view::npos; at = wanted.find('@', at + 1)) {
     const std::string host(wanted.substr(at + 1));
     if (at > 0 && !host.empty() && names_place(host, runtime) &&
@@ -402,7 +404,7 @@ Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<co
 namespace {
 
 constexpr std::size_t kConditionValues = 100;
-/// A process that uses less than this gets on with nothing that could take long.
+/// A process that uses less than this is not working on anything that takes long.
 constexpr double kBusyCores = 0.2;
 
 std::string threads_text(const ProcessCondition& condition) {
@@ -462,7 +464,7 @@ Result<ProcessCondition> process_condition_from_json(std::string_view text) {
     condition.running = number_at<std::uint32_t>(object, "running");
     condition.in_disk = number_at<std::uint32_t>(object, "in_disk");
     condition.cores = object.at("cores").get<double>();
-    // Older agents do not say it.
+    // Older agents don't send it.
     if (object.contains("memory")) condition.memory = number_at<std::uint64_t>(object, "memory");
     return condition;
   } catch (const std::exception& error) {
@@ -472,7 +474,7 @@ Result<ProcessCondition> process_condition_from_json(std::string_view text) {
 
 namespace {
 
-/// Values in the answer for very many runtimes: some ten a row.
+/// The most values in the answer for very many runtimes, with some ten in a row.
 constexpr std::size_t kAccessValues = 1'000'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A runtime as farport knows it, on either side.
+// Runtime: what both hosts know about a runtime, its events and its process, also in JSON (docs/wire.md).
 #pragma once
 
 #include <chrono>
@@ -23,67 +23,68 @@ enum class RuntimeState : std::uint8_t { running, suspended };
 /// What keeps a runtime from answering.
 enum class Halt : std::uint8_t {
   none,
-  stopped,  ///< By a signal, or by a debugger.
-  frozen,   ///< With its cgroup, as a paused container is.
-  silent,   ///< It does not answer, and nothing of the above is why.
+  stopped,  ///< By a signal or a debugger.
+  frozen,   ///< By its cgroup, as in a paused container.
+  silent,   ///< It does not answer for another reason.
 };
 
-/// "stopped", "frozen" or "silent"; empty for none.
+/// "stopped", "frozen" or "silent"; empty for `none`.
 [[nodiscard]] std::string_view to_string(Halt halt);
-/// The opposite; none for any other text.
+/// The halt of that name; `none` for any other text.
 [[nodiscard]] Halt halt_named(std::string_view name);
 
-/// The container that a process is in, as far as it can be told without asking an engine. But for the id,
-/// which is the kernel's, these are words of the container's own: for people, and not for decisions.
+/// The container that a process is in, as far as it is known without asking an engine. The kernel provides
+/// the id. The rest is what the container says of itself: show it to people, but don't base decisions on it.
 struct Container {
-  std::string id;    ///< 64 hexadecimal digits; empty: it is in none, or in one of an unknown kind.
-  std::string name;  ///< As its pod calls it; may be empty.
+  std::string id;    ///< 64 hexadecimal digits; empty if it is in none, or in an unknown kind.
+  std::string name;  ///< Its name in the pod; may be empty.
   std::string pod;   ///< The pod's name; may be empty.
   bool operator==(const Container&) const = default;
 };
 
+/// A runtime as it is listed.
 struct Runtime {
   std::string id;         ///< The runtime cookie: a GUID in its usual form, lower case.
-  std::uint64_t pid = 0;  ///< In the runtime's own pid namespace.
-  std::string name;       ///< The configured name, else the entry assembly's, else the command's.
+  std::uint64_t pid = 0;  ///< In the process's own pid namespace.
+  std::string name;       ///< The configured name, or the entry assembly's, or the command's.
   std::string command_line;
   std::string os;
   std::string architecture;
   std::string version;  ///< The runtime's product version, such as "10.0.1".
   RuntimeState state = RuntimeState::running;
   Halt halt = Halt::none;
-  uid_t user = 0;     ///< Whose process it is, by the agent's kernel.
-  std::string host;   ///< As the agent calls its host; in a pod, the pod's name. May be empty.
-  std::string since;  ///< When its process began, else when the agent found it: UTC, RFC 3339.
-  /// Its pid by the agent's kernel, in the runtime's own pid namespace; 0 where that can't be seen. Grants go
-  /// by this one, since `pid` is what the process says of itself.
+  uid_t user = 0;     ///< The process's user, according to the agent's kernel.
+  std::string host;   ///< The agent's name for its host; in a pod, the pod's name. May be empty.
+  std::string since;  ///< The start of the process, or when the agent found it; UTC, RFC 3339.
+  /// The pid in the process's own pid namespace according to the agent's kernel; 0 if that can't be read.
+  /// Grants use this one, since `pid` is what the process says of itself.
   std::uint64_t kernel_pid = 0;
-  /// Its pid in the agent's pid namespace: the one that people at that host know. 0 where that is the
-  /// runtime's own namespace, and where the agent can't see the process.
+  /// The pid in the agent's pid namespace, which is the one that people at that host see. 0 if both
+  /// namespaces are the same, or the agent can't see the process.
   std::uint64_t host_pid = 0;
   Container container;
-  /// Where its agent answers: "10.1.2.3:9000". Known to those who ask the agent, and not on the wire.
+  /// The address of its agent: "10.1.2.3:9000". Set by the side that asks the agent, and not transmitted.
   std::string address{};
 
   bool operator==(const Runtime&) const = default;
 };
 
-/// A runtime as it was listed at some moment, shared by all that deal with it.
+/// A runtime as it was listed at one moment. Everything that deals with it shares it.
 using RuntimePtr = std::shared_ptr<const Runtime>;
 
-/// How it is, in a word: what keeps it from answering, else its state.
+/// One word for its condition: what keeps it from answering, or else its state.
 [[nodiscard]] std::string_view condition_of(const Runtime& runtime);
 
-/// Why a runtime is not asked to record while it is suspended at its start: nothing happens in it, and .NET
-/// 10 crashes once it goes on if a session has been begun and stopped before.
+/// The error for recording a runtime that is suspended at its start. Nothing happens in it, and .NET 10
+/// crashes when it goes on if a session was started and stopped before.
 [[nodiscard]] Error is_suspended(const Runtime& runtime);
 
-/// A time as RFC 3339 in UTC, to the second.
+/// A time as RFC 3339 in UTC, in seconds.
 [[nodiscard]] std::string utc_text(std::chrono::system_clock::time_point time);
 
-/// What has happened to a runtime, as an agent tells it.
+/// A change of a runtime, as an agent reports it.
 struct RuntimeEvent {
-  /// `listed` stands after the last runtime that was there when watching began.
+  /// `listed` follows the last runtime that existed when watching began.
   enum class Kind : std::uint8_t { added, changed, removed, listed };
   Kind kind = Kind::added;
   Runtime runtime;
@@ -92,70 +93,65 @@ struct RuntimeEvent {
 /// "added", "changed", "removed" or "listed".
 [[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
 
-// Runtimes and what happens to them, as JSON: the API's words (docs/wire.md).
-
-/// One object: id, pid, name, command_line, os, architecture, version, state, user, host, since; host_pid and
-/// container where there are any.
+/// An object with id, pid, name, command_line, os, architecture, version, state, user, host, since; and
+/// host_pid and container if they are known.
 [[nodiscard]] std::string to_json(const Runtime& runtime);
 /// An array of such objects.
 [[nodiscard]] std::string to_json(const std::vector<Runtime>& runtimes);
 /// {"event":"added","runtime":{…}} and a newline.
 [[nodiscard]] std::string to_json_line(const RuntimeEvent& event);
 
-/// The reverse. Errors say what is missing or of the wrong type; unknown members are ignored.
+/// Parses them. Errors say what is missing or has the wrong type. Unknown members are ignored.
 [[nodiscard]] Result<std::vector<Runtime>> runtimes_from_json(std::string_view text);
 [[nodiscard]] Result<RuntimeEvent> event_from_json(std::string_view line);
 
-/// {"error":"…"}: why a request was refused; with the HRESULT that a tool is to be told, where there is one.
+/// {"error":"…"}: why a request was refused; with the HRESULT for the tool if there is one.
 [[nodiscard]] std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult = {});
 
-/// What such an object says; as `why` the body itself, shortened, where that is no such object.
+/// The content of such an object. If the body is no such object, `why` is the beginning of the body.
 struct RefusedRequest {
   std::string why;
   std::optional<std::uint32_t> hresult;
 };
 [[nodiscard]] RefusedRequest error_from_json(std::string_view body);
 
-// What runtimes are called, by tools and by people.
-
-/// The name that stock tools show for the runtime where a mirror stands for it, and that their -n matches:
-/// .NET completes a process's name, of which Linux keeps 15 bytes, from the first two words of its command
-/// line. So an application that was started as `dotnet Foo.dll` is "Foo.dll".
+/// The name that stock tools show for a mirror's placeholder of the runtime, and that their -n matches. Linux
+/// keeps 15 bytes of a process's name, which .NET completes from the first two words of the command line. So
+/// an application that was started as `dotnet Foo.dll` is "Foo.dll".
 [[nodiscard]] std::string tool_name(const Runtime& runtime);
 
-/// The name that they show on the runtime's own host: its program's ("dotnet").
+/// The name that stock tools show on the runtime's own host: that of its program ("dotnet").
 [[nodiscard]] std::string program_name(const Runtime& runtime);
 
-/// Whether `wanted` names this runtime: its id, its pid (its own and its host's), its name or what stock
-/// tools call it, here and on its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`), each alone
-/// or followed by @PLACE: its pod, POD/CONTAINER or container, as `farport ps` shows them; what the agent
-/// calls its host; or the address at which it answers, with its port or without. `*` and `?` are wildcards
-/// for the place, the name and the command line's first word.
+/// Whether `wanted` names this runtime. It may be its id, a pid (its own or its host's), its name, or what
+/// stock tools call it here or on its own host ("Foo", "Foo.dll" and "dotnet" for `dotnet Foo.dll`). Each may
+/// be followed by @PLACE: its pod, POD/CONTAINER or container as `farport ps` shows them; the agent's name
+/// for its host; or the agent's address, with or without the port. `*` and `?` are wildcards in the place,
+/// the name, and the first word of the command line.
 [[nodiscard]] bool names_runtime(std::string_view wanted, const Runtime& runtime);
 
-/// The one of `runtimes` that a person means by `wanted` (see names_runtime); with an empty text, the only
-/// one. Returns its index. Errors say what to write instead: for each runtime that fits (for all of them
-/// where none does) a text that names it and no other; ESRCH where there are no runtimes at all.
+/// Chooses the runtime that a person means by `wanted` (see names_runtime), or the only one if the text is
+/// empty. Returns its index. Errors offer a unique text for each runtime that fits, or for all if none fits;
+/// `cause` is ESRCH if there are no runtimes at all, or none fits.
 [[nodiscard]] Result<std::size_t> choose_runtime(std::string_view wanted,
                                                  const std::vector<const Runtime*>& runtimes);
 
-// What the kernel knows of a runtime's process: for those who wait for its answer.
-
+/// What the kernel knows of a runtime's process, for those who wait for the runtime's answer.
 struct ProcessCondition {
   Halt halt = Halt::none;     ///< Stopped or frozen.
   bool traced = false;        ///< A debugger holds it.
-  bool ending = false;        ///< It is on its way out.
-  std::uint32_t threads = 0;  ///< 0: the process isn't visible to the agent.
-  std::uint32_t running = 0;  ///< Of them, those that run, or could.
-  std::uint32_t in_disk = 0;  ///< Those that wait for a disk, or for memory, and can't be interrupted.
-  double cores = 0;           ///< How many processors all of them have kept busy, just now.
-  std::uint64_t memory = 0;   ///< What it holds, in bytes; 0: not known.
+  bool ending = false;        ///< It is exiting.
+  std::uint32_t threads = 0;  ///< 0 if the process isn't visible to the agent.
+  std::uint32_t running = 0;  ///< How many of them run, or are ready to.
+  std::uint32_t in_disk = 0;  ///< How many wait for a disk or for memory, and can't be interrupted.
+  double cores = 0;           ///< How many processors it has recently kept busy.
+  std::uint64_t memory = 0;   ///< What it uses, in bytes; 0 if unknown.
 
-  /// Whether it gets on with something, however slowly.
+  /// Whether it makes progress, however slowly.
   [[nodiscard]] bool is_busy() const;
 };
 
-/// What it looks like, for people: "its process is stopped, by a signal", with what to do as the hint.
+/// A description for people, such as "its process is stopped, by a signal", and what to do about it.
 struct ConditionWords {
   std::string text;
   std::string hint;  ///< May be empty.
@@ -166,12 +162,10 @@ struct ConditionWords {
 [[nodiscard]] std::string to_json(const ProcessCondition& condition);
 [[nodiscard]] Result<ProcessCondition> process_condition_from_json(std::string_view text);
 
-// What a caller may do, as the agent tells it: GET /v1/access from the side that asks (docs/wire.md).
-
-/// One line of such an answer.
+/// One row of the answer to GET /v1/access (docs/wire.md): whether the caller may do something.
 struct AccessRow {
   std::string command;
-  std::string runtime;    ///< The name; empty: any that no grant is about in particular.
+  std::string runtime;    ///< Its name; empty if the row is about no particular runtime.
   std::uint64_t pid = 0;  ///< The runtime's.
   bool allowed = false;
   std::string rule;

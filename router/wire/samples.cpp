@@ -11,10 +11,10 @@ namespace {
 
 using namespace sample_record;
 
-/// A record's payload.
+/// Builds a record's payload.
 class Payload {
  public:
-  /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+  /// Adds a number: seven bits a byte, lowest first. The highest bit says that more bytes follow.
   Payload& number(std::uint64_t value) {
     constexpr std::uint64_t kMore = 0x80;
     for (; value >= kMore; value >>= 7U) bytes_ += static_cast<char>(value | kMore);
@@ -24,7 +24,7 @@ class Payload {
   Payload& difference(std::uint64_t value, std::uint64_t from) {
     return number(zigzag(static_cast<std::int64_t>(value - from)));
   }
-  /// Behind its size.
+  /// Adds a text after its size.
   Payload& text(std::string_view value) {
     value = value.substr(0, kMaxText);
     number(value.size());
@@ -111,7 +111,7 @@ namespace {
 using namespace sample_record;
 using nettrace::Cursor;
 
-/// The longest beginning of a record: its kind and its size.
+/// The longest head of a record: its kind and its size.
 constexpr std::size_t kMaxHead = 1 + 3;
 
 tl::unexpected<Error> broken(std::string_view why) {
@@ -124,7 +124,7 @@ class SampleReader::Record : public Cursor {
  public:
   using Cursor::Cursor;
 
-  /// The end of a range that begins at `start`, behind its size.
+  /// Reads a size, and returns the end of the range that begins at `start`.
   std::uint64_t range_end(std::uint64_t start) {
     const std::uint64_t size = var_u64();
     if (size == 0 || start + size < start) reject("a range that is empty or has no end");
@@ -133,7 +133,7 @@ class SampleReader::Record : public Cursor {
 };
 
 Result<void> SampleReader::read(std::span<const std::byte> bytes) {
-  // Mostly nothing waits, and nothing is copied.
+  // Mostly nothing is pending, so nothing is copied.
   if (!pending_.empty()) {
     pending_.insert(pending_.end(), bytes.begin(), bytes.end());
     bytes = pending_;
@@ -160,7 +160,7 @@ Result<std::size_t> SampleReader::read_records(std::span<const std::byte> bytes)
   while (taken < bytes.size()) {
     if (ended_) return broken("something comes behind their end");
     const auto left = bytes.subspan(taken);
-    // No more of it is looked at, so that a size in needlessly many bytes is one error in pieces of any size.
+    // Look at no more than this, so that an overlong size is the same error in pieces of any size.
     Cursor head(left.first(std::min(kMaxHead, left.size())), 0);
     const std::uint8_t kind = head.u8();
     const std::uint32_t size = head.var_u32();
@@ -177,7 +177,7 @@ Result<std::size_t> SampleReader::read_records(std::span<const std::byte> bytes)
 }
 
 Result<void> SampleReader::hand_on(std::uint8_t kind, Record& record) {
-  // By number; a kind that a later version has is left out.
+  // By the number of the kind. Kinds of later versions are skipped.
   constexpr std::array<void (SampleReader::*)(Record&), kEnd + 1> kReaders{
       nullptr,
       &SampleReader::start,
@@ -191,7 +191,7 @@ Result<void> SampleReader::hand_on(std::uint8_t kind, Record& record) {
       &SampleReader::end,
   };
   if (kind >= kReaders.size() || kReaders[kind] == nullptr) return {};
-  // An end alone says why nothing has begun.
+  // A stream that has not begun may consist of an end alone, which says why.
   if (!started_ && kind != kStart && kind != kEnd && kind != kNote) return broken("they have no beginning");
   (this->*kReaders[kind])(record);
   if (record.failed()) return broken(record.error().value().why);

@@ -1,5 +1,5 @@
-// Samples of a process's stacks on their way from an agent (docs/wire.md, "Profiles"): what they say, and how
-// they become bytes. SampleReader (sample_reader.hpp) is the way back.
+// Samples of a process's stacks on their way from an agent: what they mean, and how they become bytes and
+// back.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,9 @@
 
 namespace farport::router::sample_record {
 
-// The records that a stream of samples consists of (docs/wire.md, "Profiles"), for those who write and read
-// them.
+// The records of a stream of samples (docs/wire.md, "Profiles"), for its writer and its reader.
 
-/// What a stream begins with: the format and its version.
+/// The beginning of a stream: the format and its version.
 inline constexpr std::string_view kMagic = "FPS1";
 
 enum Kind : std::uint8_t {
@@ -32,15 +31,15 @@ enum Kind : std::uint8_t {
   kEnd,
 };
 
-/// Of a record's payload.
+/// The most bytes of a record's payload.
 inline constexpr std::size_t kMaxSize = 16 * 1024;
-/// Of a text in it; longer ones are cut.
+/// The most bytes of a text; longer ones are cut.
 inline constexpr std::size_t kMaxText = 4096;
 
-/// Of samples in a stream.
+/// The most samples in a stream.
 inline constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 23U;
 
-/// Small for numbers near zero, whatever their sign.
+/// Maps numbers near zero, positive or negative, to small ones.
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63U);
 }
@@ -52,56 +51,61 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
 
 namespace farport::router {
 
-/// What made a thread be sampled.
+/// The clock by which threads are sampled.
 enum class SampleClock : std::uint8_t {
-  cpu_clock,  ///< So much time on a processor, by the kernel's timer.
-  cycles,     ///< The same, by the processor's counter.
-  wall,       ///< So much time, whatever it did: one that has no stack was on a processor, or waited for one.
+  cpu_clock,  ///< After a certain time on a processor, by the kernel's timer.
+  cycles,     ///< The same, by the processor's cycle counter.
+  wall,       ///< By the clock alone. Without a stack it was running, or ready to.
 };
 
+/// What was asked of a sampling.
 struct SamplingStart {
-  std::uint32_t frequency = 0;  ///< Samples of a busy thread in a second, or of each.
+  std::uint32_t frequency = 0;  ///< Samples a second, of each busy thread or of each thread.
   SampleClock clock = SampleClock::cpu_clock;
-  bool kernel = false;  ///< Stacks go on into the kernel.
+  bool kernel = false;  ///< Stacks include the kernel's functions.
 };
 
-/// A call in the tree of all stacks, numbered from 1 in the order in which they are told; 0: no caller.
+/// The number of a call in the tree of all stacks. They are numbered from 1 in their order in the stream; 0
+/// is no caller.
 using CallNumber = std::uint32_t;
 
+/// A call in that tree.
 struct SampledCall {
   CallNumber caller = 0;
-  /// Of an instruction of this call: where it was interrupted or, further out, within the instruction that
-  /// calls. With the highest bit set it is the kernel's, counted from a place that is kept secret.
+  /// The address of an instruction of this call: where it was interrupted, or within the instruction that
+  /// makes the next call. If the highest bit is set it is the kernel's, relative to a secret base.
   std::uint64_t address = 0;
 };
 
+/// The stack of one thread at one moment.
 struct StackSample {
   std::chrono::nanoseconds time{};  ///< Since sampling began.
-  std::uint32_t thread = 0;         ///< Its id, as the agent's kernel counts.
-  CallNumber call = 0;              ///< The innermost one; 0: its stack could not be seen.
+  std::uint32_t thread = 0;         ///< Its id according to the agent's kernel.
+  CallNumber call = 0;              ///< The innermost call; 0 if the stack could not be read.
 };
 
 /// A part of a file in the process's memory.
 struct SampledMapping {
   std::uint64_t start = 0;
-  std::uint64_t end = 0;      ///< One beyond.
-  std::uint64_t address = 0;  ///< What the file's symbols would call `start`.
+  std::uint64_t end = 0;      ///< One beyond the last byte.
+  std::uint64_t address = 0;  ///< The address that the file's symbols have for `start`.
   std::string path;           ///< As the process sees it.
-  std::string build_id;       ///< In hexadecimal; empty where it is not known.
+  std::string build_id;       ///< Hexadecimal; empty if unknown.
 };
 
-/// A function's place in the process's memory, or in the kernel.
+/// The place of a function in the process's memory, or in the kernel.
 struct SampledSymbol {
   std::uint64_t start = 0;
-  std::uint64_t end = 0;  ///< One beyond.
+  std::uint64_t end = 0;  ///< One beyond the last byte.
   std::string name;
-  std::string module;  ///< The kernel's module; empty for the kernel itself, and where a mapping says it.
+  std::string module;  ///< The kernel's module; empty for the kernel itself, and for files.
 };
 
+/// Why a sampling has ended.
 enum class SamplingEnd : std::uint8_t {
   time_over,
-  stopped,        ///< The caller has had enough.
-  process_ended,  ///< The process that was sampled.
+  stopped,        ///< The caller has stopped it.
+  process_ended,  ///< The sampled process has ended.
   failed,         ///< The text says why.
 };
 
@@ -109,20 +113,20 @@ inline bool is_kernel_address(std::uint64_t address) {
   return (address >> 63U) != 0;
 }
 
-/// Takes what a stream of samples says, in its order: the start; threads, calls, samples and losses; then
-/// what the addresses mean; then the end. Notes may come anywhere. What a sink doesn't take is left out.
+/// Receives a stream of samples in its order: the start; threads, calls, samples and losses; then what the
+/// addresses mean; then the end. Notes may come anywhere. By default a sink ignores everything.
 class SampleSink {
  public:
   virtual void on_start(const SamplingStart& /*start*/) {}
-  /// A thread that is new, or has another name now.
+  /// A new thread, or a new name of a thread.
   virtual void on_thread(std::uint32_t /*thread*/, std::string_view /*name*/) {}
   virtual void on_call(const SampledCall& /*call*/) {}
   virtual void on_sample(const StackSample& /*sample*/) {}
-  /// So many samples could not be taken or kept.
+  /// This many samples could not be taken or kept.
   virtual void on_lost(std::uint64_t /*samples*/) {}
   virtual void on_mapping(SampledMapping /*mapping*/) {}
   virtual void on_symbol(SampledSymbol /*symbol*/) {}
-  /// For a person: what is missing, and why.
+  /// A message for a person: what is missing, and why.
   virtual void on_note(std::string_view /*text*/) {}
   virtual void on_end(SamplingEnd /*end*/, std::string_view /*why*/) {}
 
@@ -130,7 +134,7 @@ class SampleSink {
   ~SampleSink() = default;
 };
 
-/// Makes the bytes of a stream of samples, piece by piece, in the order that SampleSink has.
+/// Writes a stream of samples. Call its functions in the order that SampleSink describes.
 class SampleWriter final : public SampleSink {
  public:
   SampleWriter();
@@ -145,7 +149,7 @@ class SampleWriter final : public SampleSink {
   void on_note(std::string_view text) override;
   void on_end(SamplingEnd end, std::string_view why) override;
 
-  /// What has been made since it was taken last.
+  /// The bytes that were made since the last call.
   [[nodiscard]] std::string take();
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
 
@@ -157,30 +161,27 @@ class SampleWriter final : public SampleSink {
   std::int64_t last_time_ = 0;
 };
 
-// Reading a stream of samples, which may be anybody's, while it comes. Pure.
-
-/// What a stream may hold at most, of each kind.
+/// The limits of a stream, by kind of record.
 struct SampleLimits {
   std::uint64_t threads = 1U << 16U;
   std::uint64_t calls = 1U << 20U;
-  std::uint64_t samples = 2 * sample_record::kMostSamples;  ///< A tick may go beyond.
-  std::uint64_t losses = 1U << 23U;                         ///< Records of them.
+  std::uint64_t samples = 2 * sample_record::kMostSamples;  ///< The last tick may exceed kMostSamples.
+  std::uint64_t losses = 1U << 23U;                         ///< Records of losses.
   std::uint64_t mappings = 1U << 16U;
   std::uint64_t symbols = 1U << 18U;
   std::uint64_t notes = 256;
-  std::uint64_t text_bytes = 64U << 20U;  ///< Names, paths and notes together.
+  std::uint64_t text_bytes = 64U << 20U;  ///< For names, paths and notes together.
 };
 
-/// Takes a stream apart, whatever pieces it comes in. Keeps less than one record of it. What it hands on
-/// holds together: a call's caller is one before it, a sample's call is one of those that there are, and
-/// ranges are not empty.
+/// Parses a stream from anybody, in pieces of any size. Keeps less than one record. What it passes on is
+/// consistent: a call's caller comes before it, a sample's call exists, and ranges are not empty.
 class SampleReader {
  public:
   explicit SampleReader(SampleSink& sink, const SampleLimits& limits = {}) : sink_(sink), left_(limits) {}
 
-  /// Reads on. Errors: it is no such stream, or breaks a limit; nothing more can be read then.
+  /// Reads more bytes. Errors: the stream is malformed or exceeds a limit; nothing more can be read then.
   [[nodiscard]] Result<void> read(std::span<const std::byte> bytes);
-  /// Whether the end has been told; bytes behind it are an error.
+  /// Whether the end has been read. Bytes after it are an error.
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
@@ -202,7 +203,7 @@ class SampleReader {
 
   SampleSink& sink_;
   SampleLimits left_;
-  std::vector<std::byte> pending_;  ///< The beginning of a record that has not come whole.
+  std::vector<std::byte> pending_;  ///< The beginning of an incomplete record.
   bool greeted_ = false;
   bool started_ = false;
   bool ended_ = false;

@@ -12,7 +12,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-/// Up to the separator, without the space around it. Takes both away.
+/// Takes the text up to the separator, without space around it, and removes both from `list`.
 std::string_view take_part(std::string_view& list, char separator) {
   const std::size_t end = list.find(separator);
   const std::string_view part = trimmed(list.substr(0, end));
@@ -20,13 +20,13 @@ std::string_view take_part(std::string_view& list, char separator) {
   return part;
 }
 
-/// Whether it is `word`, which is in lower case.
+/// Compares without regard to case; `word` is in lower case.
 bool is(std::string_view text, std::string_view word) {
   return std::equal(text.begin(), text.end(), word.begin(), word.end(),
                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
 }
 
-/// "q=0", "q=0.000": not acceptable (RFC 9110 section 12.4.2).
+/// Whether the parameter refuses the encoding, as "q=0" or "q=0.000" do (RFC 9110 section 12.4.2).
 bool is_refusal(std::string_view parameter) {
   const std::string_view name = take_part(parameter, '=');
   return is(name, "q") && parameter.starts_with('0') &&

@@ -1,4 +1,4 @@
-// How both sides of a session tell that it is broken, what happens then, and how bytes are sent in it.
+// The options of a session: how a break is noticed, what happens then, and whether bytes are compressed.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,18 @@
 
 namespace farport::router {
 
-/// Whether what a runtime says is compressed on its way.
+/// When to compress what a runtime sends.
 enum class Compression {
-  automatic,  ///< While the network is the bottleneck, and it helps.
+  automatic,  ///< While the network is the bottleneck, and compression helps.
   always,
   never,
 };
 
+/// What can be configured of a session.
 struct SessionOptions {
-  transport::Milliseconds grace{30'000};  ///< How long diagnostic connections wait for the next session.
-  transport::Milliseconds ping_interval{5'000};  ///< 0: no PINGs.
-  transport::Milliseconds ping_timeout{5'000};   ///< Silence for this long after a PING: it is broken.
+  transport::Milliseconds grace{30'000};  ///< How long diagnostic connections outlive a broken session.
+  transport::Milliseconds ping_interval{5'000};  ///< 0 turns PINGs off.
+  transport::Milliseconds ping_timeout{5'000};   ///< Without an answer to a PING, the session is broken.
   Compression compression = Compression::automatic;
 
   [[nodiscard]] transport::Http2Limits limits() const {
@@ -31,7 +32,7 @@ struct SessionOptions {
   }
 };
 
-/// For the side that asks: what all copies share bounds what all agents may take together.
+/// The options of the side that asks. Copies share one budget, which bounds all agents together.
 struct ClientOptions : SessionOptions {
   explicit ClientOptions(transport::Loop& loop, const SessionOptions& options = {})
       : SessionOptions(options), agents(std::make_shared<transport::Parties>(loop, kShare, kBytes)) {}
@@ -43,24 +44,23 @@ struct ClientOptions : SessionOptions {
   static constexpr std::uint64_t kBytes = std::uint64_t{512} << 20;
 };
 
-// How the two sides agree that a body is zstd (RFC 9110 sections 8.4 and 12.5.3, RFC 8878 section 7.2).
-
-/// What a request says of the encodings that its answer may have.
+/// The header fields with which a request says that its answer may be zstd (RFC 9110 sections 8.4 and 12.5.3,
+/// RFC 8878 section 7.2).
 [[nodiscard]] inline transport::HeaderFields accepted_encodings(const SessionOptions& options) {
   transport::HeaderFields fields;
   if (options.compression != Compression::never) fields.emplace_back("accept-encoding", "zstd");
   return fields;
 }
 
-/// Whether a list of encodings has zstd, and does not refuse it: "gzip, ZSTD;q=0.5", but not "zstd;q=0".
+/// Whether a list of encodings contains zstd and does not refuse it: "gzip, ZSTD;q=0.5", but not "zstd;q=0".
 [[nodiscard]] bool accepts_zstd(std::string_view encodings);
 
-/// Whether the answer to a request shall be zstd.
+/// Whether to answer a request with zstd.
 [[nodiscard]] inline bool wants_zstd(const transport::MessageHead& request, Compression mode) {
   return mode != Compression::never && accepts_zstd(request.field("accept-encoding"));
 }
 
-/// What such an answer says of itself.
+/// Adds the header field that says that the answer is zstd.
 inline void add_zstd(transport::HeaderFields& answer) {
   answer.emplace_back("content-encoding", "zstd");
 }
@@ -70,21 +70,19 @@ inline void add_zstd(transport::HeaderFields& answer) {
   return answer.field("content-encoding") == "zstd";
 }
 
-// What an agent says first on a connection that it has dialled itself, inside TLS: which agent it is, so that
-// a mirror goes on with what it has of it.
-
-/// The line's beginning; the agent's instance follows. The number is that of this agreement, and not of
-/// farport.
+/// The beginning of the line that an agent sends first, inside TLS, on a connection that it has dialled. Its
+/// instance follows, so that a mirror can resume what it has of that agent. The number is the version of this
+/// line.
 inline constexpr std::string_view kDialledGreeting = "farport-agent 1 ";
-/// What the whole line may have, in bytes.
+/// The longest such line, in bytes.
 inline constexpr std::size_t kDialledGreetingSize = 128;
 
-/// The line that an agent of this instance says.
+/// The line of the agent with this instance.
 [[nodiscard]] inline std::string dialled_greeting(const std::string& instance) {
   return std::string(kDialledGreeting).append(instance).append("\n");
 }
 
-/// The instance in such a line, without its end; nothing where it is something else.
+/// The instance in such a line, which has no newline here. Nothing if it is another line.
 [[nodiscard]] inline std::optional<std::string> instance_in_greeting(std::string_view line) {
   if (!line.starts_with(kDialledGreeting) || line.size() == kDialledGreeting.size()) return std::nullopt;
   return std::string(line.substr(kDialledGreeting.size()));
