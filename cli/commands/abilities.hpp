@@ -1,4 +1,4 @@
-// What people want to do with a runtime, in the protocol's commands.
+// Abilities: what people want to do with a runtime, in terms of the protocol's commands.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace farport::cli {
 
-/// The rows of an agent's answer for each command, as rows for what people want to do ("trace", "dump"): it
-/// may be done where each command that it needs is allowed; otherwise `why` is that of the first that isn't.
+/// Converts an agent's rows for single commands to rows for tasks such as "trace" and "dump". A task is
+/// allowed if all commands that it needs are; otherwise `why` is that of the first command that is refused.
 [[nodiscard]] std::vector<router::AccessRow> abilities_of(const std::vector<router::AccessRow>& commands);
 
 }  // namespace farport::cli

@@ -24,20 +24,16 @@
 namespace farport::cli {
 namespace {
 
-// From an agent as it is configured to an agent as it is made.
-
-/// The limits that depend on how much memory the agent may use, where there is plenty.
+/// Default limits on a host with enough memory.
 constexpr std::uint64_t kHandshakes = 256;
 constexpr std::uint64_t kBufferedBytes = 256ULL << 20;
-/// What a handshake under way takes, in OpenSSL for the most part.
+/// Memory of a TLS handshake in progress, most of it OpenSSL's.
 constexpr std::uint64_t kHandshakeBytes = 48 * 1024;
 
-/// Gives those limits a value that have none yet since it depends on the memory that the agent may use: a
-/// sidecar has little.
+/// Sets the limits that default to a value by available memory, since a sidecar has little.
 auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
   const std::uint64_t memory = memory_limit().value_or(std::numeric_limits<std::uint64_t>::max());
-  // The rest is for the agent itself, for the kernel's buffers of its sockets, and for what no count is exact
-  // about.
+  // The rest is for the agent itself, for its sockets' kernel buffers, and a margin for inexact counts.
   if (limits.buffered_bytes == 0)
     limits.buffered_bytes = std::clamp(memory / 8 * 3, auth::kLeastBufferedBytes, kBufferedBytes);
   if (limits.handshakes == 0)
@@ -45,14 +41,14 @@ auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
   return limits;
 }
 
-/// As the system has it: in a pod, the pod's name.
+/// The system's host name; in a pod, the pod's name.
 std::string own_host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : std::string();
 }
 
-/// Looks names of addresses up, and finds out what depends on this host: its name, and how much memory there
-/// is. Errors: an address that is none of this host's, or is not what it has to be.
+/// Resolves addresses and determines what depends on this host: its name and its memory. Fails if an address
+/// can't be resolved or is of the wrong kind.
 Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
   router::AgentSettings agent;
   agent.host_name = settings.host_name.empty() ? own_host_name() : settings.host_name;
@@ -103,8 +99,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   return agent;
 }
 
-/// What it shows to callers and lets in; nothing where it meets none with TLS. Errors: files that can't be
-/// used.
+/// The agent's TLS credentials; null if it serves nobody over TLS. Fails if files can't be used.
 Result<auth::TlsCredentialsPtr> agent_credentials(const config::ServeSettings& settings) {
   if (!settings.uses_tls()) return auth::TlsCredentialsPtr{};
   return auth::TlsCredentials::load(tls_files(settings.tls), auth::Side::server);
@@ -160,7 +155,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
     agent.reload_certificates();
     manager.ready();
   });
-  // Once it says that it listens, a signal does what it is meant to do.
+  // From the moment that it reports to listen, signals must have their final effect.
   const Result<void> listening = agent.listen();
   if (!listening) return program.fatal(listening.error(), kFailure);
   const auto confined = confine_agent(settings, log);

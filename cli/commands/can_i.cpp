@@ -21,7 +21,7 @@ namespace {
 using router::AccessRow;
 using transport::Task;
 
-/// What a command is answered with, for one runtime or for all alike.
+/// A table row for one command, for one runtime or for all that have the same answer.
 TableRow table_row(const AccessRow& row, const std::string& runtime) {
   return {row.command, runtime, row.allowed ? "yes" : "no",
           row.allowed ? row.role + " (" + row.rule + ")" : row.why};
@@ -31,7 +31,7 @@ bool same_answer(const AccessRow& a, const AccessRow& b) {
   return a.allowed == b.allowed && a.rule == b.rule && a.role == b.role && a.why == b.why;
 }
 
-/// The rows that are about one command follow each other: where all say the same, one line says it.
+/// Adds the consecutive rows of one command: a single line if all have the same answer.
 void add_command_rows(std::vector<TableRow>& table, const AccessRow* first, const AccessRow* last) {
   const bool alike = std::all_of(first, last, [&](const AccessRow& row) { return same_answer(row, *first); });
   if (alike) {
@@ -55,16 +55,16 @@ std::string as_table(const std::vector<AccessRow>& rows, const std::string& head
   return format_table(table, terminal_size(STDOUT_FILENO).columns);
 }
 
-/// What the agents answer, as it is printed.
+/// The agents' answers in printable form.
 struct Answers {
   std::string tables;
   nlohmann::json rows = nlohmann::json::array();
   std::vector<Error> failures;
-  std::vector<std::string> explanations;  ///< Why there is no runtime to say anything of.
+  std::vector<std::string> explanations;  ///< Why agents list no runtime.
   bool all_allowed = true;
 };
 
-/// The agent's own rows, each with the agent's address.
+/// Adds the agent's rows, each with the agent's address.
 void add_json(nlohmann::json& all, const router::FoundAgent& found) {
   for (nlohmann::json row : nlohmann::json::parse(found.answer)) {
     row["agent"] = found.client->address();

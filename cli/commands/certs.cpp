@@ -17,7 +17,7 @@
 namespace farport::cli {
 namespace {
 
-/// Null: the bundle isn't to be encrypted.
+/// The passphrase for the bundle; null if it is not encrypted.
 Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path,
                                                          const CertsBundleSettings& settings) {
   if (!settings.encrypt && settings.passphrase_file.empty()) return nullptr;
@@ -27,7 +27,8 @@ Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path
   return std::make_unique<auth::Passphrase>(std::move(*passphrase));
 }
 
-/// Makes the directory, for its owner alone: the CA's key will be in it. One that exists stays as it is.
+/// Makes the directory, accessible to its owner only, since it will hold the CA's key. An existing one is not
+/// changed.
 Result<void> make_directory(const std::string& path) {
   std::error_code error;
   const bool made = std::filesystem::create_directories(path, error);

@@ -1,4 +1,4 @@
-// The `certs` commands: a small CA and certificates, for those who have no PKI at hand.
+// The `certs` commands: a small CA and its certificates, for users without a PKI.
 #pragma once
 
 #include <string>
@@ -40,10 +40,11 @@ int certs_init(const CertsInitSettings& settings);
 /// name (or the address, if it is one). Exit code: 0; 1 failed; 2 a name or address that cannot be one.
 int certs_server(const CertsIssueSettings& settings);
 
-/// Issues a certificate for a mirror, as certs_server does; names beside the common name are optional.
+/// Issues a certificate for a mirror, as certs_server() does for an agent; names besides the common name are
+/// optional.
 int certs_client(const CertsIssueSettings& settings);
 
-/// Puts NAME.crt, NAME.key and ca.crt into one file for --tls-bundle. Exit code: as above.
+/// Writes NAME.crt, NAME.key and ca.crt to one file for --tls-bundle. Exit codes as for certs_server().
 int certs_bundle(const CertsBundleSettings& settings);
 
 }  // namespace farport::cli

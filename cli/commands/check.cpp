@@ -1,4 +1,4 @@
-// farport check: what is right and what is wrong with a configuration.
+// farport check: examines a configuration.
 #include "auth/check.hpp"
 
 #include <algorithm>
@@ -25,20 +25,16 @@
 namespace farport::cli {
 namespace {
 
-// The part of `farport check` that looks at an agent's configuration.
-
-// The part of `farport check` that tries things out: listening and searching.
-
 using Findings = std::vector<Finding>;
 using Level = Finding::Level;
 
-/// Those have lines of their own.
+/// Problems with directories are reported separately.
 bool is_about_directory(const router::DiscoveryProblem& problem) {
   return problem.issue == router::DiscoveryIssue::no_directory ||
          problem.issue == router::DiscoveryIssue::closed_directory;
 }
 
-/// What is said of the address for health and metrics.
+/// The finding about the address for health and metrics.
 Finding about_admin(const transport::Address& address) {
   const std::string answers = "answers health and metrics without TLS on " + address.text();
   if (address.is_loopback()) return {Level::ok, answers};
@@ -46,7 +42,7 @@ Finding about_admin(const transport::Address& address) {
           answers + ", which is not a loopback address: anybody who reaches it may read them"};
 }
 
-/// Listens on what an address stands for, and adds what `about` says of it, or why that can't be.
+/// Listens on all addresses behind a name, and adds the finding of `about` or the error for each.
 template <typename About>
 void try_address(transport::Loop& loop, Findings& findings, const config::Address& wanted, bool share,
                  About about) {
@@ -58,7 +54,7 @@ void try_address(transport::Loop& loop, Findings& findings, const config::Addres
   }
 }
 
-/// Binds what the agent would listen on, for a moment. A port that another process has is a problem.
+/// Binds the agent's addresses for a moment. A port that another process uses is a problem.
 Findings try_listening(const config::ServeSettings& settings) {
   Findings findings;
   transport::Loop loop;
@@ -71,7 +67,7 @@ Findings try_listening(const config::ServeSettings& settings) {
   return findings;
 }
 
-/// Searches as the agent would, for two seconds: the runtimes found, and what was found and can't be used.
+/// Searches for two seconds as the agent would. Returns the runtimes found and the problems.
 Findings try_searching(const config::ServeSettings& settings) {
   Findings findings;
   LocalSearch search(settings);
@@ -93,7 +89,7 @@ Findings try_searching(const config::ServeSettings& settings) {
 
 using Level = Finding::Level;
 
-/// What the agent would give up here.
+/// Reports how the agent would be confined here.
 void check_confinement(FindingReport& report, const config::ServeSettings& settings) {
   if (settings.confinement.mode == "off") {
     return report.add(Level::warning, "the agent isn't confined: it is switched off");
@@ -106,12 +102,12 @@ void check_confinement(FindingReport& report, const config::ServeSettings& setti
   }
 }
 
-/// Whether an agent could run with these settings, here and now, what it would give up, and what it would
+/// Reports whether an agent could run here with these settings, how it would be confined, and what it would
 /// find.
 void check_agent(FindingReport& report, config::ServeSettings settings) {
   const Result<void> unlocked = unlock(settings);
   if (!unlocked) return report.add(Level::problem, unlocked.error().message());
-  // What follows is looked at as that user.
+  // What follows is checked as the configured user.
   const Result<void> unprivileged = become_user(settings);
   if (!unprivileged) return report.add(Level::problem, unprivileged.error().message());
   if (!settings.confinement.user.empty()) report.add(Level::ok, "runs as user " + settings.confinement.user);
@@ -136,12 +132,10 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
     report.add_directory("runtimes dial in at " + path + ": the directory",
                          std::filesystem::path(path).parent_path(), W_OK | X_OK);
   }
-  // Before the search, which has threads.
+  // Before the search, which starts threads.
   check_confinement(report, settings);
   report.add(try_searching(settings));
 }
-
-// The part of `farport check` that looks at a mirror's configuration.
 
 using Level = Finding::Level;
 
@@ -150,11 +144,11 @@ bool is_agents_step(std::string_view step) {
          std::end(router::kAgentSteps);
 }
 
-/// Dials as `farport doctor` does. What is wrong at the other side is no problem of this configuration.
+/// Dials as `farport doctor` does. Problems at the other side are only warnings about this configuration.
 void dial(FindingReport& report, const config::RemoteSettings& remote) {
   for (const Examined& examined : examine_remote(remote, Depth::access)) {
     for (router::Diagnosis each : examined.diagnoses) {
-      // The files have findings of their own.
+      // The certificate files are reported separately.
       if (each.step == router::step::kCertificate || each.finding.level == Level::skipped) continue;
       if (is_agents_step(each.step) && each.finding.level == Level::problem)
         each.finding.level = Level::warning;
@@ -163,12 +157,12 @@ void dial(FindingReport& report, const config::RemoteSettings& remote) {
   }
 }
 
-/// Whether a mirror could run with these settings: asks every agent, too.
+/// Reports whether a mirror could run with these settings; also asks every agent.
 void check_mirror(FindingReport& report, config::ConnectSettings settings) {
   const Result<void> unlocked = unlock(settings);
   if (!unlocked) return report.add(Level::problem, unlocked.error().message());
   for (const config::RemoteSettings& remote : settings.remotes) {
-    // A command brings its own way to know the other side.
+    // A command authenticates the other side itself.
     if (!remote.addresses.empty()) {
       report.add(auth::check_tls_files(tls_files(remote.tls), auth::Side::client));
     }
@@ -176,7 +170,7 @@ void check_mirror(FindingReport& report, config::ConnectSettings settings) {
     check_verify(report, remote.verify);
   }
   report.add_directory("socket directory", settings.socket_dir, W_OK | X_OK);
-  // The longest name that is made there: the widest pid and start time.
+  // The longest name made there, with the widest pid and start time.
   const std::string name = "/dotnet-diagnostic-dsrouter-4194304-99999999999-socket";
   if (settings.socket_dir.size() + name.size() > transport::kMaxUnixPath) {
     report.add(Level::problem,

@@ -8,7 +8,7 @@ namespace {
 
 using Level = Finding::Level;
 
-/// Grants of which it can't be told here whether they are for the runtime that is meant.
+/// Warns of grants whose conditions can't be evaluated here for the given runtime.
 void warn_of_conditions(FindingReport& report, const auth::Access& access, bool runtime_named) {
   for (const auth::Grant* grant : access.grants()) {
     const auth::RuntimeFilter& runtimes = grant->runtimes;

@@ -1,4 +1,4 @@
-// The part of `farport check` that looks at who may do what, and who an agent must be.
+// The parts of `farport check` about access rules and about an agent's expected identity.
 #pragma once
 
 #include "cli/output/finding_report.hpp"
@@ -7,13 +7,14 @@
 
 namespace farport::cli {
 
-/// The rules, and what each grant gives.
+/// Checks the rules, and reports what each grant gives.
 void check_policy(FindingReport& report, const auth::PolicyRules& rules);
 
-/// What the identity of --as may do with the agent's configuration: --command, or every command.
+/// Reports what the identity of --as may do by the agent's configuration: the command of --command, or every
+/// command.
 void check_as(FindingReport& report, const config::ServeSettings& settings, const config::Flags& flags);
 
-/// What an agent's certificate must say for a mirror to take it, beside its name; nothing where it is empty.
+/// Checks the further conditions on an agent's certificate; does nothing if there are none.
 void check_verify(FindingReport& report, const auth::IdentityFilter& verify);
 
 }  // namespace farport::cli

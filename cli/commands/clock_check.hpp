@@ -1,4 +1,4 @@
-// Whether a clock is wrong: what looks like expired certificates is one of two clocks then.
+// Detecting a wrong clock, which makes certificates look expired.
 #pragma once
 
 #include <ctime>
@@ -9,20 +9,20 @@
 
 namespace farport::cli {
 
-/// What is known of both sides' time.
+/// What is known about both sides' clocks and certificates.
 struct ClockSigns {
   std::time_t now = 0;                     ///< By this host's clock.
-  std::optional<auth::Validity> own{};     ///< When our certificate is valid.
-  std::optional<auth::Validity> agents{};  ///< The same of the agent's, which may be anybody's words.
+  std::optional<auth::Validity> own{};     ///< Validity of our certificate.
+  std::optional<auth::Validity> agents{};  ///< Of the agent's, which is not verified and may be forged.
   bool called_expired = false;             ///< The agent says that ours has expired.
   std::optional<std::time_t> agent_now{};  ///< By the agent's clock.
 };
 
-/// Further apart than this, clocks are wrong, in seconds.
+/// Largest acceptable difference of the clocks, in seconds.
 inline constexpr std::time_t kMostApart = 300;
 
-/// What is wrong with a clock, with the times that show it; `who`: the agent. Nothing where the clocks agree
-/// as far as is known.
+/// Describes a wrong clock, with the times that show it; empty if the clocks agree as far as is known. `who`:
+/// the agent.
 [[nodiscard]] std::optional<Finding> check_clocks(const ClockSigns& signs, const std::string& who);
 
 }  // namespace farport::cli

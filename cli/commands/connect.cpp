@@ -1,4 +1,4 @@
-// farport connect: the mirror.
+// farport connect: runs the mirror.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -20,22 +20,22 @@ namespace {
 
 using transport::Task;
 
-/// Changes that come in a burst are shown at once.
+/// Changes within this time are drawn together.
 constexpr transport::Milliseconds kRedrawPause{100};
-/// How often to look whether the table may be drawn again: no signal says that a job has come to the
-/// foreground.
+/// How often to check whether the table may be drawn again, since no signal tells that a job has returned to
+/// the foreground.
 constexpr transport::Milliseconds kLookPause{300};
-/// How soon after the session has begun an agent has listed its runtimes.
+/// Time within which an agent usually lists its runtimes after the session's start.
 constexpr transport::Milliseconds kUntilListed{1000};
 
-/// Says why agents that answer list nothing, once each time that it comes to that, at a level that is shown.
+/// Logs why connected agents list nothing, once each time that this happens, at a level that is shown.
 Task<void> explain_nothing(router::Mirror& mirror, Log log, LogLevel level) {
-  int looks = 0;  // Since there was something.
+  int looks = 0;  // Since a runtime was last mirrored.
   for (bool explained = false;;) {
     co_await transport::sleep(mirror.loop(), kUntilListed);
     looks = mirror.lists_nothing() ? looks + 1 : 0;
     if (mirror.mirrored() > 0) explained = false;
-    // An application that is just being restarted needs no explanation.
+    // An application that is being restarted needs no explanation.
     if (explained || looks < 2) continue;
     explained = true;
     const auto lines = co_await explain_mirror(mirror, Missing::everything, false);
@@ -71,7 +71,7 @@ Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::Sto
 
 int connect_here(const config::ConnectSettings& settings) {
   const ViewKind kind = settings.json ? ViewKind::json : view_for_terminal();
-  // The table shows what the log would say; only what has no place in it is logged.
+  // The table shows most of what the log has, so only errors are logged.
   MirrorView view(kind);
   std::function<void()> make_way;
   if (kind == ViewKind::table) make_way = [&view] { view.make_way(); };
@@ -79,7 +79,7 @@ int connect_here(const config::ConnectSettings& settings) {
       make_announcing_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
                           settings.log.format, std::move(make_way));
   if (!log) return report(log.error());
-  // The table has no place for some of it, and of the log it shows errors alone.
+  // With a table only errors are logged, so what it can't show is logged as errors.
   const auto level = kind == ViewKind::table ? LogLevel::error : LogLevel::warn;
   auto wanted =
       mirror_settings(settings, [to = *log, level](const std::string& what) { to->say(level, what); });

@@ -1,4 +1,4 @@
-// farport connect --detach: a mirror that goes on by itself.
+// farport connect --detach: runs the mirror in the background.
 #include <algorithm>
 #include <csignal>
 
@@ -20,10 +20,11 @@ namespace {
 
 using transport::Task;
 
-/// A mirror's own log begins anew at this size.
+/// Size at which a mirror's own log is truncated.
 constexpr off_t kMaxLogBytes = 1024 * 1024;
 
-/// Two mirrors of one agent would show each runtime twice to the tools. What a crash has left is removed.
+/// Refuses a second mirror of the same agent, which would show each runtime twice to tools. Removes what a
+/// crash has left.
 Result<void> check_not_running(const config::ConnectSettings& settings) {
   const auto running = find_detached_mirrors();
   if (!running) return tl::unexpected(running.error());
@@ -42,7 +43,7 @@ Result<void> check_not_running(const config::ConnectSettings& settings) {
   return {};
 }
 
-/// What a detached mirror says when it has begun. `notes`: why it shows nothing.
+/// The output of a detached mirror after its start. `notes`: why it shows nothing.
 std::string first_words(const router::Mirror& mirror, const config::ConnectSettings& settings,
                         std::size_t columns, std::vector<std::string> notes) {
   if (settings.json) return MirrorView(ViewKind::json).changes(mirror);
@@ -55,7 +56,7 @@ std::string first_words(const router::Mirror& mirror, const config::ConnectSetti
   return join_lines(mirror_lines(state, {columns, 0}));
 }
 
-/// What a mirror goes on with when it has been detached.
+/// What a detached mirror needs to continue.
 struct Going {
   const config::ConnectSettings& settings;
   StartReport& report;
@@ -78,7 +79,7 @@ Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::StopSou
   if (mirror.lists_nothing() && !going.settings.json)
     notes = co_await explain_mirror(mirror, Missing::everything, false);
   const std::string words = first_words(mirror, going.settings, going.columns, std::move(notes));
-  // Who started it has been interrupted meanwhile, and doesn't want it.
+  // The starting command was interrupted meanwhile, so its user does not want the mirror.
   if (!going.report.succeeded(words)) co_return Result<void>{};
   co_await stop.wait();
   co_return Result<void>{};

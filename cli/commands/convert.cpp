@@ -1,4 +1,4 @@
-// farport convert: a flame graph, and other files, of a recording that is there.
+// farport convert: makes a flame graph or other files from a recording.
 #include <cerrno>
 #include <vector>
 
@@ -32,7 +32,7 @@ Result<void> read_file(const std::string& path, nettrace::Handler& to) {
   }
 }
 
-/// "orders" of "/tmp/orders.nettrace".
+/// "orders" for "/tmp/orders.nettrace".
 std::string stem_of(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   return name.substr(0, name.rfind('.'));
@@ -52,7 +52,7 @@ int convert(const config::ConvertSettings& settings) {
     return report(Error{"convert", settings.input, "there are no samples of stacks in it",
                         "record with the profile dotnet-sampled-thread-time"});
   }
-  // A recording that breaks off is worth what there is of it.
+  // An incomplete recording is used as far as it goes.
   if (!read) print_message(read.error().message() + "; what comes before it is used");
   taken.process = stem_of(settings.input);
   const auto written = write_output(taken, output, std::move(*file));

@@ -1,4 +1,4 @@
-// farport counters: the counters of a remote application, live.
+// farport counters: shows an application's counters live.
 #include <csignal>
 #include <optional>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr transport::Milliseconds kUntilDrawn{20};
 
-/// What it asks for depends on the runtime.
+/// The requested session depends on the runtime.
 class CounterSink : public EventLines {
  public:
   CounterSink(transport::Loop& loop, const router::ReaderProcess& readers,
@@ -34,7 +34,7 @@ class CounterSink : public EventLines {
     return selection_.wanted(runtime.version,
                              {settings_.interval, settings_.most_series, settings_.most_histograms});
   }
-  /// Values come when they are due.
+  /// Values come as each interval ends, so there is no rest to wait for.
   bool wants_rest() const override { return false; }
 
  private:
@@ -42,7 +42,7 @@ class CounterSink : public EventLines {
   const router::CounterSelection& selection_;
 };
 
-/// The same on a terminal, where keys scroll.
+/// The same for a table on a terminal that keys scroll.
 class CounterScreenSink final : public CounterSink {
  public:
   CounterScreenSink(transport::Loop& loop, const router::ReaderProcess& readers,
@@ -56,7 +56,7 @@ class CounterScreenSink final : public CounterSink {
         drawing_(loop) {}
 
   void begin(router::SessionManager& /*sessions*/) override {
-    // Not before: until then the terminal is for those who ask for a password.
+    // Not earlier: until now commands may ask for a password on the terminal.
     keys_.emplace(loop_);
     reading_.spawn(keys_->read([this](char key) { screen_.take_key(key); }));
   }
@@ -68,7 +68,7 @@ class CounterScreenSink final : public CounterSink {
     screen_.take(*measurement);
     if (drawing_.size() == 0) drawing_.spawn(draw_soon());
   }
-  /// Values come together.
+  /// Waits a little, since values come in groups.
   transport::Task<void> draw_soon() {
     co_await transport::sleep(loop_, kUntilDrawn);
     screen_.draw();
@@ -101,7 +101,7 @@ int counters(const config::CountersSettings& settings) {
   });
   if (!readers) return report(readers.error());
   if (draws) {
-    // Before signals are watched, as by the loop's.
+    // Made before record() watches signals.
     CounterScreen screen(interval);
     transport::Loop loop;
     CounterScreenSink sink(loop, *readers, settings, *selection, screen);

@@ -25,10 +25,10 @@ namespace {
 
 constexpr int kReportFd = 3;
 
-/// Standard streams that lead nowhere, the report, and nothing else: what is open here may be what ssh or a
-/// script waits for.
+/// Redirects the standard streams to /dev/null and closes everything but the report, since ssh or a script
+/// may wait for open descriptors.
 UniqueFd leave_files(UniqueFd report) {
-  // Out of the way first: it has a standard stream's number where this was started without.
+  // Move the report away first: it may have the number of a standard stream.
   report = UniqueFd(::fcntl(report.get(), F_DUPFD_CLOEXEC, kReportFd + 1));
   close_streams();
   ::dup3(report.get(), kReportFd, O_CLOEXEC);
@@ -48,7 +48,7 @@ std::string read_whole(int fd) {
   }
 }
 
-/// The exit code stands in the first byte.
+/// Prints the report and returns the exit code, which is its first byte.
 int pass_on(const std::string& reported) {
   if (reported.empty()) {
     return report(Error{"start", "the detached mirror", "it ended without a word", {}, 0});
@@ -107,10 +107,10 @@ using nlohmann::json;
 constexpr std::string_view kMirrorPrefix = "mirror-";
 constexpr std::string_view kNewPrefix = ".mirror-";
 constexpr std::size_t kMaxFile = 64 * 1024;
-/// A mirror closes its sessions in good order, for which the network may take its time.
+/// Time for a mirror to end: it closes its sessions in good order, and the network may be slow.
 constexpr int kEndLimitMs = 15'000;
 
-/// The kernel's word on who holds the lock: its pid, 0 for nobody. Below 0: a process that is not visible
+/// The pid of the lock's holder from the kernel; 0 if nobody holds it, negative if the process is not visible
 /// here.
 pid_t holder_of(int fd) {
   struct flock lock {};
@@ -144,7 +144,7 @@ DetachedMirror parse(int fd) {
     mirror.log = object.value("log", "");
     mirror.since = object.value("since", "");
   } catch (const json::exception&) {
-    return mirror;  // another version's: what could be read is shown
+    return mirror;  // Another version's format: use what could be read.
   }
   return mirror;
 }
@@ -192,7 +192,7 @@ Result<std::vector<FoundMirror>> find_detached_mirrors() {
 
 Result<void> end_detached_mirror(const FoundMirror& found) {
   const UniqueFd fd = open_entry(found.file);
-  if (!fd) return {};  // it has just ended
+  if (!fd) return {};  // It has just ended.
   const pid_t pid = holder_of(fd.get());
   if (pid == 0) {
     remove_files(found);
@@ -200,8 +200,7 @@ Result<void> end_detached_mirror(const FoundMirror& found) {
   }
   if (pid < 0) return fail("disconnect from", agents_text(found), "its mirror runs in another container");
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  // Who holds the lock now that the descriptor is open is who the descriptor means: the pid was nobody else's
-  // between.
+  // The same process still holds the lock, so the pid was not reused before the descriptor was opened.
   if (!process || holder_of(fd.get()) != pid) return {};
   if (::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
     return fail_errno("disconnect from", agents_text(found), errno);
@@ -249,7 +248,7 @@ Result<void> DetachedEntry::publish() {
     return fail_errno("write", file_, errno);
   }
   std::string published = file_;
-  published.erase(published.rfind('/') + 1, 1);  // the dot that hides it
+  published.erase(published.rfind('/') + 1, 1);  // The dot that hides it.
   if (::rename(file_.c_str(), published.c_str()) != 0) return fail_errno("write", published, errno);
   file_ = std::move(published);
   return {};

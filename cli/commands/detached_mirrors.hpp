@@ -1,5 +1,5 @@
-// The mirrors of this user that run without a terminal (`farport connect --detach`): a file for each, in a
-// directory that is this user's alone.
+// Detached mirrors: this user's mirrors that run in the background (`farport connect --detach`), each with a
+// file in a private directory.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,18 @@
 
 namespace farport::cli {
 
-// A process that goes on without the terminal that it was started from.
-
-/// Has the standard streams lead nowhere, so that nobody who reads them waits for this process.
+/// Redirects the standard streams to /dev/null, so that nobody waits for this process to close them.
 void close_streams();
 
-/// What a detached process has to say to who started it: once, how its start went. They wait for it.
+/// The one report of a detached process to the command that started it, which waits for it.
 class StartReport {
  public:
   explicit StartReport(UniqueFd to) : to_(std::move(to)) {}
 
-  /// Prints `text` there, as standard output, and has the command end with success. False: they have gone
-  /// away meanwhile.
+  /// Makes the command print `text` to standard output and succeed. Returns false if the command has gone.
   bool succeeded(const std::string& text) { return send(0, text); }
-  /// Prints the error there, and has the command end with `exit_code`, which is returned. After succeeded()
-  /// it is for the log alone.
+  /// Makes the command print the error and end with `exit_code`, which is returned. After succeeded()
+  /// nobody reads it any more.
   int failed(const Error& error, int exit_code);
 
  private:
@@ -37,50 +34,50 @@ class StartReport {
   UniqueFd to_;
 };
 
-/// Which of the two processes this is: one of the two members is there.
+/// Which of the two processes this is. Exactly one member is set.
 struct Detached {
-  std::optional<int> exit_code{};       ///< The one that was started: it ends with this.
-  std::optional<StartReport> report{};  ///< The one that goes on.
+  std::optional<int> exit_code{};       ///< The original process: it ends with this.
+  std::optional<StartReport> report{};  ///< The detached process.
 };
 
-/// Makes a process that goes on: in a session of its own, with no file of ours but the report, and standard
-/// streams that lead nowhere. The other one waits until it has reported, prints that, and ends. Errors: no
-/// process can be made.
+/// Forks a process that continues in its own session, with standard streams to /dev/null and no open file but
+/// the report. The original process waits for the report, prints it, and ends. Fails if no process can be
+/// forked.
 [[nodiscard]] Result<Detached> detach();
 
-/// What a detached mirror says of itself.
+/// A detached mirror's description of itself.
 struct DetachedMirror {
-  std::vector<std::string> agents;  ///< As they were named: HOST:PORT or a profile.
+  std::vector<std::string> agents;  ///< As named by the user: HOST:PORT or a profile.
   std::string socket_dir;
   std::string log;    ///< The path of its log.
   std::string since;  ///< UTC, RFC 3339.
 };
 
-/// One as it is found. It runs as long as it holds the lock on its file; the kernel says who that is.
+/// A detached mirror that was found. It runs as long as the kernel reports a lock on its file.
 struct FoundMirror {
   std::string file;
   DetachedMirror mirror;
-  pid_t pid = 0;  ///< 0: it has ended without taking its file away.
+  pid_t pid = 0;  ///< 0: it ended without removing its file.
 };
 
-/// All that have a file, those that run and those that a crash left, in the order in which they were started.
+/// All detached mirrors with a file, running or left by a crash, in the order of their start.
 [[nodiscard]] Result<std::vector<FoundMirror>> find_detached_mirrors();
 
-/// Ends one that runs, and passes when it has taken everything with it; of one that a crash left the files
-/// are removed. Errors: it can't be reached, or has not ended in time.
+/// Ends a running mirror and waits until it has cleaned up; removes the files of one that crashed. Fails if
+/// the mirror can't be reached or does not end in time.
 [[nodiscard]] Result<void> end_detached_mirror(const FoundMirror& found);
 
-/// This process's entry, which others find until it is destroyed.
+/// This process's entry among the detached mirrors, which others can find until it is destroyed.
 class DetachedEntry {
  public:
-  /// Takes a name in the directory, and opens a log there where `mirror.log` is empty. It is not found by
-  /// others before publish().
+  /// Reserves a name in the directory, and opens a log there if `mirror.log` is empty. Others can't find the
+  /// entry before publish().
   static Result<std::unique_ptr<DetachedEntry>> make(DetachedMirror mirror);
 
   DetachedEntry(DetachedMirror mirror, std::string file, UniqueFd lock, UniqueFd log, bool own_log);
   DetachedEntry(const DetachedEntry&) = delete;
   DetachedEntry& operator=(const DetachedEntry&) = delete;
-  /// Removes the file, and the log where it is the entry's own.
+  /// Removes the file, and the log if it is the entry's own.
   ~DetachedEntry();
 
   Result<void> publish();

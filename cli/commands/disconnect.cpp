@@ -1,4 +1,4 @@
-// farport disconnect: ends detached mirrors, or says which there are.
+// farport disconnect: ends detached mirrors, or lists them.
 #include <algorithm>
 
 #include "cli/commands/detached_mirrors.hpp"
@@ -35,7 +35,7 @@ int list(const std::vector<FoundMirror>& all) {
   return kSuccess;
 }
 
-/// Those of `all` that are meant. Errors: one of the agents has no mirror.
+/// The mirrors of these agents. Fails if an agent has no mirror.
 Result<std::vector<FoundMirror>> chosen(const std::vector<FoundMirror>& all,
                                         const std::vector<std::string>& agents) {
   std::string known;

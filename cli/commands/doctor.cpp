@@ -1,4 +1,4 @@
-// farport doctor: what is wrong between here and a runtime, and what to do.
+// farport doctor: finds what is wrong between here and a runtime, with hints.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 using Level = Finding::Level;
 using router::Diagnosis;
 
-/// "not asked: version, access": for people one line says it of all steps.
+/// "not asked: version, access": people get one line for all skipped steps.
 void report_skipped(FindingReport& report, const std::vector<std::string>& steps) {
   if (steps.empty()) return;
   report.add(Level::skipped, "not asked: " + fmt::format("{}", fmt::join(steps, ", ")));

@@ -1,4 +1,4 @@
-// farport dump: a dump of a remote runtime.
+// farport dump: takes a dump of a remote runtime.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -27,11 +27,11 @@
 namespace farport::cli {
 namespace {
 
-// A dump on its way: an agent takes it of one of its runtimes, and it comes here or stays there.
+/// Has an agent take a dump of a runtime, and receives it here or leaves it there.
 
 class DumpTransfer {
  public:
-  /// All must outlive the transfer.
+  /// All arguments must outlive the transfer.
   DumpTransfer(transport::Loop& loop, const router::MirroredAgent& agent,
                const config::DumpCommandSettings& settings)
       : settings_(settings),
@@ -42,11 +42,11 @@ class DumpTransfer {
   DumpTransfer(const DumpTransfer&) = delete;
   DumpTransfer& operator=(const DumpTransfer&) = delete;
 
-  /// Runs until the dump is there, and returns its path; nothing where it was stopped before: the
-  /// agent has been told then. Errors: the runtime isn't found (ESRCH), the agent refuses, the file can't be
+  /// Runs until the dump is complete, and returns its path; empty if it was stopped before, in which case the
+  /// agent was told. Fails if the runtime isn't found (ESRCH), the agent refuses, or the file can't be
   /// written.
   transport::Task<std::optional<Result<std::string>>> run(transport::StopSource& stop);
-  /// Why the runtime may not have been found: see RuntimeSession.
+  /// Why the runtime may not have been found; see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
@@ -55,13 +55,13 @@ class DumpTransfer {
 
   const config::DumpCommandSettings& settings_;
   ProgressBar bar_;
-  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when it is cancelled.
   Patience patience_;
 };
 
 using transport::Task;
 
-/// An application that is restarted meanwhile, as liveness probes do it, leaves no dump.
+/// Warns that the application stops during the dump; if a liveness probe restarts it, the dump is lost.
 void say_that_it_stops(const router::Runtime& runtime, const std::optional<router::Restart>& restart) {
   const std::string stands =
       fmt::format("{} (pid {}) stands still while it writes the dump", runtime.name, runtime.pid);
@@ -70,10 +70,10 @@ void say_that_it_stops(const router::Runtime& runtime, const std::optional<route
                             restart->by, restart->after.count()));
 }
 
-/// In bytes a second: createdump to a file system that has room for it in its cache.
+/// Bytes per second of createdump when the file system has room in its cache.
 constexpr std::uint64_t kUsualRate = 200'000'000;
 
-/// How long it is likely to take, where that matters.
+/// Tells how long the dump is likely to take.
 void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
   const auto seconds = static_cast<std::int64_t>(1 + bytes / kUsualRate);
   const bool too_long = seconds >= restart.after.count();
@@ -87,7 +87,7 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0};
   std::error_code error;
   const std::string path = output_path(settings_.output, runtime.name, ".dmp");
-  // Before the application is stopped for it.
+  // Checked before the application is stopped for the dump.
   if (!settings_.stay && !settings_.force && std::filesystem::is_regular_file(path, error)) {
     co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
   }
@@ -99,14 +99,14 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     knows_size = condition && condition->memory > 0;
     if (knows_size) say_how_long(router::likely_dump_size(request.type, condition->memory), *restart);
   }
-  // An agent that has progress to tell of has not refused.
+  // Progress shows that the agent has not refused.
   router::OnDumpProgress on_progress = [this, &runtime, &restart, knows_size,
                                         said = false](const router::DumpProgress& progress) mutable {
     const bool writes = progress.phase == router::DumpProgress::Phase::writing;
     if (writes && !std::exchange(said, true)) {
       bar_.end();
       if (!restart) say_that_it_stops(runtime, restart);
-      // An agent that is older, or busy, has not said so before.
+      // Older or busy agents have not told the size before.
       if (restart && !knows_size && progress.estimate) say_how_long(*progress.estimate, *restart);
     }
     if (!writes || progress.written > 0) patience_.answered();
@@ -155,7 +155,7 @@ int dump(const config::DumpCommandSettings& settings) {
     print_messages(transfer.explanation());
     return code;
   }
-  // A path of the agent's is its word; one of ours is for scripts as it is.
+  // The agent's path is untrusted text; our own is printed unchanged for scripts.
   const bool shown_to_a_person = settings.stay || ::isatty(STDOUT_FILENO) != 0;
   std::printf("%s\n", shown_to_a_person ? escape(**path).c_str() : (*path)->c_str());
   return kSuccess;

@@ -1,5 +1,4 @@
-// Trying out each thing between here and a runtime, one after the other: what `farport doctor` says, and
-// `farport check` of remotes.
+// Examining the way to runtimes step by step, for `farport doctor` and for remotes in `farport check`.
 #pragma once
 
 #include <string>
@@ -11,24 +10,23 @@
 
 namespace farport::cli {
 
-/// What is said of one agent, or of the way to it.
+/// The diagnoses for one agent or the way to it.
 struct Examined {
-  std::string agent;  ///< Where it is, or what its user calls it as long as that is not known.
+  std::string agent;  ///< Its address, or the user's name for it until that is known.
   std::vector<router::Diagnosis> diagnoses;
 };
 
 /// How far an examination goes.
 enum class Depth : std::uint8_t {
-  access,    ///< To who we are at the agent, and what it has searched.
-  runtimes,  ///< To each runtime.
+  access,    ///< As far as our identity at the agent and what it has searched.
+  runtimes,  ///< As far as each runtime.
 };
 
-/// Resolves, dials, agrees on TLS with and asks every agent behind the remote, each address and each way for
-/// itself. An agent that is behind two of them is asked once. What can't be asked any more is said to be
-/// skipped.
+/// Resolves, dials, does the handshake with and asks every agent behind the remote, each address and route
+/// separately. An agent behind two of them is asked once. Steps that can't be tried are reported as skipped.
 [[nodiscard]] std::vector<Examined> examine_remote(const config::RemoteSettings& remote, Depth depth);
 
-/// Searches for runtimes on this host as the agent would, and tries each out.
+/// Searches for runtimes on this host as the agent would, and examines each.
 [[nodiscard]] std::vector<router::Diagnosis> examine_here(const config::ServeSettings& settings);
 
 }  // namespace farport::cli

@@ -1,4 +1,4 @@
-// examine_here().
+// examine_here(): examines this host's runtimes.
 #include "cli/commands/examine.hpp"
 #include "cli/setup/local_search.hpp"
 #include "router/agent/doctor/doctor.hpp"
@@ -12,7 +12,7 @@ using transport::Task;
 Task<std::vector<Diagnosis>> examine(LocalSearch& search, router::Doctor& doctor) {
   co_await search.run();
   router::Registry::Filter all = [](const router::Runtime&) { return true; };
-  // Nobody else waits.
+  // Nobody else waits for the loop.
   transport::Share share(search.loop(), std::chrono::seconds(1));
   std::vector<Diagnosis> found = co_await doctor.examine(std::move(all), router::Disclosure::all, share);
   co_return found;

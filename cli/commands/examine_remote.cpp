@@ -1,4 +1,4 @@
-// examine_remote().
+// examine_remote(): examines the way to an agent and its runtimes.
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -28,13 +28,12 @@
 namespace farport::cli {
 namespace {
 
-// What an agent says of itself and of us, in answer to GET /v1/agent.
-
-/// Who we are to an agent. It is the agent's text: bounded, not escaped.
+/// Our identity at an agent, from its answer to GET /v1/agent. The agent's text is limited in length but not
+/// escaped.
 struct Introduction {
   std::string version;
   std::string identity;
-  std::string roles;  ///< With commas between them; empty: we have none.
+  std::string roles;  ///< Separated by commas; empty: none.
 };
 
 namespace step = router::step;
@@ -45,7 +44,7 @@ Diagnosis introduced(std::string_view step, Level level, std::string text, std::
   return {std::string(step), {level, std::move(text), std::move(hint)}};
 }
 
-/// Reads the answer. Errors: it is no such answer.
+/// Parses the answer. Fails on anything else.
 Result<Introduction> introduction_in(const std::string& body) {
   const nlohmann::json answer = nlohmann::json::parse(body, nullptr, false);
   if (!answer.is_object()) return fail("read", "what the agent says of itself", "it is no JSON object");
@@ -67,7 +66,7 @@ Result<Introduction> introduction_in(const std::string& body) {
   return introduction;
 }
 
-/// Whether the agent is of our version. `agent`: what it is called.
+/// Compares the agent's version with ours. `agent`: its name for people.
 Diagnosis diagnosis_of_version(const std::string& agent, const std::string& version) {
   const std::string own(kVersion);
   const std::string answers = agent + " answers: farport " + version;
@@ -77,7 +76,7 @@ Diagnosis diagnosis_of_version(const std::string& agent, const std::string& vers
                     "what both know works; where something is missing, update the older one");
 }
 
-/// Whether we may do anything there.
+/// Whether we have any role there.
 Diagnosis diagnosis_of_access(const Introduction& introduction) {
   const std::string who = "you are " + introduction.identity + " there";
   if (introduction.roles.empty()) {
@@ -87,18 +86,16 @@ Diagnosis diagnosis_of_access(const Introduction& introduction) {
   return introduced(step::kAccess, Level::ok, who + ", with the role " + introduction.roles);
 }
 
-// What is to be said of our own certificate.
-
 using Level = Finding::Level;
 
-/// When it is valid; none where it can't be read.
+/// When our certificate is valid; empty if it can't be read.
 std::optional<auth::Validity> validity_of_own(const auth::TlsFiles& files) {
   const auto held = auth::load_credentials(files);
   if (!held) return std::nullopt;
   return auth::validity_of(held->chain.front().get());
 }
 
-/// What is wrong with our files, or that nothing is. `not_loaded`: why they could not be loaded.
+/// The problems of our TLS files, or that there are none. `not_loaded`: why they could not be loaded.
 std::vector<Diagnosis> diagnoses_of_own(const auth::TlsFiles& files, const std::optional<Error>& not_loaded) {
   const std::string word(router::step::kCertificate);
   std::vector<Diagnosis> all;
@@ -131,11 +128,11 @@ void append(std::vector<Diagnosis>& all, std::vector<Diagnosis> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-/// What comes after each step that may fail.
+/// The steps after name resolution, in order.
 constexpr std::string_view kAfterName[] = {step::kConnect, step::kCertificate, step::kSession, step::kVersion,
                                            step::kAccess};
 
-/// Says that the steps between here and the runtimes were not asked, from that one on.
+/// Reports all steps from `first` on as skipped.
 void skip_from(std::string_view first, std::vector<Diagnosis>& diagnoses) {
   const auto place = std::find(std::begin(kAfterName), std::end(kAfterName), first);
   for (auto each = place; each != std::end(kAfterName); ++each) {
@@ -145,7 +142,7 @@ void skip_from(std::string_view first, std::vector<Diagnosis>& diagnoses) {
     diagnoses.push_back(said(each, Level::skipped, "not asked"));
 }
 
-/// An examination of what is behind one remote.
+/// The examination of everything behind one remote.
 class Examination {
  public:
   Examination(transport::Loop& loop, Depth depth) : loop_(loop), depth_(depth) {}
@@ -168,15 +165,15 @@ class Examination {
   transport::Loop& loop_;
   Depth depth_;
   std::vector<Examined> all_;
-  std::set<std::string> agents_;  ///< That have been asked.
-  // Of the address that is looked at.
+  std::set<std::string> agents_;  ///< Agents that were asked already.
+  // About the current address:
   std::optional<auth::Validity> own_;
-  std::optional<transport::Address> address_;  ///< None behind a command or a proxy.
+  std::optional<transport::Address> address_;  ///< Empty for a command or a proxy.
   bool by_command_ = false;
   std::string server_name_;
 };
 
-/// The same agent at one address alone.
+/// The same agent at a single address.
 MirroredAgent narrowed(const MirroredAgent& agent, const transport::Address& address) {
   MirroredAgent one = agent;
   one.address.server_name = agent.address.verified_name();
@@ -193,7 +190,7 @@ std::string list_of(const std::vector<transport::Address>& addresses) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Dials each; those that answer.
+/// Dials each address. Returns those that answer.
 Task<std::vector<transport::Address>> Examination::connect(std::vector<transport::Address> addresses,
                                                            Examined& into) {
   std::vector<transport::Address> open;
@@ -212,7 +209,8 @@ Task<std::vector<transport::Address>> Examination::connect(std::vector<transport
   co_return open;
 }
 
-/// The addresses behind the agent's name that take a connection; none where it ends there.
+/// Resolves and dials the agent's name. Returns the addresses that accept a connection; none if the
+/// examination ends here.
 Task<std::vector<transport::Address>> Examination::find(router::AgentAddress agent, Examined& into) {
   const auto addresses = co_await transport::resolve(loop_, agent.host, agent.port);
   if (!addresses) {
@@ -231,14 +229,14 @@ Task<std::vector<transport::Address>> Examination::find(router::AgentAddress age
   co_return open;
 }
 
-/// Our credentials; null where it ends there.
+/// Loads our credentials; null if the examination ends here.
 Task<auth::TlsCredentialsPtr> Examination::load(auth::TlsFiles files, std::string name, Examined& into) {
   own_ = validity_of_own(files);
   const auto loaded = auth::TlsCredentials::load(files, auth::Side::client);
   std::optional<Error> not_loaded;
   if (!loaded) {
     not_loaded = loaded.error();
-    // What looks like a certificate that has expired may be the clock, which then comes first.
+    // A certificate that looks expired may mean a wrong clock, so check that first.
     co_await suspect_clock(std::move(name), false, into);
   }
   append(into.diagnoses, diagnoses_of_own(files, not_loaded));
@@ -255,7 +253,7 @@ Task<void> Examination::of_address(MirroredAgent agent, auth::TlsFiles files) {
     address_ = open.front();
     agent.credentials = co_await load(std::move(files), agent.address.text(), way);
   }
-  // What was said of all addresses stands before the first.
+  // Diagnoses for all addresses come before those of the first one.
   for (std::size_t i = 0; agent.credentials != nullptr && i < open.size(); ++i) {
     address_ = open[i];
     if (i > 0) add(std::exchange(way, {}));
@@ -304,7 +302,7 @@ Task<void> Examination::of_ways(MirroredAgent agent) {
 }
 
 Task<void> Examination::of_session(MirroredAgent agent, std::string name, Examined& into) {
-  // There is one place to look at, and so one agent.
+  // There is one place to ask, and so one agent.
   auto found =
       co_await router::find_agents(loop_, std::move(agent), router::ClientOptions(loop_), "/v1/agent");
   if (found) {

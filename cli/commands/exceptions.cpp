@@ -1,4 +1,4 @@
-// farport exceptions: what a remote application throws.
+// farport exceptions: shows the exceptions that an application throws.
 #include "events/exceptions.hpp"
 
 #include <algorithm>
@@ -24,15 +24,15 @@ namespace {
 
 using transport::Task;
 
-/// That wait for the names of their methods, and what they take. What is thrown beyond that is only counted.
+/// Limits for exceptions that wait for their methods' names. Further ones are only counted.
 constexpr std::size_t kMostWaiting = 1000;
 constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
 
-/// Those that are not printed: how many they are is said once a second.
+/// Counts exceptions that are not printed, and reports them once a second.
 class LeftOut {
  public:
   void add(std::uint64_t exceptions) { count_ += exceptions; }
-  /// What is to be said now. `last`: there will be no other time.
+  /// The messages to print now. `last`: there will be no further call.
   std::vector<std::string> take(bool last) {
     const auto now = std::chrono::steady_clock::now();
     if (count_ == 0 || (!last && now - said_ < std::chrono::seconds(1))) return {};
@@ -52,7 +52,7 @@ std::string text_of(const events::ThrownException& thrown, const std::vector<std
   return text;
 }
 
-/// Tells each exception that is thrown.
+/// Sends each thrown exception to the command.
 class ExceptionTeller final : public events::LineMaker {
  public:
   explicit ExceptionTeller(router::ReaderOutput& to) : to_(to) {}
@@ -87,7 +87,7 @@ class ExceptionTeller final : public events::LineMaker {
   bool ended_ = false;
 };
 
-/// Prints each exception once the methods of its stack have names.
+/// Prints each exception once the methods on its stack have names.
 class ExceptionSink final : public EventLines {
  public:
   ExceptionSink(transport::Loop& loop, const router::ReaderProcess& readers,
@@ -125,7 +125,7 @@ class ExceptionSink final : public EventLines {
       waiting_bytes_ += part.text.size();
       pending_.push_back(std::move(*thrown));
     }
-    // Names are asked for in the session.
+    // Names can only be requested during the session.
     if (printing_.size() == 0 && !left_) printing_.spawn(print_pending());
   }
 
@@ -142,7 +142,7 @@ class ExceptionSink final : public EventLines {
     if (!printed_) give_up(printed_.error());
   }
 
-  /// The addresses of all stacks that have not been printed.
+  /// The addresses on all stacks that were not printed yet.
   [[nodiscard]] std::vector<std::uint64_t> addresses_pending() const {
     std::vector<std::uint64_t> all;
     for (const auto& thrown : pending_) all.insert(all.end(), thrown.stack.begin(), thrown.stack.end());

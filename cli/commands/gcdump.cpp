@@ -1,4 +1,4 @@
-// farport gcdump: what is in a remote application's heap.
+// farport gcdump: shows the contents of an application's heap.
 #include "heap/gcdump.hpp"
 
 #include <algorithm>
@@ -30,9 +30,7 @@
 namespace farport::cli {
 namespace {
 
-// Where a heap goes.
-
-/// "1,234,567"
+/// "1,234,567" for 1234567.
 std::string in_groups(std::uint64_t number) {
   std::string digits = fmt::format("{}", number);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
@@ -44,9 +42,8 @@ std::string heap_line(std::string_view bytes, std::string_view objects, const st
   return cut(fmt::format("{:>15}  {:>12}  {}", bytes, objects, what), width) + "\n";
 }
 
-/// What a heap holds, for people.
-/// How much there is of all, and a line for each of the types that take most: `rows` of them, no line wider
-/// than `width` columns; 0: whole. What the runtime says is escaped.
+/// A heap for people: the total, and a line for each of the `rows` largest types, at most `width` columns
+/// wide; 0: no limit. Text from the runtime is escaped.
 std::string heap_table(const heap::Heap& heap, std::size_t rows, std::size_t width) {
   std::string table = heap_line("BYTES", "OBJECTS", "TYPE", width);
   table += heap_line(in_groups(heap.bytes), in_groups(heap.objects), "[all]", width);
@@ -73,13 +70,13 @@ std::string types_as_json(const heap::Heap& heap, const heap::Origin& origin,
                        types_asked_for(settings, std::numeric_limits<std::size_t>::max()));
 }
 
-/// Whether the file is to hold the objects themselves, and what they refer to.
+/// Whether the file should hold each object with its references.
 bool wants_objects(const config::GcdumpSettings& settings) {
   return settings.output.ends_with(kObjectFile);
 }
 
-/// Prepares the file, before anything is asked of the application; null for standard output. Errors: the
-/// name's ending says no form, a file is there, or can't be made.
+/// Creates the output file before the application is asked for anything; null for standard output. Fails if
+/// the name's ending is unknown, or if the file exists or can't be created.
 Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& settings) {
   const std::string& path = settings.output;
   if (path.empty()) return nullptr;
@@ -90,8 +87,8 @@ Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& se
                             OutputFile::Named::once_kept);
 }
 
-/// What is printed of it: nothing where it goes to a file and no table is wanted. `width`: of a table, in
-/// columns.
+/// The output for standard output; empty if the heap goes to a file and no table is wanted. `width`: of a
+/// table, in columns.
 std::string heap_lines(const heap::Heap& heap, const heap::Origin& origin,
                        const config::GcdumpSettings& settings, std::size_t width) {
   if (!settings.output.empty() && settings.top == 0) return {};
@@ -99,7 +96,7 @@ std::string heap_lines(const heap::Heap& heap, const heap::Origin& origin,
   return heap_table(heap, types_asked_for(settings, kUsualTypes), width);
 }
 
-/// Its file, in pieces.
+/// Writes the file's content in pieces.
 Result<void> write_heap(heap::Heap heap, const heap::Origin& origin, const config::GcdumpSettings& settings,
                         const std::function<void(std::string_view)>& to) {
   if (!wants_objects(settings)) {
@@ -114,7 +111,7 @@ Result<void> write_heap(heap::Heap heap, const heap::Origin& origin, const confi
 
 using KeptOfHeap = events::HeapWalk::Keep;
 
-/// Why there can't be a file of the objects; success where there can.
+/// Fails if the heap's objects can't be written to a file.
 Result<void> check_objects(const heap::Heap& heap, const std::string& path) {
   if (heap.graph) return {};
   return fail("write the heap to", path,
@@ -139,7 +136,7 @@ std::vector<std::string> gaps_of(const heap::Heap& heap) {
   return gaps;
 }
 
-/// What a reader says of the walk, once it has come to its end.
+/// The reader's output, made once the walk is complete.
 class HeapLines final : public events::LineMaker {
  public:
   HeapLines(const config::GcdumpSettings& settings, std::size_t width, heap::Origin origin,
@@ -201,7 +198,7 @@ class HeapSink final : public ReaderSink {
   }
 };
 
-/// Of what prepare() says that the recording is about.
+/// Parses the text that prepare() gave to the reader.
 heap::Origin origin_of(const std::string& about) {
   const std::size_t end = std::min(about.find('\0'), about.size());
   return {about.substr(0, end), about.substr(std::min(end + 1, about.size()))};

@@ -1,4 +1,4 @@
-// farport join: what farport quickstart's invitation leads to, here.
+// farport join: connects by an invitation of farport quickstart.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -23,7 +23,7 @@
 namespace farport::cli {
 namespace {
 
-/// What is pasted, wiped when it goes. A byte more than there may be shows that it is too long.
+/// The pasted text, wiped when it is destroyed. One byte longer than an invitation, to detect a longer text.
 struct Pasted {
   std::array<char, auth::kLongestInvitation + 1> text{};
   std::size_t size = 0;
@@ -33,7 +33,8 @@ struct Pasted {
   Pasted& operator=(const Pasted&) = delete;
   ~Pasted() { OPENSSL_cleanse(text.data(), text.size()); }
 
-  /// Reads a line, or to the end, after a wait for each part of it. False: a wait was ended.
+  /// Reads a line, or to the end of input; calls `wait` before each read. Returns false if a wait was
+  /// interrupted.
   template <typename Wait>
   [[nodiscard]] bool read(const Wait& wait) {
     while (size < text.size()) {
@@ -45,7 +46,7 @@ struct Pasted {
     }
     return true;
   }
-  /// Without the space around it.
+  /// The text without surrounding space.
   [[nodiscard]] std::string_view word() const {
     constexpr std::string_view kSpace = " \t\r\n";
     const std::string_view all(text.data(), size);
@@ -54,8 +55,9 @@ struct Pasted {
   }
 };
 
-/// While this lives, a signal that would end the program ends the wait for what is typed: the terminal is put
-/// back first. Signals are let in during that wait only, or one that comes just before it would be lost.
+/// While it exists, a signal that would end the program interrupts the wait for input instead, so that the
+/// terminal is restored first. Signals are unblocked only during that wait, so that one just before it is not
+/// lost.
 class SignalsEndWaiting {
  public:
   SignalsEndWaiting() {
@@ -74,7 +76,7 @@ class SignalsEndWaiting {
     ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   }
 
-  /// Waits until there is something to read. False: a signal came.
+  /// Waits for input. Returns false if a signal came.
   [[nodiscard]] bool operator()() const {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     return ::ppoll(&input, 1, nullptr, &mask_before_) >= 0 || errno != EINTR;
@@ -86,7 +88,7 @@ class SignalsEndWaiting {
   sigset_t mask_before_{};
 };
 
-/// Reads what is pasted. False: a signal came.
+/// Reads the pasted text. Returns false if a signal came.
 bool take(Pasted& pasted) {
   if (::isatty(STDIN_FILENO) == 0) return pasted.read([] { return true; });
   const SignalsEndWaiting interruptible;
@@ -97,7 +99,7 @@ bool take(Pasted& pasted) {
   return whole;
 }
 
-/// An address that a stranger may have written, and that is printed as a command to copy.
+/// Checks an address that a stranger may have written, since it is printed as part of a command to copy.
 Result<config::Address> plain_address(const std::string& text) {
   auto address = config::parse_address(text);
   if (!address) return address;
@@ -109,14 +111,14 @@ Result<config::Address> plain_address(const std::string& text) {
   return fail("join", text, "no host has such a name", "paste the line as farport quickstart has printed it");
 }
 
-/// What is shown and trusted comes from the invitation alone, whatever is set for other agents.
+/// Only the invitation decides about credentials and trust, whatever is set for other agents.
 void forget_credentials(config::Given& given) {
   std::erase_if(given, [](const auto& each) {
     return each.first.starts_with("tls-") || each.first.starts_with("verify-");
   });
 }
 
-/// The key's place, by the agent's address: in a directory that is gone once its user has logged out.
+/// The path for the key, by the agent's address. It is in a directory that is removed when the user logs out.
 Result<std::string> place_for(const config::Address& agent) {
   const auto directory = own_directory();
   if (!directory) return tl::unexpected(directory.error());
@@ -144,8 +146,8 @@ int join(config::Flags flags) {
   const auto invitation = auth::read_invitation(pasted.word());
   if (!invitation) return report(invitation.error(), kUsage);
   const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
-  // Nothing but an address: the other ways to name an agent run commands, and a stranger may have written
-  // this.
+  // Only an address is allowed, since other targets run commands and a stranger may have written the
+  // invitation.
   const auto agent = plain_address(named);
   if (!agent) return report(agent.error(), kUsage);
   const auto bundle = place_for(*agent);

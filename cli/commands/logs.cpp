@@ -1,4 +1,4 @@
-// farport logs: what a remote application writes to its log.
+// farport logs: shows what an application logs.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -17,10 +17,10 @@
 namespace farport::cli {
 namespace {
 
-/// Without an entry for so long, it is said what may be the reason.
+/// Time without a log entry after which a hint is shown.
 constexpr transport::Milliseconds kUntilHint{5000};
 
-/// The text's own lines, each below the entry that it belongs to.
+/// The text's lines, indented below their entry.
 std::string lines_below(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
@@ -33,8 +33,8 @@ std::string lines_below(std::string_view text) {
   return lines;
 }
 
-/// "12:00:00.123 Warning Orders.Pricing[7] no price for 12"; more lines of the message, and an exception,
-/// below it.
+/// "12:00:00.123 Warning Orders.Pricing[7] no price for 12". Further lines of the message and an exception
+/// follow below.
 std::string log_text(const events::LogEntry& entry) {
   std::string text = fmt::format("{} {:<11} {}", clock_of(entry.time), events::to_string(entry.level),
                                  escape(entry.category));
@@ -51,7 +51,7 @@ std::string log_json(const events::LogEntry& entry) {
   return events::to_json(entry) + "\n";
 }
 
-/// Says what may be wrong where nothing comes.
+/// Prints a hint if no entries come.
 class LogSink final : public EventLines {
  public:
   LogSink(transport::Loop& loop, const router::ReaderProcess& readers, const config::LogsSettings& settings,

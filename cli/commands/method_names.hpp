@@ -1,4 +1,4 @@
-// The names of a remote runtime's methods, asked for when one is missing.
+// MethodNames: names of a remote runtime's methods, requested when one is missing.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@ namespace farport::cli {
 
 class MethodNames {
  public:
-  /// Of the runtime with this id. `sessions`, `readers`: must outlive this.
+  /// For the runtime with this id. `sessions` and `readers` must outlive this.
   MethodNames(router::SessionManager& sessions, const router::ReaderProcess& readers, std::string runtime_id)
       : sessions_(sessions), readers_(readers), runtime_id_(std::move(runtime_id)), hurry_(sessions.loop()) {}
 
-  /// Whether there is an address without a name that has not been asked for.
+  /// Whether any address has no name and was not asked for yet.
   [[nodiscard]] bool lacks(const std::vector<std::uint64_t>& addresses) const;
-  /// Asks the runtime, though not soon after it has been asked: it takes it a moment. Errors: it does not
-  /// tell.
+  /// Asks the runtime, but with a pause after the previous request, since each takes it a moment. Fails if
+  /// the runtime does not answer.
   transport::Task<Result<void>> ask(std::vector<std::uint64_t> addresses);
-  /// Has ask() wait no longer.
+  /// Ends the pause of ask().
   void hurry() { hurry_.set(); }
 
-  /// The name of each address's method; the address in hexadecimal where there is none.
+  /// The method's name for each address; the address in hexadecimal if it is unknown.
   [[nodiscard]] std::vector<std::string> of(const std::vector<std::uint64_t>& addresses) const;
 
  private:
@@ -34,7 +34,7 @@ class MethodNames {
   std::string runtime_id_;
   transport::Event hurry_;
   router::NamedMethods methods_;
-  std::unordered_set<std::uint64_t> without_;  ///< Addresses that the runtime knows no name of.
+  std::unordered_set<std::uint64_t> without_;  ///< Addresses for which the runtime has no name.
   std::optional<std::chrono::steady_clock::time_point> asked_;
 };
 

@@ -1,4 +1,4 @@
-// farport profile: where a remote application spends its time.
+// farport profile: shows where an application spends its time.
 #include "profile/profile.hpp"
 
 #include <cerrno>
@@ -31,20 +31,20 @@
 namespace farport::cli {
 namespace {
 
-// Takes a profile of a remote process's time on the processor.
+/// Takes a profile of a remote process by sampling from outside.
 
 class CpuProfiling {
  public:
-  /// All must outlive it. `settings` has a duration.
+  /// All arguments must outlive it. `settings` must have a duration.
   CpuProfiling(transport::Loop& loop, const router::ReaderProcess& readers,
                const router::MirroredAgent& agent, const config::ProfileSettings& settings);
   CpuProfiling(const CpuProfiling&) = delete;
   CpuProfiling& operator=(const CpuProfiling&) = delete;
 
-  /// Until the time is over, the process ends, or `stop` is set; that once more breaks it off. Errors: the
-  /// runtime isn't found (ESRCH), or the agent can't or may not sample it.
+  /// Samples until the duration is over, the process ends, or `stop` is set; a second stop breaks it off.
+  /// Fails if the runtime isn't found (ESRCH), or if the agent can't or must not sample it.
   transport::Task<Result<profile::Profile>> run(transport::StopSource& stop);
-  /// Why the runtime may not have been found: see RuntimeSession.
+  /// Why the runtime may not have been found; see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
@@ -63,7 +63,7 @@ class CpuProfiling {
   const router::ReaderProcess& readers_;
   const config::ProfileSettings& settings_;
   ProgressLine progress_;
-  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when it is cancelled.
   Patience patience_;
   bool stopped_early_ = false;  ///< By Ctrl-C.
   transport::Event broken_off_;
@@ -75,8 +75,8 @@ Error interrupted() {
   return Error{"take a profile", {}, "it is interrupted", {}, EINTR};
 }
 
-/// Where what symbol servers send is kept (XDG Base Directory Specification). Empty: the user has no such
-/// place.
+/// The cache for files from symbol servers (XDG Base Directory Specification); empty if the user has no place
+/// for it.
 std::string symbol_cache_directory() {
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/farport/symbols";
@@ -88,7 +88,7 @@ router::SymbolSources sources_of(const config::SymbolSettings& settings) {
   return {settings.directories, settings.servers, symbol_cache_directory()};
 }
 
-/// What can be done instead, where the kernel lets nobody look.
+/// Adds the alternatives to an error about sampling by the kernel.
 Error with_way_out(Error error, config::ProfileEvent event) {
   error.hint += error.hint.empty() ? "" : "; ";
   error.hint += event == config::ProfileEvent::cpu ? "or give --event wall, which needs no samples of the "
@@ -178,7 +178,7 @@ Task<Result<void>> CpuProfiling::ask_names(const router::Runtime& runtime, const
                                            router::NamedMethods& names) {
   if (runtime.state == router::RuntimeState::suspended)
     co_return tl::unexpected(router::is_suspended(runtime));
-  // Who has pressed Ctrl-C wants what there is, and no wait for one that can't answer.
+  // After Ctrl-C the user wants what there is, without waiting for a runtime that can't answer.
   std::optional<Error> still;
   if (stopped_early_) still = co_await patience_.standstill(runtime);
   if (still) co_return tl::unexpected(std::move(*still));
@@ -204,10 +204,10 @@ Task<std::vector<std::string>> CpuProfiling::search_symbols(router::CpuSamples& 
 }
 
 constexpr config::Milliseconds kUsualLength{10'000};
-/// How long a graph of what has come is waited for once the recording has broken off.
+/// How long to wait for a graph of incomplete data after the recording broke off.
 constexpr transport::Milliseconds kRenderLimit{10'000};
 
-/// Has a reader make a profile of the samples that a runtime records.
+/// Has a reader make a profile of the runtime's own samples.
 class ProfileSink final : public ReaderSink {
  public:
   using ReaderSink::ReaderSink;
@@ -219,7 +219,7 @@ class ProfileSink final : public ReaderSink {
   }
 };
 
-/// What a reader does for it.
+/// The reader's part of it.
 Result<void> render_samples(const std::string& process, const ProfileOutput& output, std::uint32_t rows,
                             router::ReaderInput& from, router::ReaderOutput& to) {
   events::SampledProfile samples(keep_for(output));
@@ -243,17 +243,17 @@ Result<void> render_samples(const std::string& process, const ProfileOutput& out
     to.write(router::ReaderFrame::file);
   }
   rendered = render_lines(taken, output, rows, write_to(router::ReaderFrame::lines));
-  // What comes before the rest is worth a graph, which is whole.
+  // An incomplete recording still makes a complete graph.
   return read ? rendered : read;
 }
 
-/// Errors: the reader's, or it takes too long.
+/// Fails with the reader's error, or if it takes too long.
 transport::Task<Result<void>> finish_in_time(transport::Loop& loop, ProfileSink& sink) {
   auto finished = co_await with_deadline(loop, sink.finish(), kRenderLimit);
   co_return finished.value_or(fail("make", "a graph of what has come", "it takes too long"));
 }
 
-/// The runtime's own samples, of its threads whether they compute or wait.
+/// Profiles by the runtime's own sampler, which samples running and waiting threads.
 int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& output, OutputFile* file) {
   const std::uint32_t rows = rows_for(output);
   const auto readers =
@@ -264,11 +264,11 @@ int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& o
   transport::Loop loop;
   ProfileSink sink(loop, *readers, file);
   const int code = record(settings, sink, loop, Recorder::Progress::shown);
-  // What has come of a recording that breaks off is worth a graph.
+  // An incomplete recording still makes a graph.
   const Result<void> rendered = loop.run(finish_in_time(loop, sink));
   const bool unread = !rendered && rendered.error().cause == EPIPE;
   if (!sink.made_file()) {
-    // What a recording fails by has been said.
+    // The recording's failure was already reported.
     const bool unsaid = !rendered && !unread && code != kFailure;
     if (unsaid) std::ignore = report(rendered.error());
     return unsaid && code == kSuccess ? kFailure : code;
@@ -277,7 +277,7 @@ int profile_wall(const config::ProfileSettings& settings, const ProfileOutput& o
   return kept ? code : report(kept.error());
 }
 
-/// The kernel's samples, of threads that compute.
+/// Profiles by sampling from outside.
 Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& code) {
   config::RemoteSettings remote = settings.remote;
   remote.profiles = true;
@@ -286,7 +286,7 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
     code = report(agents.error(), kUsage);
     return tl::unexpected(agents.error());
   }
-  // For the names of methods.
+  // Needed for the names of methods.
   const auto readers =
       start_readers(settings.remote, [](const auto&, auto&, auto&) { return Result<void>(); });
   if (!readers) {
@@ -304,7 +304,7 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
   return taken;
 }
 
-/// Whether there can be such a file: it has what the runtime says, as it comes.
+/// Checks that a .nettrace file is possible: it holds the runtime's own data as it comes.
 Result<void> check_trace(const config::ProfileSettings& settings) {
   if (!settings.wall)
     return fail("profile into", settings.output,
@@ -329,7 +329,7 @@ int profile(const config::ProfileSettings& settings) {
   if (settings.wall) return profile_wall(asked, output, file->get());
   int code = kSuccess;
   const auto taken = take_cpu(asked, code);
-  // What has come of a recording that breaks off is worth a graph.
+  // An incomplete recording still makes a graph.
   if (code != kSuccess && (!taken || taken->samples.empty())) return code;
   const auto written = write_output(*taken, output, std::move(*file));
   return written ? code : report(written.error());

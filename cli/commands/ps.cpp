@@ -1,4 +1,4 @@
-// farport ps: the runtimes of one or several agents, once.
+// farport ps: lists the runtimes of one or several agents.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -35,7 +35,7 @@ bool is_selected(const router::MirroredAgent& agent, const router::Runtime& runt
                      [&](const std::string& wanted) { return router::names_runtime(wanted, runtime); });
 }
 
-/// What agents behind one name list, and why one lists nothing.
+/// Adds the lists of the agents behind one name, and explanations for empty ones.
 transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& found,
                                 const router::MirroredAgent& agent) {
   for (const router::FoundAgent& each : found) {
@@ -82,7 +82,7 @@ std::string as_json(const Listing& listing) {
   return all.dump(2) + "\n";
 }
 
-/// By host, name and pid, whatever the order of the answers was.
+/// By host, name and pid, whatever the order of the answers.
 void sort_runtimes(Listing& listing) {
   const auto by_address = [](const AgentRuntimes& a, const AgentRuntimes& b) {
     return a.address < b.address;
@@ -95,13 +95,13 @@ void sort_runtimes(Listing& listing) {
   }
 }
 
-/// Its own pid, and where that is another one the pid by which its host knows it.
+/// The runtime's own pid, and the host's pid for it if that differs.
 std::string pid_text(const router::Runtime& runtime) {
   const std::string pid = std::to_string(runtime.pid);
   return runtime.host_pid == 0 ? pid : fmt::format("{} ({})", pid, runtime.host_pid);
 }
 
-/// As its pod calls it, else as the engines' short lists do.
+/// The pod and container names, or else a short id like that in the engines' lists.
 std::string container_text(const router::Container& container) {
   constexpr std::size_t kShort = 12;
   if (container.pod.empty()) return container.name.empty() ? container.id.substr(0, kShort) : container.name;
@@ -116,7 +116,7 @@ bool has_containers(const Listing& listing) {
 }
 
 std::string as_table(const Listing& listing) {
-  // Which host and agent it is says something only where there are several.
+  // Host and agent are worth a column only if there are several.
   const bool several = listing.agents.size() > 1;
   const bool containers = has_containers(listing);
   std::vector<Column> columns{{"REMOTE PID", 8}, {"NAME", 9, 12}};
@@ -148,7 +148,7 @@ int ps(const config::PsSettings& settings) {
   Listing listing = loop.run(list_all(loop, std::move(*agents)));
   sort_runtimes(listing);
   for (const Error& failure : listing.failures) report(failure);
-  // A table without an agent would only say again that nothing answered; a script still gets its array.
+  // A table without agents would only repeat that nothing answered; a script still gets its array.
   if (listing.agents.empty() && !settings.json) return kFailure;
   const std::string text = settings.json ? as_json(listing) : as_table(listing);
   std::fputs(text.c_str(), stdout);

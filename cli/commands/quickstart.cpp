@@ -1,4 +1,4 @@
-// farport quickstart: beside an application, an agent that nothing has been prepared for.
+// farport quickstart: runs an agent beside an application without any preparation.
 #include "cli/commands/quickstart.hpp"
 
 #include <array>
@@ -24,16 +24,14 @@
 namespace farport::cli {
 namespace {
 
-// By which address others most likely reach this host.
-
-/// Of documentation (RFC 5737, RFC 3849): no route leads to them but the one that leads everywhere. The port
-/// is any.
+/// Documentation addresses (RFC 5737, RFC 3849), which only a default route leads to. The port does not
+/// matter.
 constexpr const char* kFarIpv4 = "192.0.2.1";
 constexpr const char* kFarIpv6 = "2001:db8::1";
 constexpr std::uint16_t kAnyPort = 9;
 
-/// Where a packet to `far` would come from; empty where none could be sent. A datagram socket that is
-/// connected has an address, and has sent nothing.
+/// The source address of packets to `far`; empty if there is no route. Connecting a datagram socket assigns
+/// the address and sends nothing.
 std::string address_towards(const char* far) {
   const auto found = transport::resolve_here(far, kAnyPort);
   if (!found) return {};
@@ -47,8 +45,8 @@ std::string address_towards(const char* far) {
   return address ? address->host : "";
 }
 
-/// The address of a family (AF_INET or AF_INET6) from which this host would reach the rest of the world:
-/// nothing is sent. Where it has no way there, its host name.
+/// This host's address of the family (AF_INET or AF_INET6) for reaching the rest of the world; sends nothing.
+/// The host name if there is no route.
 std::string own_address(int family) {
   if (std::string address = address_towards(family == AF_INET6 ? kFarIpv6 : kFarIpv4); !address.empty())
     return address;
@@ -56,9 +54,7 @@ std::string own_address(int family) {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-// Certificates for one agent and one caller, for as long as both run.
-
-/// What both sides show and trust.
+/// The credentials of the agent and of its one caller.
 struct Sides {
   auth::Credentials agent;
   auth::Credentials guest;
@@ -76,8 +72,7 @@ Result<auth::Credentials> credentials_from(const auth::Issued& ca, auth::Certifi
   return made;
 }
 
-/// Of a CA whose key nobody has afterwards: it has issued these two certificates and will never issue
-/// another.
+/// Issues both certificates from a new CA, whose key is then destroyed, so it can never issue another.
 Result<Sides> make_sides(const std::string& agent_name, const std::string& guest_name) {
   const auto ca = auth::make_ca();
   if (!ca) return tl::unexpected(ca.error());
@@ -93,7 +88,7 @@ Result<Sides> make_sides(const std::string& agent_name, const std::string& guest
   return Sides{std::move(*agents), std::move(*guests)};
 }
 
-/// The common name of the one that joins.
+/// Common name of the caller that joins.
 constexpr const char* kGuest = "quickstart";
 
 config::ServeSettings agent_for(const config::Address& listen, const std::string& role,
@@ -108,7 +103,7 @@ config::ServeSettings agent_for(const config::Address& listen, const std::string
   return settings;
 }
 
-/// Where others reach an agent that listens there.
+/// The address by which others reach an agent that listens there.
 Result<config::Address> reached_at(const std::string& host, const config::Address& listen) {
   if (listen.port == 0) {
     return fail("invite to", config::to_string(listen), "the port must be known before",
@@ -153,7 +148,7 @@ int quickstart(const QuickstartSettings& settings) {
   if (!log) return report(log.error());
   AgentProgram program;
   program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
-  // What is to be pasted stays in sight.
+  // The invitation to be copied must not scroll away.
   program.tell_of_others = false;
   program.on_listening = [&] { print_invitation(auth::text_in(invitation->get()), *reached); };
   return run_agent(agent_for(*listen, settings.role, bundle), *log, program);

@@ -1,4 +1,4 @@
-// The first five minutes: an agent beside an application, and one line that leads to it.
+// The quickstart: an agent beside an application, and an invitation that leads to it.
 #pragma once
 
 #include <string>
@@ -7,24 +7,22 @@
 
 namespace farport::cli {
 
-/// The name in the agent's certificate, whatever address leads to it: nobody else has a certificate of its
-/// CA.
+/// The name in the agent's certificate, whatever its address: no other agent has a certificate of its CA.
 inline constexpr const char* kQuickstartName = "farport-quickstart";
 
 /// `farport quickstart [HOST] …`
 struct QuickstartSettings {
-  std::string host;                     ///< By which others reach this one; empty: what it finds itself.
+  std::string host;                     ///< Address for others; empty: detected.
   std::string listen = "0.0.0.0:9000";  ///< --listen
-  std::string role = "operator";        ///< --role: what whoever joins may do.
+  std::string role = "operator";        ///< --role: of the caller that joins.
 };
 
-/// Runs an agent with a CA of its own, whose key is gone before the agent begins to listen, and prints an
-/// invitation for one caller. Nothing of it is kept. Returns the exit code.
+/// Runs an agent with a CA of its own, whose key is destroyed before the agent listens, and prints an
+/// invitation for one caller. Nothing is kept. Returns the exit code.
 int quickstart(const QuickstartSettings& settings);
 
-/// `farport join`: takes an invitation from standard input, keeps its key in a directory of this user's own,
-/// and goes on as `farport connect`. An address among the flags counts instead of the invitation's. Returns
-/// the exit code.
+/// `farport join`: reads an invitation from standard input, stores its key in a private directory, and
+/// continues as `farport connect`. An address in the flags overrides the invitation's. Returns the exit code.
 int join(config::Flags flags);
 
 }  // namespace farport::cli

@@ -15,10 +15,10 @@
 namespace farport::cli {
 namespace {
 
-/// How long a recording waits for who looks for the event.
+/// How long to wait for the reader that watches for the event.
 constexpr transport::Milliseconds kWatchLimit{5'000};
 
-/// Has a reader look for the event that ends the recording.
+/// Has a reader watch for the event that ends the recording.
 class EventWatch final : public ReaderSink {
  public:
   using ReaderSink::ReaderSink;
@@ -28,13 +28,13 @@ class EventWatch final : public ReaderSink {
     if (!begun) return tl::unexpected(begun.error());
     return ipc::CollectTracing();
   }
-  /// The reader does not take what comes.
+  /// The reader does not keep up.
   void miss() { give_up({"look for", "the event", "its reader stands still", {}}); }
-  /// Whether there is nobody who looks.
+  /// Whether nobody watches for the event any more.
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  /// The recording is kept as it comes nevertheless.
+  /// The recording itself continues.
   void take_failure(const Error& why) override {
     failed_ = true;
     print_message("the event that ends it will not be seen: " + why.message());
@@ -43,10 +43,10 @@ class EventWatch final : public ReaderSink {
   bool failed_ = false;
 };
 
-/// The file that the recording is kept in, as it comes.
+/// Writes the recording to a file as it comes.
 class TraceFile final : public RecordingSink {
  public:
-  /// `readers`: where an event ends it, else null.
+  /// `readers`: if an event ends the recording, otherwise null.
   TraceFile(transport::Loop& loop, const config::RecordingSettings& settings, ipc::CollectTracing wanted,
             const router::ReaderProcess* readers)
       : loop_(loop), settings_(settings), wanted_(std::move(wanted)) {
@@ -55,7 +55,7 @@ class TraceFile final : public RecordingSink {
     watch_->when_enough([this] { has_enough(); });
   }
 
-  /// Of what has been kept; empty: there is nothing.
+  /// Path of the kept file; empty if there is none.
   [[nodiscard]] const std::string& path() const { return kept_; }
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {

@@ -1,4 +1,4 @@
-// Records into a .nettrace file, as it comes.
+// Recording to a .nettrace file.
 #pragma once
 
 #include "config/settings.hpp"
@@ -7,9 +7,9 @@
 
 namespace farport::cli {
 
-/// Has the runtime record what is wanted, into a file of the output's name or the runtime's, and prints its
-/// path. An event that the filter lets pass ends it; an empty filter has none. Returns the exit code, errors
-/// reported.
+/// Makes the runtime record `wanted` to a file named by the output setting or after the runtime, and prints
+/// its path. An event that matches the filter ends the recording; an empty filter matches none. Reports
+/// errors and returns the exit code.
 int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing wanted,
                  const events::EventFilter& stopping_event);
 

@@ -1,4 +1,4 @@
-// farport run: a tool with a private mirror.
+// farport run: runs a tool with a private mirror.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -21,8 +21,6 @@
 namespace farport::cli {
 namespace {
 
-// A tool as a child process that has the terminal and its signals to itself.
-
 using transport::ChildProcess;
 
 std::vector<std::string> environment_with(const std::string& tmpdir) {
@@ -34,7 +32,7 @@ std::vector<std::string> environment_with(const std::string& tmpdir) {
   return environment;
 }
 
-/// Where `dotnet tool install --global` puts tools, which is not always in PATH.
+/// The directory of `dotnet tool install --global`, which is not always in PATH.
 std::string in_dotnet_tools(const std::string& name) {
   const char* home = std::getenv("HOME");
   if (home == nullptr || name.find('/') != std::string::npos) return {};
@@ -42,8 +40,8 @@ std::string in_dotnet_tools(const std::string& name) {
   return ::access(path.c_str(), X_OK) == 0 ? path : std::string();
 }
 
-/// Starts `arguments[0]`, looked for in PATH and then in ~/.dotnet/tools, with our own standard streams and
-/// environment, but for TMPDIR, which becomes `tmpdir`. Errors: it can't be found or started (`cause` is the
+/// Starts `arguments[0]`, looked for in PATH and then in ~/.dotnet/tools, with our standard streams and our
+/// environment, except that TMPDIR becomes `tmpdir`. Fails if it can't be found or started (`cause` is the
 /// errno value).
 Result<std::unique_ptr<ChildProcess>> start_tool(transport::Loop& loop, std::vector<std::string> arguments,
                                                  const std::string& tmpdir) {
@@ -67,7 +65,7 @@ using transport::Task;
 constexpr int kNotFound = 127;
 constexpr int kOwnFailure = 125;
 
-/// Says which agents there are no runtimes of, beside others that are there.
+/// Reports agents that are missing while others are connected.
 void report_missing(const router::Mirror& mirror) {
   for (const router::LinkRow& link : mirror.links()) {
     if (!link.connected && !link.last_error.empty()) {
@@ -83,7 +81,7 @@ Task<void> follow(router::Mirror& mirror, TargetSockets& sockets) {
   }
 }
 
-/// Waits until the agents have listed their runtimes. The code to end with where a signal came instead.
+/// Waits until the agents have listed their runtimes. Returns the exit code if a signal came instead.
 Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& mirror) {
   const Result<void> started = co_await mirror.start();
   if (!started) co_return tl::unexpected(started.error());
@@ -99,12 +97,12 @@ Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& m
   co_return std::optional<int>();
 }
 
-/// A run's parts, which outlive it.
+/// The parts of a run, which must outlive it.
 struct Run {
   router::Mirror& mirror;
-  const std::string& directory;  ///< A private one, for the tool's sockets.
+  const std::string& directory;  ///< Private; for the tool's sockets.
   const RunPlan& plan;
-  Log notices;  ///< The log, where it is all that farport says; otherwise null.
+  Log notices;  ///< The log if it holds only notices; otherwise null.
 };
 
 Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::string> tool) {
@@ -115,10 +113,10 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
   report_missing(run.mirror);
   auto arguments = sockets.rewrite(std::move(tool), run.plan.targets);
   if (!arguments) co_return tl::unexpected(arguments.error());
-  // What is missing has been said: from here on, what changes.
+  // Initial problems were reported; from here on report changes.
   if (run.notices != nullptr) run.notices->set_level(LogLevel::warn);
-  // Before the tool runs: a signal may come as soon as it does. The terminal sends Ctrl-C to both, and the
-  // tool decides what it means; others reach only us.
+  // Set up before the tool runs, since a signal may come at once. The terminal sends Ctrl-C to both processes
+  // and the tool decides what it means; other signals reach only this process.
   transport::ChildProcess* running = nullptr;
   const transport::SignalWatch terminal(loop, {SIGINT, SIGQUIT}, [](int) {});
   const transport::SignalWatch others(loop, {SIGTERM, SIGHUP}, [&running](int number) {
@@ -130,7 +128,7 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
   Task<void> following = follow(run.mirror, sockets);
   following.start();
   const int code = co_await running->wait();
-  // A tool may take what was cut off for whole.
+  // The tool may have taken cut-off data for complete.
   co_return code == 0 && run.mirror.cut_off() > 0 ? kOwnFailure : code;
 }
 

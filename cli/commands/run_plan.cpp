@@ -99,7 +99,7 @@ void ToolListener::take(const MirrorRow& row) {
 
 namespace {
 
-/// Adds the remote that a --diagnostic-port names, unless it is there already: its name.
+/// Adds the remote that a --diagnostic-port names, unless it is known. Returns its name.
 Result<std::string> add_remote(const config::RunSettings& settings, const std::string& agent,
                                std::vector<config::RemoteSettings>& remotes) {
   auto remote = settings.resolve_remote(agent);
@@ -112,7 +112,7 @@ Result<std::string> add_remote(const config::RunSettings& settings, const std::s
   return name_of(remotes.back());
 }
 
-/// A path in the directory that nothing has yet. Tools name their files after it.
+/// An unused path in the directory. Tools name their files after it.
 std::string free_path(const std::string& directory, std::string_view name) {
   const std::string path = directory + "/" + file_name_for(name);
   std::string free = path;
@@ -130,7 +130,7 @@ Result<RunPlan> make_run_plan(const config::RunSettings& settings) {
     if (target.argument.kind == ToolTarget::Kind::diagnostic_port) {
       auto port = parse_remote_port(target.argument.value);
       if (!port) return tl::unexpected(port.error());
-      // An ordinary socket's path.
+      // The value is an ordinary socket path.
       if (!*port) continue;
       auto remote = add_remote(settings, (*port)->agent, plan.remotes);
       if (!remote) return tl::unexpected(remote.error());
@@ -146,7 +146,7 @@ Result<RunPlan> make_run_plan(const config::RunSettings& settings) {
   return plan;
 }
 
-/// The socket that a tool is given for a remote diagnostic port.
+/// Makes the socket that a tool uses for a remote diagnostic port.
 Result<std::string> TargetSockets::diagnostic_port(const RunTarget& target) {
   const RemotePort& port = *target.port;
   if (port.listen) {
@@ -165,7 +165,7 @@ Result<std::string> TargetSockets::diagnostic_port(const RunTarget& target) {
   return link + ",connect";
 }
 
-/// The argument that reaches the mirrored runtime instead of the remote one.
+/// The argument that makes the tool reach the mirrored runtime instead of the remote one.
 Result<std::string> TargetSockets::replacement(const RunTarget& target) {
   if (target.port) return diagnostic_port(target);
   const auto row = mirror_.choose(target.argument.value);
@@ -180,7 +180,7 @@ Result<std::vector<std::string>> TargetSockets::rewrite(std::vector<std::string>
     if (!value) return tl::unexpected(value.error());
     std::string prefix = target.argument.prefix;
     if (target.argument.kind == ToolTarget::Kind::name) {
-      // By name the tool might find another process of this host: the pid is sure.
+      // A name might match another process on this host; the pid is unambiguous.
       const std::string option = prefix.starts_with("--") || prefix.empty() ? "--process-id" : "-p";
       if (prefix.empty()) {
         arguments[target.argument.argument - 1] = option;

@@ -1,4 +1,4 @@
-// What a tool's arguments name for `farport run`, and what stands there instead once it is mirrored.
+// RunPlan: the remote runtimes in the arguments of `farport run`'s tool, and what replaces them.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace farport::cli {
 
-/// A tool of `farport run` that listens (--diagnostic-port HOST:PORT,listen), and the runtime that it gets.
-/// Gives the tool one runtime of a remote: the one that is named, otherwise the next one that starts, or one
-/// that is suspended. Says on standard error what it waits for, and which one it took.
+/// Connects a tool that listens (--diagnostic-port HOST:PORT,listen) with one runtime of a remote: the named
+/// one, otherwise the next that starts or is suspended. Reports on standard error what it waits for and which
+/// one it took.
 class ToolListener {
  public:
-  /// `remote`: as the mirror's rows name it. `wanted`: a name, pid or id; empty: any. `socket`: where the
-  /// tool listens.
+  /// `remote`: as in the mirror's rows. `wanted`: a name, pid or id; empty: any. `socket`: where the tool
+  /// listens.
   ToolListener(router::Mirror& mirror, std::string remote, std::string wanted, std::string socket);
 
-  /// To be called when the mirror has listed what is there. Errors: several runtimes fit what is wanted.
+  /// To be called when the mirror has listed its runtimes. Fails if several match `wanted`.
   Result<void> begin();
   /// To be called when the mirror has changed.
   void look();
@@ -35,39 +35,39 @@ class ToolListener {
   std::string remote_;
   std::string wanted_;
   std::string socket_;
-  std::set<std::string> running_;  ///< Ids of those that ran already.
-  std::string taken_;              ///< Its id; empty: none yet.
-  pid_t dialled_as_ = 0;           ///< Its placeholder's pid: another placeholder has to dial anew.
+  std::set<std::string> running_;  ///< Ids of runtimes that ran before.
+  std::string taken_;              ///< Id of the taken runtime; empty: none yet.
+  pid_t dialled_as_ = 0;           ///< Pid of its placeholder; a new placeholder must dial again.
 };
 
 /// An argument of the tool that names a remote runtime.
 struct RunTarget {
   ToolTarget argument;
-  std::optional<RemotePort> port{};  ///< Of a --diagnostic-port.
-  std::string remote{};              ///< That port's agent, as the mirror's rows name it.
+  std::optional<RemotePort> port{};  ///< The value of a --diagnostic-port.
+  std::string remote{};              ///< Its agent, as in the mirror's rows.
 };
 
-/// What a run works with.
+/// The remotes and targets of one run.
 struct RunPlan {
-  std::vector<config::RemoteSettings> remotes;  ///< Those before "--" and those in the tool's arguments.
+  std::vector<config::RemoteSettings> remotes;  ///< Those before "--" and in the tool's arguments.
   std::vector<RunTarget> targets;
 };
 
-/// Errors: an argument makes no sense, or no agent is named.
+/// Fails if an argument is invalid or no agent is named.
 [[nodiscard]] Result<RunPlan> make_run_plan(const config::RunSettings& settings);
 
-/// The sockets that a tool is given for its targets.
+/// Makes the sockets that a tool uses for its targets.
 class TargetSockets {
  public:
-  /// `directory`: for the sockets and links that are made; a private one. Both must outlive this.
+  /// `directory`: private, for the sockets and links. Both arguments must outlive this.
   TargetSockets(router::Mirror& mirror, const std::string& directory)
       : mirror_(mirror), directory_(directory) {}
 
-  /// The tool's arguments, with what reaches the mirrored runtimes instead of the remote ones. Errors: no
-  /// runtime fits a target, or several do.
+  /// The tool's arguments, changed to reach the mirrored runtimes. Fails if none or several runtimes match a
+  /// target.
   Result<std::vector<std::string>> rewrite(std::vector<std::string> arguments,
                                            const std::vector<RunTarget>& targets);
-  /// Offers tools that listen what the mirror has got since.
+  /// Offers new runtimes of the mirror to tools that listen.
   void look();
 
  private:

@@ -1,4 +1,4 @@
-// farport serve: the agent.
+// farport serve: runs the agent.
 #include "cli/commands/agent_program.hpp"
 #include "cli/options/commands.hpp"
 

@@ -1,4 +1,4 @@
-// farport stacks: what each thread of a remote runtime is doing now.
+// farport stacks: shows what each thread of a runtime is doing now.
 #include <algorithm>
 #include <map>
 #include <ranges>
@@ -20,7 +20,7 @@
 namespace farport::cli {
 namespace {
 
-/// How threads are looked at from outside.
+/// Parameters for sampling threads from outside.
 constexpr router::CpuSampling kLook{20, transport::Milliseconds(1000), true};
 constexpr transport::Milliseconds kLooks{200};
 
@@ -30,7 +30,7 @@ std::string name_of(const profile::Frame& frame) {
   return in_file ? frame.module + "!" + frame.name : profile::label_of(frame);
 }
 
-/// Of each thread, what was seen last.
+/// The last stack of each thread.
 std::vector<events::ThreadStack> last_stacks(const profile::Profile& profile) {
   std::map<std::uint64_t, events::ThreadStack> by_thread;
   for (const profile::Sample& sample : profile.samples.each()) {
@@ -65,7 +65,7 @@ std::string text_of(const events::EachStack& stacks, bool json) {
   return text;
 }
 
-/// What a reader says of them, once there are no more.
+/// The reader's output, made at the end of the recording.
 class StackLines final : public events::LineMaker {
  public:
   explicit StackLines(bool json) : json_(json) {}
@@ -94,14 +94,14 @@ class StackSink final : public EventLines {
       : EventLines(loop, readers, settings, router::wanted_samples()), json_(settings.format == "json") {}
 
   [[nodiscard]] Patience::Work work() const override { return Patience::Work::stacks; }
-  /// Stacks of which some are missing are none.
+  /// Incomplete stacks are not shown.
   transport::Task<void> broke_off() override { co_return; }
   transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
                                                   std::string runtime_id) override {
     router::CpuProfile looked(sessions, runtime_id, kLook);
     auto begun = co_await looked.begin();
     if (!begun) co_return begun;
-    // A thread that moves while it is looked at is seen the next time.
+    // A thread that moves during one sample is caught by the next.
     co_await transport::sleep(sessions.loop(), kLooks);
     auto stopped = co_await looked.stop();
     if (!stopped) co_return stopped;
@@ -115,7 +115,7 @@ class StackSink final : public EventLines {
     co_return received;
   }
 
-  /// What was seen from outside; empty: it has answered.
+  /// The stacks sampled from outside; empty if the runtime has answered.
   [[nodiscard]] std::string from_outside() const { return any() ? std::string() : from_outside_; }
 
  private:

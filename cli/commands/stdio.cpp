@@ -1,4 +1,4 @@
-// farport stdio: beside the runtimes, a session over standard input and output.
+// farport stdio: carries a session over standard input and output, at the runtimes' side.
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -32,15 +32,13 @@
 namespace farport::cli {
 namespace {
 
-// Copying from one descriptor to another, in the kernel where it can.
-
 constexpr std::size_t kAtOnce = 256 * 1024;
 
-/// Whether an operation is to be tried again, after waiting where the descriptors don't wait themselves.
+/// Whether to retry a failed operation. For non-blocking descriptors it waits first.
 bool again(int from, int to) {
   if (errno == EINTR) return true;
   if (errno != EAGAIN) return false;
-  // Either may be what it waits for: both are asked in turn.
+  // Either descriptor may be the one that blocks, so poll both in turn.
   pollfd readable{from, POLLIN, 0};
   if (::poll(&readable, 1, -1) < 0) return errno == EINTR;
   pollfd writable{to, POLLOUT, 0};
@@ -57,41 +55,42 @@ bool copy_through_memory(int from, int to) {
   }
 }
 
-/// Copies all that comes until the end, waiting as long as it takes. False: one of the two failed.
+/// Copies everything up to the end, waiting as long as it takes. Returns false on an error. Uses splice(2) if
+/// possible.
 bool copy_all(int from, int to) {
   for (;;) {
     const ssize_t moved = ::splice(from, nullptr, to, nullptr, kAtOnce, SPLICE_F_MOVE);
     if (moved == 0) return true;
     if (moved > 0) continue;
-    // splice(2): neither is a pipe, or one of them is none that it knows.
+    // splice(2): neither is a pipe, or the kernel does not support one of them.
     if (errno == EINVAL) return copy_through_memory(from, to);
     if (!again(from, to)) return false;
   }
 }
 
-/// What a copy of this program is called where it has been brought along.
+/// File name of a deployed copy of this program.
 constexpr const char* kProgram = "farport";
-/// How often to try an agent that is just about to listen, and how long after the last try.
+/// Number of attempts to join an agent that is about to listen, and the interval.
 constexpr int kTries = 50;
 constexpr std::chrono::milliseconds kTryAgain{100};
-/// How long an agent may take to speak: it looks at the host's processes first.
+/// Time for an agent's first bytes: it examines the host's processes first.
 constexpr std::chrono::milliseconds kUntilSpeaks{20'000};
 
-/// Where the agent has its socket.
+/// The place of the agent's socket.
 struct Place {
   std::string directory;
-  std::string name;      ///< The socket's, with a slash before it.
-  bool brought = false;  ///< The directory goes with it, and the program that has been put there.
+  std::string name;      ///< Of the socket, with a leading slash.
+  bool brought = false;  ///< The directory and the program in it are removed with the agent.
 };
 
-/// The number of our pid namespace. Containers of one user may share a directory, and an agent sees the
-/// processes of its own one alone.
+/// The id of our pid namespace. Containers of one user may share a directory, but an agent sees only
+/// processes of its own namespace.
 std::string pid_namespace() {
   struct stat status {};
   return ::stat("/proc/self/ns/pid", &status) == 0 ? std::to_string(status.st_ino) : "0";
 }
 
-/// This user's own, for the agents of this version; or the one that is named.
+/// This user's own place for agents of this version, or the configured one.
 Result<Place> place_of(const config::StdioSettings& settings) {
   const bool brought = !settings.directory.empty();
   auto directory = brought ? own_directory_at(settings.directory) : own_directory();
@@ -101,8 +100,8 @@ Result<Place> place_of(const config::StdioSettings& settings) {
   return Place{*directory, name, brought};
 }
 
-/// Waits until the agent speaks, as an HTTP/2 server does at once (RFC 9113, section 3.4). One that is about
-/// to end can be connected to, and says nothing. Errors: as those of join().
+/// Waits for the agent's first bytes, which an HTTP/2 server sends at once (RFC 9113, section 3.4). An agent
+/// that is ending accepts connections but sends nothing. Fails like join().
 Result<void> await_agent(int socket, const std::string& called) {
   pollfd readable{socket, POLLIN, 0};
   if (::poll(&readable, 1, static_cast<int>(kUntilSpeaks.count())) == 0) {
@@ -117,8 +116,8 @@ Result<void> await_agent(int socket, const std::string& called) {
   return fail_errno("join the agent at", called, ECONNREFUSED, "it was about to end: try again");
 }
 
-/// Connects to the agent at `path`, which people know as `called`, and has it answer. Errors: nothing listens
-/// there any more (`cause` is ENOENT or ECONNREFUSED), or it can't be reached.
+/// Connects to the agent at `path`, called `called` in messages, and waits for its first bytes. Fails if
+/// nothing listens there (`cause` is ENOENT or ECONNREFUSED) or it can't be reached.
 Result<UniqueFd> join(const std::string& path, const std::string& called) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -136,7 +135,7 @@ Result<UniqueFd> join(const std::string& path, const std::string& called) {
   return socket;
 }
 
-/// The same with patience: it may be about to listen.
+/// The same with retries, for an agent that may be about to listen.
 Result<UniqueFd> join_soon(const std::string& path) {
   for (int tries = 1;; ++tries) {
     auto joined = join(path, path);
@@ -146,7 +145,7 @@ Result<UniqueFd> join_soon(const std::string& path) {
   }
 }
 
-/// An agent that serves the runtimes of its own user, to that user, without a port.
+/// Settings of an agent without a port that serves its own user's runtimes to that user.
 config::ServeSettings private_agent(const std::string& socket) {
   config::ServeSettings settings;
   settings.local = socket;
@@ -168,7 +167,7 @@ bool leads_to(const std::string& path, int directory) {
          found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
 }
 
-/// Opens the agent's directory and locks it: of two who begin or end an agent in it, one waits.
+/// Opens and locks the agent's directory, so that starting and ending an agent there exclude each other.
 Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
   for (;;) {
     const auto place = place_of(settings);
@@ -176,7 +175,7 @@ Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
     auto directory = open_own_directory(place->directory);
     if (!directory) return directory;
     ::flock(directory->get(), LOCK_EX);
-    // An agent that has ended has removed it meanwhile.
+    // An agent that ended meanwhile has removed the directory.
     if (leads_to(place->directory, directory->get())) return directory;
   }
 }
@@ -184,24 +183,24 @@ Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
 /// Runs the private agent in this process.
 int run_private_agent(const Place& place, const Log& log, AgentProgram program) {
   const config::ServeSettings settings = private_agent(place.directory + place.name);
-  // As it is now: by its end another one may have its name.
+  // Opened now, since at the agent's end its name may refer to another directory.
   const auto directory = open_own_directory(place.directory);
   const int exit_code = run_agent(settings, log, program);
-  // Another command holds the lock: it starts the next agent in this directory.
+  // Another command holds the lock, and will start the next agent here.
   if (!directory || ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0) return exit_code;
   if (place.brought) ::unlinkat(directory->get(), kProgram, 0);
-  // Only an empty one goes.
+  // Removes the directory only if it is empty.
   if (leads_to(place.directory, directory->get())) ::rmdir(place.directory.c_str());
   return exit_code;
 }
 
-/// Nothing in the process that goes on as the agent: `exit_code` is how that has ended.
+/// The exit code to end with; empty if the agent listens and this process should join it.
 struct Started {
   std::optional<int> exit_code{};
 };
 
-/// Whether an engine has put this process into a container, as `docker exec` does: then none of its ancestors
-/// is of this pid namespace (pid_namespaces(7)).
+/// Whether a container engine has started this process, as `docker exec` does. Then none of its ancestors is
+/// in this pid namespace (pid_namespaces(7)).
 bool entered_from_outside() {
   constexpr pid_t kFirst = 1;
   pid_t ancestor = ::getppid();
@@ -212,8 +211,8 @@ bool entered_from_outside() {
   return ancestor == 0;
 }
 
-/// In a container the agent's parent is this process, for as long as the agent lives. Otherwise it would be
-/// the container's first process, the application, which waits for none: each agent would leave a zombie.
+/// In a container this process stays the agent's parent for the agent's lifetime. Otherwise that would be the
+/// container's first process, the application, which reaps no children, so each agent would leave a zombie.
 void outlive_agent() {
   if (!entered_from_outside()) return;
   close_streams();
@@ -221,9 +220,9 @@ void outlive_agent() {
   }
 }
 
-/// Starts the agent in a process that outlives this one, and returns here once it listens.
+/// Starts the agent in a process that outlives this one. Returns here once it listens.
 Result<Started> start_agent(const Place& place, config::Milliseconds linger) {
-  // What the agent leaves if it is killed is ours to wait for, too.
+  // Orphans of a killed agent must be reaped here, too.
   if (entered_from_outside()) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   auto detached = detach();
   if (!detached) return tl::unexpected(detached.error());
@@ -240,9 +239,10 @@ Result<Started> start_agent(const Place& place, config::Milliseconds linger) {
   return Started{run_private_agent(place, make_silent_log(), std::move(program))};
 }
 
-/// Copies in both directions until the agent has ended its own, and then for no longer.
+/// Copies in both directions until the agent has ended its direction.
 int carry(UniqueFd agent) {
-  // splice(2) holds a pipe's lock while it waits for a socket: who reads from our output would wait with it.
+  // A blocking splice(2) would hold the pipe's lock while it waits for a socket, and block readers of our
+  // output.
   ::fcntl(agent.get(), F_SETFL, O_NONBLOCK);
   std::puts(std::string("\n").append(router::kGreeting).c_str());
   std::fflush(stdout);
@@ -253,11 +253,11 @@ int carry(UniqueFd agent) {
   to_agent.detach();
   const bool whole = copy_all(agent.get(), STDOUT_FILENO);
   outlive_agent();
-  // Not through main: the other direction waits for input that may never come.
+  // Don't return through main: the thread for the other direction may wait for input for ever.
   ::_exit(whole ? kSuccess : kFailure);
 }
 
-/// Docker gives capabilities to root alone, and the sampler must be the runtime's user and have some.
+/// Docker gives capabilities to root only, but the sampler must run as the runtime's user with capabilities.
 Result<void> become_user(const std::string& text) {
   if (text.empty()) return {};
   const auto user = confinement::find_user(text);
@@ -295,7 +295,7 @@ int stdio(const config::StdioSettings& settings) {
   if (settings.foreground) return serve_in_foreground(*place, settings.linger);
   auto directory = lock_directory(settings);
   if (!directory) return report(directory.error());
-  // Not by the directory's path, on which others may put another one.
+  // Connect through the descriptor, since others may replace the directory's path.
   const std::string path = place->directory + place->name;
   const std::string socket = "/proc/self/fd/" + std::to_string(directory->get()) + place->name;
   auto joined = join(socket, path);

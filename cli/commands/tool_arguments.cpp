@@ -21,7 +21,7 @@ bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// HOST:PORT, with an IPv6 address in brackets.
+/// Whether the text is HOST:PORT, with an IPv6 address in brackets.
 bool is_host_and_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || !all_digits(text.substr(colon + 1))) return false;
@@ -36,7 +36,7 @@ std::vector<ToolTarget> find_targets(const std::vector<std::string>& arguments) 
   std::vector<ToolTarget> targets;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
-    // What follows "--" belongs to a program that the tool starts.
+    // Arguments after "--" belong to a program that the tool starts.
     if (argument == "--") break;
     for (const auto& [option, kind] : kOptions) {
       if (argument == option && i + 1 < arguments.size() && arguments[i + 1] != "--") {

@@ -1,4 +1,4 @@
-// farport top: all runtimes at a glance.
+// farport top: shows all runtimes at a glance.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -25,7 +25,7 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// Whether the user's language is written in UTF-8.
+/// Whether the user's locale uses UTF-8.
 bool shows_graphs() {
   for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* const language = std::getenv(variable);
@@ -36,12 +36,12 @@ bool shows_graphs() {
   return false;
 }
 
-/// How soon a name is tried again behind which no agent answers.
+/// Interval for retrying names without an answering agent.
 constexpr Milliseconds kBetweenSearches{5000};
-/// How long the first table waits for the values of all, beside what it takes to ask for them.
+/// How long the first table waits for all values, in addition to the time of the requests.
 constexpr Milliseconds kFirstValues{10'000};
 
-/// What was named on the command line, and the agents that have been found behind it.
+/// A name from the command line, and the agents found behind it.
 struct Named {
   const router::MirroredAgent& name;
   std::vector<std::unique_ptr<TopAgent>> agents{};
@@ -77,7 +77,7 @@ class Top {
     co_await first_of(leaving.idle(), stop.again());
   }
 
-  /// Of the names behind which there is no agent: why.
+  /// The errors of names without an agent.
   [[nodiscard]] std::vector<Error> failures() const {
     std::vector<Error> all;
     for (const Named& each : all_) {
@@ -87,7 +87,7 @@ class Top {
   }
 
  private:
-  /// Tries until an agent answers; once where a command leads there, which might ask for a password again.
+  /// Retries until an agent answers. A command is tried only once, since it might ask for a password again.
   Task<void> find(Named& named) {
     for (;;) {
       auto found = co_await router::find_agents(loop_, named.name, options_, "/v1/runtimes");
@@ -102,7 +102,7 @@ class Top {
     }
   }
 
-  /// An agent that is behind two names is followed once.
+  /// An agent behind two names is followed once.
   Task<void> follow(Named& named, router::FoundAgents found) {
     router::FoundAgents again;
     for (router::FoundAgent& each : found) {
@@ -121,7 +121,7 @@ class Top {
   }
 
   Task<void> show_until(transport::StopSource& stop) {
-    // Commands that lead to agents may ask for a password on the terminal, which is theirs until then.
+    // Until then the terminal belongs to commands, which may ask for a password.
     const bool answered = co_await first_of(wait_for_answers(), stop.wait());
     if (!answered || none_found()) co_return;
     std::optional<TerminalKeys> keys;
@@ -150,12 +150,12 @@ class Top {
     done_.set();
   }
 
-  /// Until each name has been tried.
+  /// Waits until each name was tried.
   Task<void> wait_for_answers() {
     while (std::any_of(all_.begin(), all_.end(), is_open)) co_await changed_.wait();
   }
   [[nodiscard]] static bool is_open(const Named& named) { return !named.found && !named.failure; }
-  /// Whether each has been tried, and no agent was there.
+  /// Whether each name was tried and no agent was found.
   [[nodiscard]] bool none_found() const {
     return std::all_of(all_.begin(), all_.end(), [](const Named& each) { return each.failure.has_value(); });
   }
@@ -179,7 +179,7 @@ class Top {
     return all;
   }
 
-  /// What keeps agents from telling of their runtimes.
+  /// The current problems of names and agents.
   [[nodiscard]] std::vector<std::string> troubles() const {
     std::vector<std::string> all;
     for (const Named& each : all_) {
@@ -235,7 +235,7 @@ class Top {
   bool upside_down_ = false;
   bool graphs_;
   std::deque<Named> all_;
-  std::set<std::string> known_;  ///< The agents that have been found.
+  std::set<std::string> known_;  ///< Identities of the agents found.
   std::optional<LiveRegion> region_;
   transport::Condition changed_;
   transport::Event done_;

@@ -18,12 +18,12 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// How soon a runtime is asked again that has refused to tell.
+/// When to ask a runtime again that has refused.
 constexpr transport::Milliseconds kBetweenTries{5000};
 constexpr std::size_t kHistory = 60;
 constexpr std::size_t kCountersPieceBytes = 16 * 1024;
 
-/// Makes vitals of a runtime's counters.
+/// Computes vitals from a runtime's counters.
 class VitalsHandler final : public nettrace::Handler {
  public:
   VitalsHandler(router::CounterSelection& selection, double interval)
@@ -113,9 +113,9 @@ void FollowedRuntime::show(events::Vitals vitals) {
 
 namespace {
 
-/// How often an agent is asked which runtimes there are.
+/// How often an agent is asked for its list of runtimes.
 constexpr transport::Milliseconds kBetweenLists{2000};
-/// Of one agent: each takes a session of counters in the application.
+/// Limit for one agent, since each needs a counter session in the application.
 constexpr std::size_t kMostFollowed = 200;
 
 }  // namespace
@@ -154,7 +154,7 @@ void TopAgent::say(std::string trouble) {
 Result<void> TopAgent::follow(const std::string& list) {
   auto listed = router::runtimes_from_json(list);
   if (!listed) return tl::unexpected(listed.error());
-  // An id becomes part of a path.
+  // The id becomes part of a path.
   std::erase_if(*listed, [](const router::Runtime& runtime) { return !Guid::parse(runtime.id); });
   std::erase_if(followed_, [&](const auto& each) {
     return std::none_of(listed->begin(), listed->end(),

@@ -1,4 +1,4 @@
-// An agent in `farport top`: its runtimes, and how each of them is.
+// TopAgent: an agent's runtimes in `farport top`, with their vitals.
 #pragma once
 
 #include <map>
@@ -13,33 +13,32 @@
 
 namespace farport::cli {
 
-// How one remote runtime is, followed by a session of its counters.
-
-/// A runtime as it is now.
+/// A runtime's current state and vitals.
 struct TopRuntime {
   router::Runtime runtime;
   events::Vitals vitals;
-  std::vector<double> cpu_history;  ///< The last ones, the newest last.
-  std::string trouble;              ///< Why there are no values; empty where there are.
+  std::vector<double> cpu_history;  ///< Latest values, the newest last.
+  std::string trouble;              ///< Why there are no values; empty if there are.
 
-  /// Whether there is something to say: a rate takes two values.
+  /// Whether there is anything to show; a rate needs two values.
   [[nodiscard]] bool is_told() const { return vitals.cpu || !note().empty(); }
-  /// What is wrong with it, or with its values; empty: nothing.
+  /// The problem of the runtime or its values; may be empty.
   [[nodiscard]] std::string note() const {
     return runtime.halt == router::Halt::none ? trouble : std::string(to_string(runtime.halt));
   }
 };
 
+/// Follows one remote runtime's vitals by a session of its counters.
 class FollowedRuntime {
  public:
-  /// Follows it from now on, across breaks of the session. `interval`: how often it tells. `changed`: told of
-  /// all that is new; must outlive this.
+  /// Follows the runtime from now on, across breaks of the session. `interval`: of the values. `changed`:
+  /// notified of everything new; must outlive this.
   FollowedRuntime(router::SessionManager& sessions, router::Runtime runtime, transport::Milliseconds interval,
                   transport::Condition& changed);
   FollowedRuntime(const FollowedRuntime&) = delete;
   FollowedRuntime& operator=(const FollowedRuntime&) = delete;
 
-  /// What the agent's list says of it now.
+  /// Takes the runtime's latest description from the agent's list.
   void update(const router::Runtime& runtime) { now_.runtime = runtime; }
   [[nodiscard]] const TopRuntime& now() const { return now_; }
 
@@ -58,9 +57,9 @@ class FollowedRuntime {
 
 class TopAgent {
  public:
-  /// Follows the runtimes of an agent from now on, across breaks of its session, each by a session of
-  /// counters that tells every `interval`. `found`: with its answer to GET /v1/runtimes. `changed`: told of
-  /// all that is new; must outlive this.
+  /// Follows an agent's runtimes from now on, across breaks of its session, with a counter session for each
+  /// that reports every `interval`. `found`: with its answer to GET /v1/runtimes. `changed`: notified of
+  /// everything new; must outlive this.
   TopAgent(transport::Loop& loop, router::FoundAgent found, transport::Milliseconds interval,
            transport::Condition& changed);
   TopAgent(const TopAgent&) = delete;
@@ -69,7 +68,7 @@ class TopAgent {
   transport::Task<void> leave();
 
   [[nodiscard]] std::vector<TopRuntime> runtimes() const;
-  /// Why the session is broken, or the list can't be read; empty where all is well.
+  /// Why the session is broken or the list can't be read; empty if all is well.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:

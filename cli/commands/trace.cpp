@@ -1,4 +1,4 @@
-// farport trace: a recording of a remote runtime.
+// farport trace: records a remote runtime to a file.
 #include "cli/commands/record_trace.hpp"
 #include "cli/options/commands.hpp"
 #include "router/wanted/providers.hpp"

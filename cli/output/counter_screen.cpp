@@ -17,7 +17,7 @@ namespace {
 
 using events::Measurement;
 
-/// As dotnet-counters writes it: "dotnet.gc.collections ({collection} / 1 sec)[gen=0]".
+/// In dotnet-counters' form: "dotnet.gc.collections ({collection} / 1 sec)[gen=0]".
 std::string full_name(const CounterRow& row, const Measurement& measurement, double interval) {
   std::string unit = row.unit;
   if (row.increase) {
@@ -46,7 +46,7 @@ class TextLines final : public CounterReader {
   }
 };
 
-/// A field as RFC 4180 has it. No line ends within: a line is a value.
+/// A field as in RFC 4180, but without line ends: each line is one value.
 std::string csv_field(const std::string& text) {
   std::string escaped = escape(text);
   if (escaped.find_first_of(",\"") == std::string::npos) return escaped;
@@ -58,7 +58,7 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-/// "01/31/2026 12:00:00", as dotnet-counters writes it.
+/// "01/31/2026 12:00:00", in dotnet-counters' form.
 std::string csv_time(events::Time time) {
   const std::time_t seconds =
       std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -69,7 +69,7 @@ std::string csv_time(events::Time time) {
   return text.data();
 }
 
-/// The columns of dotnet-counters.
+/// CSV with dotnet-counters' columns.
 class CsvLines final : public CounterReader {
  public:
   using CounterReader::CounterReader;
@@ -136,7 +136,7 @@ constexpr std::size_t kValueWidth = 13;
 constexpr std::size_t kCounterIndent = 2;
 constexpr std::string_view kPercentile = "Percentile=";
 
-/// "5,552,557" of "5552557".
+/// "5,552,557" for "5552557".
 std::string grouped(std::string digits) {
   constexpr std::size_t kGroup = 3;
   const std::size_t sign = digits.starts_with('-') ? 1 : 0;
@@ -147,7 +147,7 @@ std::string grouped(std::string digits) {
   return digits;
 }
 
-/// About four digits; all of a whole number.
+/// About four significant digits; all digits of a whole number.
 std::string plain_number(double value) {
   constexpr double kLargest = 1e15;
   const double size = std::abs(value);
@@ -160,12 +160,12 @@ std::string plain_number(double value) {
 }
 
 struct Step {
-  double from;  ///< The least that is written in it.
+  double from;  ///< The smallest value shown in this unit.
   double size;
   const char* unit;
 };
 
-/// In the first of these that is not too large for it; the last one takes the rest.
+/// The value in the first unit whose `from` it reaches; smaller values use the last unit.
 template <std::size_t Count>
 std::string in_steps(double value, const std::array<Step, Count>& steps) {
   const auto* const fits = std::find_if(steps.begin(), steps.end() - 1,
@@ -191,10 +191,10 @@ std::string seconds_text(double seconds) {
   return in_steps(seconds, kSteps);
 }
 
-/// Whether value_text() says it.
+/// Whether value_text() shows this unit.
 bool is_said(std::string_view unit) {
   constexpr std::array<std::string_view, 6> kSaid{"By", "B", "MB", "s", "ms", "%"};
-  // Annotations of what is counted ("{collection}"): the instrument's name says it.
+  // The instrument's name tells what annotations ("{collection}") say.
   return unit.starts_with('{') || std::find(kSaid.begin(), kSaid.end(), unit) != kSaid.end();
 }
 
@@ -202,7 +202,7 @@ std::string cell(std::optional<double> value, const std::string& unit) {
   return value ? value_text(*value, unit) : "";
 }
 
-/// For a name, beside two values.
+/// Columns left for a name beside two values.
 std::size_t room_beside(std::size_t indent, std::size_t columns) {
   const std::size_t taken = indent + 2 * (kValueWidth + 1);
   return std::max<std::size_t>(columns - std::min(columns, taken), 1);
@@ -225,7 +225,7 @@ std::string line_of(const std::string& name, std::size_t indent, const CounterRo
   return line_of(escape(name), indent, cell(row.value, row.unit), cell(row.increase, row.unit), columns);
 }
 
-/// "dotnet.gc.collections", and a unit that values don't say.
+/// "dotnet.gc.collections", with the unit unless values show it.
 std::string heading_of(const std::string& instrument, const std::string& unit) {
   return instrument + (unit.empty() || is_said(unit) ? "" : " (" + unit + ")");
 }
@@ -253,7 +253,7 @@ std::string short_tags(std::string_view tags) {
     if (part.starts_with(kPercentile)) {
       percentile = "p" + std::string(part.substr(kPercentile.size()));
     } else if (equals == std::string_view::npos && !found.empty()) {
-      // A value has a comma.
+      // The comma is part of the previous value.
       found.back().value += "," + std::string(part);
     } else {
       const std::string_view key = part.substr(0, std::min(equals, part.size()));
@@ -276,7 +276,7 @@ std::vector<std::string> lines_of(const CounterTable& table, std::size_t columns
     if (series.empty()) continue;
     const std::string heading = heading_of(instrument, series.begin()->second.unit);
     const bool alone = series.size() == 1 && series.begin()->first.empty();
-    // A name that does not fit has a line of its own.
+    // A name that does not fit gets a line of its own.
     if (alone && columns_of(heading) <= room_beside(kCounterIndent, columns)) {
       lines.push_back(line_of(heading, kCounterIndent, series.begin()->second, columns));
       continue;
@@ -295,7 +295,7 @@ std::string counter_heading(double interval, std::size_t columns) {
 
 namespace {
 
-/// A hostile application may name as many as it likes; people look at fewer.
+/// Limit for hostile applications with very many series; nobody looks at so many rows.
 constexpr std::size_t kMostRows = 2000;
 
 }  // namespace
@@ -321,7 +321,7 @@ void CounterScreen::take_key(char key) {
   const auto up = [this](std::size_t lines) { first_ -= std::min(first_, lines); };
   switch (key) {
     case 'q':
-      // As Ctrl-C does.
+      // Same as Ctrl-C.
       ::raise(SIGINT);
       return;
     case 'k':
@@ -356,7 +356,7 @@ void CounterScreen::draw() {
     page_ = all.size();
     lines.insert(lines.end(), all.begin(), all.end());
   } else {
-    // The heading above, and the place below.
+    // Leaves room for the heading above and the position below.
     page_ = room.rows > 2 ? room.rows - 2 : 1;
     first_ = std::min(first_, all.size() - page_);
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first_);

@@ -1,4 +1,4 @@
-// Counters on a terminal, in a table that is drawn anew.
+// CounterScreen: counters on a terminal, in a table that is redrawn in place; and counters as lines.
 #pragma once
 
 #include <map>
@@ -13,22 +13,20 @@
 
 namespace farport::cli {
 
-// Counters as lines: for people, as CSV and as JSON.
-
-/// A value as people read it, in at most 15 digits.
+/// A value for people, with at most 15 digits.
 [[nodiscard]] std::string number_text(double value);
 
-/// A measurement as rows of a table: a histogram has one for each quantile.
+/// A row of a counter table. A histogram's measurement has one row for each quantile.
 struct CounterRow {
   std::string instrument;
-  std::string tags;  ///< "http.route=/,Percentile=50"; empty where it has none.
+  std::string tags;  ///< "http.route=/,Percentile=50"; may be empty.
   std::string unit;
-  std::optional<double> value;     ///< Nothing where only its growth is known.
-  std::optional<double> increase;  ///< In the interval. Of what only grows.
+  std::optional<double> value;     ///< Empty if only the increase is known.
+  std::optional<double> increase;  ///< Within the interval, for values that only grow.
 };
 [[nodiscard]] std::vector<CounterRow> rows_of(const events::Measurement& measurement);
 
-/// Collects the counters that are wanted.
+/// Collects the selected counters.
 class CounterReader : public events::MeasurementReader {
  public:
   /// `selection` must outlive this. `interval`: in seconds.
@@ -44,24 +42,22 @@ class CounterReader : public events::MeasurementReader {
   double interval_;
 };
 
-/// `format`: text, csv or json.
+/// Formats measurements as lines. `format`: text, csv or json.
 [[nodiscard]] std::unique_ptr<events::MeasurementReader> make_counter_lines(
     const std::string& format, router::CounterSelection& selection, double interval);
 
-// Counters as people look at them: by instrument, with values in units that they read at a glance.
-
-/// One provider's, by instrument, then by tags: the last row of each.
+/// One provider's latest rows, by instrument and then by tags.
 using CounterTable = std::map<std::string, std::map<std::string, CounterRow>>;
 
-/// "5.2 GiB", "25 ms", "12 %", "5,552,557": the units of OpenTelemetry and of EventCounters. A unit that is
-/// no such one is left out.
+/// "5.2 GiB", "25 ms", "12 %", "5,552,557": scales the units of OpenTelemetry and EventCounters for reading.
+/// Unknown units are left out.
 [[nodiscard]] std::string value_text(double value, const std::string& unit);
 
-/// What tells a series from the others of its instrument: "gen0" of "gc.heap.generation=gen0",
-/// "route=/ status_code=200 p95" of "http.route=/,http.response.status_code=200,Percentile=95".
+/// The part of the tags that identifies a series within its instrument: "gen0" for "gc.heap.generation=gen0",
+/// "route=/ status_code=200 p95" for "http.route=/,http.response.status_code=200,Percentile=95".
 [[nodiscard]] std::string short_tags(std::string_view tags);
 
-/// The table's lines: an instrument in one line, or one for each of its series below its name.
+/// The table's lines: one for an instrument with a single value, otherwise its name and one for each series.
 [[nodiscard]] std::vector<std::string> lines_of(const CounterTable& table, std::size_t columns);
 
 /// The line above all tables.
@@ -69,25 +65,25 @@ using CounterTable = std::map<std::string, std::map<std::string, CounterRow>>;
 
 class CounterScreen {
  public:
-  /// Made before signals are watched (LiveRegion). Standard output is a terminal that can be drawn on.
-  /// `interval`: in seconds.
+  /// Standard output must be a terminal that can_draw_on() accepts. Make it before signals are watched (see
+  /// LiveRegion). `interval`: in seconds.
   explicit CounterScreen(double interval);
   ~CounterScreen();
   CounterScreen(const CounterScreen&) = delete;
   CounterScreen& operator=(const CounterScreen&) = delete;
 
-  /// Takes a value. Does not draw it.
+  /// Records a value, without drawing.
   void take(const events::Measurement& measurement);
   void draw();
-  /// Scrolls: a key as TerminalKeys has it.
+  /// Handles a key from TerminalKeys, such as for scrolling.
   void take_key(char key);
 
  private:
   double interval_;
   std::map<std::string, CounterTable> providers_;
   std::size_t rows_ = 0;   ///< In all tables.
-  std::size_t first_ = 0;  ///< Of the lines, the first that is shown.
-  std::size_t page_ = 1;   ///< So many are shown.
+  std::size_t first_ = 0;  ///< Index of the first line shown.
+  std::size_t page_ = 1;   ///< Number of lines shown.
   LiveRegion region_;
 };
 

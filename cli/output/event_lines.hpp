@@ -1,4 +1,4 @@
-// Prints the lines that a reader makes of a recording, on standard output or into a file.
+// EventLines: prints a recording as lines, to standard output or a file.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace farport::cli {
 
 class EventLines : public ReaderSink {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this.
   EventLines(transport::Loop& loop, const router::ReaderProcess& readers,
              const config::RecordingSettings& settings, ipc::CollectTracing wanted)
       : ReaderSink(loop, readers), settings_(settings), wanted_(std::move(wanted)) {}

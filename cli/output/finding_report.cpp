@@ -17,9 +17,9 @@ namespace {
 
 using Level = Finding::Level;
 
-/// Where texts begin: behind the longest word, and a space.
+/// Column where texts begin: after the longest level and a space.
 constexpr std::size_t kTextColumn = 9;
-/// In a window of fewer columns nothing could be read.
+/// In narrower windows text is not wrapped.
 constexpr std::size_t kLeastColumns = 30;
 
 std::string_view colour_of(Level level) {
@@ -36,13 +36,13 @@ std::string_view colour_of(Level level) {
   return "\x1b[2m";
 }
 
-/// Whether colours are welcome (no-color.org).
+/// Whether to use colours (no-color.org).
 bool may_colour() {
   const char* unwanted = std::getenv("NO_COLOR");
   return can_draw_on(STDOUT_FILENO) && (unwanted == nullptr || *unwanted == '\0');
 }
 
-/// The lines of a text beside a word of the report.
+/// A text wrapped into lines that fit beside the level.
 std::vector<std::string> lines_beside(const std::string& text) {
   const std::size_t columns = terminal_size(STDOUT_FILENO).columns;
   return wrap(escape(text), columns > kLeastColumns ? columns - kTextColumn : 0);
@@ -65,7 +65,7 @@ FindingReport::FindingReport(bool json) {
   coloured_ = !json && may_colour();
 }
 
-// What it prints is text: it throws where there is no memory left alone.
+// Throws only if there is no memory left.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 FindingReport::~FindingReport() {
   if (json_ == nullptr) return;

@@ -1,4 +1,4 @@
-// What `farport check` and `farport doctor` have found, as they print it.
+// FindingReport: prints what `farport check` and `farport doctor` have found.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace farport::cli {
 
-/// Prints findings as they come, or all as JSON at its end, and remembers how many are bad.
+/// Prints findings as they come, or all as JSON in the destructor, and counts warnings and problems.
 class FindingReport {
  public:
   explicit FindingReport(bool json);
@@ -21,18 +21,18 @@ class FindingReport {
 
   void add(Finding::Level level, const std::string& text);
   void add(const std::vector<Finding>& findings);
-  /// Whether a directory is there for us; `access` as access(2) has it.
+  /// Checks that a directory exists and that we have `access`, as for access(2).
   void add_directory(const std::string& what, const std::string& path, int access);
-  /// `agent`: of which it is said; empty: none.
+  /// `agent`: the agent that it concerns; may be empty.
   void add(const router::Diagnosis& diagnosis, const std::string& agent);
-  /// A line in the end; none as JSON.
+  /// Prints a closing line; nothing as JSON.
   void close(const std::string& line);
 
   /// Whether it prints JSON.
   [[nodiscard]] bool for_scripts() const { return json_ != nullptr; }
   [[nodiscard]] int problems() const { return problems_; }
   [[nodiscard]] int warnings() const { return warnings_; }
-  /// kFailure once there is a problem.
+  /// kFailure if there is a problem.
   [[nodiscard]] int exit_code() const;
 
  private:
@@ -42,7 +42,7 @@ class FindingReport {
   int problems_ = 0;
   int warnings_ = 0;
   bool coloured_ = false;
-  std::unique_ptr<nlohmann::json> json_;  ///< An array where JSON is asked for, otherwise null.
+  std::unique_ptr<nlohmann::json> json_;  ///< An array if JSON is wanted, otherwise null.
 };
 
 }  // namespace farport::cli

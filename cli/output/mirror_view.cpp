@@ -20,7 +20,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t kIndent = 2;
-/// In a window of fewer lines the hint would take the place of something that changes.
+/// In a window with fewer rows, the hint would displace more important lines.
 constexpr std::size_t kRowsForHint = 8;
 constexpr std::size_t kMaxHintLines = 3;
 
@@ -29,7 +29,7 @@ std::string state_of(const router::MirrorRow& row) {
   return row.dump ? "dumping" : std::string(condition_of(row.runtime));
 }
 
-/// What the agents' hosts are called: by their own names, if these tell them apart, else by their addresses.
+/// Names of the agents' hosts: their own if these are distinct, else their addresses.
 std::map<std::string, std::string> hosts_of(const std::vector<router::MirrorRow>& rows) {
   std::map<std::string, std::string> names;
   std::map<std::string, std::string> addresses;
@@ -59,7 +59,7 @@ Lines table_of(const MirrorState& state, std::size_t width) {
   return rows.empty() ? Lines{} : table_lines(columns, rows, width);
 }
 
-/// What is to be said of a link; empty where its runtimes say enough.
+/// The line about a link; empty if its runtimes' rows say enough.
 std::string note_on(const router::LinkRow& link, const std::vector<router::MirrorRow>& rows) {
   if (!link.connected && link.last_error.empty()) return "dialling " + link.agent;
   if (!link.connected) return link.last_error + "; dialling again";
@@ -81,7 +81,7 @@ Lines notes_of(const MirrorState& state, std::size_t width) {
   return lines;
 }
 
-/// Leaves as many lines as there is room for, the last of which counts the others.
+/// Limits the lines to `room`; the last one then tells how many are hidden.
 void limit(Lines& lines, std::size_t room) {
   if (lines.size() <= room) return;
   const std::size_t left = room == 0 ? 0 : room - 1;
@@ -108,7 +108,7 @@ Lines mirror_lines(const MirrorState& state, TerminalSize room) {
   if (hint.size() > kMaxHintLines) hint.clear();
   if (room.rows > 0) {
     const std::size_t rest = room.rows > hint.size() ? room.rows - hint.size() : 0;
-    // Runtimes leave half of the window to what is wrong, and the other way round.
+    // Rows leave at least half of the window to messages, and messages to rows.
     const std::size_t beside = rest > lines.size() ? rest - lines.size() : 0;
     limit(notes, std::max(beside, lines.empty() ? rest : rest / 2));
     limit(lines, rest - notes.size());
@@ -153,7 +153,7 @@ void MirrorView::show(const router::Mirror& mirror) {
   if (kind_ == ViewKind::table) draw_table(mirror);
   if (kind_ != ViewKind::json) return;
   std::fputs(changes(mirror).c_str(), stdout);
-  // A script waits for each.
+  // Scripts wait for each line.
   std::fflush(stdout);
 }
 

@@ -29,7 +29,7 @@ std::string output_path(const std::string& given, const std::string& runtime, st
 
 Result<void> print_path(const std::string& path) {
   const std::string shown = ::isatty(STDOUT_FILENO) != 0 ? escape(path) : path;
-  // Nobody may read what is printed, any more.
+  // EPIPE means that nobody reads the output any more, which is no error.
   if ((std::printf("%s\n", shown.c_str()) >= 0 && std::fflush(stdout) == 0) || errno == EPIPE) return {};
   return fail_errno("write to", "standard output", errno);
 }

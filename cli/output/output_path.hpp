@@ -1,4 +1,4 @@
-// Where what a command brings home goes.
+// Naming and keeping the files that commands write.
 #pragma once
 
 #include <string>
@@ -8,18 +8,16 @@
 
 namespace farport::cli {
 
-/// An absolute path: `given`, or where that is empty a file of dotnet-dump's kind of name in the working
-/// directory, "orders_20260101_120000.dmp", with the runtime's name before the time and the extension behind
-/// it.
+/// An absolute path: `given`, or if it is empty a file in the working directory named like dotnet-dump's,
+/// "orders_20260101_120000.dmp", from the runtime's name, the time and the extension.
 [[nodiscard]] std::string output_path(const std::string& given, const std::string& runtime,
                                       std::string_view extension);
 
-/// Prints the path of a result to standard output. Errors: the system's, but not that nobody reads it
-/// (EPIPE).
+/// Prints a result's path to standard output. Fails with the system's error, except that EPIPE, when nobody
+/// reads it, is success.
 [[nodiscard]] Result<void> print_path(const std::string& path);
 
-/// Keeps the file, which is whole now, and prints its path. Nullptr: there is none, and nothing is done.
-/// Errors: the system's; there is no file then.
+/// Keeps the complete file and prints its path. Does nothing for nullptr. On failure there is no file.
 [[nodiscard]] Result<void> keep_output(OutputFile* file);
 
 }  // namespace farport::cli

@@ -1,4 +1,4 @@
-// Where a profile goes: a file by its name, or standard output.
+// Writing a profile to a file or to standard output.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,35 @@
 
 namespace farport::cli {
 
-/// Of a table, where nothing is said of them.
+/// Rows of a table if no number is given.
 inline constexpr std::uint32_t kUsualRows = 25;
 
 struct ProfileOutput {
-  std::string path;       ///< Empty: standard output has a table on a terminal, otherwise folded stacks.
-  bool force = false;     ///< Replace a file that is there.
-  std::uint32_t top = 0;  ///< Standard output has a table of so many rows in any case.
+  std::string path;       ///< Empty: standard output, with a table on a terminal and otherwise folded stacks.
+  bool force = false;     ///< Replace an existing file.
+  std::uint32_t top = 0;  ///< If not 0: a table of so many rows on standard output, even with a file.
 };
 
-/// Prepares its file, before anything is asked of the application; null for standard output. Errors: the
-/// name's ending says no form, a file is there, or can't be made.
+/// Creates the output file before the application is asked for anything; null for standard output. Fails if
+/// the name's ending is unknown, or if the file exists or can't be created.
 [[nodiscard]] Result<std::unique_ptr<OutputFile>> open_output(const ProfileOutput& output);
 
-/// What it takes of samples.
+/// What the output needs of samples.
 [[nodiscard]] profile::Keep keep_for(const ProfileOutput& output);
 
-/// So many rows a table on standard output has; 0: there is none.
+/// Rows of the table on standard output; 0: no table.
 [[nodiscard]] std::uint32_t rows_for(const ProfileOutput& output);
 
-/// What the file has of it. Errors: the sink's.
+/// Writes the file's content to `file`. Fails with the sink's error.
 [[nodiscard]] Result<void> render_file(const profile::Profile& taken, const ProfileOutput& output,
                                        const profile::Sink& file);
 
-/// What standard output has of it: a table of `rows`, or where there is no file folded stacks. Errors: the
-/// sink's.
+/// Writes the output for standard output to `lines`: a table of `rows`, or folded stacks if there is no file.
+/// Fails with the sink's error.
 [[nodiscard]] Result<void> render_lines(const profile::Profile& taken, const ProfileOutput& output,
                                         std::uint32_t rows, const profile::Sink& lines);
 
-/// Writes it into the file of open_output(), and prints its path. Errors: the system's; there is no file
-/// then.
+/// Writes the profile to the file from open_output(), and prints its path. On failure there is no file.
 [[nodiscard]] Result<void> write_output(const profile::Profile& taken, const ProfileOutput& output,
                                         std::unique_ptr<OutputFile> file);
 

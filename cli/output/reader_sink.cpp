@@ -12,7 +12,7 @@ namespace {
 using router::ReaderFrame;
 using transport::Task;
 
-/// Lines that no terminal obeys, though a runtime has taken over who has made them.
+/// Escapes the lines for a terminal, since a runtime may have taken over the reader that made them.
 std::string visible(std::string_view lines) {
   std::string all;
   while (!lines.empty()) {
@@ -61,7 +61,7 @@ Task<Result<void>> ReaderSink::finish() {
 }
 
 Result<void> ReaderSink::keep() {
-  // What was never begun leaves nothing.
+  // There are no lines, or the reader failed without any output.
   if (lines_ == nullptr || (answered_ && !*answered_ && !any_)) return {};
   return lines_->keep();
 }
@@ -86,7 +86,7 @@ Task<void> ReaderSink::take_frames() {
 void ReaderSink::give_up(const Error& why) {
   if (answered_) return;
   answered_ = tl::unexpected(why);
-  // A take() that waits for the reader ends.
+  // Ends a take() that waits for the reader.
   reading_->abort(why);
   take_failure(why);
 }

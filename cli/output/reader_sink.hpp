@@ -1,4 +1,4 @@
-// A recording that a reader reads: what it makes of it is shown, or kept.
+// ReaderSink: a recording that a reader process reads, whose output is printed or kept.
 #pragma once
 
 #include <chrono>
@@ -11,36 +11,36 @@
 
 namespace farport::cli {
 
-/// What a runtime says goes to a reader, and what the reader says is printed, or goes to a file. Readers come
-/// from start_readers() (cli/helpers.hpp).
+/// Passes what a runtime sends to a reader, and prints or stores what the reader returns. Readers come from
+/// start_readers() (cli/setup/helpers.hpp).
 class ReaderSink : public RecordingSink {
  public:
-  /// All must outlive this.
-  /// `file`: where the file goes that the reader makes beside its lines; null: it makes none.
+  /// All arguments must outlive this. `file`: receives the file that the reader makes beside its lines; null
+  /// if it makes none.
   ReaderSink(transport::Loop& loop, const router::ReaderProcess& readers, OutputFile* file = nullptr);
 
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) final;
-  /// Passes when the reader has said all that it has to say of it.
+  /// Waits until the reader has returned everything.
   transport::Task<Result<void>> finish() override;
   void discard() override { lines_.reset(); }
-  /// Of lines that go to a file.
+  /// Keeps the file that the lines went to, if any.
   [[nodiscard]] Result<void> keep() override;
-  /// Whether the reader has said anything of what it is to say.
+  /// Whether the reader has returned any output.
   [[nodiscard]] bool any() const { return any_; }
-  /// Whether the file that it makes is whole.
+  /// Whether the reader's file is complete.
   [[nodiscard]] bool made_file() const { return made_file_; }
 
  protected:
-  /// Starts the reader. `about`: for its work. `lines`: where its lines go; null: it makes none.
+  /// Starts the reader. `about`: information for its work. `lines`: where its lines go; null if it makes
+  /// none.
   [[nodiscard]] Result<void> begin_reading(std::string about, std::shared_ptr<RecordingFile> lines);
-  /// The same; its lines go to standard output.
+  /// The same, with its lines on standard output.
   [[nodiscard]] Result<void> begin_printing(std::string about);
-  /// Something else that the reader says: a measurement, an exception.
+  /// Handles other output of the reader, such as a measurement or an exception.
   virtual void take_part(const router::Reading::Frame& /*part*/) {}
-  /// There is no answer, for this reason. The recording is stopped then, since nothing of what may still come
-  /// is of any use.
+  /// The reader has failed. By default the recording is stopped, since further data is useless.
   virtual void take_failure(const Error& /*why*/) { has_enough(); }
-  /// Nothing more can be done with what comes.
+  /// Gives up on the reader and ignores further input.
   void give_up(const Error& why);
   /// Prints lines.
   transport::Task<Result<void>> append(std::string lines);
@@ -61,7 +61,7 @@ class ReaderSink : public RecordingSink {
   bool made_file_ = false;
   std::size_t notices_ = 0;  ///< Since notices_since_.
   std::chrono::steady_clock::time_point notices_since_;
-  std::optional<Result<void>> answered_;  ///< How it has ended.
+  std::optional<Result<void>> answered_;  ///< The result, once it has ended.
   transport::TaskSet taking_;
 };
 

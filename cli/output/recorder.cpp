@@ -19,17 +19,17 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kPieceSize = 256 * 1024;
-/// How long the end of a session is waited for whose last words nobody needs.
+/// How long to wait for the end of a session whose remaining data is not needed.
 constexpr transport::Milliseconds kStopLimit{300};
-/// How long what has come is still shown after Ctrl-C.
+/// How long received data is still shown after Ctrl-C.
 constexpr transport::Milliseconds kShowLimit{300};
-/// How long it is shown after a recording has broken off: the last lines before a crash count.
+/// How long it is shown after a recording broke off, since the last lines before a crash matter.
 constexpr transport::Milliseconds kBreakLimit{5'000};
-/// After Ctrl-C the command ends within this time.
+/// Time limit for the command's end after Ctrl-C.
 constexpr transport::Milliseconds kLeaveLimit{450};
-/// How long what can be done without an answer may still take once that is given up.
+/// How much longer do_without_answer() may run once the answer is given up.
 constexpr transport::Milliseconds kWithoutLimit{30'000};
-/// How long one that is resumed at the end may take for it.
+/// Time limit for resuming a suspended runtime at the end.
 constexpr transport::Milliseconds kResumeLimit{1000};
 
 Error interrupted(std::string what) {
@@ -123,7 +123,7 @@ Task<Result<bool>> Recorder::begin(const router::Runtime& runtime, router::Recor
       co_await first_of(patience_.wait(runtime, recording.begin(std::move(wanted))), without.done.wait());
   if (!begun) co_return false;
   if (*begun) co_return true;
-  // What is under way needs no answer.
+  // The fallback that runs already needs no answer from the runtime.
   if (begun->error().cause == Cause::silence()) {
     co_await with_deadline(loop_, without.over.wait(), kWithoutLimit);
     if (without.succeeded) co_return false;
@@ -155,13 +155,13 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
     auto shown = co_await with_deadline(loop_, sink.finish(), kShowLimit);
     co_return shown.value_or(Result<void>());
   }
-  // A runtime that has said nothing before it was told to stop has nothing to end.
+  // A runtime that sent nothing before it was told to stop has nothing to end.
   if (taken && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
     taken = fail("record", runtime.name,
                  stopping_ ? "it ended before it had said all: it was killed, or it crashed"
                            : "it ended in the middle of it: it was killed, or it crashed");
   }
-  // What the sink prints is not to stand beside it.
+  // The sink's output must not share a line with the progress.
   progress_.end();
   if (taken) {
     taken = co_await sink.finish();
@@ -171,7 +171,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   co_return taken;
 }
 
-/// What has come by then may be very much, when it is decompressed.
+/// Decompressed data may be very large, so showing it is limited in time.
 bool Recorder::has_shown_enough() const {
   return shows_until_ && std::chrono::steady_clock::now() > *shows_until_;
 }
@@ -214,11 +214,11 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     co_await wait_for_end(stop);
   }
   stopping_ = true;
-  // A runtime that runs already takes no notice of it.
+  // Has no effect on a runtime that already runs.
   if (left_suspended_) co_await with_deadline(loop_, recording.resume(), kResumeLimit);
   if (!sink.wants_rest()) {
-    // The agent has the runtime stop a session that nobody reads any more. What has come is still shown, but
-    // not for long to who has stopped it.
+    // The agent makes the runtime stop a session that nobody reads. Received data is still shown, but after
+    // Ctrl-C only for a short time.
     co_await first_of(stop_soon(recording), stop.again());
     has_left_ = true;
     if (stop.stopped()) shows_until_ = std::chrono::steady_clock::now() + kShowLimit;
@@ -248,7 +248,7 @@ int record(const config::RecordingSettings& settings, RecordingSink& sink, trans
   const Result<void> kept = sink.keep();
   if (recorded && !kept) return report(kept.error());
   if (recorded) return *recorded == RecordingEnd::whole ? kSuccess : kInterrupted;
-  // Nobody reads what is printed: `| head` has seen enough.
+  // Nobody reads the output any more, as with `| head`: that is success.
   if (recorded.error().cause == EPIPE) return kSuccess;
   const int code = report(recorded.error());
   print_messages(recorder.explanation());

@@ -1,4 +1,4 @@
-// Has a remote runtime record: what all commands do that look at its events.
+// Recorder: makes a remote runtime record, for all commands that use its events.
 #pragma once
 
 #include <optional>
@@ -12,40 +12,40 @@
 
 namespace farport::cli {
 
-/// How a recording has ended.
+/// How a recording ended.
 enum class RecordingEnd : std::uint8_t {
-  whole,    ///< The runtime has come to its end, or has been stopped and has said all it had to say.
-  cut_off,  ///< It was ended before that.
+  whole,    ///< The runtime ended, or was stopped and has sent everything.
+  cut_off,  ///< It ended before that.
 };
 
 class Recorder {
  public:
-  /// How far it is: shown where there is a terminal, or what comes is shown itself.
+  /// Whether to show progress on a terminal; hidden if the data itself is shown.
   enum class Progress : std::uint8_t { shown, hidden };
 
-  /// All must outlive the recorder.
+  /// All arguments must outlive the recorder.
   Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
            const config::RecordingSettings& settings, Progress progress, Patience::Work work);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Records until the time is over, the runtime ends, the sink has enough, or it is stopped; stopped once
-  /// more it ends at once. Errors: the runtime isn't found (ESRCH), does not answer (Cause::silence()),
-  /// refuses, or is killed, or the sink's.
+  /// Records until the duration is over, the runtime ends, the sink has enough, or `stop` is set; a second
+  /// stop ends it at once. Fails if the runtime isn't found (ESRCH), does not answer (Cause::silence()),
+  /// refuses or is killed, or with the sink's error.
   transport::Task<Result<RecordingEnd>> run(RecordingSink& sink, transport::StopSource& stop);
-  /// Why the runtime may not have been found: see RuntimeSession.
+  /// Why the runtime may not have been found; see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
   transport::Task<Result<RecordingEnd>> record(RecordingSink& sink, transport::StopSource& stop);
-  /// Whether the runtime records; if not, the sink has done without.
+  /// Starts the recording. Returns false if the sink has produced its result without the runtime's answer.
   transport::Task<Result<bool>> begin(const router::Runtime& runtime, router::Recording& recording,
                                       ipc::CollectTracing wanted, RecordingSink& sink);
-  /// What is done without an answer.
+  /// State of the sink's fallback without an answer.
   struct Without {
     explicit Without(transport::Loop& loop) : done(loop), over(loop) {}
     transport::Event done;
-    transport::Event over;  ///< Done, or not to be done.
+    transport::Event over;  ///< Succeeded, failed or not wanted.
     bool succeeded = false;
   };
   transport::Task<void> do_without_answer(const router::Runtime& runtime, RecordingSink& sink,
@@ -65,20 +65,20 @@ class Recorder {
   const config::RecordingSettings& settings_;
   Progress shows_;
   ProgressLine progress_;
-  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when that is cancelled.
+  RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when it is cancelled.
   Patience patience_;
-  transport::Event enough_;  ///< Set once the sink has it.
+  transport::Event enough_;  ///< Set when the sink has enough.
   transport::Event cut_off_;
   nettrace::EndWatch end_;
-  bool stopping_ = false;  ///< The runtime has been asked to.
-  bool has_left_ = false;  ///< Nobody reads what the runtime says from now on.
-  /// Until when what has come is still shown, after Ctrl-C.
+  bool stopping_ = false;  ///< The runtime was asked to stop.
+  bool has_left_ = false;  ///< The runtime's output is no longer read.
+  /// After Ctrl-C: when to stop showing received data.
   std::optional<std::chrono::steady_clock::time_point> shows_until_;
-  bool left_suspended_ = false;  ///< At its start, where it was when this began.
+  bool left_suspended_ = false;  ///< The runtime was suspended at startup and stays so.
   std::optional<Error> stop_failed_;
 };
 
-/// Runs a recorder for a command: Ctrl-C stops it, and errors are reported. Returns the exit code.
+/// Runs a recorder for a command. Ctrl-C stops it; errors are reported. Returns the exit code.
 int record(const config::RecordingSettings& settings, RecordingSink& sink, transport::Loop& loop,
            Recorder::Progress progress);
 

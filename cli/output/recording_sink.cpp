@@ -31,7 +31,7 @@ Result<std::shared_ptr<RecordingFile>> RecordingFile::standard_output() {
 transport::Task<Result<void>> RecordingFile::append(transport::Loop& loop,
                                                     std::shared_ptr<const Piece> piece) {
   const auto written = std::make_shared<Result<void>>();
-  // What the thread uses lives as long as it does, whatever becomes of this task.
+  // Owned by the thread's work, whatever happens to this task.
   std::function<void()> work = [self = shared_from_this(), piece, written] {
     *written = self->write(*piece);
   };

@@ -1,4 +1,4 @@
-// What is recorded, and what becomes of it.
+// RecordingSink: what becomes of recorded data, such as the file that it is written to.
 #pragma once
 
 #include <functional>
@@ -19,22 +19,21 @@
 
 namespace farport::cli {
 
-// The file that a recording goes to, as it comes.
-
-/// Bytes that a thread reads: of which `size` count.
+/// A buffer that a thread reads. Only the first `size` bytes are valid.
 struct Piece {
   std::vector<std::byte> bytes;
   std::size_t size = 0;
 };
 
+/// The file that a recording is written to as it comes.
 class RecordingFile : public std::enable_shared_from_this<RecordingFile> {
  public:
-  /// A file that is not there yet, or with `force` one in place of what is. Only its owner may read it: a
-  /// recording may hold what requests said. It is removed in the end, unless keep() was called. Errors: it is
-  /// there, or can't be made.
+  /// Creates a new file, or with `force` replaces an existing one. Only its owner may read it, since a
+  /// recording may contain request data. It is removed at the end unless keep() is called. Fails if it exists
+  /// or can't be created.
   static Result<std::shared_ptr<RecordingFile>> create(const std::string& path, bool force);
 
-  /// Standard output in its place. Its writes may wait for ever, and only the thread that makes them does.
+  /// Standard output instead of a file. Its writes may block for ever; they only block their own thread.
   static Result<std::shared_ptr<RecordingFile>> standard_output();
 
   explicit RecordingFile(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
@@ -43,16 +42,16 @@ class RecordingFile : public std::enable_shared_from_this<RecordingFile> {
   RecordingFile& operator=(const RecordingFile&) = delete;
 
   [[nodiscard]] bool is_terminal() const { return output_ && ::isatty(output_.get()) != 0; }
-  /// Appends, on the thread pool: a disk may be slow, and a session must stay alive meanwhile. The piece is
-  /// not to be changed before it passes. Errors: the system's.
+  /// Appends on the thread pool, since a slow disk must not block the session. The piece must not change
+  /// until this returns. Fails with the system's error.
   transport::Task<Result<void>> append(transport::Loop& loop, std::shared_ptr<const Piece> piece);
-  /// No more comes. Errors: see OutputFile; nothing is left then.
+  /// Keeps the file after the last byte. On failure (see OutputFile) no file is left.
   [[nodiscard]] Result<void> keep();
 
  private:
   [[nodiscard]] Result<void> write(const Piece& piece);
 
-  std::mutex writing_;  ///< A piece may still be on its way when the rest is given up.
+  std::mutex writing_;  ///< A piece may still be being written when the file is given up.
   std::unique_ptr<OutputFile> file_;
   UniqueFd output_;
 };
@@ -61,33 +60,34 @@ class RecordingSink {
  public:
   virtual ~RecordingSink() = default;
 
-  /// The runtime is found, and nothing is asked of it yet: what it is to record. Errors: nothing is.
+  /// Called when the runtime is found, before it is asked for anything: returns what it should record. On
+  /// failure nothing is recorded.
   [[nodiscard]] virtual Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) = 0;
-  /// It records. The session stays until the recording has ended.
+  /// The runtime is recording. The session exists until the recording has ended.
   virtual void begin(router::SessionManager& /*sessions*/) {}
-  /// Takes the next bytes (nettrace). They are not changed before this passes.
+  /// Takes the next nettrace bytes. They don't change until this returns.
   virtual transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) = 0;
-  /// `enough` is called once it has all that it is for: the recording is stopped then.
+  /// Sets a function to be called when the sink has enough, which stops the recording.
   void when_enough(std::function<void()> enough) { enough_ = std::move(enough); }
-  /// Whether what a runtime has still to say when it is told to stop is of any use: else nobody waits for it
-  /// long.
+  /// Whether the data that a runtime sends after being told to stop is useful; otherwise it is awaited only
+  /// briefly.
   [[nodiscard]] virtual bool wants_rest() const { return true; }
-  /// What it is for.
+  /// The kind of work, for messages about a silent runtime.
   [[nodiscard]] virtual Patience::Work work() const { return Patience::Work::events; }
-  /// The runtime has not answered for some seconds: does without it what can be done so. It may answer
-  /// meanwhile; this is given up then. Errors: nothing can; why not is for a person, and empty where that is
-  /// usual.
+  /// Called when the runtime has not answered for some seconds: produces a result without its answer, if
+  /// possible. Cancelled if the runtime answers. Fails if there is no way; the error is for people, and empty
+  /// if that is normal.
   virtual transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
                                                           std::string runtime_id);
-  /// No more come: the runtime has said all. Errors fail the command.
+  /// The runtime has sent everything. An error fails the command.
   virtual transport::Task<Result<void>> finish();
-  /// No more come: the recording breaks off. What has come may still be shown, in a moment.
+  /// The recording broke off. The received data may still be shown, briefly.
   virtual transport::Task<void> broke_off();
-  /// The session ends: nothing may use it from now on.
+  /// The session ends and must not be used any more.
   virtual void leave() {}
-  /// Nothing has come, and nothing will.
+  /// Nothing has come and nothing will.
   virtual void discard() {}
-  /// What has come, whole or not, is all that comes: it is to be kept. Errors fail the command.
+  /// Keeps the received data, complete or not. An error fails the command.
   [[nodiscard]] virtual Result<void> keep() { return {}; }
 
  protected:

@@ -30,7 +30,7 @@ constexpr std::array<Order, 9> kOrders{{{TopOrder::cpu, "cpu", 'P'},
                                         {TopOrder::requests, "requests", 'R'},
                                         {TopOrder::name, "name", 'N'}}};
 
-/// What the greatest comes first by.
+/// The value to sort by, highest first.
 double weight_of(const Vitals& vitals, TopOrder order) {
   const auto value = [&]() -> std::optional<double> {
     switch (order) {
@@ -61,7 +61,7 @@ std::string bytes_cell(std::optional<double> value) {
   return value ? short_bytes(*value) : "";
 }
 
-/// Few digits: "0.3", "12", "1.5k".
+/// With few digits: "0.3", "12", "1.5k".
 std::string number_cell(std::optional<double> value) {
   constexpr double kThousand = 1000;
   constexpr double kMany = 10'000;
@@ -106,7 +106,7 @@ TableRow row_of(const TopRuntime& each, bool graphs) {
           each.note()};
 }
 
-/// Columns in which no row says anything are left out.
+/// Removes columns that are empty in all rows.
 void leave_out_empty(std::vector<Column>& columns, std::vector<TableRow>& rows) {
   for (std::size_t at = columns.size(); at-- > 0;) {
     const bool empty =

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using confinement::Access;
 using confinement::FileRule;
 
-/// Gathers what may be done where.
+/// Collects file rules for Landlock.
 class Places {
  public:
   void add(const std::string& path, std::initializer_list<Access> access) {
@@ -26,8 +26,8 @@ class Places {
     for (const Access each : access) all = static_cast<std::uint8_t>(all | static_cast<std::uint8_t>(each));
     if (!path.empty()) rules_.push_back({path, all});
   }
-  /// The directory of a file: a file that is put in its place is another one. Where the file is a link, that
-  /// of what it leads to as well.
+  /// Allows access in the file's directory, since the file may be replaced. If it is a link, also in the
+  /// target's directory.
   void add_around(const std::string& file, std::initializer_list<Access> access) {
     if (file.empty()) return;
     std::error_code error;
@@ -41,21 +41,21 @@ class Places {
   std::vector<FileRule> rules_;
 };
 
-/// What is read again whenever it is renewed.
+/// The files that are read again after a renewal.
 std::vector<std::string> renewed_files(const config::ServeSettings& settings) {
   return tls_files(settings.tls).paths();
 }
 
 void add_system(Places& places) {
-  // What /proc says of processes, and what the clock's zone and the random numbers take.
+  // Process information, and the files for time zones and random numbers.
   for (const char* path : {"/proc", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom"}) {
     places.add(path, {Access::read});
   }
   places.add("/dev/null", {Access::read, Access::write});
 }
 
-/// A file that is read again when it is another one, and the links that lead to it. A link in / or right
-/// below it, such as /var/run, is the system's: all that is there would be too much.
+/// Allows reading a file that may be replaced, and the links that lead to it. A link in / or directly below
+/// it, such as /var/run, is the system's, and a rule for its directory would allow too much.
 void add_renewable(Places& places, const std::string& file) {
   if (file.empty()) return;
   places.add_around(file, {Access::read});
@@ -64,8 +64,8 @@ void add_renewable(Places& places, const std::string& file) {
   }
 }
 
-/// What looking up a name reads (resolv.conf(5), nsswitch.conf(5), gai.conf(5)), and the directory of a file
-/// that is a link: services there replace what it leads to.
+/// Allows reading the resolver's files (resolv.conf(5), nsswitch.conf(5), gai.conf(5)). If one is a link,
+/// also in its target's directory, since services replace that file.
 void add_resolver(Places& places) {
   for (const char* file :
        {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"}) {
@@ -78,7 +78,7 @@ void add_resolver(Places& places) {
 void add_audit(Places& places, const std::string& audit) {
   if (audit.find('/') == std::string::npos) return;
   std::error_code error;
-  // A pipe or a device is not renamed and made anew.
+  // A pipe or a device is not rotated.
   if (fs::exists(audit, error) && !fs::is_regular_file(audit, error)) {
     places.add(audit, {Access::write});
   } else {
@@ -101,7 +101,7 @@ bool leads_through_process(const std::string& path) {
          (plain.find("/root") != std::string::npos || plain.find("/cwd") != std::string::npos);
 }
 
-/// Why Landlock can't be in force with these settings; empty where it can.
+/// Why these settings rule Landlock out; empty if they don't.
 std::string against_landlock(const config::ServeSettings& settings) {
   if (settings.search_processes) {
     return "it looks into processes (--search proc), and Landlock forbids that whatever its rules say; "
@@ -126,7 +126,7 @@ Result<void> become_user(const config::ServeSettings& settings) {
   if (settings.confinement.user.empty()) return {};
   const auto user = confinement::find_user(settings.confinement.user);
   if (!user) return tl::unexpected(user.error());
-  // For listening below port 1024.
+  // Needed to listen below port 1024.
   const auto keep = confinement::capability(CAP_NET_BIND_SERVICE);
   if (auto became = confinement::become(*user, keep); !became) return became;
   for (const std::string& file : renewed_files(settings)) {
@@ -140,8 +140,8 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   add_system(places);
   for (const std::string& file : renewed_files(settings)) add_renewable(places, file);
   add_audit(places, settings.audit);
-  // Where runtimes have their sockets they also write their dumps, unless there is a place for those. Mirrors
-  // say there which of the sockets are theirs.
+  // Runtimes write dumps in the directories of their sockets, unless another place is set. Mirrors keep
+  // manifests there that tell which sockets are theirs.
   for (const std::string& directory : settings.search)
     places.add(directory, {Access::read, Access::exchange});
   for (const config::NamedSocket& named : settings.runtimes) {

@@ -1,4 +1,4 @@
-// What `farport serve` gives up, and when: privileges before it opens anything, the rest once it listens.
+// Confining `farport serve`: privileges before it opens anything, the rest once it listens.
 #pragma once
 
 #include "base/error.hpp"
@@ -8,16 +8,16 @@
 
 namespace farport::cli {
 
-/// Becomes the user that the settings name, if any, and looks whether that user may read the certificates,
-/// now and when they are renewed. Binding ports below 1024 stays possible until the agent is confined. Must
-/// be called before anything is opened: what only root could open could never be opened again.
+/// Switches to the configured user, if any, and checks that it can read the certificates now and after
+/// renewals. Ports below 1024 can be bound until the agent is confined. Call it before opening anything: a
+/// file that only root can open could never be opened again.
 [[nodiscard]] Result<void> become_user(const config::ServeSettings& settings);
 
-/// What an agent with these settings needs once it listens, as the user that the process has become.
+/// What an agent with these settings needs once it listens, as the current user.
 [[nodiscard]] confinement::Needs needs_of(const config::ServeSettings& settings);
 
-/// Confines the process as the settings say, and logs what is in force. To be called before there are
-/// threads. Returns what is in force. Errors: not everything is in force, and the settings require it.
+/// Confines the process by the settings, logs what is in force and returns it. Call it before threads are
+/// started. Fails if something is missing that the settings require.
 [[nodiscard]] Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings,
                                                              const Log& log);
 

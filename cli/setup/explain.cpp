@@ -10,7 +10,7 @@ namespace {
 using transport::Task;
 using Lines = std::vector<std::string>;
 
-/// For all agents together.
+/// Time limit for all agents together.
 constexpr transport::Milliseconds kPatience{5000};
 
 constexpr const char* kQuestion = "/v1/doctor?runtimes=false";
@@ -25,7 +25,7 @@ std::string heading(const std::string& agent, Missing missing) {
                                                  : " has found more than it can list:");
 }
 
-/// What its answer comes to; nothing where there is nothing to say.
+/// The lines for an agent's answer; none if there is nothing to explain.
 Lines explain(const Result<std::string>& answer, const std::string& agent, const std::string& name,
               Missing missing) {
   if (!answer) {
@@ -60,7 +60,7 @@ Task<Lines> explain_search(router::AgentClient& agent, std::string name, Missing
 
 Task<Lines> explain_mirror(router::Mirror& mirror, Missing missing, bool of_selections) {
   std::vector<router::AgentAnswer> answers;
-  // Those that have answered by then are told of.
+  // Uses the answers that came in time.
   co_await with_deadline(mirror.loop(), mirror.ask(kQuestion, answers), kPatience);
   Lines all;
   for (const router::AgentAnswer& each : answers) {

@@ -1,4 +1,4 @@
-// Why an agent lists nothing, or not what is wanted, as it says itself.
+// Explaining why an agent lists nothing or not the wanted runtime, from its own report.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ enum class Missing : std::uint8_t {
   something,   ///< It lists some, and none of them is wanted.
 };
 
-/// What its user calls it.
+/// The user's name for the agent.
 [[nodiscard]] std::string asked_name(const router::MirroredAgent& agent);
 
-/// Asks an agent what it has searched, and what it has found and cannot use, and returns what to print: a
-/// line for the agent, and what to do below it. Where something is missing that is nothing if it says
-/// nothing. An agent that does not answer is left out. `name`: asked_name().
+/// Asks an agent what it has searched and what it has found but can't use. Returns lines to print: one for
+/// the agent, and hints below it. For Missing::something there are none if the agent reports nothing. An
+/// agent that does not answer is left out. `name`: from asked_name().
 [[nodiscard]] transport::Task<std::vector<std::string>> explain_search(router::AgentClient& agent,
                                                                        std::string name, Missing missing);
 
-/// Asks the agents of a mirror so, all at once, in the sessions that there are, for a few seconds. Those that
-/// don't answer are left out: that has been said by then. So are those of which only some runtimes are
-/// mirrored, unless it is `of_selections`: the link says what that leaves out.
+/// The same for all agents of a mirror at once, in their existing sessions and for a few seconds. Agents that
+/// don't answer are left out, since that was reported before. So are those with a selection of runtimes,
+/// unless `of_selections`, since the link reports what the selection excludes.
 [[nodiscard]] transport::Task<std::vector<std::string>> explain_mirror(router::Mirror& mirror,
                                                                        Missing missing, bool of_selections);
 

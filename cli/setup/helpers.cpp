@@ -12,14 +12,14 @@
 namespace farport::cli {
 namespace {
 
-/// A passphrase that was typed before: helpers read what others have made, and have no use for it.
+/// Wipes a passphrase that was typed before: helpers process hostile data and don't need it.
 void forget(const config::TlsFiles& tls) {
   if (tls.passphrase == nullptr) return;
   const std::string_view text = tls.passphrase->text();
   OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
 }
 
-/// By what starts readers, and by each. `tls` must stay as long as that is started.
+/// What the reader starter and each reader give up. `tls` must exist until the starter has been started.
 router::ReaderProcess::GivenUp given_up(const config::TlsFiles& tls, bool confined, bool behind_others) {
   return {[&tls] { forget(tls); },
           [confined] {
@@ -54,7 +54,7 @@ std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSe
 
 Result<router::ReaderProcess> start_readers(const config::RemoteSettings& remote, router::ReaderWork work) {
   const char* const mode = std::getenv("FARPORT_CONFINE");
-  // They can't read it any more.
+  // Read the time zone now, since a confined reader can't.
   ::tzset();
   return router::ReaderProcess::start(
       given_up(remote.tls, mode == nullptr || std::string_view(mode) != "off", false),

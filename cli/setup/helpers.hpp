@@ -1,4 +1,4 @@
-// The processes that take profiles and read recordings.
+// Starting the helper processes that take profiles and read recordings.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,18 @@
 
 namespace farport::cli {
 
-/// Starts it: as the user that this process has become, before it has keys or threads, and confines it as
-/// the settings say. Null where there can be none, which is logged: nothing is profiled then.
+/// Starts the sampler as the current user, before the process has keys or threads, and confines it by the
+/// settings. If that fails, logs it and returns null; no profiles can be taken then.
 [[nodiscard]] std::shared_ptr<const router::SamplerProcess> start_sampler(
     const config::ServeSettings& settings, const Log& log);
 
-/// The same of the one that starts readers of recordings.
+/// The same for the process that starts readers of recordings.
 [[nodiscard]] std::shared_ptr<const router::ReaderProcess> start_readers(
     const config::ServeSettings& settings, const Log& log);
 
-/// The same on the user's side: readers of what a runtime says to a command, which may be anything. To be
-/// called before there is a loop. `work` is done by each, with what it refers to as that is now. Errors:
-/// there can be none.
+/// The same for a command, whose readers parse what a runtime sends, which may be anything. Call it before a
+/// loop is made. Each reader runs `work`, with the data it refers to in its current state. Fails if no
+/// process can be started.
 [[nodiscard]] Result<router::ReaderProcess> start_readers(const config::RemoteSettings& remote,
                                                           router::ReaderWork work);
 

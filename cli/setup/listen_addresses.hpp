@@ -1,4 +1,4 @@
-// Where to listen, from configuration to sockets.
+// Resolving the addresses to listen on.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace farport::cli {
 
-/// All addresses behind these. Without the thread pool: threads that run already could not be confined.
+/// All addresses behind these. Does not use the thread pool, since existing threads could not be confined.
 [[nodiscard]] Result<std::vector<transport::Address>> listen_addresses(
     const std::vector<config::Address>& addresses);
 

@@ -5,7 +5,7 @@
 namespace farport::cli {
 namespace {
 
-/// A socket whose process doesn't answer at once is judged after one second.
+/// A process that doesn't answer at once is reported after one second.
 constexpr transport::Milliseconds kSearch{2000};
 constexpr transport::Milliseconds kRescan{300};
 

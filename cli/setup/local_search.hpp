@@ -1,4 +1,4 @@
-// A search for runtimes on this host, as the agent would search, for a moment.
+// LocalSearch: a short search for runtimes on this host, as an agent would search.
 #pragma once
 
 #include "config/settings.hpp"
@@ -12,7 +12,7 @@ class LocalSearch {
   LocalSearch(const LocalSearch&) = delete;
   LocalSearch& operator=(const LocalSearch&) = delete;
 
-  /// Searches for two seconds. What has been found stays for as long as this lives.
+  /// Searches for two seconds. The results stay valid as long as this object.
   transport::Task<void> run();
 
   [[nodiscard]] router::Registry& registry() { return registry_; }

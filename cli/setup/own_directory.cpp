@@ -14,7 +14,7 @@ namespace farport::cli {
 namespace {
 
 constexpr std::string_view kRunPrefix = "farport-run-";
-/// What mkdtemp(3) puts behind it, and the slash before it.
+/// Length of the slash before the name and of mkdtemp(3)'s random part.
 constexpr std::size_t kRandomPart = 7;
 
 bool is_usable(const char* directory) {
@@ -38,12 +38,12 @@ Result<std::unique_ptr<router::OwnedDirectory>> make_private_directory() {
 
 namespace {
 
-/// Whether a directory is this user's, and nobody else may make anything in it.
+/// Whether a directory belongs to this user and has no permissions in `forbidden`.
 bool is_own(const struct stat& status, mode_t forbidden) {
   return S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & forbidden) == 0;
 }
 
-/// The user's own run-time directory; empty where the system gives it none. What the environment says may be
+/// The user's run-time directory; empty if there is none. Checks the owner, since XDG_RUNTIME_DIR may be
 /// another user's: sudo keeps it.
 std::string runtime_directory() {
   const char* named = std::getenv("XDG_RUNTIME_DIR");

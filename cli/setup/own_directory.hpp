@@ -1,4 +1,4 @@
-// A directory of the user's own, for what farport's processes must find of each other.
+// Private directories of the user, where farport's processes find each other.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace farport::cli {
 
-/// A directory of its own for one `farport run` or `farport quickstart`, which goes with it.
-/// Makes farport-run-XXXXXX in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first that this user may write
-/// to and whose path is short enough for sockets. Removes what runs that were killed have left there.
+/// Makes a directory for one `farport run` or `farport quickstart`, removed with the object:
+/// farport-run-XXXXXX in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp, whichever is writable and has a path
+/// short enough for sockets. Also removes what killed runs left there.
 [[nodiscard]] Result<std::unique_ptr<router::OwnedDirectory>> make_private_directory();
 
-/// $XDG_RUNTIME_DIR/farport, else /run/user/UID/farport, else /tmp/farport-UID, made with mode 0700. Errors:
-/// it is somebody else's, a link, or others may use it.
+/// Makes, if needed, with mode 0700: $XDG_RUNTIME_DIR/farport, else /run/user/UID/farport, else
+/// /tmp/farport-UID. Fails if it belongs to another user, is a link, or others may use it.
 [[nodiscard]] Result<std::string> own_directory();
 
-/// Opens a directory that must be such a one. What is reached through it stays in it, even where others may
-/// rename what lies on its path.
+/// Opens a directory that must meet these conditions. Access through the descriptor stays in it, even if
+/// others rename parts of its path.
 [[nodiscard]] Result<UniqueFd> open_own_directory(const std::string& path);
 
-/// Makes or takes a directory that is named, which must be such a one.
+/// Makes or uses the directory at `path`, which must meet these conditions.
 [[nodiscard]] Result<std::string> own_directory_at(const std::string& path);
 
 }  // namespace farport::cli

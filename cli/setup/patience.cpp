@@ -14,13 +14,13 @@ using transport::Task;
 
 using Clock = std::chrono::steady_clock;
 
-/// When it is said that there is no answer.
+/// When to report that there is no answer.
 constexpr Milliseconds kFirstWord{5000};
-/// How long before something is said the agent is asked what holds the runtime up.
+/// How long before that to ask the agent about the runtime.
 constexpr Milliseconds kLookLimit{1000};
-/// How often a busy one is looked at that has used up its time.
+/// How often to check a busy runtime after the time limit.
 constexpr Milliseconds kBetweenLooks{5000};
-/// How many times as long as others it is waited for: what answers nobody any more may be busy, too.
+/// Factor for the time limit of a busy runtime.
 constexpr int kBusyTimes = 10;
 
 auto seconds_of(Milliseconds time) {

@@ -1,4 +1,4 @@
-// Waiting for a runtime that may never answer: says so in good time, and gives up in the end.
+// Patience: waits for a runtime that may never answer, reports that in time, and gives up in the end.
 #pragma once
 
 #include <functional>
@@ -15,23 +15,23 @@ namespace farport::cli {
 
 class Patience {
  public:
-  /// What the runtime is asked for.
+  /// What the runtime was asked for.
   enum class Work : std::uint8_t {
     events,
-    stacks,  ///< They are looked at from outside meanwhile.
-    dump,    ///< A tracer of the runtime's own, createdump, stops the process for it.
+    stacks,  ///< May be sampled from outside meanwhile.
+    dump,    ///< createdump stops the process to write it.
   };
-  /// `session`: the runtime's, in which its agent is asked what holds it up. `say`: shows a line. All must
-  /// outlive it.
+  /// `session`: used to ask the runtime's agent why it is silent. `say`: shows a line. All arguments must
+  /// outlive this.
   Patience(transport::Loop& loop, RuntimeSession& session, const config::PatienceSettings& settings,
            Work work, std::function<void(const std::string&)> say);
   Patience(const Patience&) = delete;
   Patience& operator=(const Patience&) = delete;
 
-  /// Runs `work`, which waits for an answer of the runtime's. After five seconds it is said that there is
-  /// none, and why. A runtime that is busy is waited for ten times as long as the settings have it, unless
-  /// a person has set that; one that gets on with nothing is not. Errors: the work's, or it has not answered
-  /// (Cause::silence()): the work is cancelled then.
+  /// Runs `work`, which waits for the runtime's answer. After five seconds it reports that there is none, and
+  /// why. A busy runtime gets ten times the limit in the settings, unless the user has set that; an idle one
+  /// does not. Fails with the work's error, or with Cause::silence() at the limit; the work is then
+  /// cancelled.
   template <typename T>
   transport::Task<Result<T>> wait(const router::Runtime& runtime, transport::Task<Result<T>> work) {
     answered_ = false;
@@ -41,14 +41,14 @@ class Patience {
     if (!result) co_return tl::unexpected(silence(runtime));
     co_return std::move(*result);
   }
-  /// What the kernel knows of the runtime's process; nothing where the agent does not say in time.
+  /// What the kernel knows about the runtime's process; empty if the agent does not tell in time.
   transport::Task<std::optional<router::ProcessCondition>> condition(const router::Runtime& runtime);
-  /// Asks the agent whether the kernel has the runtime's process stopped or frozen, so that waiting is of no
-  /// use. Returns the error to report then; nothing where the process is neither, or the agent does not say.
+  /// Asks the agent whether the runtime's process is stopped or frozen, so that waiting is useless. Returns
+  /// the error to report; empty if it is neither or the agent does not tell.
   transport::Task<std::optional<Error>> standstill(const router::Runtime& runtime);
-  /// Passes once it has been said that there is no answer, or it is given up.
+  /// Passes once the missing answer was reported, or the wait was given up.
   [[nodiscard]] auto first_word() { return said_.wait(); }
-  /// The work in hand has had an answer: whatever comes now may take its time.
+  /// The current work has had an answer; the rest may take its time.
   void answered() { answered_ = true; }
 
  private:
@@ -64,7 +64,7 @@ class Patience {
   Work work_;
   std::function<void(const std::string&)> say_;
   bool answered_ = false;
-  std::optional<router::ProcessCondition> condition_;  ///< Nothing: the agent does not say.
+  std::optional<router::ProcessCondition> condition_;  ///< Empty: the agent does not tell.
   transport::Milliseconds waited_{};
   transport::Event said_;
   transport::Event given_up_;

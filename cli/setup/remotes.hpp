@@ -1,4 +1,4 @@
-// From remotes as they are configured to agents as they are dialled.
+// Turning configured remotes into the agents to be dialled.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace farport::cli {
 
-// From a session's settings to what both sides do.
+// Session options from the settings.
 
 [[nodiscard]] inline router::SessionOptions session_options(const config::SessionSettings& settings) {
   auto compression = router::Compression::automatic;
@@ -20,20 +20,20 @@ namespace farport::cli {
   return {settings.grace, settings.ping_interval, settings.ping_timeout, compression};
 }
 
-/// Told what is about to be done at the other side, where farport brings itself along.
+/// Called with what is about to be done at the other side, when farport deploys itself.
 using Announce = std::function<void(const std::string&)>;
-/// Says it on standard error.
+/// Prints it to standard error.
 [[nodiscard]] Announce announce_on_stderr();
 
-/// Loads each remote's certificates. Errors name the file and what to do.
+/// Loads each remote's certificates. Errors name the file, with a hint.
 [[nodiscard]] Result<std::vector<router::MirroredAgent>> agents_of(
     const std::vector<config::RemoteSettings>& remotes, const Announce& announce = announce_on_stderr());
 
-/// What its user calls a remote: its profile, or HOST:PORT.
+/// The user's name for a remote: its profile, or HOST:PORT.
 [[nodiscard]] std::string name_of(const config::RemoteSettings& remote);
-/// The same of several, each of their addresses for itself.
+/// The same for several, with each address of a remote separately.
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& remotes);
-/// What a mirror of the remotes does. Errors as above.
+/// Settings of a mirror for the remotes. Errors as for agents_of().
 [[nodiscard]] Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings,
                                                              const Announce& announce);
 

@@ -12,10 +12,10 @@ namespace {
 
 using transport::Task;
 
-/// What the agents list, each runtime once: two agents may share one.
+/// The runtimes that agents list, each once, since two agents may share one.
 struct Listed {
   std::vector<router::Runtime> runtimes;
-  std::vector<std::size_t> agents;  ///< The agent of each.
+  std::vector<std::size_t> agents;  ///< Index of each runtime's agent.
 
   Result<void> add(const router::FoundAgent& found, std::size_t agent) {
     const auto listed = router::runtimes_from_json(found.answer);

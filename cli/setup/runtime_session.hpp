@@ -1,4 +1,4 @@
-// The one runtime that a command is about, and the session with its agent.
+// RuntimeSession: the one runtime that a command is about, and the session with its agent.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,26 @@ namespace farport::cli {
 
 class RuntimeSession {
  public:
-  /// `settings`, `agent`: must outlive this. `on_break`: told why the session has broken, each time.
+  /// `settings` and `agent` must outlive this. `on_break`: called with the reason each time the session
+  /// breaks.
   RuntimeSession(transport::Loop& loop, const router::MirroredAgent& agent,
                  const config::SessionSettings& settings, router::SessionManager::OnEnd on_break);
   RuntimeSession(const RuntimeSession&) = delete;
   RuntimeSession& operator=(const RuntimeSession&) = delete;
 
-  /// Asks the agents behind the name for `wanted`: a pid, a name, or whatever router::choose_runtime() takes,
-  /// and keeps the session with the one that has it. Errors: no agent answers, or none or several fit.
+  /// Asks the agents behind the name for `wanted`, a pid, a name or whatever router::choose_runtime()
+  /// accepts, and keeps the session with the agent that has it. Fails if no agent answers, or if none or
+  /// several runtimes match.
   transport::Task<Result<router::Runtime>> open(std::string wanted);
-  /// After open() has succeeded.
+  /// After a successful open().
   [[nodiscard]] router::SessionManager& sessions() { return agent_client_->sessions(); }
-  /// The same: sends a GET to its agent.
+  /// After a successful open(): sends a GET to the agent.
   transport::Task<Result<std::string>> ask(std::string path) { return agent_client_->get(std::move(path)); }
-  /// The same: what restarts the application if it stands still, as far as that is known.
+  /// After a successful open(): what restarts the application if it stops responding, if known.
   transport::Task<std::optional<router::Restart>> restart();
-  /// Why the runtime may not have been found, as the agents say: lines to print. Empty where it has been.
+  /// Lines to print about why the runtime may not have been found, from the agents. Empty if it was found.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return explanation_; }
-  /// Ends it in good order, if it has begun.
+  /// Ends the session in good order, if there is one.
   transport::Task<void> leave();
 
  private:

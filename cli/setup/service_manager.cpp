@@ -16,11 +16,11 @@
 namespace farport::cli {
 namespace {
 
-/// Where the sockets begin, and more of them than anybody has (sd-daemon.h).
+/// The first inherited descriptor, and more sockets than anybody has (sd-daemon.h).
 constexpr int kFirstSocket = 3;
 constexpr std::uint64_t kMostSockets = 64;
 
-/// A variable that is for this process alone: nothing that it starts is to take it for its own.
+/// Reads and removes a variable that is for this process only, so that child processes don't use it.
 std::string take_variable(const char* name) {
   const char* value = std::getenv(name);
   const std::string text = value == nullptr ? "" : value;
@@ -35,12 +35,12 @@ std::optional<std::uint64_t> number_in(const std::string& text) {
   return number;
 }
 
-/// Whether a variable that names a process means this one: an empty one means whoever has it.
+/// Whether a variable with a pid means this process; an empty one means any.
 bool is_for_us(const std::string& pid) {
   return pid.empty() || number_in(pid) == static_cast<std::uint64_t>(::getpid());
 }
 
-/// Its socket: a path, or an abstract name after an "@" (unix(7)).
+/// Connects to the manager's socket: a path, or an abstract name after "@" (unix(7)).
 UniqueFd connect_to(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -91,7 +91,7 @@ transport::Task<void> ServiceManager::stay_alive(transport::Loop& loop) const {
 }
 
 void ServiceManager::tell(std::string_view state) const {
-  // A manager that does not listen is no reason to wait.
+  // Never waits for a manager that does not read.
   if (socket_) ::send(socket_.get(), state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -1,4 +1,4 @@
-// The service manager that has started this process: systemd, or whoever speaks its protocol.
+// ServiceManager: talks to systemd, or whatever service manager speaks its protocol.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace farport::cli {
 
-/// Tells it how the service does (sd_notify(3)). Without one, all of this does nothing.
+/// Reports the service's state (sd_notify(3)). Does nothing if no manager has started the process.
 class ServiceManager {
  public:
-  /// By $NOTIFY_SOCKET and $WATCHDOG_USEC, which are ours alone: they are taken out of the environment. Made
-  /// before the process gives anything up.
+  /// Reads $NOTIFY_SOCKET and $WATCHDOG_USEC and removes them from the environment, since they are for this
+  /// process only. Make it before the process gives anything up.
   ServiceManager();
 
-  /// It serves: also after reloading().
+  /// The service is ready, at start or after reloading().
   void ready() const { tell("READY=1"); }
-  /// It reads its files again, until ready().
+  /// The service reads its files again, until ready().
   void reloading() const;
   void stopping() const { tell("STOPPING=1"); }
-  /// Says that the loop goes round, twice as often as the watchdog wants to hear it, until it is cancelled.
+  /// Sends watchdog messages twice as often as required, until it is cancelled.
   transport::Task<void> stay_alive(transport::Loop& loop) const;
 
  private:
@@ -35,8 +35,8 @@ class ServiceManager {
   std::optional<transport::Milliseconds> watchdog_;
 };
 
-/// The sockets that it has made for us (sd_listen_fds(3)), which listen. Once: they are the caller's then.
-/// Errors: there are none, or one of them is no listening stream socket.
+/// The listening sockets passed by the manager (sd_listen_fds(3)), which the caller then owns. Call it once.
+/// Fails if there are none, or if one is not a listening stream socket.
 [[nodiscard]] Result<std::vector<UniqueFd>> inherited_sockets();
 
 }  // namespace farport::cli

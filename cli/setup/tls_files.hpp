@@ -1,4 +1,4 @@
-// From certificates as they are configured to certificates as they are read.
+// Converting configured TLS files for auth.
 #pragma once
 
 #include "auth/credentials.hpp"
@@ -6,7 +6,7 @@
 
 namespace farport::cli {
 
-/// `agent`: what a mirror wants of the agent's certificate besides.
+/// `agent`: further conditions on an agent's certificate, for a mirror.
 [[nodiscard]] auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter& agent = {});
 
 }  // namespace farport::cli

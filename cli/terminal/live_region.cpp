@@ -21,7 +21,7 @@ StatusLine::StatusLine() : terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 void StatusLine::draw(const std::string& text) {
   if (!terminal_) return;
-  // A line that is wrapped could not be taken back.
+  // A wrapped line could not be erased.
   std::fprintf(stderr, "\r\x1b[K%s", cut(escape(text), terminal_size(STDERR_FILENO).columns - 1).c_str());
   std::fflush(stderr);
   shown_ = true;
@@ -47,7 +47,7 @@ namespace {
 
 constexpr std::size_t kBarWidth = 30;
 
-/// How much of it is done, from 0 to 1; nothing where that can't be told.
+/// The completed part, from 0 to 1; empty if unknown.
 std::optional<double> share_of(const router::DumpProgress& progress) {
   const bool sending = progress.phase == router::DumpProgress::Phase::sending;
   const std::uint64_t done = sending ? progress.sent : progress.written;
@@ -133,12 +133,12 @@ void ProgressLine::draw() {
 
 namespace {
 
-/// The file on `fd`, opened once more: O_NONBLOCK belongs to what is open, which the shell and other programs
-/// share.
+/// Opens the file on `fd` again, since O_NONBLOCK applies to the open file, which the shell and other
+/// programs share.
 UniqueFd open_again(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd again(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  // Another user's terminal (su, sudo) can't be opened; it can be written to.
+  // Another user's terminal (su, sudo) can't be opened, but can be written to.
   return again ? std::move(again) : UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
 }
 
@@ -166,7 +166,7 @@ bool LiveRegion::in_foreground() const {
 
 TerminalSize LiveRegion::room() const {
   TerminalSize size = terminal_size(terminal_);
-  // The cursor stands on a line of its own, below.
+  // The cursor is on a line of its own below.
   if (size.rows > 1) --size.rows;
   return size;
 }
@@ -182,7 +182,7 @@ bool LiveRegion::draw(const std::vector<std::string>& lines) {
   pending_ = to_first_line();
   drawn_.clear();
   for (const std::string& line : lines) {
-    // Erased first: behind a line as wide as the window it would take its last character away.
+    // Erase before writing: after a line as wide as the window, it would erase the last character.
     pending_ += "\x1b[2K" + line + "\r\n";
     drawn_.push_back(columns_of(line));
   }

@@ -1,4 +1,4 @@
-// Lines at the end of what a terminal shows, drawn anew in their place.
+// LiveRegion and status lines: lines at the end of a terminal's output that are redrawn in place.
 #pragma once
 
 #include <chrono>
@@ -14,32 +14,29 @@
 
 namespace farport::cli {
 
-// A dump's progress, on a terminal.
-
-/// One line on standard error that says how far a command is.
-/// Drawn anew each time; nothing where standard error is no terminal.
+/// One line of status on standard error, redrawn in place. Shows nothing if that is no terminal.
 class StatusLine {
  public:
   StatusLine();
 
-  /// Whether anybody sees it.
+  /// Whether standard error is a terminal.
   [[nodiscard]] bool on_terminal() const { return terminal_; }
-  /// Replaces what is drawn by as much of the text as fits.
+  /// Replaces the drawn line by as much of the text as fits.
   void draw(const std::string& text);
-  /// Says in a line of its own that nothing comes for the moment, and why; of one reason, once.
+  /// Reports an interruption and its reason in a separate line. Repetitions of the same reason are left out.
   void interrupted(const std::string& why);
-  /// Says something in a line of its own.
+  /// Prints a text in a separate line.
   void say(const std::string& text);
-  /// Takes the line away.
+  /// Removes the status line.
   void end();
 
  private:
   bool terminal_;
   bool shown_ = false;
-  std::string told_;  ///< Why it was interrupted last.
+  std::string told_;  ///< The latest reason of an interruption.
 };
 
-/// How fast a dump comes in, from its progress as it is shown now and then.
+/// Computes how fast a dump is transferred, from successive progress reports.
 class DumpRate {
  public:
   /// "sent 230 of 512 MiB, 88 MiB/s"
@@ -51,7 +48,7 @@ class DumpRate {
   router::DumpProgress::Phase phase_ = router::DumpProgress::Phase::writing;
 };
 
-/// One line on standard error; nothing where that is no terminal.
+/// A dump's progress in one line on standard error; nothing if that is no terminal.
 class ProgressBar {
  public:
   void show(const router::DumpProgress& progress);
@@ -65,8 +62,8 @@ class ProgressBar {
   DumpRate rate_;
 };
 
-/// How far a recording is, on a terminal.
-/// One line on standard error, drawn anew several times a second; nothing where that is no terminal.
+/// A recording's progress in one line on standard error, redrawn several times a second; nothing if that is
+/// no terminal.
 class ProgressLine final : transport::Timer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -74,11 +71,11 @@ class ProgressLine final : transport::Timer {
   explicit ProgressLine(transport::Loop& loop) : Timer(loop) {}
   ~ProgressLine() = default;
 
-  /// Begins to count: what is recorded, and for how long; nothing: until it is stopped.
+  /// Starts the progress of `what`. Without a length it runs until it is stopped.
   void begin(std::string what, std::optional<Clock::duration> length);
-  /// So many bytes have come.
+  /// Counts received bytes.
   void add(std::uint64_t bytes) { bytes_ += bytes; }
-  /// Says what is done from now on in place of how long it takes.
+  /// Shows `doing` from now on, instead of the remaining time.
   void note(std::string doing);
   /// See StatusLine.
   void interrupted(const std::string& why) { line_.interrupted(why); }
@@ -99,32 +96,33 @@ class ProgressLine final : transport::Timer {
   Clock::time_point began_ = Clock::now();
 };
 
-/// Whether lines can be drawn on `fd` again: it is a terminal, and not one that knows no cursor (TERM=dumb).
+/// Whether lines can be redrawn on `fd`: a terminal that supports cursor movement (not TERM=dumb).
 [[nodiscard]] bool can_draw_on(int fd);
 
-/// How many lines a terminal of so many columns takes for lines of these widths: one that has become narrower
-/// has wrapped them.
+/// How many lines of a terminal the drawn lines take. If the terminal has become narrower, it has wrapped
+/// them.
 [[nodiscard]] std::size_t lines_taken(const std::vector<std::size_t>& widths, std::size_t columns);
 
+/// Lines at the end of a terminal's output that are redrawn in place.
 class LiveRegion {
  public:
-  /// `fd`: a terminal, which must stay open. Made before signals are watched: how SIGINT is treated at the
-  /// start says whether a shell without job control has put this process into the background.
+  /// `fd`: a terminal, which must stay open. Make it before signals are watched: the disposition of SIGINT at
+  /// start tells whether a shell without job control has started this process in the background.
   explicit LiveRegion(int fd);
   LiveRegion(const LiveRegion&) = delete;
   LiveRegion& operator=(const LiveRegion&) = delete;
 
-  /// Whether the terminal is for this process to draw on. What another program prints there now would be
-  /// drawn over.
+  /// Whether this process may draw on the terminal. In the background it would overwrite what other programs
+  /// print.
   [[nodiscard]] bool in_foreground() const;
-  /// How wide lines may be, and how many may be drawn, in the window as it is now.
+  /// The width and number of lines that fit the window now.
   [[nodiscard]] TerminalSize room() const;
-  /// Replaces what is drawn. `lines` must fit room(). False: the terminal takes nothing at the moment
-  /// (Ctrl-S, a slow network), and nothing waits for it: draw again later.
+  /// Replaces the drawn lines. `lines` must fit room(). Never waits: returns false if the terminal takes
+  /// nothing now (Ctrl-S, a slow network); then draw again later.
   bool draw(const std::vector<std::string>& lines);
-  /// Takes away what is drawn.
+  /// Erases the drawn lines.
   void clear();
-  /// Leaves what is drawn where it is: something else has been printed below.
+  /// Leaves the drawn lines in place, since other output follows them.
   void forget() { drawn_.clear(); }
 
  private:
@@ -133,9 +131,9 @@ class LiveRegion {
 
   int terminal_;
   bool background_from_start_;
-  UniqueFd out_;                    ///< The same terminal, and nothing waits in a write to it.
-  std::vector<std::size_t> drawn_;  ///< The width of each line that is drawn.
-  std::string pending_;             ///< What the terminal has not taken yet.
+  UniqueFd out_;                    ///< The same terminal, opened non-blocking.
+  std::vector<std::size_t> drawn_;  ///< Width of each drawn line.
+  std::string pending_;             ///< Output that the terminal has not taken yet.
 };
 
 }  // namespace farport::cli

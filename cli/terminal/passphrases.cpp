@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kUnlockTries = 3;
 
-/// What is typed, wiped when it goes.
+/// A buffer for typed text, wiped when it is destroyed.
 struct Typed {
   std::array<char, auth::kLongestPassphrase + 1> text{};
 
@@ -111,7 +111,7 @@ Result<void> unlock(config::DoctorSettings& settings) {
 }
 Result<void> unlock(config::RunSettings& settings) {
   const auto unlocker = std::make_shared<Unlocker>();
-  // Remotes that are named in the tool's arguments are resolved later.
+  // Remotes in the tool's arguments are resolved later.
   settings.resolve_remote = [unlocker, resolve = std::move(settings.resolve_remote)](
                                 const std::string& text) -> Result<config::RemoteSettings> {
     auto remote = resolve(text);

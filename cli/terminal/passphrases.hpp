@@ -1,4 +1,4 @@
-// Passphrases of bundles, asked on the terminal.
+// Asking for the passphrases of bundles on the terminal.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace farport::cli {
 
-/// Asks for the passphrase of a bundle on the terminal, without showing it. `is_new`: to be typed the same
-/// twice. Errors: there is no terminal, or nothing was typed.
+/// Asks for a bundle's passphrase on the terminal without echo. `is_new`: it must be typed twice. Fails if
+/// there is no terminal or nothing is typed.
 [[nodiscard]] Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new);
 
-/// Asks once for each encrypted bundle that has no passphrase file. A wrong passphrase may be typed again
-/// twice. What can't be read is left for those who load it.
+/// Asks once for each encrypted bundle without a passphrase file. After a wrong passphrase there are two more
+/// tries. Unreadable bundles are left to the code that loads them.
 class Unlocker {
  public:
   [[nodiscard]] Result<void> unlock(config::TlsFiles& tls);
@@ -25,7 +25,7 @@ class Unlocker {
   std::map<std::string, std::shared_ptr<const auth::Passphrase>> typed_;  ///< By the bundle's path.
 };
 
-/// The bundles of a command's settings.
+/// Asks for the passphrases of all bundles in a command's settings.
 [[nodiscard]] Result<void> unlock(config::ServeSettings& settings);
 [[nodiscard]] Result<void> unlock(config::DumpCommandSettings& settings);
 [[nodiscard]] Result<void> unlock(config::RecordingSettings& settings);

@@ -16,8 +16,8 @@
 namespace farport::cli {
 namespace {
 
-/// wcwidth(3) knows of ASCII alone until a locale says that characters are Unicode's. While it lives this
-/// thread has one that does; the program itself has none, so that numbers are written as they are everywhere.
+/// Sets a Unicode locale for this thread while it exists, since wcwidth(3) otherwise knows ASCII only. The
+/// program itself has none, so that numbers are formatted the same everywhere.
 class UnicodeLocale {
  public:
   UnicodeLocale() : own_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
@@ -40,7 +40,7 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// How much of the beginning of `text` fits into `width` columns.
+/// How much of a text's start fits into a width.
 struct Fitting {
   std::size_t bytes = 0;
   std::size_t columns = 0;
@@ -79,7 +79,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
   while (width > 0 && columns_of(text) + margin.size() > width) {
     const std::size_t room = width > margin.size() ? width - margin.size() : 1;
     const std::size_t bytes = std::max<std::size_t>(fit(text, room).bytes, 1);
-    // A space right behind what fits is a good place, too.
+    // Break at a space directly after the fitting part, too.
     const std::size_t first = text.find_first_not_of(' ');
     const std::size_t space = text.rfind(' ', bytes);
     const std::size_t end = space == std::string_view::npos || space <= first ? bytes : space;
@@ -137,7 +137,7 @@ constexpr std::size_t kGap = 2;
 
 using Widths = std::vector<std::size_t>;
 
-/// The cells of all rows, escaped, and filled up to the same number for each row.
+/// The escaped cells of all rows, with the same number of cells in each row.
 std::vector<TableRow> escaped_cells(const std::vector<TableRow>& rows, std::size_t count) {
   std::vector<TableRow> cells;
   cells.reserve(rows.size());
@@ -163,7 +163,7 @@ std::size_t width_of(const std::vector<std::size_t>& shown, const Widths& widths
                          [&](std::size_t sum, std::size_t i) { return sum + widths[i]; });
 }
 
-/// The narrowest that each column may be.
+/// The minimum width of each column.
 Widths least_widths(const std::vector<Column>& columns, const Widths& natural) {
   Widths least = natural;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -173,7 +173,7 @@ Widths least_widths(const std::vector<Column>& columns, const Widths& natural) {
   return least;
 }
 
-/// Gives the room that is left to the columns that could use it, the weightiest first.
+/// Distributes remaining width to the columns that need it, in order of weight.
 void widen(Widths& widths, const Widths& natural, std::vector<std::size_t> shown,
            const std::vector<Column>& columns, std::size_t room) {
   std::stable_sort(shown.begin(), shown.end(),
@@ -195,11 +195,11 @@ std::string line_of(const TableRow& row, const std::vector<std::size_t>& shown, 
   return line;
 }
 
-/// In less there would be a word a line.
+/// With less room there would be about one word a line.
 constexpr std::size_t kLeastRoom = 24;
 constexpr std::size_t kBelow = 4;
 
-/// A row whose last cell is wrapped: beside the others, or below them where there is no room.
+/// A row whose last cell is wrapped beside the others, or below them if there is no room.
 std::string wrapped_row(const TableRow& row, const std::vector<std::size_t>& all, const Widths& widths,
                         std::size_t width) {
   const std::vector<std::size_t> others(all.begin(), all.end() - 1);

@@ -1,4 +1,4 @@
-// A plain text table: columns as wide as their content, two spaces apart.
+// Text tables and text layout for terminals.
 #pragma once
 
 #include <cstdio>
@@ -13,15 +13,13 @@
 
 namespace farport::cli {
 
-// Text on a terminal: how wide it is, cut off and wrapped to fit, printed so that nothing in it acts.
-
-/// How many columns a terminal takes to show `text`, which has no control characters: East Asian wide
-/// characters take two, combining ones none.
+/// Columns that a terminal uses for `text`, which must have no control characters: two for East Asian wide
+/// characters, none for combining ones.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
-/// `text`, or as much of its beginning as fits `width` columns with an ellipsis. 0 leaves it whole.
+/// `text` shortened to `width` columns with an ellipsis; 0: not shortened.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t width);
-/// `text` in lines of at most `width` columns, broken at spaces where there are any. The second line and
-/// those after it begin with `indent` spaces. 0 leaves it whole.
+/// `text` in lines of at most `width` columns, broken at spaces if possible. Lines after the first start with
+/// `indent` spaces. 0: not broken.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
 /// A terminal's size in characters.
@@ -29,11 +27,10 @@ struct TerminalSize {
   std::size_t columns = 0;
   std::size_t rows = 0;
 };
-/// The size of the terminal on `fd`; zeros where that is no terminal. One that doesn't know its size counts
-/// as 80x24.
+/// The size of the terminal on `fd`; zeros if it is no terminal. An unknown size counts as 80x24.
 [[nodiscard]] TerminalSize terminal_size(int fd);
 
-/// What is put into a message: text is escaped, all else stays as it is.
+/// An argument for a message: text is escaped, other values are not changed.
 template <typename T>
 decltype(auto) harmless(const T& value) {
   if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -43,38 +40,35 @@ decltype(auto) harmless(const T& value) {
   }
 }
 
-/// Prints for a person: the format is ours, and what is put into it is escaped.
+/// Prints for people. `format` must be trusted; arguments are escaped.
 template <typename... Args>
 void print(std::FILE* to, std::string_view format, const Args&... args) {
   fmt::print(to, fmt::runtime(format), harmless(args)...);
 }
 
-/// The same for a message on standard error, which begins with the program's name: wrapped where that is a
-/// terminal.
+/// Prints a message on standard error after the program's name, wrapped on a terminal.
 void print_message(const std::string& text);
-/// Several, one after the other.
+/// Prints several messages.
 void print_messages(const std::vector<std::string>& texts);
 
 using TableRow = std::vector<std::string>;
 
-/// A column, and what becomes of it where the terminal is too narrow for the table.
+/// A column, and what to do if the terminal is too narrow.
 struct Column {
   std::string heading;
-  int weight = 0;         ///< Columns are left out until the others fit: those of the least weight first.
-  std::size_t least = 0;  ///< It may be cut down to this width; 0: it is shown whole, or left out.
+  int weight = 0;         ///< Columns of low weight are left out first.
+  std::size_t least = 0;  ///< Minimum width; 0: never shortened, only left out.
 };
 
-/// The lines of a table, the heading first, none longer than `width` columns; with a width of 0 it is whole.
-/// What the cells hold is escaped.
+/// A table's lines, the heading first, each at most `width` columns wide; 0: no limit. Cells are escaped.
 [[nodiscard]] std::vector<std::string> table_lines(const std::vector<Column>& columns,
                                                    const std::vector<TableRow>& rows, std::size_t width);
 
-/// Lays out `rows` (the first one is the heading). What has no room in the last column goes on below, as far
-/// as `width` columns reach; other lines that are longer are cut off with an ellipsis. 0 leaves them whole.
-/// What the cells hold is escaped.
+/// Lays out `rows`, the first of which is the heading. The last column is wrapped to `width`; other lines
+/// that are too long are cut with an ellipsis. 0: no limit. Cells are escaped.
 [[nodiscard]] std::string format_table(const std::vector<TableRow>& rows, std::size_t width);
 
-/// Lines as one text, each with its newline.
+/// Joins the lines, each with a newline.
 [[nodiscard]] std::string join_lines(const std::vector<std::string>& lines);
 
 }  // namespace farport::cli

@@ -17,7 +17,7 @@ using transport::Task;
 
 namespace {
 
-/// What a key that sends a sequence stands for (ECMA-48, and xterm's application mode); '\0': nothing.
+/// The key for an escape sequence (ECMA-48, and xterm's application mode); '\0' for others.
 char key_of(std::string_view sequence) {
   struct Known {
     std::string_view sequence;
@@ -39,7 +39,7 @@ char key_of(std::string_view sequence) {
 
 TerminalKeys::TerminalKeys(transport::Loop& loop) {
   if (::tcgetattr(STDIN_FILENO, &before_) != 0 || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
-  // Opened once more: O_NONBLOCK belongs to what is open, which the shell shares.
+  // Opened again, since O_NONBLOCK applies to the open file, which the shell shares.
   UniqueFd terminal(::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!terminal) return;
   keys_ = std::make_unique<transport::FdStream>(loop, std::move(terminal), "the terminal");
@@ -106,7 +106,7 @@ void TerminalWatch::hung_up() {
 }
 
 void TerminalWatch::look_in(Milliseconds pause) {
-  // What is captured goes with the deadline that this one's callback may replace.
+  // Replacing look_ may destroy this callback with its captures.
   look_.emplace(loop_, pause, [this, pause] { looked_after(pause); });
 }
 

@@ -1,4 +1,4 @@
-// Single keys as they are typed.
+// Terminal input: single keys, secrets without echo, and the end of the terminal.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace farport::cli {
 
-/// While it lives, the terminal on standard input hands over each key at once and shows none. Ctrl-C and
-/// Ctrl-Z stay signals. Nothing where standard input is no terminal.
+/// While it exists, the terminal on standard input delivers each key at once, without echo. Ctrl-C and Ctrl-Z
+/// still send signals. Does nothing if standard input is no terminal.
 class TerminalKeys {
  public:
   explicit TerminalKeys(transport::Loop& loop);
@@ -23,10 +23,10 @@ class TerminalKeys {
   TerminalKeys(const TerminalKeys&) = delete;
   TerminalKeys& operator=(const TerminalKeys&) = delete;
 
-  /// Calls `on_key` for each, until it is cancelled or the terminal is gone. Arrows up and down and the page
-  /// keys are k, j, b and the space, as less(1) has them; other keys that send sequences are left out.
+  /// Calls `on_key` for each key, until it is cancelled or the terminal is gone. Arrow and page keys are
+  /// mapped to k, j, b and space, as in less(1); other escape sequences are ignored.
   transport::Task<void> read(std::function<void(char)> on_key);
-  /// The process goes on after it was stopped: the shell has set the terminal back.
+  /// The process was continued after a stop, when the shell had reset the terminal.
   void continued();
 
  private:
@@ -34,9 +34,8 @@ class TerminalKeys {
   termios before_{};
 };
 
-/// The terminal while a secret is typed or pasted.
-/// Shows nothing of what is typed while this lives. It is made before anything is asked: what is typed at
-/// once, or pasted, would be shown otherwise.
+/// Disables echo while it exists, for secrets. Make it before the prompt, or text that is pasted at once
+/// would be shown.
 class HidingTerminal {
  public:
   HidingTerminal();
@@ -44,7 +43,7 @@ class HidingTerminal {
   HidingTerminal& operator=(const HidingTerminal&) = delete;
   ~HidingTerminal();
 
-  /// Whether there is one.
+  /// Whether there is a terminal.
   explicit operator bool() const { return static_cast<bool>(terminal_); }
 
  private:
@@ -53,19 +52,19 @@ class HidingTerminal {
   bool changed_ = false;
 };
 
-/// The terminal that controls this process, and its end.
-/// SIGHUP has two meanings: from an administrator, to read the files again; from the kernel, that the
-/// terminal has gone. A process that is started with SIGHUP ignored, as by nohup, outlives its terminal.
+/// Notices the end of the controlling terminal. SIGHUP has two meanings: an administrator asks to read files
+/// again, or the kernel reports that the terminal is gone. A process started with SIGHUP ignored, as by
+/// nohup, outlives its terminal.
 class TerminalWatch {
  public:
-  /// Made at the start, before signals are watched: a confined process may not open the terminal any more.
+  /// Make it at start, before signals are watched, since a confined process can't open the terminal.
   /// `on_gone` is called once.
   TerminalWatch(transport::Loop& loop, std::function<void()> on_gone);
   TerminalWatch(const TerminalWatch&) = delete;
   TerminalWatch& operator=(const TerminalWatch&) = delete;
 
-  /// To be told of each SIGHUP. Looks a few times from then on: the signal may come before the terminal is
-  /// taken away.
+  /// To be called for each SIGHUP. Checks the terminal several times, since the signal may come before it is
+  /// gone.
   void hung_up();
 
  private:
