@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include <openssl/err.h>
 
 #include "auth/openssl.hpp"
+#include "base/text.hpp"
 
 namespace farport::auth {
 namespace {
@@ -191,10 +191,8 @@ bool set(Identity& identity, std::string_view kind, std::string value) {
   } else if (kind == "PIN") {
     identity.spki_pin = std::move(value);
   } else if (kind == "LOCAL") {
-    uid_t user = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), user);
-    if (error != std::errc() || end != value.data() + value.size()) return false;
-    identity.local = user;
+    identity.local = user_number_in(value);
+    return identity.local.has_value();
   } else {
     return false;
   }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <span>
 
 #include <arpa/inet.h>
 #include <fnmatch.h>
 #include <pwd.h>
+
+#include "base/text.hpp"
 
 namespace farport::auth {
 namespace {
@@ -95,13 +96,6 @@ bool fits(const std::vector<Wanted>& list, const Things& things, Compare compare
          });
 }
 
-std::optional<uid_t> number_of(const std::string& text) {
-  uid_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 bool uri_matches(std::string_view pattern, std::string_view uri) {
@@ -162,8 +156,9 @@ bool matches(const IdentityFilter& filter, const Identity& identity) {
   if (filter.empty()) return false;
   // Local users have numbers but no certificate, so a rule of one kind never matches the other.
   if (identity.local || !filter.local.empty()) {
-    return identity.local && std::any_of(filter.local.begin(), filter.local.end(),
-                                         [&](const auto& user) { return number_of(user) == identity.local; });
+    return identity.local && std::any_of(filter.local.begin(), filter.local.end(), [&](const auto& user) {
+             return user_number_in(user) == identity.local;
+           });
   }
   const auto equal = [](const std::string& a, const std::string& b) { return a == b; };
   const auto same_address = [](const std::string& a, const std::string& b) { return plain_address(a) == b; };
@@ -176,7 +171,7 @@ bool matches(const IdentityFilter& filter, const Identity& identity) {
 
 Result<void> resolve_users(std::vector<std::string>& users, const std::string& rule) {
   for (std::string& user : users) {
-    if (number_of(user)) continue;
+    if (user_number_in(user)) continue;
     const passwd* entry = ::getpwnam(user.c_str());
     if (entry == nullptr) {
       return fail("use " + rule, user, "there is no such user on this host", "write the user's number");
@@ -192,7 +187,7 @@ bool matches(const RuntimeFilter& filter, const RuntimeTraits& runtime) {
     return ::fnmatch(pattern.c_str(), std::string(text).c_str(), 0) == 0;
   };
   const auto equal = [](std::uint64_t a, std::uint64_t b) { return a == b; };
-  const auto is_user = [](const std::string& wanted, uid_t user) { return number_of(wanted) == user; };
+  const auto is_user = [](const std::string& wanted, uid_t user) { return user_number_in(wanted) == user; };
   return fits(filter.name, std::span(&runtime.name, 1), glob) &&
          fits(filter.command_line, std::span(&runtime.command_line, 1), glob) &&
          fits(filter.pid, std::span(&runtime.pid, 1), equal) &&

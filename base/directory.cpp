@@ -1,9 +1,10 @@
 #include "base/directory.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <optional>
+
+#include "base/text.hpp"
 
 namespace farport {
 namespace {
@@ -15,13 +16,6 @@ void for_each_entry(const std::string& directory, const std::function<bool(const
     const std::string_view name = entry->d_name;
     if (name != "." && name != ".." && !each(entry->d_name)) return;
   }
-}
-
-std::optional<int> number_in(std::string_view name) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -40,7 +34,7 @@ std::vector<int> numbered_entries(const std::string& directory, std::size_t most
   std::vector<int> numbers;
   for_each_entry(directory, [&](const char* name) {
     if (numbers.size() == most) return false;
-    if (const auto number = number_in(name)) numbers.push_back(*number);
+    if (const auto number = number_in<int>(name)) numbers.push_back(*number);
     return true;
   });
   std::sort(numbers.begin(), numbers.end());

@@ -1,7 +1,6 @@
 #include "base/proxy.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -14,14 +13,6 @@ namespace {
 constexpr std::string_view kScheme = "http://";
 constexpr std::uint16_t kDefaultPort = 80;
 
-template <typename Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Percent-decodes the text. Empty if a percent sign is not followed by two hexadecimal digits.
 std::optional<std::string> decoded(std::string_view text) {
   std::string plain;
@@ -30,7 +21,7 @@ std::optional<std::string> decoded(std::string_view text) {
       plain += text[i];
       continue;
     }
-    const auto code = number<std::uint8_t>(text.substr(i + 1, 2), 16);
+    const auto code = number_in<std::uint8_t>(text.substr(i + 1, 2), 16);
     if (!code || text.size() < i + 3) return std::nullopt;
     plain += static_cast<char>(*code);
     i += 2;
@@ -54,7 +45,7 @@ bool is_in_network(const std::vector<std::uint8_t>& address, std::string_view ne
   if (base.empty() || base.size() != address.size()) return false;
   std::size_t bits = base.size() * 8;
   if (slash != std::string_view::npos) {
-    const auto given = number<std::size_t>(network.substr(slash + 1));
+    const auto given = number_in<std::size_t>(network.substr(slash + 1));
     if (!given || *given > bits) return false;
     bits = *given;
   }
@@ -113,7 +104,7 @@ Result<Proxy> parse_proxy(std::string_view url) {
     proxy.host = proxy.host.substr(1, proxy.host.size() - 2);
   proxy.port = kDefaultPort;
   if (colon != std::string_view::npos) {
-    const auto port = number<std::uint16_t>(url.substr(colon + 1));
+    const auto port = number_in<std::uint16_t>(url.substr(colon + 1));
     if (!port || *port == 0) return wrong("its port is no number from 1 to 65535");
     proxy.port = *port;
   }

@@ -1,7 +1,6 @@
 #include "base/resources.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +19,7 @@
 
 #include "base/directory.hpp"
 #include "base/read_file.hpp"
+#include "base/text.hpp"
 #include "base/unique_fd.hpp"
 
 namespace farport {
@@ -101,11 +101,9 @@ std::optional<std::uint64_t> read_limit(const std::string& path) {
   std::ifstream file(path);
   std::string text;
   if (!(file >> text)) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto value = number_in<std::uint64_t>(text);
   // "max" means that there is no limit.
-  if (error != std::errc() || end != text.data() + text.size() || value >= kUnlimited) return std::nullopt;
-  return value;
+  return value && *value < kUnlimited ? value : std::nullopt;
 }
 
 void lower(std::optional<std::uint64_t>& least, std::optional<std::uint64_t> limit) {

@@ -1,8 +1,9 @@
-// Text forms of bytes: hexadecimal, tokens, host names, UTF-16 and GUIDs.
+// Text: numbers in it, and text forms of bytes, such as hexadecimal, tokens, UTF-16 and GUIDs.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +11,40 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
+
+#include <sys/types.h>
 
 namespace farport {
+
+/// The whole of `text` as a number, independent of the locale. Empty if anything stands before or behind the
+/// number, or it does not fit into `Number`. Only signed types take a minus sign. A fraction is always
+/// decimal.
+template <typename Number>
+[[nodiscard]] std::optional<Number> number_in(std::string_view text, int base = 10) {
+  Number number{};
+  const char* const behind = text.data() + text.size();
+  std::from_chars_result read{};
+  if constexpr (std::is_floating_point_v<Number>) {
+    read = std::from_chars(text.data(), behind, number);
+  } else {
+    read = std::from_chars(text.data(), behind, number, base);
+  }
+  if (read.ec != std::errc() || read.ptr != behind) return std::nullopt;
+  return number;
+}
+
+/// The number of a user or a group. The largest is no user's: -1 means "unchanged" to setresuid(2).
+[[nodiscard]] inline std::optional<uid_t> user_number_in(std::string_view text) {
+  const auto number = number_in<uid_t>(text);
+  return number == static_cast<uid_t>(-1) ? std::nullopt : number;
+}
+
+/// Whether the text is one or more decimal digits.
+[[nodiscard]] inline bool all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 /// The bytes in hexadecimal, two lower-case digits each.
 [[nodiscard]] std::string hex(std::span<const std::byte> bytes);

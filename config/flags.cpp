@@ -1,10 +1,10 @@
 #include "config/flags.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "config/declarations.hpp"
 #include "config/values.hpp"
 
@@ -167,12 +167,11 @@ struct LimitSetter {
   std::string_view value;
 
   Result<void> operator()(const auth::LimitedCount& count) const {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || end != value.data() + value.size() || number == 0 || number > count.most) {
+    const auto number = number_in<std::uint64_t>(value);
+    if (!number || *number == 0 || *number > count.most) {
       return fail("use", what, "it must be a whole number from 1 to " + std::to_string(count.most));
     }
-    limits.*count.member = number;
+    limits.*count.member = *number;
     return {};
   }
   Result<void> operator()(const auth::LimitedSize& range) const {

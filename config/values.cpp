@@ -48,12 +48,8 @@ Result<Address> parse_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return bad("the port is missing");
   std::string_view host = text.substr(0, colon);
-  const std::string_view digits = text.substr(colon + 1);
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size() || port > 0xFFFF) {
-    return bad("the port must be a number from 0 to 65535");
-  }
+  const auto port = number_in<std::uint16_t>(text.substr(colon + 1));
+  if (!port) return bad("the port must be a number from 0 to 65535");
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   } else if (host.find(':') != std::string_view::npos) {
@@ -65,7 +61,7 @@ Result<Address> parse_address(std::string_view text) {
         "write a host before the colon; an agent listens on all addresses with 0.0.0.0:PORT and [::]:PORT");
   }
   if (host.find_first_of("/ ,@[]") != std::string_view::npos) return bad("that is no host name or address");
-  return Address{std::string(host), static_cast<std::uint16_t>(port)};
+  return Address{std::string(host), *port};
 }
 
 std::string to_string(const Address& address) {
@@ -107,8 +103,7 @@ Result<Milliseconds> parse_duration(std::string_view text) {
 
 Result<Milliseconds> parse_time_span(std::string_view text) {
   // As in other tools, a bare number means seconds.
-  const bool bare = text.find_first_not_of("0123456789") == std::string_view::npos;
-  if (bare && !text.empty()) return parse_duration(std::string(text) + "s");
+  if (all_digits(text)) return parse_duration(std::string(text) + "s");
   if (text.find(':') == std::string_view::npos) return parse_duration(text);
   const auto wrong = [&] {
     return fail("use the duration", text, "it is no duration",
@@ -122,12 +117,9 @@ Result<Milliseconds> parse_time_span(std::string_view text) {
   std::int64_t seconds = 0;
   for (std::size_t place = 3 - colons; place < kSeconds.size(); ++place) {
     const std::size_t colon = std::min(text.find(':'), text.size());
-    const std::string part(text.substr(0, colon));
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || end != part.data() + part.size() || number < 0 || number >= kMost[place])
-      return wrong();
-    seconds += number * kSeconds[place];
+    const auto number = number_in<std::int64_t>(text.substr(0, colon));
+    if (!number || *number < 0 || *number >= kMost[place]) return wrong();
+    seconds += *number * kSeconds[place];
     text.remove_prefix(std::min(colon + 1, text.size()));
   }
   if (seconds == 0) return wrong();

@@ -1,7 +1,6 @@
 #include "confinement/user.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <optional>
 
 #include <grp.h>
@@ -11,22 +10,14 @@
 #include <unistd.h>
 
 #include "base/resources.hpp"
+#include "base/text.hpp"
 #include "confinement/capabilities.hpp"
 
 namespace farport::confinement {
 namespace {
 
-/// The largest number is no valid user: -1 means "unchanged" to setresuid(2).
-std::optional<uid_t> number_of(std::string_view text) {
-  uid_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number == static_cast<uid_t>(-1))
-    return std::nullopt;
-  return number;
-}
-
 Result<gid_t> find_group(const std::string& text) {
-  if (const auto number = number_of(text)) return *number;
+  if (const auto number = user_number_in(text)) return *number;
   const group* entry = ::getgrnam(text.c_str());
   if (entry == nullptr) {
     return fail("run as the group", text, "there is no such group on this host", "write the group's number");
@@ -64,7 +55,7 @@ std::string describe(const User& user) {
 Result<User> find_user(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string name(text.substr(0, colon));
-  const auto number = number_of(name);
+  const auto number = user_number_in(name);
   const passwd* entry = number ? ::getpwuid(*number) : ::getpwnam(name.c_str());
   if (entry == nullptr && !number) {
     return fail("run as the user", name, "there is no such user on this host",

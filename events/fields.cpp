@@ -1,11 +1,11 @@
 #include "events/fields.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "nettrace/payload.hpp"
 
 namespace farport::events {
@@ -35,7 +35,7 @@ struct AsNumber {
   double operator()(std::int64_t number) const { return static_cast<double>(number); }
   double operator()(std::uint64_t number) const { return static_cast<double>(number); }
   double operator()(double number) const { return number; }
-  double operator()(const std::string& text) const { return number_in(text); }
+  double operator()(const std::string& text) const { return number_or_nan(text); }
   template <typename Other>
   double operator()(const Other& /*value*/) const {
     return kNone;
@@ -56,11 +56,8 @@ struct AsShown {
 
 }  // namespace
 
-double number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return kNone;
-  return value;
+double number_or_nan(std::string_view text) {
+  return number_in<double>(text).value_or(kNone);
 }
 
 Fields::Fields(const nettrace::Event& event) : own_(members_of(event)), members_(own_) {}

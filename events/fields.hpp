@@ -51,6 +51,6 @@ class Fields {
 };
 
 /// Parses "12.5", whatever the locale; NaN if it is no number.
-[[nodiscard]] double number_in(std::string_view text);
+[[nodiscard]] double number_or_nan(std::string_view text);
 
 }  // namespace farport::events

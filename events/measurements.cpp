@@ -19,8 +19,8 @@ std::vector<std::pair<double, double>> quantiles_in(std::string_view text) {
     text.remove_prefix(std::min(part.size() + 1, text.size()));
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
-    const double quantile = number_in(part.substr(0, equals));
-    const double value = number_in(part.substr(equals + 1));
+    const double quantile = number_or_nan(part.substr(0, equals));
+    const double value = number_or_nan(part.substr(equals + 1));
     if (!std::isnan(quantile) && !std::isnan(value)) quantiles.emplace_back(quantile, value);
   }
   return quantiles;
@@ -96,7 +96,7 @@ double interval_of(const Fields& values) {
   constexpr double kMilliseconds = 1000;
   const std::string series = values.text("Series");
   const double asked =
-      series.starts_with(kAskedFor) ? number_in(std::string_view(series).substr(kAskedFor.size())) : NAN;
+      series.starts_with(kAskedFor) ? number_or_nan(std::string_view(series).substr(kAskedFor.size())) : NAN;
   return asked > 0 ? asked / kMilliseconds : values.number("IntervalSec");
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "nettrace/cursor.hpp"
 
 namespace farport::nettrace {
@@ -46,14 +46,6 @@ void read_clock(Cursor& in, TraceHeader& into) {
   if (into.pointer_size != 4 && into.pointer_size != 8) in.reject("pointers are neither of 4 nor of 8 bytes");
 }
 
-/// 0 if the text is no number.
-template <typename Number>
-Number number_in(const std::string& text) {
-  Number number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 }  // namespace
 
 std::int64_t TraceHeader::time_of(std::int64_t ticks) const {
@@ -87,8 +79,8 @@ Result<TraceHeader> read_trace_block(Cursor in) {
   for (std::uint32_t left = in.u32(); left > 0 && !in.failed(); --left) {
     auto& [key, value] = header.attributes.emplace_back(in.utf8(), std::string());
     value = in.utf8();
-    if (key == "ProcessId") header.process_id = number_in<std::uint64_t>(value);
-    if (key == "HardwareThreadCount") header.processors = number_in<std::uint32_t>(value);
+    if (key == "ProcessId") header.process_id = number_in<std::uint64_t>(value).value_or(0);
+    if (key == "HardwareThreadCount") header.processors = number_in<std::uint32_t>(value).value_or(0);
     held += sizeof(header.attributes.front()) + key.size() + value.size();
     if (held > kMostTraceTextBytes) in.reject("the trace says too much of itself");
   }

@@ -1,7 +1,6 @@
 #include "transport/happy_eyeballs.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <openssl/evp.h>
@@ -89,19 +88,11 @@ std::string request_for(const Proxy& proxy, const std::string& authority) {
   return request + "\r\n";
 }
 
-std::optional<int> three_digits(std::string_view text) {
-  const std::string digits(text.substr(0, 3));
-  int value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + 3) return std::nullopt;
-  return value;
-}
-
 /// The status in "HTTP/1.1 200 Connection established" (RFC 9112 section 4); empty if the line is no status
 /// line.
 std::optional<int> status_of(std::string_view line) {
   if (!line.starts_with("HTTP/1.") || line.size() < 12 || line[8] != ' ') return std::nullopt;
-  return three_digits(line.substr(9));
+  return number_in<int>(line.substr(9, 3));
 }
 
 /// The proxy's text, shortened and made safe to print.

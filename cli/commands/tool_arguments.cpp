@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace farport::cli {
 namespace {
 
@@ -16,10 +18,6 @@ constexpr std::array<std::pair<std::string_view, Kind>, 6> kOptions{{
     {"--name", Kind::name},
     {"-n", Kind::name},
 }};
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 /// Whether the text is HOST:PORT, with an IPv6 address in brackets.
 bool is_host_and_port(std::string_view text) {

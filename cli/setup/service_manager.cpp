@@ -1,7 +1,6 @@
 #include "cli/setup/service_manager.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/text.hpp"
 
 namespace farport::cli {
 namespace {
@@ -28,16 +29,9 @@ std::string take_variable(const char* name) {
   return text;
 }
 
-std::optional<std::uint64_t> number_in(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || text.empty() || end != text.data() + text.size()) return {};
-  return number;
-}
-
 /// Whether a variable with a pid means this process; an empty one means any.
 bool is_for_us(const std::string& pid) {
-  return pid.empty() || number_in(pid) == static_cast<std::uint64_t>(::getpid());
+  return pid.empty() || number_in<std::uint64_t>(pid) == static_cast<std::uint64_t>(::getpid());
 }
 
 /// Connects to the manager's socket: a path, or an abstract name after "@" (unix(7)).
@@ -69,7 +63,7 @@ bool is_listening_stream(int socket) {
 }  // namespace
 
 ServiceManager::ServiceManager() : socket_(connect_to(take_variable("NOTIFY_SOCKET"))) {
-  const auto microseconds = number_in(take_variable("WATCHDOG_USEC"));
+  const auto microseconds = number_in<std::uint64_t>(take_variable("WATCHDOG_USEC"));
   const bool ours = is_for_us(take_variable("WATCHDOG_PID"));
   if (!socket_ || !ours || !microseconds) return;
   const std::uint64_t milliseconds = *microseconds / 1000;
@@ -98,7 +92,7 @@ void ServiceManager::tell(std::string_view state) const {
 Result<std::vector<UniqueFd>> inherited_sockets() {
   constexpr const char* kListen = "listen on the service manager's sockets";
   const bool ours = is_for_us(take_variable("LISTEN_PID"));
-  const std::uint64_t count = number_in(take_variable("LISTEN_FDS")).value_or(0);
+  const std::uint64_t count = number_in<std::uint64_t>(take_variable("LISTEN_FDS")).value_or(0);
   ::unsetenv("LISTEN_FDNAMES");
   if (!ours || count == 0 || count > kMostSockets) {
     return fail(kListen, {}, "it has passed none",

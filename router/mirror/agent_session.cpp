@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/core.h>
 
 #include "auth/identity.hpp"
+#include "base/text.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/timer.hpp"
@@ -97,14 +97,6 @@ constexpr Milliseconds kSlowedOnce{100};
 /// Part of the full rate that the pace regains per second without a refusal.
 constexpr double kFaster = 0.5;
 
-std::optional<std::int64_t> number_in(const transport::MessageHead& head, std::string_view name) {
-  const std::string_view text = head.field(name);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 double seconds(RequestPace::Clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -113,13 +105,13 @@ double seconds(RequestPace::Clock::duration time) {
 
 std::optional<Milliseconds> pause_told(const transport::MessageHead& answer) {
   if (answer.status != http_status::kTooManyRequests) return std::nullopt;
-  const auto told = number_in(answer, pace_field::kRetryAfterMs);
+  const auto told = number_in<std::int64_t>(answer.field(pace_field::kRetryAfterMs));
   if (!told) return std::nullopt;
   return std::clamp(Milliseconds(*told), kShortestWait, kLongestWait);
 }
 
 void RequestPace::learn(const transport::MessageHead& answer, bool another_agent) {
-  const auto told = number_in(answer, pace_field::kRate);
+  const auto told = number_in<std::int64_t>(answer.field(pace_field::kRate));
   const double rate = told && *told > 0 ? static_cast<double>(*told) : 0;
   if (another_agent || rate != rate_) {
     share_ = 1;

@@ -1,10 +1,10 @@
 #include "router/mirror/dump_receiver.hpp"
 
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/mirror/agent_session.hpp"
@@ -174,13 +174,9 @@ Task<Result<void>> until_written(SessionManager& sessions, ResumableRequest& req
 }
 
 Result<std::uint64_t> size_of(const transport::MessageHead& head) {
-  const std::string_view text = head.field("farport-dump-size");
-  std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return fail("receive", "the dump", "the agent does not say how large it is");
-  }
-  return size;
+  const auto size = number_in<std::uint64_t>(head.field("farport-dump-size"));
+  if (!size) return fail("receive", "the dump", "the agent does not say how large it is");
+  return *size;
 }
 
 }  // namespace

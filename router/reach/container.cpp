@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "router/reach/command.hpp"
 #include "router/reach/deploy.hpp"
 #include "router/reach/stdio_command.hpp"
@@ -65,10 +66,6 @@ constexpr std::size_t kGroupField = 3;
 
 }  // namespace
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 Result<InspectedContainer> parse_inspected(std::string_view json) {
   const Json parsed = Json::parse(json, nullptr, false);
   const Json& whole = parsed.is_array() && !parsed.empty() ? parsed.front() : parsed;
@@ -89,8 +86,8 @@ Result<InspectedContainer> parse_inspected(std::string_view json) {
 
 bool needs_passwd(std::string_view user) {
   const std::size_t colon = user.find(':');
-  const bool whole = colon != std::string_view::npos && is_number(user.substr(0, colon)) &&
-                     is_number(user.substr(colon + 1));
+  const bool whole = colon != std::string_view::npos && all_digits(user.substr(0, colon)) &&
+                     all_digits(user.substr(colon + 1));
   return !user.empty() && !whole;
 }
 
@@ -99,13 +96,13 @@ Result<NumericUser> numeric_user(std::string_view user, std::string_view passwd,
   const std::size_t colon = user.find(':');
   const std::string_view name = user.substr(0, colon);
   const std::string_view group_name = colon == std::string_view::npos ? "" : user.substr(colon + 1);
-  const auto entry = line_with(passwd, is_number(name) ? kNumberField : kNameField, name);
+  const auto entry = line_with(passwd, all_digits(name) ? kNumberField : kNameField, name);
   const bool known =
-      entry.size() > kGroupField && is_number(entry[kNumberField]) && is_number(entry[kGroupField]);
-  if (!known && !is_number(name)) return fail("find", name, "its /etc/passwd has no such user");
+      entry.size() > kGroupField && all_digits(entry[kNumberField]) && all_digits(entry[kGroupField]);
+  if (!known && !all_digits(name)) return fail("find", name, "its /etc/passwd has no such user");
   // Processes in the container may have written that line since, so it must not get them a helper that runs
   // as root.
-  if (!is_number(name) && name != kRoot && without_zeros(entry[kNumberField]) == "0") {
+  if (!all_digits(name) && name != kRoot && without_zeros(entry[kNumberField]) == "0") {
     return fail("trust", name, "the container's own /etc/passwd says that this user is root",
                 "start the container with its user by number, or look at it from its host, by ssh://");
   }
@@ -113,9 +110,9 @@ Result<NumericUser> numeric_user(std::string_view user, std::string_view passwd,
                     std::string(known ? entry[kGroupField] : "0")};
   if (group_name.empty()) return found;
   const auto group_entry = line_with(group, kNameField, group_name);
-  if (is_number(group_name)) {
+  if (all_digits(group_name)) {
     found.group = group_name;
-  } else if (group_entry.size() > kNumberField && is_number(group_entry[kNumberField])) {
+  } else if (group_entry.size() > kNumberField && all_digits(group_entry[kNumberField])) {
     found.group = group_entry[kNumberField];
   } else {
     return fail("find", group_name, "its /etc/group has no such group");

@@ -56,9 +56,6 @@ struct NumericUser {
   bool operator==(const NumericUser&) const = default;
 };
 
-/// Whether the text is digits only.
-[[nodiscard]] bool is_number(std::string_view text);
-
 /// Whether the number or group of this user must be looked up in the container's /etc/passwd.
 [[nodiscard]] bool needs_passwd(std::string_view user);
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "router/reach/container.hpp"
 
 namespace farport::router {
@@ -331,7 +332,7 @@ std::string status_number(std::string_view status, std::string_view key) {
   if (found == std::string_view::npos) return {};
   status.remove_prefix(found + key.size());
   const std::string_view number = status.substr(0, status.find_first_of("\t\n"));
-  return is_number(number) ? std::string(number) : std::string();
+  return all_digits(number) ? std::string(number) : std::string();
 }
 
 Result<Json> parse_pod(std::string_view pod_json) {

@@ -1,7 +1,6 @@
 #include "router/wanted/counters.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -78,9 +77,8 @@ std::chrono::duration<double> interval_in(std::string_view filter) {
   constexpr double kMost = 1e6;  // More than a week.
   const std::string_view entry = entry_of(filter, kRefreshInterval);
   const std::string_view text = entry.substr(std::min(entry.size(), kRefreshInterval.size()));
-  double seconds = kUsual;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || std::isnan(seconds)) seconds = kUsual;
+  double seconds = number_in<double>(text).value_or(kUsual);
+  if (std::isnan(seconds)) seconds = kUsual;
   return std::chrono::duration<double>(std::clamp(seconds, kLeast, kMost));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,17 +37,9 @@ std::string_view take_part(std::string_view& rest) {
   return part;
 }
 
-template <typename Number>
-std::optional<Number> number(std::string_view text, int base) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::uint64_t> keywords_in(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-  return number<std::uint64_t>(text, 16);
+  return number_in<std::uint64_t>(text, 16);
 }
 
 std::optional<std::uint32_t> level_in(std::string_view text) {
@@ -56,7 +47,7 @@ std::optional<std::uint32_t> level_in(std::string_view text) {
     return equal_without_case(level, text);
   });
   if (known != kLevels.end()) return static_cast<std::uint32_t>(known - kLevels.begin());
-  const auto level = number<std::uint32_t>(text, 10);
+  const auto level = number_in<std::uint32_t>(text);
   return level && *level < kLevels.size() ? level : std::nullopt;
 }
 

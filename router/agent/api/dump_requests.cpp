@@ -1,10 +1,10 @@
 #include "router/agent/api/dump_requests.hpp"
 
 #include <cerrno>
-#include <charconv>
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
 #include "router/agent/api/caller_session.hpp"
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/gate.hpp"
@@ -28,9 +28,10 @@ tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
     request.type = *known;
   }
   const std::string flags = route.parameter("flags");
-  const auto [end, error] = std::from_chars(flags.data(), flags.data() + flags.size(), request.flags);
-  if (!flags.empty() && (error != std::errc() || end != flags.data() + flags.size())) {
-    return bad("flags must be a number");
+  if (!flags.empty()) {
+    const auto number = number_in<decltype(request.flags)>(flags);
+    if (!number) return bad("flags must be a number");
+    request.flags = *number;
   }
   return request;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/stream/relay.hpp"
@@ -90,21 +90,20 @@ std::string arguments_of(const SamplingRequest& wanted, const std::string& forma
 }
 
 /// A parameter from 1 to `most`, or `usual` if it is missing.
-tl::expected<std::uint32_t, Refusal> number_in(const Route& route, std::string_view name, std::uint32_t usual,
-                                               std::uint32_t most) {
+tl::expected<std::uint32_t, Refusal> count_in(const Route& route, std::string_view name, std::uint32_t usual,
+                                              std::uint32_t most) {
   const std::string text = route.parameter(name);
   if (text.empty()) return usual;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most) return value;
+  const auto value = number_in<std::uint32_t>(text);
+  if (value && *value >= 1 && *value <= most) return *value;
   return tl::unexpected(
       no_profile(http_status::kBadRequest, fmt::format("{} must be a number from 1 to {}", name, most)));
 }
 
 tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
-  const auto frequency = number_in(route, "frequency", kFrequency, kMostFrequency);
+  const auto frequency = count_in(route, "frequency", kFrequency, kMostFrequency);
   if (!frequency) return tl::unexpected(frequency.error());
-  const auto seconds = number_in(route, "duration", kSeconds, kMostSeconds);
+  const auto seconds = count_in(route, "duration", kSeconds, kMostSeconds);
   if (!seconds) return tl::unexpected(seconds.error());
   const std::string event = route.parameter("event");
   if (!event.empty() && event != "cpu" && event != "wall")

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include <fmt/core.h>
 
@@ -18,14 +17,6 @@ using transport::Task;
 
 /// How long a tool may go on sending after its answer has ended.
 constexpr transport::Milliseconds kToolsFarewell{100};
-
-std::optional<std::uint64_t> number_in(const transport::MessageHead& head, std::string_view name) {
-  const std::string_view text = head.field(name);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 Refusal refusal(int status, std::string why) {
   return {status, ipc::hresult::kFail, std::move(why)};
@@ -133,8 +124,8 @@ std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& req
   if (known == responses_.end() || known->second->owner_ != identity_key(caller)) return unknown(token);
   ResumableResponse& answer = *known->second;
   std::string next(head.field(resumption_field::kToken));
-  const auto received = number_in(head, resumption_field::kReceived);
-  const auto from = number_in(head, resumption_field::kFrom);
+  const auto received = number_in<std::uint64_t>(head.field(resumption_field::kReceived));
+  const auto from = number_in<std::uint64_t>(head.field(resumption_field::kFrom));
   if (!is_token(next) || responses_.contains(next) || !received || !from) {
     return refusal(http_status::kBadRequest,
                    "a new token, what was received and from where it goes on are needed");

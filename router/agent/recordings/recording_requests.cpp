@@ -36,7 +36,7 @@ std::vector<std::string> list_of(std::string_view text) {
 Result<transport::Milliseconds> seconds_of(const std::string& name, const std::string& text,
                                            transport::Milliseconds otherwise) {
   if (text.empty()) return otherwise;
-  const double seconds = events::number_in(text);
+  const double seconds = events::number_or_nan(text);
   // Also false if the text is not a number.
   const bool is_time = seconds > 0 && seconds <= kMostSeconds;
   if (!is_time) {

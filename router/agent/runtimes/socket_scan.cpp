@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
+#include "base/text.hpp"
 #include "router/sockets/socket_manifest.hpp"
 
 namespace farport::router {
@@ -21,10 +22,6 @@ constexpr std::size_t kMaxProblems = 16;
 constexpr std::size_t kMaxCandidates = 65536;
 /// Kept in addition to a user's share, for sockets that turn out to be a mirror's.
 constexpr std::size_t kMirrors = 4096;
-
-bool all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 Result<SocketFile> classify(const std::string& path, const struct stat& status) {
   if (S_ISLNK(status.st_mode)) {

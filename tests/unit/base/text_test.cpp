@@ -1,0 +1,32 @@
+#include "base/text.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace farport;
+
+TEST_CASE("a number is the whole text, and fits its type") {
+  CHECK(number_in<int>("42") == 42);
+  CHECK(number_in<int>("-42") == -42);
+  CHECK(number_in<std::uint64_t>("18446744073709551615") == UINT64_MAX);
+  CHECK(number_in<std::uint32_t>("ff", 16) == 255);
+  CHECK(number_in<double>("12.5") == 12.5);
+  for (const char* text : {"", " ", "4 ", " 4", "4x", "+4", "-4", "0x4", "4.0", "256"}) {
+    CAPTURE(text);
+    CHECK_FALSE(number_in<std::uint8_t>(text));
+  }
+  CHECK_FALSE(number_in<double>("12,5"));
+}
+
+TEST_CASE("the largest number is no user's") {
+  CHECK(user_number_in("0") == uid_t{0});
+  CHECK(user_number_in("4294967294") == uid_t{4294967294});
+  CHECK_FALSE(user_number_in("4294967295"));
+  CHECK_FALSE(user_number_in("root"));
+}
+
+TEST_CASE("digits are told from other text") {
+  CHECK(all_digits("007"));
+  CHECK_FALSE(all_digits(""));
+  CHECK_FALSE(all_digits("7 "));
+  CHECK_FALSE(all_digits("-7"));
+}
