@@ -8,7 +8,6 @@
 #include <span>
 #include <string_view>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -17,18 +16,13 @@
 #include <unistd.h>
 
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 
 namespace farport::auth {
 namespace {
 
 constexpr int kSerialBits = 128;
 constexpr std::size_t kLongestCommonName = 64;  // RFC 5280 appendix A.1: ub-common-name.
-
-bool is_address(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  return inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
-}
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -155,12 +149,12 @@ Result<void> check_name(const std::string& name) {
 Result<CertificateRequest> complete_request(CertificateRequest request) {
   if (auto checked = check_name(request.name); !checked) return tl::unexpected(checked.error());
   for (const auto& dns : request.dns) {
-    if (is_address(dns)) return fail("use DNS name", dns, "it is an address", "give it as --ip " + dns);
+    if (is_ip_address(dns)) return fail("use DNS name", dns, "it is an address", "give it as --ip " + dns);
     if (!is_dns_name(dns))
       return fail("use DNS name", dns, "it is not one", "a name looks like orders.prod.example");
   }
   for (const auto& ip : request.ips) {
-    if (!is_address(ip))
+    if (!is_ip_address(ip))
       return fail("use address", ip, "it is not an IPv4 or IPv6 address", "names go to --dns");
   }
   for (const auto& uri : request.uris) {
@@ -168,7 +162,7 @@ Result<CertificateRequest> complete_request(CertificateRequest request) {
       return fail("use URI", uri, "it is not one", "a URI looks like spiffe://acme.example/ns/prod");
   }
   if (request.side == Side::server && request.dns.empty() && request.ips.empty()) {
-    if (is_address(request.name)) {
+    if (is_ip_address(request.name)) {
       request.ips.push_back(request.name);
     } else if (is_dns_name(request.name)) {
       request.dns.push_back(request.name);

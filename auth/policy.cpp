@@ -77,14 +77,11 @@ Result<void> check_uri_pattern(const std::string& pattern, const std::string& ru
 
 /// The address in the canonical form of an Identity; empty if `text` is no address.
 std::optional<std::string> plain_address(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  const int family = text.find(':') == std::string::npos ? AF_INET : AF_INET6;
+  const std::vector<std::uint8_t> bytes = ip_address_bytes(text);
+  if (bytes.empty()) return std::nullopt;
+  const int family = bytes.size() == sizeof(in_addr) ? AF_INET : AF_INET6;
   std::array<char, INET6_ADDRSTRLEN> plain{};
-  if (inet_pton(family, text.c_str(), bytes.data()) != 1 ||
-      inet_ntop(family, bytes.data(), plain.data(), plain.size()) == nullptr) {
-    return std::nullopt;
-  }
-  return plain.data();
+  return inet_ntop(family, bytes.data(), plain.data(), plain.size());
 }
 
 /// Whether any of the things matches any entry of the list. An empty list matches everything.

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string_view>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
 
@@ -12,6 +11,7 @@
 #include "auth/crl.hpp"
 #include "auth/openssl.hpp"
 #include "auth/policy.hpp"
+#include "base/text.hpp"
 
 namespace farport::auth {
 namespace {
@@ -190,16 +190,14 @@ Result<void> set_expected_server_name(SSL* ssl, const std::string& name) {
   if (plain.empty() || plain.find('\0') != std::string::npos) {
     return fail("verify server name", name, "it is not a name", "give --server-name NAME");
   }
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  std::size_t size = 0;
-  if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) size = sizeof(in_addr);
-  if (size == 0 && inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1) size = sizeof(in6_addr);
+  const std::vector<std::uint8_t> bytes = ip_address_bytes(address);
 
   SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   ERR_clear_error();
   const bool set =
-      size > 0 ? X509_VERIFY_PARAM_set1_ip(SSL_get0_param(ssl), bytes.data(), size) == 1
-               : SSL_set1_host(ssl, plain.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, plain.c_str()) == 1;
+      !bytes.empty()
+          ? X509_VERIFY_PARAM_set1_ip(SSL_get0_param(ssl), bytes.data(), bytes.size()) == 1
+          : SSL_set1_host(ssl, plain.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, plain.c_str()) == 1;
   if (!set) return fail("verify server name", name, take_openssl_error(), "give --server-name NAME");
   return {};
 }

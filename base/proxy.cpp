@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <arpa/inet.h>
-
 #include "base/text.hpp"
 
 namespace farport {
@@ -29,19 +27,10 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
-/// The bytes of an IPv4 or IPv6 address; empty if the text is none.
-std::vector<std::uint8_t> address_bytes(const std::string& text) {
-  std::vector<std::uint8_t> bytes(sizeof(in6_addr));
-  if (::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) return bytes;
-  bytes.resize(sizeof(in_addr));
-  if (::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) return bytes;
-  return {};
-}
-
 /// Whether an address is in a network such as "10.0.0.0/8".
 bool is_in_network(const std::vector<std::uint8_t>& address, std::string_view network) {
   const std::size_t slash = network.find('/');
-  const std::vector<std::uint8_t> base = address_bytes(std::string(network.substr(0, slash)));
+  const std::vector<std::uint8_t> base = ip_address_bytes(std::string(network.substr(0, slash)));
   if (base.empty() || base.size() != address.size()) return false;
   std::size_t bits = base.size() * 8;
   if (slash != std::string_view::npos) {
@@ -69,7 +58,7 @@ bool is_in_domain(std::string_view host, std::string_view domain) {
 bool is_meant(std::string_view entry, const std::string& host) {
   if (entry == "*") return true;
   if (entry.starts_with('[') && entry.ends_with(']')) entry = entry.substr(1, entry.size() - 2);
-  const std::vector<std::uint8_t> address = address_bytes(host);
+  const std::vector<std::uint8_t> address = ip_address_bytes(host);
   if (!address.empty()) return is_in_network(address, entry);
   if (entry.starts_with('.')) entry.remove_prefix(1);
   return !entry.empty() && is_in_domain(host, entry);
@@ -116,7 +105,7 @@ Result<Proxy> parse_proxy(std::string_view url) {
 }
 
 bool goes_direct(std::string_view no_proxy, const std::string& host) {
-  const std::vector<std::uint8_t> address = address_bytes(host);
+  const std::vector<std::uint8_t> address = ip_address_bytes(host);
   if (is_in_domain(host, "localhost") || is_in_network(address, "127.0.0.0/8") ||
       is_in_network(address, "::1"))
     return true;

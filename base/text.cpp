@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 namespace farport {
@@ -35,6 +36,14 @@ std::string random_token() {
 
 bool is_token(std::string_view text) {
   return text.size() == 2 * kBytes && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::vector<std::uint8_t> ip_address_bytes(const std::string& text) {
+  std::vector<std::uint8_t> bytes(sizeof(in6_addr));
+  if (::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1) return bytes;
+  bytes.resize(sizeof(in_addr));
+  if (::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) return bytes;
+  return {};
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -64,6 +65,14 @@ template <typename Number>
 [[nodiscard]] inline bool equal_without_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower_case(x) == lower_case(y); });
+}
+
+/// The bytes of an IPv4 or IPv6 address in network order, 4 or 16 of them. Empty if the text is no address,
+/// or one with a port, brackets or a scope.
+[[nodiscard]] std::vector<std::uint8_t> ip_address_bytes(const std::string& text);
+/// Whether the text is such an address.
+[[nodiscard]] inline bool is_ip_address(const std::string& text) {
+  return !ip_address_bytes(text).empty();
 }
 
 /// HOST:PORT, with brackets around an IPv6 address (RFC 3986 section 3.2.2).

@@ -1,12 +1,11 @@
 // The agent's sessions: handshakes, refusals after them, HTTP/2 and raw connections.
-#include <array>
 #include <cerrno>
 #include <functional>
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include "auth/tls_context.hpp"
+#include "base/text.hpp"
 #include "router/agent/agent.hpp"
 #include "router/agent/connections/response.hpp"
 #include "router/wire/http_status.hpp"
@@ -73,13 +72,6 @@ constexpr std::uint32_t kOtherStreams = 64;
 Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
   const IdleWatch::Use use(idle);
   co_await api.handle(std::move(request));
-}
-
-/// SNI must not hold an IP address (RFC 6066 section 3), but some clients send the one that they dial.
-bool is_ip_address(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
 /// Waits for a peer's first byte, and leaves it unread. Returns false if the connection ends or fails first.
@@ -327,8 +319,9 @@ tl::expected<RuntimePtr, Refusal> Agent::choose_raw(const Caller& caller, const 
   }
   const Registry::Filter visible = [&](const Runtime& runtime) { return caller.sees(runtime); };
   Result<Runtime> chosen = registry_.choose(wanted, visible);
-  // Clients send the name or address by which they reach the agent: that asks for the only runtime. Any other
-  // name is a runtime's, even after that runtime has ended: its commands must not reach another one.
+  // Clients send the name or address by which they reach the agent: that asks for the only runtime. (SNI must
+  // not hold an address by RFC 6066 section 3, but some send the one that they dial.) Any other name is a
+  // runtime's, even after that runtime has ended: its commands must not reach another one.
   const bool is_agents =
       credentials_ != nullptr && (is_ip_address(wanted) || credentials_->current().has_name(wanted));
   if (!chosen && is_agents) chosen = registry_.choose({}, visible);

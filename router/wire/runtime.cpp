@@ -1,17 +1,16 @@
 #include "router/wire/runtime.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <ctime>
 #include <iterator>
 #include <stdexcept>
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <fnmatch.h>
 
 #include "base/directory.hpp"
+#include "base/text.hpp"
 #include "router/wire/json_members.hpp"
 
 namespace farport::router {
@@ -279,12 +278,6 @@ bool names_on_its_host(const std::string& wanted, const Runtime& runtime) {
          glob(wanted, tool_name(runtime)) || glob(wanted, program_name(runtime));
 }
 
-bool is_address(const std::string& text) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  return inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
-}
-
 /// For example "fd00::2" from "[fd00::2]:9000" or "[fd00::2]".
 std::string without_port(std::string_view address) {
   if (address.starts_with('[')) return std::string(address.substr(1, address.find(']') - 1));
@@ -309,7 +302,7 @@ bool names_place(const std::string& place, const Runtime& runtime) {
   if (place == runtime.address) return true;
   const std::string plain = place.starts_with('[') ? without_port(place) : place;
   if (glob(plain, without_port(runtime.address))) return true;
-  if (is_address(plain)) return false;
+  if (is_ip_address(plain)) return false;
   const std::vector<std::string> places = places_of(runtime);
   return std::any_of(places.begin(), places.end(),
                      [&](const std::string& each) { return glob(place, each); });

@@ -30,3 +30,14 @@ TEST_CASE("digits are told from other text") {
   CHECK_FALSE(all_digits("7 "));
   CHECK_FALSE(all_digits("-7"));
 }
+
+TEST_CASE("an IP address is told from a name, and from an address with more to it") {
+  CHECK(ip_address_bytes("10.0.0.2") == std::vector<std::uint8_t>{10, 0, 0, 2});
+  CHECK(ip_address_bytes("fd00::2").size() == 16);
+  CHECK(is_ip_address("::"));
+  for (const char* text :
+       {"", "localhost", "10.0.0", "10.0.0.2:9000", "[::1]", "fe80::1%eth0", "10.0.0.0/8"}) {
+    CAPTURE(text);
+    CHECK_FALSE(is_ip_address(text));
+  }
+}
