@@ -108,8 +108,7 @@ std::string serial_of(const X509* certificate) {
   if (hex == nullptr) return {};
   std::string text = hex;
   OPENSSL_free(hex);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'F' ? c + 32 : c; });
+  std::transform(text.begin(), text.end(), text.begin(), lower_case);
   return text;
 }
 

@@ -24,10 +24,6 @@ namespace {
 constexpr int kSerialBits = 128;
 constexpr std::size_t kLongestCommonName = 64;  // RFC 5280 appendix A.1: ub-common-name.
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /// Whether the text is labels of letters, digits, hyphens and, as in Kubernetes and Docker, underscores. The
 /// first may be "*".
 bool is_dns_name(std::string_view text) {

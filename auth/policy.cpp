@@ -16,16 +16,6 @@ namespace {
 
 constexpr std::size_t kPinLength = 44;
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
-/// Compares ASCII letters without case, whatever the locale.
-bool same_but_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 struct Uri {
   std::string_view scheme;
   std::string_view host;
@@ -99,7 +89,8 @@ bool uri_matches(std::string_view pattern, std::string_view uri) {
   const auto want = split(pattern);
   const auto have = split(uri);
   if (!want || !have) return false;
-  if (!same_but_case(want->scheme, have->scheme) || !same_but_case(want->host, have->host)) return false;
+  if (!equal_without_case(want->scheme, have->scheme) || !equal_without_case(want->host, have->host))
+    return false;
   for (std::size_t i = 0; i < want->segments.size(); ++i) {
     if (want->segments[i] == "**") return true;
     if (i == have->segments.size()) return false;
@@ -161,7 +152,7 @@ bool matches(const IdentityFilter& filter, const Identity& identity) {
   const auto same_address = [](const std::string& a, const std::string& b) { return plain_address(a) == b; };
   return fits(filter.cn, std::vector<std::string>{identity.common_name}, equal) &&
          fits(filter.ou, identity.organizational_units, equal) &&
-         fits(filter.dns, identity.dns, same_but_case) && fits(filter.uri, identity.uris, uri_matches) &&
+         fits(filter.dns, identity.dns, equal_without_case) && fits(filter.uri, identity.uris, uri_matches) &&
          fits(filter.ip, identity.ips, same_address) &&
          fits(filter.pin, std::vector<std::string>{identity.spki_pin}, equal);
 }

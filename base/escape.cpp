@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
+
 namespace farport {
 namespace {
 
@@ -90,10 +92,6 @@ std::string escape(std::string_view text) {
 namespace {
 
 constexpr std::size_t kLongest = 64;
-
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 bool may_stay(char c) {
   return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-' || c == '+';

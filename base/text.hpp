@@ -47,6 +47,11 @@ template <typename Number>
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// An ASCII letter or digit, whatever the locale.
+[[nodiscard]] constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 /// The bytes in hexadecimal, two lower-case digits each.
 [[nodiscard]] std::string hex(std::span<const std::byte> bytes);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -246,8 +245,8 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& word
     return distance(wrong, a) < distance(wrong, b);
   });
   // In a short word two edits can make any other word.
-  const auto letters = static_cast<std::size_t>(
-      std::count_if(wrong.begin(), wrong.end(), [](unsigned char c) { return std::isalnum(c) != 0; }));
+  const auto letters =
+      static_cast<std::size_t>(std::count_if(wrong.begin(), wrong.end(), is_letter_or_digit));
   const std::size_t most = std::clamp<std::size_t>(letters / 3, 1, kLargestTypo);
   return best != words.end() && distance(wrong, *best) <= most ? *best : std::string();
 }

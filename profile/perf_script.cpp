@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/escape.hpp"
+#include "base/text.hpp"
 #include "profile/form.hpp"
 #include "profile/profile.hpp"
 
@@ -15,12 +16,8 @@ constexpr std::string_view kKernel = "[kernel.kallsyms]";
 /// for them.
 std::string word_of(const ProfiledThread& thread, const Profile& profile) {
   std::string word = thread.name.empty() ? profile.process : thread.name;
-  const auto is_plain = [](char each) {
-    return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') || (each >= 'a' && each <= 'z') ||
-           each == '.';
-  };
   std::replace_if(
-      word.begin(), word.end(), [&](char each) { return !is_plain(each); }, '_');
+      word.begin(), word.end(), [](char c) { return !is_letter_or_digit(c) && c != '.'; }, '_');
   return word.empty() ? "_" : word;
 }
 

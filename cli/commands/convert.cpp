@@ -1,10 +1,12 @@
 // farport convert: makes a flame graph or other files from a recording.
 #include <cerrno>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/output/profile_output.hpp"
@@ -34,8 +36,8 @@ Result<void> read_file(const std::string& path, nettrace::Handler& to) {
 
 /// "orders" for "/tmp/orders.nettrace".
 std::string stem_of(const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return name.substr(0, name.rfind('.'));
+  const std::string_view name = file_of(path);
+  return std::string(name.substr(0, name.rfind('.')));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // farport join: connects by an invitation of farport quickstart.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +11,7 @@
 
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
+#include "base/text.hpp"
 #include "cli/commands/quickstart.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/own_directory.hpp"
@@ -103,9 +103,8 @@ bool take(Pasted& pasted) {
 Result<config::Address> plain_address(const std::string& text) {
   auto address = config::parse_address(text);
   if (!address) return address;
-  const bool plain = std::all_of(address->host.begin(), address->host.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view(".-_:%").find(static_cast<char>(c)) != std::string_view::npos;
+  const bool plain = std::all_of(address->host.begin(), address->host.end(), [](char c) {
+    return is_letter_or_digit(c) || std::string_view(".-_:%").find(c) != std::string_view::npos;
   });
   if (plain) return address;
   return fail("join", text, "no host has such a name", "paste the line as farport quickstart has printed it");
@@ -123,9 +122,7 @@ Result<std::string> place_for(const config::Address& agent) {
   const auto directory = own_directory();
   if (!directory) return tl::unexpected(directory.error());
   std::string name = config::to_string(agent);
-  const auto is_odd = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-';
-  };
+  const auto is_odd = [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '-'; };
   std::replace_if(name.begin(), name.end(), is_odd, '_');
   return *directory + "/join-" + name + ".pem";
 }

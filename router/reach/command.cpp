@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "base/directory.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -45,10 +46,6 @@ Result<Pair> socket_pair() {
   return pair;
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 }  // namespace
 
 Command::Command(transport::Loop& loop, Log log, std::string name)
@@ -59,7 +56,7 @@ Result<std::shared_ptr<Command>> Command::start(transport::Loop& loop, Log log,
   auto streams = socket_pair();
   auto messages = socket_pair();
   if (!streams || !messages) return tl::unexpected(streams ? messages.error() : streams.error());
-  auto command = std::make_shared<Command>(loop, std::move(log), base_name(arguments.front()));
+  auto command = std::make_shared<Command>(loop, std::move(log), std::string(file_of(arguments.front())));
   std::vector<std::string> ignoring{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh"};
   ignoring.insert(ignoring.end(), arguments.begin(), arguments.end());
   const int standard = streams->theirs.get();

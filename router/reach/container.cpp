@@ -1,7 +1,6 @@
 #include "router/reach/container.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -203,10 +202,9 @@ constexpr int kTries = 50;
 
 /// What engines accept as a name or an id; it can't be taken for an option.
 bool is_container_name(std::string_view name) {
-  return !name.empty() && std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
-         });
+  return !name.empty() && is_letter_or_digit(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter_or_digit(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 /// The helper's capabilities: the same as the target's, since the kernel requires at least those of the

@@ -1,8 +1,8 @@
 #include "router/reach/ssh.hpp"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/text.hpp"
 #include "router/reach/deploy.hpp"
 #include "router/reach/stdio_command.hpp"
 
@@ -15,7 +15,7 @@ using transport::Task;
 /// harmless where ssh's configuration puts it into a shell command, such as ProxyCommand.
 bool is_word(std::string_view text, std::string_view more) {
   return !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || more.find(c) != std::string_view::npos;
+    return is_letter_or_digit(c) || more.find(c) != std::string_view::npos;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/directory.hpp"
+#include "base/text.hpp"
 
 namespace farport::router {
 namespace {
@@ -27,14 +28,10 @@ bool is_file_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= ' '; });
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 /// A module's name and build id as keys have them: in lower case, and a short build id is padded with zeros.
 struct KeyParts {
   explicit KeyParts(const Module& module) : name(module.name), build_id(module.build_id) {
-    std::transform(name.begin(), name.end(), name.begin(), lower);
+    std::transform(name.begin(), name.end(), name.begin(), lower_case);
     if (build_id.size() < kKeyDigits) build_id.resize(kKeyDigits, '0');
   }
 

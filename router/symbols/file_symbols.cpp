@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/resources.hpp"
+#include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "confinement/confinement.hpp"
 #include "router/wire/samples.hpp"
@@ -38,16 +39,6 @@ struct ElfEnd {
 };
 using ElfFile = std::unique_ptr<Elf, ElfEnd>;
 
-std::string hex(const unsigned char* bytes, std::size_t size) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 0xFU];
-  }
-  return text;
-}
-
 std::string build_id_in(Elf_Data* notes) {
   GElf_Nhdr note{};
   std::size_t name = 0;
@@ -57,7 +48,7 @@ std::string build_id_in(Elf_Data* notes) {
     const auto* const bytes = static_cast<const char*>(notes->d_buf);
     if (note.n_type != NT_GNU_BUILD_ID || note.n_descsz > kMaxBuildId) continue;
     if (std::string_view(bytes + name, note.n_namesz) != kOwner) continue;
-    return hex(reinterpret_cast<const unsigned char*>(bytes + description), note.n_descsz);
+    return hex(std::as_bytes(std::span(bytes + description, note.n_descsz)));
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #include "router/wire/session_options.hpp"
 
-#include <algorithm>
+#include "base/text.hpp"
 
 namespace farport::router {
 namespace {
@@ -20,16 +20,10 @@ std::string_view take_part(std::string_view& list, char separator) {
   return part;
 }
 
-/// Compares without regard to case; `word` is in lower case.
-bool is(std::string_view text, std::string_view word) {
-  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
-}
-
 /// Whether the parameter refuses the encoding, as "q=0" or "q=0.000" do (RFC 9110 section 12.4.2).
 bool is_refusal(std::string_view parameter) {
   const std::string_view name = take_part(parameter, '=');
-  return is(name, "q") && parameter.starts_with('0') &&
+  return equal_without_case(name, "q") && parameter.starts_with('0') &&
          parameter.find_first_not_of("0.") == std::string_view::npos;
 }
 
@@ -38,7 +32,7 @@ bool is_refusal(std::string_view parameter) {
 bool accepts_zstd(std::string_view encodings) {
   while (!encodings.empty()) {
     std::string_view parameters = take_part(encodings, ',');
-    if (!is(take_part(parameters, ';'), "zstd")) continue;
+    if (!equal_without_case(take_part(parameters, ';'), "zstd")) continue;
     bool refused = false;
     while (!parameters.empty()) refused = is_refusal(take_part(parameters, ';')) || refused;
     if (!refused) return true;

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "base/text.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
@@ -78,22 +79,15 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
-int hex_digit(char c) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const std::size_t at = kDigits.find(static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c));
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
-
 /// Percent-decoding (RFC 3986 section 2.1). An invalid escape stays as it is.
 std::string decoded(std::string_view text) {
   constexpr std::size_t kEscape = 3;
-  constexpr int kBase = 16;
   std::string plain;
   while (!text.empty()) {
-    const bool escape =
-        text.size() >= kEscape && text[0] == '%' && hex_digit(text[1]) >= 0 && hex_digit(text[2]) >= 0;
-    plain += escape ? static_cast<char>(hex_digit(text[1]) * kBase + hex_digit(text[2])) : text[0];
-    text.remove_prefix(escape ? kEscape : 1);
+    const bool escapes = text.size() >= kEscape && text[0] == '%';
+    const auto code = escapes ? number_in<std::uint8_t>(text.substr(1, 2), 16) : std::nullopt;
+    plain += code ? static_cast<char>(*code) : text[0];
+    text.remove_prefix(code ? kEscape : 1);
   }
   return plain;
 }

@@ -1,13 +1,13 @@
 #include "router/agent/app_metrics/app_metrics.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
+#include "base/text.hpp"
 #include "ipc/message.hpp"
 #include "router/agent/metrics/metrics.hpp"
 #include "router/agent/runtimes/probe.hpp"
@@ -98,8 +98,8 @@ Labels labels_of(const Runtime& runtime, const events::Measurement& measurement)
 
 std::string metric_name(std::string_view text) {
   std::string name;
-  for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, 1, '_');
+  for (const char c : text) name += is_letter_or_digit(c) ? c : '_';
+  if (name.empty() || all_digits(name.substr(0, 1))) name.insert(0, 1, '_');
   return name;
 }
 

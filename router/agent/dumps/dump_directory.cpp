@@ -235,11 +235,7 @@ Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
   if (!dump) return tl::unexpected(dump.error());
   // Keep only safe characters, since the name comes from the runtime.
   std::string safe;
-  for (const char c : name.substr(0, kLongestNamePart)) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    safe += plain ? c : '_';
-  }
+  for (const char c : name.substr(0, kLongestNamePart)) safe += is_letter_or_digit(c) || c == '-' ? c : '_';
   const std::string file = fmt::format("{}-{}-{}.dmp", safe, std::time(nullptr), random_token().substr(0, 8));
   if (::renameat2(fd_.get(), kDump, shared_.fd.get(), file.c_str(), RENAME_NOREPLACE) != 0) {
     return fail_errno("keep the dump in", shared_.here, errno);

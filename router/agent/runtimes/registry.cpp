@@ -7,6 +7,7 @@
 
 #include "base/process_stat.hpp"
 #include "base/read_file.hpp"
+#include "base/text.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/wire/runtime.hpp"
 
@@ -26,9 +27,8 @@ bool is_id(std::string_view text) {
 }
 
 bool is_host_text(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.'; });
 }
 
 /// Takes the text before the next separator from `rest`.

@@ -41,3 +41,8 @@ TEST_CASE("an IP address is told from a name, and from an address with more to i
     CHECK_FALSE(is_ip_address(text));
   }
 }
+
+TEST_CASE("only ASCII letters and digits count as such") {
+  for (const char c : {'a', 'z', 'A', 'Z', '0', '9'}) CHECK(is_letter_or_digit(c));
+  for (const char c : {'-', '_', ' ', '\0', '@', '[', '`', '{', '\xE4'}) CHECK_FALSE(is_letter_or_digit(c));
+}
