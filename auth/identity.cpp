@@ -127,15 +127,6 @@ std::string pin_of(const X509* certificate) {
   return {reinterpret_cast<const char*>(base64.data()), static_cast<std::size_t>(length)};
 }
 
-/// Where to cut a long name for display: between two characters of UTF-8.
-std::size_t cut_at(std::string_view name) {
-  constexpr std::size_t kLongest = 128;
-  if (name.size() <= kLongest) return name.size();
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0U) == 0x80U) --end;
-  return end;
-}
-
 }  // namespace
 
 Identity identity_of(const X509* certificate) {
@@ -156,13 +147,14 @@ Identity identity_of(uid_t user) {
 std::string describe(const Identity& identity) {
   if (identity.local) return "local:" + std::to_string(*identity.local);
   constexpr std::size_t kMostNames = 4;
+  constexpr std::size_t kLongestName = 128;
   std::string text;
   std::size_t count = 0;
   const auto add = [&](std::string_view prefix, std::string_view name) {
     if (++count > kMostNames) return;
-    const std::size_t end = cut_at(name);
-    text.append(count == 1 ? "" : ", ").append(prefix).append(name.substr(0, end));
-    if (end < name.size()) text += "…";
+    const std::string_view shown = shortened(name, kLongestName);
+    text.append(count == 1 ? "" : ", ").append(prefix).append(shown);
+    if (shown.size() < name.size()) text += "…";
   };
   if (!identity.common_name.empty()) add("CN=", identity.common_name);
   for (const auto& uri : identity.uris) add("", uri);

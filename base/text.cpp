@@ -46,6 +46,12 @@ std::vector<std::uint8_t> ip_address_bytes(const std::string& text) {
   return {};
 }
 
+std::string_view shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
+
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;

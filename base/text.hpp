@@ -86,6 +86,9 @@ template <typename Number>
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+/// The first `most` bytes of a UTF-8 text, or a few less so as not to cut a character in two.
+[[nodiscard]] std::string_view shortened(std::string_view text, std::size_t most);
+
 /// Converts UTF-16, which .NET's formats use, to UTF-8. An unpaired surrogate becomes U+FFFD.
 [[nodiscard]] std::string to_utf8(std::u16string_view utf16);
 /// The same for little-endian units that need not be aligned. An odd last byte is ignored.

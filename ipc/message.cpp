@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/text.hpp"
+
 namespace farport::ipc {
 namespace {
 
@@ -115,13 +117,6 @@ std::string_view meaning_of(std::uint32_t value) {
     default:
       return {};
   }
-}
-
-/// The first `size` bytes of `text`, or a little less so as not to cut a UTF-8 sequence in two.
-std::string_view shortened(std::string_view text, std::size_t size) {
-  if (text.size() <= size) return text;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  return text.substr(0, size);
 }
 
 /// Encodes a message whose payload is known to fit.

@@ -15,6 +15,7 @@
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
 #include "auth/openssl.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/commands/clock_check.hpp"
 #include "cli/commands/examine.hpp"
@@ -52,7 +53,7 @@ Result<Introduction> introduction_in(const std::string& body) {
     constexpr std::size_t kLongest = 200;
     const auto member = object.find(name);
     const bool is_text = member != object.end() && member->is_string();
-    return is_text ? member->get<std::string>().substr(0, kLongest) : std::string("?");
+    return std::string(is_text ? shortened(member->get_ref<const std::string&>(), kLongest) : "?");
   };
   Introduction introduction{text(answer, "version"), text(answer, "identity"), {}};
   const auto grants = answer.find("grants");

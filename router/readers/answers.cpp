@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.hpp"
 #include "events/lines.hpp"
 #include "events/methods.hpp"
 #include "heap/heap.hpp"
@@ -69,7 +70,7 @@ namespace {
 
 void write_notices(events::LineMaker& maker, ReaderOutput& to) {
   for (const std::string& notice : maker.take_notices()) {
-    to.write(ReaderFrame::notice, std::string_view(notice).substr(0, kMostNoticeBytes));
+    to.write(ReaderFrame::notice, shortened(notice, kMostNoticeBytes));
   }
 }
 

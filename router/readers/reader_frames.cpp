@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "base/text.hpp"
 #include "router/wire/json_members.hpp"
 
 namespace farport::router {
@@ -29,7 +30,7 @@ Error decode_failure(std::string_view text) {
   std::array<std::string, 4> parts;
   for (std::string& part : parts) {
     const std::string_view rest = text.substr(0, text.find('\0'));
-    part = rest.substr(0, kMostFailurePart);
+    part = shortened(rest, kMostFailurePart);
     text.remove_prefix(std::min(rest.size() + 1, text.size()));
   }
   auto& [what, on, why, hint] = parts;
@@ -190,10 +191,10 @@ json object_of(const events::ThrownException& thrown, std::size_t most_message) 
   const std::size_t frames = std::min(thrown.stack.size(), kMostStackFrames);
   return {{"time", thrown.time.time_since_epoch().count()},
           {"thread", thrown.thread},
-          {"type", thrown.type.substr(0, kMostType)},
+          {"type", shortened(thrown.type, kMostType)},
           {"message", thrown.message.size() <= most_message
                           ? thrown.message
-                          : thrown.message.substr(0, most_message).append(kCut)},
+                          : std::string(shortened(thrown.message, most_message)).append(kCut)},
           {"hresult", thrown.hresult},
           {"rethrown", thrown.rethrown},
           {"nested", thrown.nested},
@@ -243,8 +244,8 @@ const profile::Frame* NamedMethods::find(std::uint64_t address) const {
 std::string encode_method(const NamedMethods::Method& method) {
   return router::text_of({{"begin", method.begin},
                           {"end", method.end},
-                          {"name", method.frame.name.substr(0, kMostName)},
-                          {"module", method.frame.module.substr(0, kMostName)}});
+                          {"name", shortened(method.frame.name, kMostName)},
+                          {"module", shortened(method.frame.module, kMostName)}});
 }
 
 std::optional<NamedMethods::Method> decode_method(std::string_view text) {

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "base/text.hpp"
 #include "router/wire/json_members.hpp"
 
 namespace farport::router {
@@ -60,22 +61,17 @@ const IssueText& words_for(DiscoveryIssue issue) {
   return place == kIssues.end() ? kIssues.back() : *place;
 }
 
-std::string cut(std::string text) {
-  if (text.size() > kMaxProblemText) text.resize(kMaxProblemText);
-  return text;
-}
-
 json detail_of(const DiscoveryProblem& problem) {
-  return {{"about", cut(problem.about)},
+  return {{"about", shortened(problem.about, kMaxProblemText)},
           {"user", problem.user},
-          {"why", cut(problem.why)},
-          {"hint", cut(problem.hint)}};
+          {"why", shortened(problem.why, kMaxProblemText)},
+          {"hint", shortened(problem.hint, kMaxProblemText)}};
 }
 
 json searched_by(const DiscoveryReport& report) {
   json directories = json::array();
   for (const std::string& directory : report.searched()) {
-    if (directories.size() < kMaxSearched) directories.push_back(cut(directory));
+    if (directories.size() < kMaxSearched) directories.push_back(shortened(directory, kMaxProblemText));
   }
   return directories;
 }
@@ -133,8 +129,6 @@ namespace {
 
 using Level = Finding::Level;
 
-/// The most problems of one kind that are listed; the rest are only counted.
-constexpr std::size_t kMostOfOneIssue = 8;
 constexpr std::size_t kMostShownPlaces = 16;
 constexpr std::size_t kLongestWord = 32;
 constexpr std::size_t kLongestText = 1024;
@@ -145,9 +139,8 @@ constexpr std::size_t kMostValues = 10 * kMostDiagnoses;
 
 constexpr const char* kTimeFormat = "%Y-%m-%dT%H:%M:%SZ";
 
-std::string shortened(std::string text) {
-  if (text.size() > kLongestText) text.resize(kLongestText);
-  return text;
+std::string limited(const std::string& text) {
+  return std::string(shortened(text, kLongestText));
 }
 
 std::string_view step_of(DiscoveryIssue issue) {
@@ -194,7 +187,7 @@ std::string searched_text(const DiscoveryReport& report) {
     }
     text += (text.empty() ? "" : ", ") + (place == kSearchProcesses ? "every process (proc)" : place);
   }
-  return "it searches " + shortened(text) + " as user " + std::to_string(::geteuid());
+  return "it searches " + limited(text) + " as user " + std::to_string(::geteuid());
 }
 
 std::string count_of(std::size_t count, std::string_view thing) {
@@ -229,14 +222,14 @@ void add_issue(std::vector<Diagnosis>& all, const std::vector<const DiscoveryPro
     all.push_back({step, {level, summary_of(issue, problems.size())}});
     return;
   }
-  for (std::size_t i = 0; i < std::min(problems.size(), kMostOfOneIssue); ++i) {
+  for (std::size_t i = 0; i < std::min(problems.size(), kMaxDetails); ++i) {
     all.push_back({step,
-                   {level, shortened(problems[i]->about) + ": " + shortened(problems[i]->why),
-                    shortened(problems[i]->hint)}});
+                   {level, limited(problems[i]->about) + ": " + limited(problems[i]->why),
+                    limited(problems[i]->hint)}});
   }
-  if (problems.size() > kMostOfOneIssue) {
+  if (problems.size() > kMaxDetails) {
     all.push_back(
-        {step, {level, "and " + std::to_string(problems.size() - kMostOfOneIssue) + " more like this"}});
+        {step, {level, "and " + std::to_string(problems.size() - kMaxDetails) + " more like this"}});
   }
 }
 
@@ -287,8 +280,8 @@ std::optional<std::time_t> time_in(const std::string& text) {
 json object_of(const Diagnosis& diagnosis) {
   json object = {{"step", diagnosis.step},
                  {"level", to_string(diagnosis.finding.level)},
-                 {"text", shortened(diagnosis.finding.text)}};
-  if (!diagnosis.finding.hint.empty()) object["hint"] = shortened(diagnosis.finding.hint);
+                 {"text", limited(diagnosis.finding.text)}};
+  if (!diagnosis.finding.hint.empty()) object["hint"] = limited(diagnosis.finding.hint);
   if (diagnosis.runtime) {
     object["runtime"] = {
         {"id", diagnosis.runtime->id}, {"name", diagnosis.runtime->name}, {"pid", diagnosis.runtime->pid}};
@@ -309,7 +302,7 @@ bool is_step_word(std::string_view word) {
 }
 
 std::string shown_text(const json& object, const char* name) {
-  return object.contains(name) ? shortened(object.at(name).get<std::string>()) : std::string();
+  return object.contains(name) ? limited(object.at(name).get<std::string>()) : std::string();
 }
 
 std::optional<Diagnosis> diagnosis_in(const json& object) {
@@ -317,7 +310,7 @@ std::optional<Diagnosis> diagnosis_in(const json& object) {
   diagnosis.step = object.at("step").get<std::string>();
   const auto level = level_named(object.at("level").get<std::string>());
   if (!level || !is_step_word(diagnosis.step)) return std::nullopt;
-  diagnosis.finding = {*level, shortened(object.at("text").get<std::string>()), shown_text(object, "hint")};
+  diagnosis.finding = {*level, limited(object.at("text").get<std::string>()), shown_text(object, "hint")};
   if (object.contains("runtime")) {
     const json& runtime = object.at("runtime");
     diagnosis.runtime = {shown_text(runtime, "id"), shown_text(runtime, "name"),

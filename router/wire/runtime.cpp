@@ -115,10 +115,7 @@ json object_of(const Runtime& runtime) {
 std::string text_in(const json& object, const char* name, std::size_t longest = kLongestName) {
   auto text = object.at(name).get<std::string>();
   text.resize(std::min(text.find('\0'), text.size()));
-  if (text.size() <= longest) return text;
-  const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; };
-  while (longest > 0 && continues(text[longest])) --longest;
-  text.resize(longest);
+  text.resize(shortened(text, longest).size());
   return text;
 }
 
@@ -216,10 +213,10 @@ RefusedRequest error_from_json(std::string_view body) {
     object = nullptr;  // Show it as it is then.
   }
   if (!object.is_object() || !object.contains("error") || !object["error"].is_string()) {
-    refused.why = body.substr(0, kShownReason);
+    refused.why = shortened(body, kShownReason);
     return refused;
   }
-  refused.why = object["error"].get<std::string>().substr(0, kLongestError);
+  refused.why = shortened(object["error"].get<std::string>(), kLongestError);
   const auto hresult = object.find("hresult");
   if (hresult != object.end() && hresult->is_number_unsigned() &&
       hresult->get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max()) {

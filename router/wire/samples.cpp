@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.hpp"
 #include "nettrace/cursor.hpp"
 
 namespace farport::router {
@@ -26,7 +27,7 @@ class Payload {
   }
   /// Adds a text after its size.
   Payload& text(std::string_view value) {
-    value = value.substr(0, kMaxText);
+    value = shortened(value, kMaxText);
     number(value.size());
     bytes_ += value;
     return *this;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.hpp"
 #include "transport/http2/stream.hpp"
 #include "transport/tls_stream.hpp"
 
@@ -532,7 +533,7 @@ void Http2Session::goaway_received(std::uint32_t error_code, std::string_view te
   if (error_code == NGHTTP2_REFUSED_STREAM && !text.empty()) {
     // The peer closes the connection next.
     ended_why_ =
-        Error{"begin a session with", "the peer", std::string(text.substr(0, kLongestFarewell)), {}, EACCES};
+        Error{"begin a session with", "the peer", std::string(shortened(text, kLongestFarewell)), {}, EACCES};
     return;
   }
   peer_left_ = true;

@@ -247,7 +247,7 @@ Task<Result<void>> MetricSession::read_values(transport::FdStream& from, Reading
     if (!frame) co_return fail("read the counters of", runtime_.name, frame.error().why);
     if (frame->kind == ReaderFrame::end) co_return Result<void>();
     if (frame->kind == ReaderFrame::notice && ++notices <= kMostNotices)
-      log_->warn("counters of {}: {}", runtime_.name, frame->text.substr(0, kMostNoticeBytes));
+      log_->warn("counters of {}: {}", runtime_.name, shortened(frame->text, kMostNoticeBytes));
     if (frame->kind != ReaderFrame::measurement) continue;
     const auto measurement = decode_measurement(frame->text);
     if (!measurement)

@@ -43,23 +43,20 @@ std::string command_of(const std::string& command_line) {
 }
 
 /// Shortens a text of a runtime, since it is kept for as long as the runtime is listed.
-std::string shortened(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  // Don't cut in the middle of a UTF-8 character.
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  return text.substr(0, most) + "…";
+std::string with_ellipsis(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : std::string(shortened(text, most)) + "…";
 }
 
 Runtime runtime_of(const ipc::ProcessInfo& info) {
   Runtime runtime;
   runtime.id = info.cookie.to_string();
   runtime.pid = info.pid;
-  runtime.name =
-      shortened(info.entry_assembly.empty() ? command_of(info.command_line) : info.entry_assembly, kMaxName);
-  runtime.command_line = shortened(info.command_line, kMaxCommandLine);
-  runtime.os = shortened(info.os, kMaxWord);
-  runtime.architecture = shortened(info.architecture, kMaxWord);
-  runtime.version = shortened(info.clr_version, kMaxWord);
+  runtime.name = with_ellipsis(
+      info.entry_assembly.empty() ? command_of(info.command_line) : info.entry_assembly, kMaxName);
+  runtime.command_line = with_ellipsis(info.command_line, kMaxCommandLine);
+  runtime.os = with_ellipsis(info.os, kMaxWord);
+  runtime.architecture = with_ellipsis(info.architecture, kMaxWord);
+  runtime.version = with_ellipsis(info.clr_version, kMaxWord);
   runtime.since = utc_text(std::chrono::system_clock::now());
   return runtime;
 }
@@ -158,8 +155,8 @@ Task<Runtime> runtime_by_process(transport::Loop& loop, pid_t pid, std::uint64_t
   runtime.pid = pid_in_own_namespace(pid);
   if (done && *command_line) {
     const std::vector<std::string> arguments = split_arguments(**command_line);
-    if (!arguments.empty()) runtime.name = shortened(application_of(arguments), kMaxName);
-    runtime.command_line = shortened(joined(arguments), kMaxCommandLine);
+    if (!arguments.empty()) runtime.name = with_ellipsis(application_of(arguments), kMaxName);
+    runtime.command_line = with_ellipsis(joined(arguments), kMaxCommandLine);
   }
   if (runtime.name.empty()) {
     const auto stat = process_stat(pid);

@@ -46,3 +46,11 @@ TEST_CASE("only ASCII letters and digits count as such") {
   for (const char c : {'a', 'z', 'A', 'Z', '0', '9'}) CHECK(is_letter_or_digit(c));
   for (const char c : {'-', '_', ' ', '\0', '@', '[', '`', '{', '\xE4'}) CHECK_FALSE(is_letter_or_digit(c));
 }
+
+TEST_CASE("a text is shortened between two characters") {
+  CHECK(shortened("Größe", 20) == "Größe");
+  CHECK(shortened("Größe", 3) == "Gr");
+  CHECK(shortened("Größe", 4) == "Grö");
+  CHECK(shortened("🚀", 3).empty());
+  CHECK(shortened("orders", 0).empty());
+}
