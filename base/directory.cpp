@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include <sys/stat.h>
+
 #include "base/text.hpp"
 
 namespace farport {
@@ -19,6 +21,13 @@ void for_each_entry(const std::string& directory, const std::function<bool(const
 }
 
 }  // namespace
+
+bool is_at(int fd, const std::string& path) {
+  struct stat open {};
+  struct stat there {};
+  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &there) == 0 && open.st_dev == there.st_dev &&
+         open.st_ino == there.st_ino;
+}
 
 std::vector<std::string> entries_of(const std::string& directory, std::size_t most) {
   std::vector<std::string> names;

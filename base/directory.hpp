@@ -1,4 +1,4 @@
-// Reading directories, and splitting a path into directory and file name.
+// Paths: reading directories, splitting a path, and whether an open file is still the one at a path.
 #pragma once
 
 #include <limits>
@@ -27,6 +27,9 @@ using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 [[nodiscard]] inline std::string_view file_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
+
+/// Whether the open file or directory is still the one at `path`. A symbolic link is not followed.
+[[nodiscard]] bool is_at(int fd, const std::string& path);
 
 /// At most `most` names in a directory, without "." and "..". Empty if it can't be opened; partial if reading
 /// fails.

@@ -18,10 +18,6 @@ namespace {
 constexpr std::size_t kMaxStat = 4096;
 constexpr std::size_t kMaxName = 256;
 
-std::string directory_of_process(pid_t pid) {
-  return "/proc/" + std::to_string(pid);
-}
-
 std::optional<ProcessStat> read_stat(const std::string& path) {
   // Not with a stream, whose buffer throws if the process ends meanwhile.
   const std::string text = read_limited(path, kMaxStat).value_or("");

@@ -12,6 +12,11 @@
 
 namespace farport {
 
+/// "/proc/PID"
+[[nodiscard]] inline std::string directory_of_process(pid_t pid) {
+  return "/proc/" + std::to_string(pid);
+}
+
 struct ProcessStat {
   /// Field 2: the program's name, at most 15 bytes; the process may change it.
   std::string name;

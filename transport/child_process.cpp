@@ -25,14 +25,15 @@ struct Leftover {
   bool killed = false;
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+}  // namespace
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Loop& loop, Start start) {
   auto child = std::make_unique<ChildProcess>(loop);

@@ -20,6 +20,10 @@ namespace farport::transport {
 /// Exit code of a program that was killed by a signal: this plus the signal's number, as shells report it.
 inline constexpr int kKilledBySignal = 128;
 
+/// The texts as execve(2) takes them, with a null pointer at the end. It takes pointers that aren't const,
+/// but changes nothing. They are valid for as long as `texts` is unchanged.
+[[nodiscard]] std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
 /// Sends `signal` to a running process that its owner no longer needs, and SIGKILL if it still runs a moment
 /// later. Returns at once; the loop reaps the process. The loop's destructor waits for what is left, two such
 /// moments at most.

@@ -41,12 +41,6 @@ auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
   return limits;
 }
 
-/// The system's host name; in a pod, the pod's name.
-std::string own_host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : std::string();
-}
-
 /// Resolves addresses and determines what depends on this host: its name and its memory. Fails if an address
 /// can't be resolved or is of the wrong kind.
 Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
@@ -106,6 +100,11 @@ Result<auth::TlsCredentialsPtr> agent_credentials(const config::ServeSettings& s
 }
 
 }  // namespace
+
+std::string own_host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : std::string();
+}
 
 using transport::Loop;
 

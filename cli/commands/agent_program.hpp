@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "base/log.hpp"
 #include "config/settings.hpp"
@@ -20,6 +21,9 @@ struct AgentProgram {
   /// Whether to log processes that it can't reach, which are usually other users'.
   bool tell_of_others = true;
 };
+
+/// The system's host name; in a pod, the pod's name. Empty if it can't be had.
+[[nodiscard]] std::string own_host_name();
 
 /// Runs an agent until it is stopped or ends by itself. Returns the exit code.
 int run_agent(const config::ServeSettings& settings, const Log& log, const AgentProgram& program);

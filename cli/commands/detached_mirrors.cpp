@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/directory.hpp"
+#include "base/output_file.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/terminal/table.hpp"
@@ -73,12 +75,7 @@ int StartReport::failed(const Error& error, int exit_code) {
 
 bool StartReport::send(int exit_code, const std::string& text) {
   const std::string all = static_cast<char>(exit_code) + text;
-  for (std::size_t sent = 0; sent < all.size();) {
-    const ssize_t written = ::write(to_.get(), all.data() + sent, all.size() - sent);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    sent += static_cast<std::size_t>(written);
-  }
+  if (write_whole(to_.get(), std::as_bytes(std::span(all))) != 0) return false;
   to_.reset();
   return true;
 }

@@ -1,14 +1,11 @@
 // farport quickstart: runs an agent beside an application without any preparation.
 #include "cli/commands/quickstart.hpp"
 
-#include <array>
-#include <climits>
 #include <cstdio>
 #include <string>
 
 #include <fmt/core.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
@@ -50,8 +47,8 @@ std::string address_towards(const char* far) {
 std::string own_address(int family) {
   if (std::string address = address_towards(family == AF_INET6 ? kFarIpv6 : kFarIpv4); !address.empty())
     return address;
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+  std::string name = own_host_name();
+  return name.empty() ? "localhost" : name;
 }
 
 /// The credentials of the agent and of its one caller.

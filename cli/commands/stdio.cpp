@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/directory.hpp"
 #include "base/output_file.hpp"
 #include "base/process_stat.hpp"
 #include "base/unique_fd.hpp"
@@ -160,13 +161,6 @@ config::ServeSettings private_agent(const std::string& socket) {
   return settings;
 }
 
-bool leads_to(const std::string& path, int directory) {
-  struct stat found {};
-  struct stat opened {};
-  return ::lstat(path.c_str(), &found) == 0 && ::fstat(directory, &opened) == 0 &&
-         found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
-}
-
 /// Opens and locks the agent's directory, so that starting and ending an agent there exclude each other.
 Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
   for (;;) {
@@ -176,7 +170,7 @@ Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
     if (!directory) return directory;
     ::flock(directory->get(), LOCK_EX);
     // An agent that ended meanwhile has removed the directory.
-    if (leads_to(place->directory, directory->get())) return directory;
+    if (is_at(directory->get(), place->directory)) return directory;
   }
 }
 
@@ -190,7 +184,7 @@ int run_private_agent(const Place& place, const Log& log, AgentProgram program) 
   if (!directory || ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0) return exit_code;
   if (place.brought) ::unlinkat(directory->get(), kProgram, 0);
   // Removes the directory only if it is empty.
-  if (leads_to(place.directory, directory->get())) ::rmdir(place.directory.c_str());
+  if (is_at(directory->get(), place.directory)) ::rmdir(place.directory.c_str());
   return exit_code;
 }
 

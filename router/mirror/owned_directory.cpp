@@ -35,13 +35,6 @@ bool has_mark(const UniqueFd& directory) {
          status.st_uid == ::geteuid() && status.st_size == 0;
 }
 
-bool is_at(const UniqueFd& directory, const std::string& path) {
-  struct stat open {};
-  struct stat there {};
-  return ::fstat(directory.get(), &open) == 0 && ::lstat(path.c_str(), &there) == 0 &&
-         open.st_ino == there.st_ino && open.st_dev == there.st_dev;
-}
-
 /// Removes the contents of the open directory, even if its path leads elsewhere by now, and then the
 /// directory.
 void remove(const UniqueFd& directory, const std::string& path) {
@@ -52,7 +45,7 @@ void remove(const UniqueFd& directory, const std::string& path) {
   }
   // Last, so that after a partial removal the directory is still recognised.
   ::unlinkat(directory.get(), kMark, 0);
-  if (is_at(directory, path)) ::rmdir(path.c_str());
+  if (is_at(directory.get(), path)) ::rmdir(path.c_str());
 }
 
 void remove_if_abandoned(const std::string& path) {

@@ -18,15 +18,6 @@ using transport::Task;
 
 constexpr char kTried[] = "start a placeholder for";
 
-/// For execve(2), which takes non-const pointers but changes nothing.
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 std::vector<std::string> environment_of(const ProcessLook& look) {
   return {"TMPDIR=" + look.socket_dir, "FARPORT_NAME=" + look.name};
 }
@@ -48,8 +39,8 @@ std::string message_of(const ProcessLook& look, const std::string& program) {
 Result<void> Placeholder::spawn() {
   program_ = image_.named(file_name_for(look_.name));
   const std::vector<std::string> environment = environment_of(look_);
-  std::vector<char*> arguments = pointers_to(look_.argv);
-  std::vector<char*> variables = pointers_to(environment);
+  std::vector<char*> arguments = transport::pointers_to(look_.argv);
+  std::vector<char*> variables = transport::pointers_to(environment);
 
   socket_.reset(new uv_pipe_t{});
   uv_pipe_init(loop_.uv(), socket_.get(), 0);

@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include <unistd.h>
 
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "router/wire/json_members.hpp"
 
@@ -77,19 +79,10 @@ void ReaderOutput::write(ReaderFrame kind, std::string_view text) {
     const auto size = static_cast<std::uint32_t>(piece.size());
     std::array<char, kFrameHead> head{static_cast<char>(kind)};
     for (std::size_t i = 1; i < head.size(); ++i) head[i] = static_cast<char>(size >> (8 * (i - 1)));
-    write_all({head.data(), head.size()});
-    write_all(piece);
+    if (write_whole(to_, std::as_bytes(std::span(head))) != 0) ::_exit(1);
+    if (write_whole(to_, std::as_bytes(std::span(piece))) != 0) ::_exit(1);
     text.remove_prefix(piece.size());
   } while (!text.empty());
-}
-
-void ReaderOutput::write_all(std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(to_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) ::_exit(1);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
 }
 
 namespace {

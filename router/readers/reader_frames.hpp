@@ -78,8 +78,6 @@ class ReaderOutput {
   }
 
  private:
-  void write_all(std::string_view bytes) const;
-
   int to_;
 };
 

@@ -103,14 +103,6 @@ bool is_regular_file_of(int fd, uid_t owner) {
   return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == owner;
 }
 
-/// Whether the open file is still the one at `path`.
-bool is_at(int fd, const std::string& path) {
-  struct stat open {};
-  struct stat there {};
-  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &there) == 0 && open.st_ino == there.st_ino &&
-         open.st_dev == there.st_dev;
-}
-
 /// Removes what a mirror's manifest lists if the mirror is dead, which means that nobody locks the manifest.
 void clean_up_after(const std::string& manifest, const Log& log) {
   const UniqueFd fd(::open(manifest.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/output_file.hpp"
 #include "base/resources.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
@@ -234,12 +235,7 @@ constexpr std::uint64_t kMostResult = 8U << 20U;
     // This process must not go on with the code of the one that it was forked from.
     ::_exit(1);
   }
-  for (std::string_view rest = result; !rest.empty();) {
-    const ssize_t written = ::write(to, rest.data(), rest.size());
-    if (written <= 0) ::_exit(1);
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  ::_exit(0);
+  ::_exit(write_whole(to, std::as_bytes(std::span(result))) == 0 ? 0 : 1);
 }
 
 /// Reads up to the end. Errors: it takes too long, or too much comes.

@@ -84,7 +84,7 @@ int ptrace_scope() {
 /// Files in /proc belong to root if the process isn't dumpable (proc(5)).
 bool is_dumpable(pid_t pid, uid_t user) {
   struct stat status {};
-  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) != 0 || status.st_uid == user;
+  return ::stat(directory_of_process(pid).c_str(), &status) != 0 || status.st_uid == user;
 }
 
 void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process) {

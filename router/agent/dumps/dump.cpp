@@ -35,7 +35,7 @@ namespace {
 constexpr std::size_t kMaxArguments = 64 * 1024;
 
 bool writes_to(pid_t pid, const std::string& path) {
-  const std::string directory = "/proc/" + std::to_string(pid);
+  const std::string directory = directory_of_process(pid);
   const auto name = read_limited(directory + "/comm", kMaxArguments);
   if (!name || *name != "createdump\n") return false;
   const auto arguments = read_limited(directory + "/cmdline", kMaxArguments);
@@ -45,7 +45,7 @@ bool writes_to(pid_t pid, const std::string& path) {
 /// Calls `each` for each child that one of the process's threads has started.
 template <typename Each>
 void each_child(pid_t pid, Each each) {
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  const std::string tasks = directory_of_process(pid) + "/task";
   for (const int task : numbered_entries(tasks)) {
     std::ifstream children(tasks + "/" + std::to_string(task) + "/children");
     for (pid_t child = 0; children >> child;) each(child);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/directory.hpp"
+#include "base/process_stat.hpp"
 #include "base/read_file.hpp"
 #include "base/text.hpp"
 #include "router/agent/runtimes/process_root.hpp"
@@ -70,7 +71,7 @@ void remove_private(int parent, int directory, const std::string& name) {
 }
 
 std::string root_of(pid_t pid) {
-  return "/proc/" + std::to_string(pid) + "/root";
+  return directory_of_process(pid) + "/root";
 }
 
 /// TMPDIR of a process, or /tmp, without the leading slash.

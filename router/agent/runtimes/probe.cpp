@@ -147,7 +147,7 @@ Task<Runtime> runtime_by_process(transport::Loop& loop, pid_t pid, std::uint64_t
   const auto command_line = std::make_shared<std::optional<std::string>>();
   // The process decides how long this takes, since it reads the process's memory.
   const std::function<void()> read = [command_line, pid] {
-    *command_line = read_limited("/proc/" + std::to_string(pid) + "/cmdline", kMaxCommandLine);
+    *command_line = read_limited(directory_of_process(pid) + "/cmdline", kMaxCommandLine);
   };
   const Result<void> done = co_await transport::run_detached(loop, read, kCommandLineLimit);
   Runtime runtime;

@@ -29,7 +29,7 @@ std::string namespace_of(int process, const std::string& kind) {
 }  // namespace
 
 Result<ProcessRoot> ProcessRoot::open(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid);
+  const std::string path = directory_of_process(pid);
   UniqueFd process(::open(path.c_str(), kOpenRoot));
   if (!process) return fail_errno("look into", path, errno);
   UniqueFd root(::openat(process.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -106,7 +106,7 @@ Standing standing_of(pid_t pid) {
     standing.group = status->group;
     standing.capabilities = status->capabilities;
   }
-  const std::string directory = "/proc/" + std::to_string(pid);
+  const std::string directory = directory_of_process(pid);
   standing.users = read_limited(directory + "/uid_map", kMaxMap).value_or("");
   standing.apparmor = read_limited(directory + "/attr/apparmor/current", kMaxProfile).value_or("");
   while (!standing.apparmor.empty() && standing.apparmor.back() <= ' ') standing.apparmor.pop_back();

@@ -51,7 +51,7 @@ constexpr std::string_view kPortPrefix = "dotnet-diagnostic-";
 constexpr std::string_view kPortSuffix = "-socket";
 
 std::string net_unix_of(pid_t pid) {
-  return "/proc/" + std::to_string(pid) + "/net/unix";
+  return directory_of_process(pid) + "/net/unix";
 }
 
 /// Identifies the network namespace of a process by the inode of its net/unix, which differs in each.

@@ -49,10 +49,6 @@ constexpr std::array<std::string_view, 4> kSwitches{
     "DOTNET_EnableDiagnostics=0", "DOTNET_EnableDiagnostics_IPC=0", "COMPlus_EnableDiagnostics=0",
     "COMPlus_EnableDiagnostics_IPC=0"};
 
-std::string directory_of_process(pid_t pid) {
-  return "/proc/" + std::to_string(pid);
-}
-
 struct Threads {
   bool dotnet = false;
   bool port = false;
@@ -288,8 +284,7 @@ Result<FoundSocket> find_socket(const PortProcess& process, const std::map<std::
   auto socket = open_socket(*root, process);
   if (!socket) return tl::unexpected(socket.error());
   FoundSocket found;
-  found.path =
-      root->is_ours() ? socket->path : "/proc/" + std::to_string(process.pid) + "/root" + socket->path;
+  found.path = root->is_ours() ? socket->path : directory_of_process(process.pid) + "/root" + socket->path;
   found.file = socket->file;
   const auto same = known.find(found.path);
   if (same != known.end() && same->second.file == found.file) return same->second;

@@ -117,7 +117,7 @@ ContainerSigns signs_of_container(std::string_view cgroup, std::string_view moun
 }
 
 ContainerSigns container_of(pid_t pid) {
-  const std::string directory = "/proc/" + std::to_string(pid);
+  const std::string directory = directory_of_process(pid);
   const auto cgroup = read_limited(directory + "/cgroup", kMaxCgroups);
   const auto mounts = read_limited(directory + "/mountinfo", kMaxMountInfo);
   return signs_of_container(cgroup.value_or(""), mounts.value_or(""));

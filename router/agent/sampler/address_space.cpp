@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/process_stat.hpp"
+
 namespace farport::router {
 namespace {
 
@@ -73,7 +75,7 @@ void read_maps(std::istream& maps, const TakeMapped& take) {
 }
 
 void read_maps_of(pid_t process, const TakeMapped& take) {
-  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  std::ifstream maps(directory_of_process(process) + "/maps");
   read_maps(maps, take);
 }
 

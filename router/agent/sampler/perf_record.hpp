@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/directory.hpp"
+#include "base/process_stat.hpp"
 #include "base/read_file.hpp"
 #include "router/symbols/file_symbols.hpp"
 #include "router/wire/samples.hpp"
@@ -58,12 +59,12 @@ void read_perf_record(std::span<const std::byte> record, PerfSink& sink);
 /// The threads that a process has now, `most` at most.
 [[nodiscard]] inline std::vector<pid_t> threads_of(
     pid_t process, std::size_t most = std::numeric_limits<std::size_t>::max()) {
-  return numbered_entries("/proc/" + std::to_string(process) + "/task", most);
+  return numbered_entries(directory_of_process(process) + "/task", most);
 }
 
 /// The name of a thread; empty if the thread is gone.
 [[nodiscard]] inline std::string thread_name(pid_t process, pid_t thread) {
-  const std::string path = "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/comm";
+  const std::string path = directory_of_process(process) + "/task/" + std::to_string(thread) + "/comm";
   std::string name = read_limited(path, 64).value_or("");
   if (name.ends_with('\n')) name.pop_back();
   return name;

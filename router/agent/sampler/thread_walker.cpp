@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
+#include "base/process_stat.hpp"
 #include "base/resources.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 
@@ -52,7 +53,7 @@ bool ProcessPages::read(std::uint64_t address, std::span<std::byte> to) {
 }
 
 Result<ProcessMemory> ProcessMemory::open(pid_t process) {
-  UniqueFd memory(::open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd memory(::open((directory_of_process(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory) return fail_errno("open the memory of", "the process", errno);
   return ProcessMemory(std::move(memory));
 }
@@ -212,7 +213,7 @@ Result<void> ThreadWalker::try_out() {
 }
 
 std::string ThreadWalker::path_of(pid_t thread, const char* file) const {
-  return "/proc/" + std::to_string(process_) + "/task/" + std::to_string(thread) + "/" + file;
+  return directory_of_process(process_) + "/task/" + std::to_string(thread) + "/" + file;
 }
 
 void ThreadWalker::read(PerfSink& sink) {

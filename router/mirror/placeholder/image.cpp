@@ -2,11 +2,14 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <span>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/output_file.hpp"
 
 // The build's linked program, between two labels. Never written to: the section is read-only.
 __asm__(
@@ -41,13 +44,9 @@ int create_file() {
 }
 
 Result<void> write_program(const UniqueFd& file) {
-  const std::byte* next = farport_placeholder_begin;
-  while (next != farport_placeholder_end) {
-    const ssize_t written =
-        ::write(file.get(), next, static_cast<std::size_t>(farport_placeholder_end - next));
-    if (written < 0) return fail_errno(kTried, kWhere, errno);
-    next += written;
-  }
+  const std::span program(farport_placeholder_begin, farport_placeholder_end);
+  const int failed = write_whole(file.get(), program);
+  if (failed != 0) return fail_errno(kTried, kWhere, failed);
   return {};
 }
 
