@@ -9,82 +9,12 @@
 #include <unistd.h>
 
 #include "base/resources.hpp"
-#include "cli/commands/certs.hpp"
-#include "cli/commands/quickstart.hpp"
-#include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
-#include "cli/terminal/passphrases.hpp"
 #include "cli/terminal/table.hpp"
-#include "config/resolve.hpp"
 #include "confinement/confinement.hpp"
 
 namespace farport::cli {
 namespace {
-
-template <typename Settings>
-int run_with(config::Resolved<Settings> settings, int (*command)(const Settings&)) {
-  if (!settings) return report(settings.error());
-  // While there is a terminal: a mirror may leave it.
-  if (auto unlocked = unlock(*settings); !unlocked) return report(unlocked.error(), kUsage);
-  return command(*settings);
-}
-
-int dispatch(CommandLine line) {
-  config::take_environment(line.flags, config::process_environment());
-  switch (line.command) {
-    case Command::serve:
-      return run_with(config::resolve_serve(line.flags), serve);
-    case Command::connect:
-      return run_with(config::resolve_connect(line.flags), connect);
-    case Command::disconnect:
-      return disconnect(line.flags);
-    case Command::run:
-      return run_with(config::resolve_run(line.flags), run);
-    case Command::ps:
-      return run_with(config::resolve_ps(line.flags), ps);
-    case Command::dump:
-      return run_with(config::resolve_dump(line.flags), dump);
-    case Command::trace:
-      return run_with(config::resolve_trace(line.flags), trace);
-    case Command::counters:
-      return run_with(config::resolve_counters(line.flags), counters);
-    case Command::top:
-      return run_with(config::resolve_top(line.flags), top);
-    case Command::logs:
-      return run_with(config::resolve_logs(line.flags), logs);
-    case Command::exceptions:
-      return run_with(config::resolve_recording(line.flags, "exceptions"), exceptions);
-    case Command::stacks:
-      return run_with(config::resolve_recording(line.flags, "stacks"), stacks);
-    case Command::profile:
-      return run_with(config::resolve_profile(line.flags), profile);
-    case Command::gcdump:
-      return run_with(config::resolve_gcdump(line.flags), gcdump);
-    case Command::convert:
-      return convert(line.convert);
-    case Command::can_i:
-      return run_with(config::resolve_can_i(line.flags), can_i);
-    case Command::doctor:
-      return run_with(config::resolve_doctor(line.flags), doctor);
-    case Command::check:
-      return check(line.flags);
-    case Command::stdio:
-      return stdio(line.stdio);
-    case Command::quickstart:
-      return quickstart(line.quickstart);
-    case Command::join:
-      return join(line.flags);
-    case Command::certs_init:
-      return certs_init(line.certs_init);
-    case Command::certs_server:
-      return certs_server(line.certs_issue);
-    case Command::certs_client:
-      return certs_client(line.certs_issue);
-    case Command::certs_bundle:
-      return certs_bundle(line.certs_bundle);
-  }
-  return kUsage;
-}
 
 /// Where this program is linked statically: has the C library look users, groups and hosts up by what is
 /// built into it, and not by shared libraries of a host that may have another one.
@@ -114,7 +44,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   farport::confinement::hide_memory();
   try {
-    return farport::cli::dispatch(farport::cli::parse_command_line(argc, argv));
+    const auto line = farport::cli::parse_command_line(argc, argv);
+    farport::config::take_environment(line->flags, farport::config::process_environment());
+    return line->run();
   } catch (const farport::cli::CommandLineDone& done) {
     return done.exit_code;
   } catch (const std::exception& error) {

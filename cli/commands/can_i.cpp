@@ -4,14 +4,17 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/abilities.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/help_text.hpp"
+#include "cli/options/options.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "router/mirror/find_agents.hpp"
 #include "router/wire/runtime.hpp"
 
@@ -109,8 +112,6 @@ Task<Answers> ask(transport::Loop& loop, std::vector<router::MirroredAgent> agen
   co_return answers;
 }
 
-}  // namespace
-
 int can_i(const config::CanISettings& settings) {
   if (!settings.command.empty()) {
     const Result<void> known = check_command_name(settings.command);
@@ -126,5 +127,29 @@ int can_i(const config::CanISettings& settings) {
   const bool allowed = answers.all_allowed || settings.command.empty();
   return answers.failures.empty() && allowed ? kSuccess : kFailure;
 }
+
+constexpr const char* kCanIAbout =
+    "Asks an agent what our certificate may do there (trace, dump, ...): on which runtimes, by which grant,\n"
+    "or which role it needs. With a command of the protocol the exit code is 0 where it is allowed and 1 "
+    "where\n"
+    "it isn't.";
+constexpr const char* kCanIExamples = R"(Examples:
+  farport can-i orders.example:9000
+  farport can-i prod-orders --all            (each command of the protocol)
+  farport can-i prod-orders GenerateCoreDump3)";
+
+RunCommand add_can_i_options(CLI::App& options, config::Flags& flags) {
+  options.add_option_function<std::string>(
+      "AGENT", [&flags](const std::string& agent) { flags.remotes = {agent}; }, kAgentHelp);
+  options.add_option("COMMAND", flags.command, "A command of the protocol, such as GenerateCoreDump3");
+  options.add_flag("--all", flags.all, "Answer for each command of the protocol");
+  add_json_option(options, flags.json, "Print a JSON array: a row for each command and runtime");
+  return [&flags] { return run_with(config::resolve_can_i(flags), can_i); };
+}
+
+}  // namespace
+
+const Command kCanI{"can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples,
+                    add_can_i_options};
 
 }  // namespace farport::cli

@@ -2,15 +2,19 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <CLI/CLI.hpp>
+
 #include "auth/credentials.hpp"
 #include "auth/issue.hpp"
 #include "base/directory.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/terminal/passphrases.hpp"
 #include "cli/terminal/table.hpp"
 
@@ -145,5 +149,77 @@ int certs_bundle(const CertsBundleSettings& settings) {
       file_of(path));
   return kSuccess;
 }
+
+namespace {
+
+constexpr const char* kCertsAbout =
+    "Makes a small CA and certificates (ECDSA P-256, 90 days) for those who have no PKI at hand, and "
+    "bundles:\n"
+    "one file for each side.";
+constexpr const char* kCertsExamples = R"(Examples:
+  farport certs init certs
+  farport certs server certs --name agent --dns orders.example --ip 10.0.0.2
+  farport certs client certs --name alice \
+      --uri spiffe://acme.example/ns/prod/sa/oncall
+  farport certs bundle certs --name alice --encrypt)";
+
+RunCommand add_certs_init_options(CLI::App& options, config::Flags& /*flags*/) {
+  const auto into = std::make_shared<CertsInitSettings>();
+  options.add_option("DIR", into->directory, "A directory; made if it isn't there")->required();
+  options.add_flag("--force", into->force, "Replace a CA that is there already");
+  return [into] { return certs_init(*into); };
+}
+
+std::shared_ptr<CertsIssueSettings> add_issue_options(CLI::App& options) {
+  auto into = std::make_shared<CertsIssueSettings>();
+  options.add_option("DIR", into->directory, "The directory of ca.crt and ca.key")->required();
+  options.add_option("--name", into->name, "Common name, and the name of the files")
+      ->required()
+      ->type_name("NAME");
+  add_list(options, "--dns", into->dns, "A DNS name; may be repeated", "NAME");
+  add_list(options, "--ip", into->ips, "An IP address; may be repeated", "ADDRESS");
+  add_list(options, "--uri", into->uris, "A URI, such as a SPIFFE ID; may be repeated", "URI");
+  options.add_flag("--force", into->force, "Replace files that are there already");
+  return into;
+}
+
+RunCommand add_certs_server_options(CLI::App& options, config::Flags& /*flags*/) {
+  const auto into = add_issue_options(options);
+  return [into] { return certs_server(*into); };
+}
+
+RunCommand add_certs_client_options(CLI::App& options, config::Flags& /*flags*/) {
+  const auto into = add_issue_options(options);
+  return [into] { return certs_client(*into); };
+}
+
+RunCommand add_certs_bundle_options(CLI::App& options, config::Flags& /*flags*/) {
+  const auto into = std::make_shared<CertsBundleSettings>();
+  options.add_option("DIR", into->directory, "The directory of ca.crt, NAME.crt and NAME.key")->required();
+  options.add_option("--name", into->name, "The certificate")->required()->type_name("NAME");
+  options.add_option("-o,--output", into->output, "Another file than DIR/NAME.pem")->type_name("FILE");
+  CLI::Option* const encrypt =
+      options.add_flag("--encrypt", into->encrypt, "Encrypt the key with a passphrase, which is asked for");
+  options
+      .add_option("--passphrase-file", into->passphrase_file,
+                  "Encrypt the key with the first line of this file")
+      ->type_name("FILE")
+      ->excludes(encrypt);
+  options.add_flag("--force", into->force, "Replace a file that is there already");
+  return [into] { return certs_bundle(*into); };
+}
+
+}  // namespace
+
+const Command kCerts{"certs", "Makes a small CA and certificates", kCertsAbout, kCertsExamples, nullptr};
+const Command kCertsInit{"certs init", "Makes a CA: DIR/ca.crt and DIR/ca.key", nullptr, nullptr,
+                         add_certs_init_options};
+const Command kCertsServer{"certs server", "Issues a certificate for an agent: DIR/NAME.crt and DIR/NAME.key",
+                           nullptr, nullptr, add_certs_server_options};
+const Command kCertsClient{"certs client", "Issues a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
+                           nullptr, nullptr, add_certs_client_options};
+const Command kCertsBundle{"certs bundle",
+                           "Puts a certificate, its key and the CA into one file: DIR/NAME.pem", nullptr,
+                           nullptr, add_certs_bundle_options};
 
 }  // namespace farport::cli

@@ -7,11 +7,14 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/finding.hpp"
 #include "cli/commands/check_access.hpp"
 #include "cli/commands/examine.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/help_text.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/finding_report.hpp"
 #include "cli/setup/confine.hpp"
 #include "cli/setup/local_search.hpp"
@@ -178,8 +181,6 @@ void check_mirror(FindingReport& report, config::ConnectSettings settings) {
   }
 }
 
-}  // namespace
-
 int check(const config::Flags& flags) {
   FindingReport report(flags.json);
   if (!flags.command.empty()) {
@@ -206,5 +207,38 @@ int check(const config::Flags& flags) {
   }
   return report.exit_code();
 }
+
+constexpr const char* kCheckAbout =
+    "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
+    "remotes it checks what connect would use, and dials as farport doctor does; otherwise what serve "
+    "would.\n"
+    "Exit code 0 if nothing is wrong.\n"
+    "With --as it says what an identity may do with the agent's configuration, without an agent: exit code 0 "
+    "if\n"
+    "the --command is allowed.";
+constexpr const char* kCheckExamples = R"(Examples:
+  farport check --config /etc/farport/agent.toml
+  farport check prod-orders
+  farport check --config /etc/farport/agent.toml --as CN=alice \
+      --command GenerateCoreDump3
+  farport check --listen 0.0.0.0:9000 --allow-cn alice=operator \
+      --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt)";
+
+RunCommand add_check_options(CLI::App& options, config::Flags& flags) {
+  add_remotes(options, flags);
+  add_json_option(options, flags.json, "Print a JSON array of what was found");
+  options.add_option("--as", flags.as, "Say what this identity may do with the agent's configuration")
+      ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…] or LOCAL=UID");
+  options.add_option("--command", flags.command, "With --as: whether it may send this command")
+      ->type_name("COMMAND");
+  options.add_option("--on", flags.runtime_name, "With --command: to a runtime of this name")
+      ->type_name("NAME");
+  return [&flags] { return check(flags); };
+}
+
+}  // namespace
+
+const Command kCheck{"check", "Says what is right and wrong with a configuration", kCheckAbout,
+                     kCheckExamples, add_check_options};
 
 }  // namespace farport::cli

@@ -5,13 +5,17 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.hpp"
 #include "base/resources.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/mirror_view.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/terminal_keys.hpp"
+#include "config/resolve.hpp"
 #include "transport/child_process.hpp"
 #include "transport/timer.hpp"
 
@@ -116,5 +120,41 @@ int connect_here(const config::ConnectSettings& settings) {
 int connect(const config::ConnectSettings& settings) {
   return settings.detach ? connect_detached(settings) : connect_here(settings);
 }
+
+namespace {
+
+constexpr const char* kConnectAbout =
+    "The mirror: makes every runtime of one or several agents look local until Ctrl-C. A name with many\n"
+    "addresses means all of them.";
+constexpr const char* kConnectExamples = R"(Examples:
+  farport connect orders.example:9000
+  farport connect orders.example:9000 --detach     (until farport disconnect)
+  farport connect prod-orders                      (a profile of the file)
+  farport connect localhost:9000 --server-name orders      (a port-forward)
+  farport connect 10.0.0.2:9000 --socket orders=/tmp/orders.sock
+  farport connect 10.0.0.2:9000 --select 'orders*' --json
+  farport connect ssh://ops@web-3                  (no port, no certificates, no farport there)
+  farport connect podman://orders
+  farport connect k8s://prod/deploy/orders
+  farport connect --accept 0.0.0.0:9443            (farport serve --dial)
+  farport connect 10.0.0.2:9000 --to /tmp/t.sock
+      (for dotnet-trace collect --diagnostic-port /tmp/t.sock)
+Then, in another terminal:
+  dotnet-trace ps
+  dotnet-trace collect -p PID)";
+
+RunCommand add_connect_options(CLI::App& options, config::Flags& flags) {
+  add_remotes(options, flags);
+  add_json_option(options, flags.json, kJsonLinesHelp);
+  CLI::Option* const detach = options.add_flag("--detach", flags.detach, kDetachHelp);
+  add_settings(options, flags.given);
+  options.get_option("--log-file")->needs(detach);
+  return [&flags] { return run_with(config::resolve_connect(flags), connect); };
+}
+
+}  // namespace
+
+const Command kConnect{"connect", "The mirror, beside the tools: makes remote runtimes look local",
+                       kConnectAbout, kConnectExamples, add_connect_options};
 
 }  // namespace farport::cli

@@ -1,14 +1,19 @@
 // farport convert: makes a flame graph or other files from a recording.
 #include <cerrno>
+#include <memory>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/directory.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/profile_output.hpp"
 #include "cli/terminal/table.hpp"
 #include "events/sampled_profile.hpp"
@@ -40,8 +45,6 @@ std::string stem_of(const std::string& path) {
   return std::string(name.substr(0, name.rfind('.')));
 }
 
-}  // namespace
-
 int convert(const config::ConvertSettings& settings) {
   const ProfileOutput output{settings.output, settings.force, settings.top};
   auto file = open_output(output);
@@ -60,5 +63,29 @@ int convert(const config::ConvertSettings& settings) {
   const auto written = write_output(taken, output, std::move(*file));
   return written ? kSuccess : report(written.error());
 }
+
+constexpr const char* kConvertAbout =
+    "Makes a flame graph, or another file, of the samples in a recording of farport trace or dotnet-trace "
+    "(profile\n"
+    "dotnet-sampled-thread-time, which is among those recorded by default).";
+constexpr const char* kConvertExamples = R"(Examples:
+  farport convert orders.nettrace -o orders.html
+  farport convert orders.nettrace --top)";
+
+RunCommand add_convert_options(CLI::App& options, config::Flags& flags) {
+  std::ignore = flags;
+  const auto into = std::make_shared<config::ConvertSettings>();
+  options.add_option("FILE", into->input, "A .nettrace file with samples of stacks")->required();
+  options.add_option("-o,--output", into->output, kProfileForms)->type_name("FILE");
+  options.add_flag("--force", into->force, "Replace the file if it is there already");
+  add_top(options, into->top);
+
+  return [into] { return convert(*into); };
+}
+
+}  // namespace
+
+const Command kConvert{"convert", "Makes a flame graph of a recording that is there", kConvertAbout,
+                       kConvertExamples, add_convert_options};
 
 }  // namespace farport::cli

@@ -4,12 +4,16 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/counter_screen.hpp"
 #include "cli/output/event_lines.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/terminal_keys.hpp"
+#include "config/resolve.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "transport/child_process.hpp"
@@ -85,8 +89,6 @@ class CounterScreenSink final : public CounterSink {
   transport::TaskSet drawing_;
 };
 
-}  // namespace
-
 int counters(const config::CountersSettings& settings) {
   auto selection = router::CounterSelection::parse(settings.counters);
   if (!selection) return report(selection.error(), kUsage);
@@ -111,5 +113,43 @@ int counters(const config::CountersSettings& settings) {
   CounterSink sink(loop, *readers, settings, *selection);
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
+
+constexpr const char* kCountersAbout =
+    "Shows the values of a remote application's counters, as dotnet-counters does: those of its meters and "
+    "of its\n"
+    "EventCounters. Names are dotnet-counters': System.Runtime, Orders[orders-priced,queue], or\n"
+    "EventCounters\\Orders for the EventSource alone. A table on a terminal, otherwise a line for each "
+    "value.";
+constexpr const char* kCountersExamples = R"(Examples:
+  farport counters orders.example:9000
+  farport counters prod-orders/orders --counters 'Orders,System.Runtime[dotnet.gc.pause.time]'
+  farport counters podman://orders --format csv -o orders.csv --duration 5m)";
+
+RunCommand add_counters_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  add_list(
+      options, "--counters", flags.counters,
+      "Meters and EventSources, as dotnet-counters has them; may be repeated [System.Runtime and ASP.NET's]",
+      "NAME[INSTRUMENTS]");
+  options.add_option("--refresh-interval", flags.interval, "How often the application tells them [1s]")
+      ->type_name("TIME");
+  options.add_option("--max-time-series", flags.most_series, "How many series of meters at most [1000]")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 1'000'000));
+  options.add_option("--max-histograms", flags.most_histograms, "How many histograms at most [20]")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 1'000'000));
+  add_format(options, flags.format, "text, csv or json (one object a line) [a table on a terminal]",
+             {"text", "csv", "json"});
+  add_output(options, flags, kInPlaceOfOutput);
+  add_duration(options, flags, kUntilStopped);
+
+  return [&flags] { return run_with(config::resolve_counters(flags), counters); };
+}
+
+}  // namespace
+
+const Command kCounters{"counters", "Shows a remote application's counters, live", kCountersAbout,
+                        kCountersExamples, add_counters_options};
 
 }  // namespace farport::cli

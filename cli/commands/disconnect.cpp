@@ -1,8 +1,11 @@
 // farport disconnect: ends detached mirrors, or lists them.
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/commands/detached_mirrors.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/terminal/table.hpp"
 
 namespace farport::cli {
@@ -54,8 +57,6 @@ Result<std::vector<FoundMirror>> chosen(const std::vector<FoundMirror>& all,
   return meant;
 }
 
-}  // namespace
-
 int disconnect(const config::Flags& flags) {
   const auto all = find_detached_mirrors();
   if (!all) return report(all.error());
@@ -75,5 +76,24 @@ int disconnect(const config::Flags& flags) {
   }
   return exit_code;
 }
+
+constexpr const char* kDisconnectAbout =
+    "Ends mirrors that farport connect --detach has started, and says which are running when no agent is "
+    "named.";
+constexpr const char* kDisconnectExamples = R"(Examples:
+  farport disconnect                      what is running
+  farport disconnect orders.example:9000
+  farport disconnect --all)";
+
+RunCommand add_disconnect_options(CLI::App& options, config::Flags& flags) {
+  options.add_option("AGENT", flags.remotes, "An agent, as it was named to connect --detach");
+  options.add_flag("--all", flags.all, "End all of them");
+  return [&flags] { return disconnect(flags); };
+}
+
+}  // namespace
+
+const Command kDisconnect{"disconnect", "Ends detached mirrors, or says which are running", kDisconnectAbout,
+                          kDisconnectExamples, add_disconnect_options};
 
 }  // namespace farport::cli

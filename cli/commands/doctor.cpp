@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/commands/examine.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/finding_report.hpp"
 #include "cli/setup/confine.hpp"
+#include "config/resolve.hpp"
 
 namespace farport::cli {
 namespace {
@@ -47,8 +51,6 @@ std::string summary_of(const FindingReport& report) {
   return counted(report.problems(), "problem") + warnings + "." + begin;
 }
 
-}  // namespace
-
 int doctor(const config::DoctorSettings& settings) {
   FindingReport report(settings.json);
   std::vector<Examined> all;
@@ -66,5 +68,29 @@ int doctor(const config::DoctorSettings& settings) {
   report.close(summary_of(report));
   return report.exit_code();
 }
+
+constexpr const char* kDoctorAbout =
+    "Tries each thing on the way to a runtime for real, in the order in which one would ask, and says what "
+    "is\n"
+    "wrong and what to do. Check is about a configuration, doctor about a situation. Without an AGENT it is\n"
+    "about this host, as an agent with this configuration would find it. Exit code 0 without problems, else "
+    "1.";
+constexpr const char* kDoctorExamples = R"(Examples:
+  farport doctor                             beside the runtimes
+  farport doctor --config /etc/farport/agent.toml
+  farport doctor orders.example:9000         from afar
+  farport doctor podman://orders
+  farport doctor prod-orders --json)";
+
+RunCommand add_doctor_options(CLI::App& options, config::Flags& flags) {
+  add_remotes(options, flags);
+  add_json_option(options, flags.json, "Print a JSON array: an object for each step");
+  return [&flags] { return run_with(config::resolve_doctor(flags), doctor); };
+}
+
+}  // namespace
+
+const Command kDoctor{"doctor", "Says what is wrong between here and a runtime, and what to do", kDoctorAbout,
+                      kDoctorExamples, add_doctor_options};
 
 }  // namespace farport::cli

@@ -10,8 +10,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/escape.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/output_path.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/patience.hpp"
@@ -19,6 +22,7 @@
 #include "cli/setup/runtime_session.hpp"
 #include "cli/terminal/live_region.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "config/settings.hpp"
 #include "router/mirror/dump_receiver.hpp"
 #include "transport/child_process.hpp"
@@ -137,7 +141,6 @@ Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::StopSource
   co_return result;
 }
 
-}  // namespace
 int dump(const config::DumpCommandSettings& settings) {
   const auto agents = agents_of({settings.remote});
   if (!agents) return report(agents.error(), kUsage);
@@ -160,5 +163,34 @@ int dump(const config::DumpCommandSettings& settings) {
   std::printf("%s\n", shown_to_a_person ? escape(**path).c_str() : (*path)->c_str());
   return kSuccess;
 }
+
+constexpr const char* kDumpAbout =
+    "Has a remote runtime write a dump, brings it here and removes it there. Prints the path; the file "
+    "appears\n"
+    "when it is whole. The application stands still while it writes the dump. (With farport connect,\n"
+    "dotnet-dump collect does the same.)";
+constexpr const char* kDumpExamples = R"(Examples:
+  farport dump orders.example:9000
+  farport dump orders.example:9000/orders -o orders.dmp --type full
+  farport dump prod-orders/1 --stay
+  farport dump podman://orders//orders)";
+
+RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  options.add_option("-o,--output", flags.output, "Where the dump goes; NAME_TIME.dmp where none is given")
+      ->type_name("FILE");
+  options.add_option("--type", flags.dump_type, "mini, heap, triage or full [heap]")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
+  options.add_flag("--force", flags.force, "Replace the file if it is there already");
+  options.add_flag("--stay", flags.stay,
+                   "Leave it where the runtime has written it, and print its path there");
+  return [&flags] { return run_with(config::resolve_dump(flags), dump); };
+}
+
+}  // namespace
+
+const Command kDump{"dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
+                    kDumpExamples, add_dump_options};
 
 }  // namespace farport::cli

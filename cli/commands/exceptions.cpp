@@ -8,12 +8,16 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/commands/method_names.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/event_lines.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reader_frames.hpp"
@@ -180,8 +184,6 @@ class ExceptionSink final : public EventLines {
   transport::TaskSet printing_;
 };
 
-}  // namespace
-
 int exceptions(const config::RecordingSettings& settings) {
   const auto readers = start_readers(settings.remote, [](const auto&, auto& from, auto& to) {
     ExceptionTeller teller(to);
@@ -192,5 +194,27 @@ int exceptions(const config::RecordingSettings& settings) {
   ExceptionSink sink(loop, *readers, settings);
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
+
+constexpr const char* kExceptionsAbout =
+    "Shows each exception that a remote application throws, also those that it catches, with the stack at "
+    "which it\n"
+    "was thrown. The names of methods come from the runtime, which takes it a moment where one is new.";
+constexpr const char* kExceptionsExamples = R"(Examples:
+  farport exceptions orders.example:9000
+  farport exceptions prod-orders/orders --duration 1m --format json)";
+
+RunCommand add_exceptions_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  add_format(options, flags.format, "text, or json (one object a line) [text]", {"text", "json"});
+  add_output(options, flags, kInPlaceOfOutput);
+  add_duration(options, flags, kUntilStopped);
+
+  return [&flags] { return run_with(config::resolve_recording(flags, "exceptions"), exceptions); };
+}
+
+}  // namespace
+
+const Command kExceptions{"exceptions", "Shows the exceptions that a remote application throws, live",
+                          kExceptionsAbout, kExceptionsExamples, add_exceptions_options};
 
 }  // namespace farport::cli

@@ -13,14 +13,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/output_path.hpp"
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "config/settings.hpp"
 #include "events/heap_walk.hpp"
 #include "heap/heap.hpp"
@@ -204,8 +208,6 @@ heap::Origin origin_of(const std::string& about) {
   return {about.substr(0, end), about.substr(std::min(end + 1, about.size()))};
 }
 
-}  // namespace
-
 int gcdump(const config::GcdumpSettings& settings) {
   const auto file = open_output(settings);
   if (!file) return report_output(file.error());
@@ -223,5 +225,35 @@ int gcdump(const config::GcdumpSettings& settings) {
   const Result<void> kept = keep_output(file->get());
   return kept ? kSuccess : report(kept.error());
 }
+
+constexpr const char* kGcdumpAbout =
+    "Has a remote runtime collect its garbage and tell what is left: how many objects of each type there "
+    "are, "
+    "and\n"
+    "how much they take. The application stands still meanwhile. A .gcdump file has each object and what it "
+    "refers\n"
+    "to: dotnet-gcdump, PerfView and Visual Studio open it.";
+constexpr const char* kGcdumpExamples = R"(Examples:
+  farport gcdump orders.example:9000
+  farport gcdump prod-orders/orders -o orders.gcdump
+  farport gcdump podman://orders --format json | jq '.types[0]')";
+
+RunCommand add_gcdump_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  add_output(
+      options, flags,
+      "A file, whose name says what it is: .gcdump (objects), .json (types) [a table on standard output]");
+  options.add_option("--top", flags.top, "How many types, those that take most first [25; all in a file]")
+      ->type_name("ROWS")
+      ->check(CLI::Range(1, 1'000'000));
+  add_format(options, flags.format, "text or json [text]", {"text", "json"});
+
+  return [&flags] { return run_with(config::resolve_gcdump(flags), gcdump); };
+}
+
+}  // namespace
+
+const Command kGcdump{"gcdump", "Shows what is in a remote application's heap", kGcdumpAbout, kGcdumpExamples,
+                      add_gcdump_options};
 
 }  // namespace farport::cli

@@ -9,11 +9,14 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
 #include "base/text.hpp"
 #include "cli/commands/quickstart.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal_keys.hpp"
@@ -135,8 +138,6 @@ void print_joined(const std::string& agent, const std::string& bundle) {
         bundle, kQuickstartName, agent);
 }
 
-}  // namespace
-
 int join(config::Flags flags) {
   Pasted pasted;
   if (!take(pasted)) return kInterrupted;
@@ -160,5 +161,30 @@ int join(config::Flags flags) {
   print_joined(flags.remotes.front(), *bundle);
   return connect(*settings);
 }
+
+constexpr const char* kJoinAbout =
+    "Takes the invitation that farport quickstart has printed from standard input; on a terminal it asks for "
+    "it,\n"
+    "and does not show it. Its key is kept in a directory of yours that is gone when you log out. It goes on "
+    "as\n"
+    "farport connect: remote runtimes look local until Ctrl-C, or farport disconnect with --detach.";
+constexpr const char* kJoinExamples = R"(Examples:
+  farport join                                    (and paste the invitation)
+   echo 'farport1,10.0.0.2:9000,…' | farport join --detach
+   echo 'farport1,10.0.0.2:9000,…' | farport join localhost:9000      (a port-forward leads there))";
+
+RunCommand add_join_options(CLI::App& options, config::Flags& flags) {
+  options.add_option_function<std::string>(
+      "AGENT", [&flags](const std::string& agent) { flags.remotes = {agent}; },
+      "HOST:PORT in place of the line's own, such as that of a port-forward");
+  add_json_option(options, flags.json, kJsonLinesHelp);
+  options.add_flag("--detach", flags.detach, kDetachHelp);
+  return [&flags] { return join(flags); };
+}
+
+}  // namespace
+
+const Command kJoin{"join", "Beside the tools: connects to what a quickstart's line leads to", kJoinAbout,
+                    kJoinExamples, add_join_options};
 
 }  // namespace farport::cli

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/event_lines.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
 #include "router/wanted/recordings.hpp"
@@ -74,8 +78,6 @@ class LogSink final : public EventLines {
   transport::TaskSet hinting_;
 };
 
-}  // namespace
-
 int logs(const config::LogsSettings& settings) {
   auto wanted = router::wanted_logs(settings.level, settings.categories);
   if (!wanted) return report(wanted.error(), kUsage);
@@ -88,5 +90,35 @@ int logs(const config::LogsSettings& settings) {
   LogSink sink(loop, *readers, settings, std::move(*wanted));
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
+
+constexpr const char* kLogsAbout =
+    "Shows what a remote application writes to its log (Microsoft.Extensions.Logging), without a restart and "
+    "whatever\n"
+    "its own log goes to. Without --level and --category, what the application's own filters let pass.";
+constexpr const char* kLogsExamples = R"(Examples:
+  farport logs orders.example:9000
+  farport logs prod-orders/orders --level Debug --category 'Orders.*'
+  farport logs podman://orders --format json | jq .message)";
+
+RunCommand add_logs_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  options
+      .add_option(
+          "--level", flags.level,
+          "Trace, Debug, Information, Warning, Error or Critical [as the application's filters have it]")
+      ->type_name("LEVEL");
+  add_list(options, "--category", flags.categories,
+           "Only these, such as 'Orders.*' or 'Orders.*:Debug'; may be repeated", "CATEGORY[:LEVEL]");
+  add_format(options, flags.format, "text, or json (one object a line) [text]", {"text", "json"});
+  add_output(options, flags, kInPlaceOfOutput);
+  add_duration(options, flags, kUntilStopped);
+
+  return [&flags] { return run_with(config::resolve_logs(flags), logs); };
+}
+
+}  // namespace
+
+const Command kLogs{"logs", "Shows what a remote application logs, live", kLogsAbout, kLogsExamples,
+                    add_logs_options};
 
 }  // namespace farport::cli

@@ -6,8 +6,11 @@
 #include <cstdlib>
 #include <optional>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/commands/record_trace.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/output_path.hpp"
 #include "cli/output/profile_output.hpp"
 #include "cli/output/reader_sink.hpp"
@@ -19,6 +22,7 @@
 #include "cli/setup/runtime_session.hpp"
 #include "cli/terminal/live_region.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "events/sampled_profile.hpp"
 #include "router/collect/cpu_profile.hpp"
 #include "router/collect/recording.hpp"
@@ -314,8 +318,6 @@ Result<void> check_trace(const config::ProfileSettings& settings) {
               "leave --top out here, and give it to farport convert");
 }
 
-}  // namespace
-
 int profile(const config::ProfileSettings& settings) {
   config::ProfileSettings asked = settings;
   asked.duration = settings.duration.value_or(kUsualLength);
@@ -334,5 +336,46 @@ int profile(const config::ProfileSettings& settings) {
   const auto written = write_output(*taken, output, std::move(*file));
   return written ? code : report(written.error());
 }
+
+constexpr const char* kProfileAbout =
+    "Draws a flame graph of what a remote application computes, or with --event wall of what all its\n"
+    "threads do, waiting included. Nothing has to be set up for it beside the application, and nothing is\n"
+    "started again.";
+constexpr const char* kProfileExamples = R"(Examples:
+  farport profile orders.example:9000 -o orders.html
+  farport profile k8s://prod/deploy/orders --wall -o orders.html
+  farport profile k8s://prod/deploy/orders --event wall --top
+  farport profile podman://orders --top
+  farport profile orders.example:9000 | grep Pricing)";
+
+RunCommand add_profile_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  add_output(options, flags, kProfileForms);
+  CLI::Option* const wall =
+      options.add_flag("--wall", flags.wall,
+                       "Of all threads of .NET, whether they compute or wait: the runtime's own samples");
+  options
+      .add_option(
+          "--event", flags.event,
+          "cpu: what computes; wall: all threads, looked at from outside, so that one which hangs or is "
+          "stopped can be looked at, too [cpu]")
+      ->type_name("EVENT")
+      ->check(CLI::IsMember({"cpu", "wall"}))
+      ->excludes(wall);
+  options
+      .add_option("--frequency", flags.frequency,
+                  "Samples of a busy thread in a second; of each one with --event wall [99]")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 999));
+  add_top(options, flags.top);
+  add_duration(options, flags, "How long, such as 30s or 00:00:30 [10s]");
+
+  return [&flags] { return run_with(config::resolve_profile(flags), profile); };
+}
+
+}  // namespace
+
+const Command kProfile{"profile", "Draws where a remote application spends its time", kProfileAbout,
+                       kProfileExamples, add_profile_options};
 
 }  // namespace farport::cli

@@ -6,12 +6,15 @@
 
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "router/mirror/find_agents.hpp"
 #include "router/wire/runtime.hpp"
 
@@ -139,8 +142,6 @@ std::string as_table(const Listing& listing) {
   return join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns));
 }
 
-}  // namespace
-
 int ps(const config::PsSettings& settings) {
   auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);
@@ -155,5 +156,20 @@ int ps(const config::PsSettings& settings) {
   print_messages(listing.explanations);
   return listing.failures.empty() ? kSuccess : kFailure;
 }
+
+constexpr const char* kPsAbout = "Lists the runtimes of one or several agents.";
+constexpr const char* kPsExamples = R"(Examples:
+  farport ps orders.example:9000
+  farport ps prod-orders --json)";
+
+RunCommand add_ps_options(CLI::App& options, config::Flags& flags) {
+  add_remotes(options, flags);
+  add_json_option(options, flags.json, "Print a JSON array");
+  return [&flags] { return run_with(config::resolve_ps(flags), ps); };
+}
+
+}  // namespace
+
+const Command kPs{"ps", "Lists remote runtimes", kPsAbout, kPsExamples, add_ps_options};
 
 }  // namespace farport::cli

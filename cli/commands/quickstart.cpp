@@ -2,10 +2,14 @@
 #include "cli/commands/quickstart.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <tuple>
 
 #include <fmt/core.h>
 #include <sys/socket.h>
+
+#include <CLI/CLI.hpp>
 
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
@@ -13,6 +17,7 @@
 #include "base/unique_fd.hpp"
 #include "cli/commands/agent_program.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/values.hpp"
@@ -125,8 +130,6 @@ void print_invitation(std::string_view text, const config::Address& agent) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
 int quickstart(const QuickstartSettings& settings) {
   const auto listen = config::parse_address(settings.listen);
   if (!listen) return report(listen.error(), kUsage);
@@ -150,5 +153,36 @@ int quickstart(const QuickstartSettings& settings) {
   program.on_listening = [&] { print_invitation(auth::text_in(invitation->get()), *reached); };
   return run_agent(agent_for(*listen, settings.role, bundle), *log, program);
 }
+
+constexpr const char* kQuickstartAbout =
+    "Makes certificates for this one run, starts an agent with them, and prints a line to paste on the "
+    "laptop.\n"
+    "Nothing needs to be there before, and nothing is left: the CA's key is gone before anybody is let in, "
+    "and\n"
+    "the certificates open nothing once the agent ends. It serves the runtimes of the user who runs it; as "
+    "root\n"
+    "those of all users. The line is a key: paste it, don't keep it. For an agent that stays: farport serve.";
+constexpr const char* kQuickstartExamples = R"(Examples:
+  farport quickstart
+  farport quickstart orders.example --listen 0.0.0.0:9443
+  farport quickstart 127.0.0.1 --listen 127.0.0.1:9000      (behind ssh -L or kubectl port-forward)
+  farport quickstart --role observer                       (traces and counters, no dumps))";
+
+RunCommand add_quickstart_options(CLI::App& options, config::Flags& flags) {
+  std::ignore = flags;
+  const auto into = std::make_shared<QuickstartSettings>();
+  options.add_option("HOST", into->host, "The name or address by which the laptop reaches this host");
+  options.add_option("--listen", into->listen, "Where to listen [" + into->listen + "]")
+      ->type_name("ADDR:PORT");
+  options.add_option("--role", into->role, "What whoever joins may do [" + into->role + "]")
+      ->type_name("ROLE");
+  return [into] { return quickstart(*into); };
+}
+
+}  // namespace
+
+const Command kQuickstart{"quickstart",
+                          "Beside the runtimes: an agent at once, and one line that leads to it",
+                          kQuickstartAbout, kQuickstartExamples, add_quickstart_options};
 
 }  // namespace farport::cli

@@ -9,12 +9,16 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/log.hpp"
 #include "cli/commands/run_plan.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/setup/remotes.hpp"
+#include "config/resolve.hpp"
 #include "transport/child_process.hpp"
 #include "transport/timer.hpp"
 
@@ -132,8 +136,6 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
   co_return code == 0 && run.mirror.cut_off() > 0 ? kOwnFailure : code;
 }
 
-}  // namespace
-
 int run(const config::RunSettings& settings) {
   const auto fatal = [](const Error& error) {
     report(error);
@@ -164,5 +166,32 @@ int run(const config::RunSettings& settings) {
   print_messages(explanation);
   return failed;
 }
+
+constexpr const char* kRunAbout =
+    "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port "
+    "HOST:PORT[/RUNTIME][,listen],\n"
+    "the remote's -p PID and -n NAME are replaced by what is mirrored here; with ,listen the tool gets the "
+    "next\n"
+    "runtime that starts, or the one that is named. Returns the tool's exit code, and 125 where its "
+    "connection\n"
+    "was cut off.";
+constexpr const char* kRunExamples = R"(Examples:
+  farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
+  farport run -- dotnet-trace collect --duration 00:00:30 \
+      --diagnostic-port orders.example:9000/orders
+  farport run -- dotnet-trace collect \
+      --diagnostic-port orders.example:9000,listen     (the next that starts)
+  farport run orders.example:9000 -- dotnet-counters monitor -n orders
+  farport run prod-orders -- dotnet-stack report -p 1
+  farport run podman://orders -- dotnet-trace collect -n orders)";
+
+RunCommand add_run_options(CLI::App& options, config::Flags& flags) {
+  add_remotes(options, flags);
+  return [&flags] { return run_with(config::resolve_run(flags), run); };
+}
+
+}  // namespace
+
+const Command kRun{"run", "Runs one tool with a private mirror", kRunAbout, kRunExamples, add_run_options};
 
 }  // namespace farport::cli

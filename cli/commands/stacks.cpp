@@ -6,11 +6,15 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/event_lines.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"
+#include "config/resolve.hpp"
 #include "events/lines.hpp"
 #include "router/collect/cpu_profile.hpp"
 #include "router/readers/answers.hpp"
@@ -123,8 +127,6 @@ class StackSink final : public EventLines {
   std::string from_outside_;
 };
 
-}  // namespace
-
 int stacks(const config::RecordingSettings& settings) {
   config::RecordingSettings brief = settings;
   brief.duration = settings.duration.value_or(router::kStacksTime);
@@ -142,5 +144,25 @@ int stacks(const config::RecordingSettings& settings) {
   print_message("the stacks are seen from outside: methods of .NET have no names");
   return kSuccess;
 }
+
+constexpr const char* kStacksAbout =
+    "Shows the stack of each of a remote runtime's threads, the innermost call first, as dotnet-stack does.\n"
+    "Where the runtime does not answer for five seconds its threads are looked at from outside, even if the "
+    "process hangs.";
+constexpr const char* kStacksExamples = R"(Examples:
+  farport stacks orders.example:9000
+  farport stacks podman://orders --format json)";
+
+RunCommand add_stacks_options(CLI::App& options, config::Flags& flags) {
+  add_target(options, flags);
+  add_format(options, flags.format, "text or json [text]", {"text", "json"});
+
+  return [&flags] { return run_with(config::resolve_recording(flags, "stacks"), stacks); };
+}
+
+}  // namespace
+
+const Command kStacks{"stacks", "Shows what each thread of a remote runtime is doing", kStacksAbout,
+                      kStacksExamples, add_stacks_options};
 
 }  // namespace farport::cli

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <fcntl.h>
@@ -17,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/directory.hpp"
 #include "base/output_file.hpp"
 #include "base/process_stat.hpp"
@@ -25,6 +29,7 @@
 #include "cli/commands/agent_program.hpp"
 #include "cli/commands/detached_mirrors.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "config/values.hpp"
 #include "confinement/user.hpp"
@@ -268,8 +273,6 @@ int serve_in_foreground(const Place& place, config::Milliseconds linger) {
   return run_private_agent(place, *log, std::move(program));
 }
 
-}  // namespace
-
 int stdio(const config::StdioSettings& settings) {
   if (!settings.foreground && ::isatty(STDOUT_FILENO) != 0) {
     return report(Error{"carry",
@@ -303,5 +306,50 @@ int stdio(const config::StdioSettings& settings) {
   directory->reset();
   return joined ? carry(std::move(*joined)) : report(joined.error());
 }
+
+constexpr const char* kStdioAbout =
+    "What connect --via and ssh:// run at the other end. It joins this user's own agent, or starts it, and\n"
+    "carries a session over its standard input and output. That agent serves this user's runtimes to this\n"
+    "user alone, without a port, and ends a while after its last session.";
+constexpr const char* kStdioExamples = R"(Examples:
+  farport connect --via 'ssh ops@web-3 farport stdio'      (on the laptop)
+  farport stdio --join /run/farport/agent.sock
+      (a farport serve with --local /run/farport/agent.sock, whose grants count)";
+
+RunCommand add_stdio_options(CLI::App& options, config::Flags& flags) {
+  std::ignore = flags;
+  const auto into = std::make_shared<config::StdioSettings>();
+  options
+      .add_option("--join", into->join,
+                  "Join the farport serve that listens on this local socket, instead of an agent of our own")
+      ->type_name("PATH");
+  options.add_flag("--foreground", into->foreground,
+                   "Be that agent of our own, for sessions that are to come, until nobody needs it");
+  options
+      .add_option(
+          "--directory", into->directory,
+          "That agent's directory: made with mode 0700, and removed at its end with the farport in it")
+      ->type_name("DIR");
+  options
+      .add_option_function<std::string>(
+          "--linger",
+          [into](const std::string& text) {
+            const auto linger = config::parse_duration(text);
+            if (!linger) throw CLI::ValidationError("--linger", linger.error().message());
+            into->linger = *linger;
+          },
+          "How long after its last session that agent ends [" + config::to_string(config::kLinger) + "]")
+      ->type_name("DURATION");
+  options
+      .add_option("--user", into->user,
+                  "As root: become this user first, and keep what taking profiles needs")
+      ->type_name("USER[:GROUP]");
+  return [into] { return stdio(*into); };
+}
+
+}  // namespace
+
+const Command kStdio{"stdio", "Beside the runtimes: a session over standard input and output", kStdioAbout,
+                     kStdioExamples, add_stdio_options};
 
 }  // namespace farport::cli

@@ -9,13 +9,17 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/commands/top_agent.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/options.hpp"
 #include "cli/output/top_table.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/live_region.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal_keys.hpp"
+#include "config/resolve.hpp"
 #include "transport/child_process.hpp"
 #include "transport/race.hpp"
 
@@ -241,8 +245,6 @@ class Top {
   transport::Event done_;
 };
 
-}  // namespace
-
 int top(const config::TopSettings& settings) {
   const auto agents = agents_of(settings.remotes);
   if (!agents) return report(agents.error(), kUsage);
@@ -255,5 +257,39 @@ int top(const config::TopSettings& settings) {
   for (const Error& failure : failures) report(failure);
   return failures.empty() ? kSuccess : kFailure;
 }
+
+constexpr const char* kTopAbout =
+    "Shows all runtimes of one or several agents at a glance: what they take of processors and memory, what "
+    "the GC\n"
+    "does, exceptions, the thread pool, and ASP.NET's requests. Keys sort; where it is piped it prints a "
+    "table each time.";
+constexpr const char* kTopExamples = R"(Examples:
+  farport top orders.example:9000 payments.example:9000
+  farport top k8s://prod/deploy/orders
+  farport top prod --sort memory --rounds 1)";
+
+RunCommand add_top_options(CLI::App& options, config::Flags& flags) {
+  add_remotes(options, flags);
+  options.add_option("--refresh-interval", flags.interval, "How often the runtimes tell [1s]")
+      ->type_name("TIME");
+  options
+      .add_option("--sort", flags.order,
+                  "cpu, memory, heap, allocated, gc, exceptions, queue, requests or name [cpu]")
+      ->type_name("COLUMN")
+      ->check(CLI::IsMember(
+          {"cpu", "memory", "heap", "allocated", "gc", "exceptions", "queue", "requests", "name"}));
+  options.add_option("--rounds", flags.rounds, "Show it so often, and end [until q or Ctrl-C]")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 1'000'000));
+  add_format(options, flags.format,
+             "text, or json (one object a line for each runtime) [a live table on a terminal]",
+             {"text", "json"});
+
+  return [&flags] { return run_with(config::resolve_top(flags), top); };
+}
+
+}  // namespace
+
+const Command kTop{"top", "Shows all runtimes at a glance, live", kTopAbout, kTopExamples, add_top_options};
 
 }  // namespace farport::cli

@@ -1,46 +1,57 @@
-// The commands, each with what it needs, and how they end.
+// The commands: each has a file in cli/commands/, and its row here.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "config/flags.hpp"
 #include "config/settings.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace farport::cli {
 
+/// How commands end.
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;        ///< It failed at run time.
+inline constexpr int kUsage = 2;          ///< Wrong usage or configuration.
 inline constexpr int kNoAnswer = 3;       ///< The runtime did not answer in time.
 inline constexpr int kInterrupted = 130;  ///< By its user.
-inline constexpr int kUsage = 2;          ///< Wrong usage or configuration.
 
-/// Each runs a command to its end and returns the exit code.
+/// Runs a command with what it was given, and returns its exit code.
+using RunCommand = std::function<int()>;
+
+struct Command {
+  const char* name;      ///< "ps"; "certs init" for one below another.
+  const char* summary;   ///< A line for the list of commands.
+  const char* about;     ///< For its own help; null: the summary says all.
+  const char* examples;  ///< The same.
+  /// Adds the command's own options and arguments. They are parsed into `flags`, or into what the function
+  /// that is returned keeps. Null: it has only commands below it.
+  RunCommand (*add_options)(CLI::App& options, config::Flags& flags);
+};
+
+extern const Command kQuickstart, kJoin, kServe, kConnect, kDisconnect, kRun, kPs, kDump, kTrace, kCounters,
+    kTop, kLogs, kExceptions, kProfile, kStacks, kGcdump, kConvert, kCanI, kCerts, kCertsInit, kCertsServer,
+    kCertsClient, kCertsBundle, kCheck, kDoctor, kStdio, kHelpAll;
+
+/// In the order of the help.
+inline constexpr std::array kCommands{
+    &kQuickstart,  &kJoin,        &kServe,    &kConnect, &kDisconnect, &kRun,        &kPs,
+    &kDump,        &kTrace,       &kCounters, &kTop,     &kLogs,       &kExceptions, &kProfile,
+    &kStacks,      &kGcdump,      &kConvert,  &kCanI,    &kCerts,      &kCertsInit,  &kCertsServer,
+    &kCertsClient, &kCertsBundle, &kCheck,    &kDoctor,  &kStdio,      &kHelpAll};
+
+/// Runs `farport serve`, `connect` and `profile` to their end, for other commands that end in them. The exit
+/// code.
 int serve(const config::ServeSettings& settings);
 int connect(const config::ConnectSettings& settings);
 /// The same in a process that goes on by itself; returns once the runtimes are listed.
 int connect_detached(const config::ConnectSettings& settings);
-int run(const config::RunSettings& settings);
-int can_i(const config::CanISettings& settings);
-int doctor(const config::DoctorSettings& settings);
-int dump(const config::DumpCommandSettings& settings);
-int trace(const config::TraceSettings& settings);
-int counters(const config::CountersSettings& settings);
-int top(const config::TopSettings& settings);
-int logs(const config::LogsSettings& settings);
-int exceptions(const config::RecordingSettings& settings);
-int stacks(const config::RecordingSettings& settings);
-int profile(const config::ProfileSettings& settings);
-int gcdump(const config::GcdumpSettings& settings);
-int convert(const config::ConvertSettings& settings);
-int ps(const config::PsSettings& settings);
-/// Carries a session over standard input and output.
-int stdio(const config::StdioSettings& settings);
-/// Takes the flags as they are: what doesn't resolve is what it reports.
-int check(const config::Flags& flags);
-
-/// Takes the agents as they were named.
-int disconnect(const config::Flags& flags);
 
 /// Prints "farport: …" to standard error, and returns the exit code by its cause: kNoAnswer, kInterrupted
 /// (EINTR), else kFailure.

@@ -29,11 +29,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kJson = "json";
-/// CLI11's group of options that --help leaves out: each of these says the same as one that is there. Manual
-/// pages and completions have them.
-constexpr const char* kHidden = "";
-
 /// The help with options and words wrapped. Command lines stay whole: they are there to be copied.
 std::string fitted_help(std::string_view text, std::size_t width) {
   constexpr std::string_view kBetween = "  ";
@@ -174,35 +169,6 @@ std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_p
   std::string name = CLI::Formatter::make_option_name(option, is_positional);
   const std::size_t braces = name.find("{}");
   return braces == std::string::npos ? name : name.replace(braces, 2, "[=" + option->get_type_name() + "]");
-}
-
-CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
-                      const char* examples) {
-  CLI::App* command = app.add_subcommand(name, summary);
-  command->footer(std::string("\n") + about + "\n\n" + examples);
-  return command;
-}
-
-void add_format(CLI::App* command, std::string& format, const char* help, std::vector<std::string> words) {
-  const bool has_json = std::find(words.begin(), words.end(), kJson) != words.end();
-  command->add_option("--format", format, help)->type_name("FORMAT")->check(CLI::IsMember(std::move(words)));
-  if (!has_json) return;
-  const auto choose = [&format] {
-    if (!format.empty() && format != kJson) {
-      throw CLI::ValidationError("--json", "--format says " + format + ", which is something else");
-    }
-    format = kJson;
-  };
-  command->add_flag_callback("--json", choose, "The same as --format json")->group(kHidden);
-}
-
-void add_json_option(CLI::App* command, bool& json, const char* help) {
-  command->add_flag("--json", json, help);
-  const auto choose = [&json](const std::string& word) { json = json || word == kJson; };
-  command->add_option_function<std::string>("--format", choose, "text, or json: the same as --json [text]")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", kJson}))
-      ->group(kHidden);
 }
 
 void print_help(std::string_view text) {

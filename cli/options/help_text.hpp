@@ -20,17 +20,6 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
 };
 
-/// Adds a command with its help. `summary` is a line for the list of commands; `about` and `examples` are for
-/// the command's own help.
-CLI::App* add_command(CLI::App& app, const std::string& name, const char* summary, const char* about,
-                      const char* examples);
-
-/// Output for programs: --format of these words, and --json where that is one of them. People know one or the
-/// other from other tools, so each command has both.
-void add_format(CLI::App* command, std::string& format, const char* help, std::vector<std::string> words);
-/// The same for a command that prints text or JSON: --json, and --format text or json.
-void add_json_option(CLI::App* command, bool& json, const char* help);
-
 /// Prints a help to standard output, as wide as the terminal.
 void print_help(std::string_view text);
 

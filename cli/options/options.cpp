@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
+#include <tuple>
 
 #include <nghttp2/nghttp2ver.h>
 #include <openssl/crypto.h>
@@ -11,9 +12,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/version.hpp"
-#include "cli/options/commands.hpp"
-#include "cli/options/help.hpp"
 #include "cli/options/help_text.hpp"
+#include "cli/options/usage.hpp"
+#include "cli/output/profile_output.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/declarations.hpp"
 #include "config/values.hpp"
@@ -21,15 +22,57 @@
 namespace farport::cli {
 namespace {
 
+constexpr const char* kAbout =
+    "farport makes .NET runtimes on another host look local, over mutual TLS or your own ssh,\n"
+    "so that the stock dotnet-trace, dotnet-counters, dotnet-dump … work on them unchanged.\n"
+    "\n"
+    "Most commands take a TARGET, which says where the runtimes are:\n"
+    "  ssh://HOST  podman://CONTAINER  docker://CONTAINER  k8s://POD  k8s://NAMESPACE/deploy/NAME\n"
+    "      nothing has to be installed there: farport brings itself along\n"
+    "  HOST:PORT\n"
+    "      where farport serve listens\n"
+    "  …/RUNTIME behind any of them chooses one of several: its name, pid or id\n";
+
+constexpr const char* kExamples = R"(Examples:
+  Without anything on the other side:
+    farport ps ssh://ops@web-3
+    farport profile podman://orders -o flames.html
+    farport run k8s://prod/deploy/orders -- dotnet-trace collect -n orders
+  Certificates, once, where secrets are safe:
+    farport certs init certs
+    farport certs server certs --name agent --dns orders.example
+    farport certs client certs --name alice
+    farport certs bundle certs --name agent
+    farport certs bundle certs --name alice
+  Beside the application, with agent.pem of these:
+    farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \
+        --tls-bundle agent.pem
+  Beside the tools, with alice.pem:
+    farport connect --detach orders.example:9000 --tls-bundle alice.pem
+    dotnet-trace ps
+    farport disconnect --all
+  Both in one, for one tool:
+    farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
+
+The bundle may also stand in FARPORT_TLS_BUNDLE, or in
+~/.config/farport/config.toml, and there may be three files in its place.
+"farport COMMAND --help" says more, "farport help-all" everything.)";
+
+constexpr const char* kHelpAllAbout =
+    "Prints the help of every command, or as JSON all commands, options and settings of the configuration:\n"
+    "names, types, bounds, defaults. The manual pages and the completions are made from that.";
+constexpr const char* kHelpAllExamples = R"(Examples:
+  farport help-all
+  farport help-all --format json)";
+
+constexpr const char* kJson = "json";
+/// CLI11's group of options that --help leaves out: each of these says the same as one that is there. Manual
+/// pages and completions have them.
+constexpr const char* kHidden = "";
+
 std::string version_text() {
   return "farport " + std::string(kVersion) + " (" + OpenSSL_version(OPENSSL_VERSION) + ", libuv " +
          uv_version_string() + ", nghttp2 " + NGHTTP2_VERSION + ")";
-}
-
-/// A flag that may be given several times, each time with one value.
-void add_list(CLI::App* command, const std::string& name, std::vector<std::string>& into,
-              const std::string& help, const std::string& type) {
-  command->add_option(name, into, help)->type_name(type)->allow_extra_args(false);
 }
 
 /// What --help says of a setting: also its variable, and its default where there is one.
@@ -40,7 +83,7 @@ std::string help_of(const config::Description& setting) {
          setting.variable + (has_default ? "; " + otherwise : "") + "]";
 }
 
-void add_setting(CLI::App* command, const config::Description& setting, config::Given& given) {
+void add_setting(CLI::App& options, const config::Description& setting, config::Given& given) {
   const std::string flag = "--" + setting.flag;
   const auto take = [&given, name = setting.flag](const std::string& text) { given[name] = {text}; };
   const auto take_all = [&given, name = setting.flag](const std::vector<std::string>& texts) {
@@ -48,267 +91,65 @@ void add_setting(CLI::App* command, const config::Description& setting, config::
   };
   switch (setting.takes) {
     case config::Takes::nothing:
-      command->add_flag_callback(
+      options.add_flag_callback(
           flag, [take] { take(""); }, help_of(setting));
       break;
     case config::Takes::maybe_one:
       // The braces: without a value it is given "". CLI11 calls nothing for that, so it fills the place
       // itself.
-      command->add_flag(flag + "{}", given[setting.flag], help_of(setting))->type_name(setting.value);
+      options.add_flag(flag + "{}", given[setting.flag], help_of(setting))->type_name(setting.value);
       break;
     case config::Takes::one:
-      command->add_option_function<std::string>(flag, take, help_of(setting))->type_name(setting.value);
+      options.add_option_function<std::string>(flag, take, help_of(setting))->type_name(setting.value);
       break;
     case config::Takes::many:
-      command->add_option_function<std::vector<std::string>>(flag, take_all, help_of(setting))
+      options.add_option_function<std::vector<std::string>>(flag, take_all, help_of(setting))
           ->type_name(setting.value)
           ->allow_extra_args(false);
       break;
   }
 }
 
-/// The flags of the settings that a command has.
-void add_settings(CLI::App* command, config::Given& given) {
-  for (const config::Description& setting : config::descriptions()) {
-    // A flag of remotes may also stand for all of them.
-    if (setting.is_flag_of(command->get_name()) &&
-        command->get_option_no_throw("--" + setting.flag) == nullptr) {
-      add_setting(command, setting, given);
-    }
-  }
-}
-
-CLI::Option* add_remotes(CLI::App* command, config::Flags& flags) {
-  return command->add_option("AGENT", flags.remotes, kAgentHelp);
-}
-
-void add_certs_issue(CLI::App* certs, const std::string& name, const std::string& about,
-                     CertsIssueSettings& into) {
-  CLI::App* command = certs->add_subcommand(name, about);
-  command->add_option("DIR", into.directory, "The directory of ca.crt and ca.key")->required();
-  command->add_option("--name", into.name, "Common name, and the name of the files")
-      ->required()
-      ->type_name("NAME");
-  add_list(command, "--dns", into.dns, "A DNS name; may be repeated", "NAME");
-  add_list(command, "--ip", into.ips, "An IP address; may be repeated", "ADDRESS");
-  add_list(command, "--uri", into.uris, "A URI, such as a SPIFFE ID; may be repeated", "URI");
-  command->add_flag("--force", into.force, "Replace files that are there already");
-}
-
-/// The commands and what CLI11 has parsed into.
-struct Parser {
+/// What CLI11 parses into, and which of the commands was chosen.
+class Parser {
+ public:
   Parser() {
     // Before there are commands, which take it over.
-    app.formatter(std::make_shared<HelpFormatter>());
-    app.footer(std::string("\n") + kExamples);
-    app.require_subcommand(1);
-    app.set_version_flag("--version", version_text());
-
-    append(add_quickstart_commands(app, line));
-    serve = add_command(app, "serve", "The agent, beside the runtimes: offers them over mutual TLS",
-                        kServeAbout, kServeExamples);
-    add_settings(serve, line.flags.given);
-    add_connect();
-    disconnect = add_command(app, "disconnect", "Ends detached mirrors, or says which are running",
-                             kDisconnectAbout, kDisconnectExamples);
-    disconnect->add_option("AGENT", line.flags.remotes, "An agent, as it was named to connect --detach");
-    disconnect->add_flag("--all", line.flags.all, "End all of them");
-
-    run = add_command(app, "run", "Runs one tool with a private mirror", kRunAbout, kRunExamples);
-    add_remotes(run, line.flags);
-    add_settings(run, line.flags.given);
-
-    ps = add_command(app, "ps", "Lists remote runtimes", kPsAbout, kPsExamples);
-    add_remotes(ps, line.flags);
-    add_json_option(ps, line.flags.json, "Print a JSON array");
-    add_settings(ps, line.flags.given);
-
-    add_dump();
-    add_recording();
-    add_can_i();
-    add_certs();
-    add_check();
-    add_doctor();
-    add_stdio();
-    help_all =
-        add_command(app, "help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples);
-    add_format(help_all, line.help_format, "text or json [text]", {"text", "json"});
+    app_.formatter(std::make_shared<HelpFormatter>());
+    app_.footer(std::string("\n") + kExamples);
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", version_text());
   }
 
-  void append(const std::vector<CommandChoice>& commands) {
-    for (const auto& [command, choice] : commands) add_settings(command, line.flags.given);
-    more.insert(more.end(), commands.begin(), commands.end());
-  }
-
-  void add_connect() {
-    connect = add_command(app, "connect", "The mirror, beside the tools: makes remote runtimes look local",
-                          kConnectAbout, kConnectExamples);
-    add_remotes(connect, line.flags);
-    add_json_option(connect, line.flags.json, kJsonLinesHelp);
-    CLI::Option* detach = connect->add_flag("--detach", line.flags.detach, kDetachHelp);
-    add_settings(connect, line.flags.given);
-    connect->get_option("--log-file")->needs(detach);
-  }
-
-  void add_can_i() {
-    can_i =
-        add_command(app, "can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples);
-    can_i->add_option_function<std::string>(
-        "AGENT", [this](const std::string& agent) { line.flags.remotes = {agent}; }, kAgentHelp);
-    can_i->add_option("COMMAND", line.flags.command, "A command of the protocol, such as GenerateCoreDump3");
-    can_i->add_flag("--all", line.flags.all, "Answer for each command of the protocol");
-    add_json_option(can_i, line.flags.json, "Print a JSON array: a row for each command and runtime");
-    add_settings(can_i, line.flags.given);
-  }
-
-  void add_check() {
-    check = add_command(app, "check", "Says what is right and wrong with a configuration", kCheckAbout,
-                        kCheckExamples);
-    add_remotes(check, line.flags);
-    add_json_option(check, line.flags.json, "Print a JSON array of what was found");
-    check->add_option("--as", line.flags.as, "Say what this identity may do with the agent's configuration")
-        ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…] or LOCAL=UID");
-    check->add_option("--command", line.flags.command, "With --as: whether it may send this command")
-        ->type_name("COMMAND");
-    check->add_option("--on", line.flags.runtime_name, "With --command: to a runtime of this name")
-        ->type_name("NAME");
-    add_settings(check, line.flags.given);
-  }
-
-  void add_doctor() {
-    doctor = add_command(app, "doctor", "Says what is wrong between here and a runtime, and what to do",
-                         kDoctorAbout, kDoctorExamples);
-    add_remotes(doctor, line.flags);
-    add_json_option(doctor, line.flags.json, "Print a JSON array: an object for each step");
-    add_settings(doctor, line.flags.given);
-  }
-
-  void add_stdio() {
-    stdio = add_command(app, "stdio", "Beside the runtimes: a session over standard input and output",
-                        kStdioAbout, kStdioExamples);
-    stdio
-        ->add_option(
-            "--join", line.stdio.join,
-            "Join the farport serve that listens on this local socket, instead of an agent of our own")
-        ->type_name("PATH");
-    stdio->add_flag("--foreground", line.stdio.foreground,
-                    "Be that agent of our own, for sessions that are to come, until nobody needs it");
-    stdio
-        ->add_option(
-            "--directory", line.stdio.directory,
-            "That agent's directory: made with mode 0700, and removed at its end with the farport in it")
-        ->type_name("DIR");
-    stdio
-        ->add_option_function<std::string>(
-            "--linger",
-            [this](const std::string& text) {
-              const auto linger = config::parse_duration(text);
-              if (!linger) throw CLI::ValidationError("--linger", linger.error().message());
-              line.stdio.linger = *linger;
-            },
-            "How long after its last session that agent ends [" + config::to_string(config::kLinger) + "]")
-        ->type_name("DURATION");
-    stdio
-        ->add_option("--user", line.stdio.user,
-                     "As root: become this user first, and keep what taking profiles needs")
-        ->type_name("USER[:GROUP]");
-  }
-
-  void add_dump() {
-    dump = add_command(app, "dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
-                       kDumpExamples);
-    add_target(dump, line.flags);
-    dump->add_option("-o,--output", line.flags.output,
-                     "Where the dump goes; NAME_TIME.dmp where none is given")
-        ->type_name("FILE");
-    dump->add_option("--type", line.flags.dump_type, "mini, heap, triage or full [heap]")
-        ->type_name("TYPE")
-        ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
-    dump->add_flag("--force", line.flags.force, "Replace the file if it is there already");
-    dump->add_flag("--stay", line.flags.stay,
-                   "Leave it where the runtime has written it, and print its path there");
-    add_settings(dump, line.flags.given);
-  }
-
-  void add_recording() {
-    append(add_recording_commands(app, line));
-    convert = add_convert(app, line.convert);
-  }
-
-  void add_certs() {
-    certs = add_command(app, "certs", "Makes a small CA and certificates", kCertsAbout, kCertsExamples);
-    certs->require_subcommand(1);
-    CLI::App* init = certs->add_subcommand("init", "Makes a CA: DIR/ca.crt and DIR/ca.key");
-    init->add_option("DIR", line.certs_init.directory, "A directory; made if it isn't there")->required();
-    init->add_flag("--force", line.certs_init.force, "Replace a CA that is there already");
-    add_certs_issue(certs, "server", "Issues a certificate for an agent: DIR/NAME.crt and DIR/NAME.key",
-                    line.certs_issue);
-    add_certs_issue(certs, "client", "Issues a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
-                    line.certs_issue);
-    add_certs_bundle();
-  }
-
-  void add_certs_bundle() {
-    CertsBundleSettings& into = line.certs_bundle;
-    CLI::App* bundle =
-        certs->add_subcommand("bundle", "Puts a certificate, its key and the CA into one file: DIR/NAME.pem");
-    bundle->add_option("DIR", into.directory, "The directory of ca.crt, NAME.crt and NAME.key")->required();
-    bundle->add_option("--name", into.name, "The certificate")->required()->type_name("NAME");
-    bundle->add_option("-o,--output", into.output, "Another file than DIR/NAME.pem")->type_name("FILE");
-    CLI::Option* encrypt =
-        bundle->add_flag("--encrypt", into.encrypt, "Encrypt the key with a passphrase, which is asked for");
-    bundle
-        ->add_option("--passphrase-file", into.passphrase_file,
-                     "Encrypt the key with the first line of this file")
-        ->type_name("FILE")
-        ->excludes(encrypt);
-    bundle->add_flag("--force", into.force, "Replace a file that is there already");
-  }
-
-  [[nodiscard]] Command chosen() const {
-    if (serve->parsed()) return Command::serve;
-    if (connect->parsed()) return Command::connect;
-    if (disconnect->parsed()) return Command::disconnect;
-    if (run->parsed()) return Command::run;
-    if (ps->parsed()) return Command::ps;
-    if (dump->parsed()) return Command::dump;
-    for (const auto& [command, choice] : more) {
-      if (command->parsed()) return choice;
+  void add(const Command& command, config::Flags& flags) {
+    const std::string name = command.name;
+    const std::size_t space = name.find(' ');
+    CLI::App& parent = space == std::string::npos ? app_ : *app_.get_subcommand(name.substr(0, space));
+    CLI::App& options = *parent.add_subcommand(name.substr(space + 1), command.summary);
+    if (command.about != nullptr)
+      options.footer(std::string("\n") + command.about + "\n\n" + command.examples);
+    if (command.add_options == nullptr) {
+      options.require_subcommand(1);
+      return;
     }
-    if (convert->parsed()) return Command::convert;
-    if (can_i->parsed()) return Command::can_i;
-    if (check->parsed()) return Command::check;
-    if (doctor->parsed()) return Command::doctor;
-    if (stdio->parsed()) return Command::stdio;
-    if (certs->got_subcommand("init")) return Command::certs_init;
-    if (certs->got_subcommand("bundle")) return Command::certs_bundle;
-    return certs->got_subcommand("server") ? Command::certs_server : Command::certs_client;
+    runs_.emplace_back(&options, command.add_options(options, flags));
+    add_settings(options, flags.given);
   }
 
-  [[nodiscard]] std::vector<std::string> command_names() const {
+  [[nodiscard]] CLI::App& app() { return app_; }
+  [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    for (const CLI::App* command : app_.get_subcommands({})) names.push_back(command->get_name());
     return names;
   }
+  [[nodiscard]] RunCommand chosen() const {
+    const auto is_parsed = [](const auto& each) { return each.first->parsed(); };
+    return std::find_if(runs_.begin(), runs_.end(), is_parsed)->second;
+  }
 
-  /// The words that a misspelt one may have been meant to be.
-
-  CommandLine line;
-  CLI::App app{kAbout, "farport"};
-  CLI::App* serve = nullptr;
-  CLI::App* connect = nullptr;
-  CLI::App* disconnect = nullptr;
-  CLI::App* run = nullptr;
-  CLI::App* ps = nullptr;
-  CLI::App* dump = nullptr;
-  std::vector<CommandChoice> more;  ///< Made elsewhere.
-  CLI::App* convert = nullptr;
-  CLI::App* can_i = nullptr;
-  CLI::App* certs = nullptr;
-  CLI::App* check = nullptr;
-  CLI::App* doctor = nullptr;
-  CLI::App* stdio = nullptr;
-  CLI::App* help_all = nullptr;
+ private:
+  CLI::App app_{kAbout, "farport"};
+  std::vector<std::pair<CLI::App*, RunCommand>> runs_;
 };
 
 /// The command that the words begin with, its own commands included; farport itself where they name none.
@@ -341,30 +182,46 @@ std::string full_name(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
 }
 
-[[noreturn]] void fail_usage(const Parser& parser, const CLI::ParseError& error,
+[[noreturn]] void fail_usage(const CLI::App& farport, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
-  const CLI::App& command = *command_of(parser.app, words);
+  const CLI::App& command = *command_of(farport, words);
   print_message(error.what());
   print_messages(hints_for(words, words_of(command)));
   print_message("see " + full_name(command) + " --help");
   throw CommandLineDone{kUsage};
 }
 
+RunCommand add_help_all_options(CLI::App& options, config::Flags& /*flags*/) {
+  const auto format = std::make_shared<std::string>("text");
+  add_format(options, *format, "text or json [text]", {"text", "json"});
+  return [&options, format] {
+    print_help_all(*options.get_parent(), *format);
+    return kSuccess;
+  };
+}
+
 }  // namespace
 
-CommandLine parse_command_line(int argc, const char* const* argv) {
-  Parser parser;
+const Command kHelpAll{"help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples,
+                       add_help_all_options};
+
+std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* argv) {
+  const auto parser = std::make_shared<Parser>();
+  auto line = std::make_unique<CommandLine>();
+  // What runs the command may use what it was parsed with.
+  line->parser = std::shared_ptr<CLI::App>(parser, &parser->app());
+  for (const Command* const command : kCommands) parser->add(*command, line->flags);
   std::vector<std::string> words = with_help_option({argv + 1, argv + argc});
-  const auto misplaced = find_misplaced(words, parser.command_names());
+  const auto misplaced = find_misplaced(words, parser->names());
   if (misplaced) {
     print_message(misplaced->what);
     print_message(misplaced->hint);
     throw CommandLineDone{kUsage};
   }
-  const bool is_run = !words.empty() && words.front() == "run";
+  const bool is_run = !words.empty() && words.front() == kRun.name;
   const auto separator = std::find(words.begin(), words.end(), "--");
   if (is_run && separator != words.end()) {
-    parser.line.flags.tool.assign(separator + 1, words.end());
+    line->flags.tool.assign(separator + 1, words.end());
     words.erase(separator, words.end());
   }
   if (words.empty()) words.emplace_back("--help");
@@ -372,23 +229,92 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   // CLI11 takes its words from the end of the vector.
   std::reverse(words.begin(), words.end());
   try {
-    parser.app.parse(words);
+    parser->app().parse(words);
   } catch (const CLI::Success& done) {
     std::ostringstream text;
-    parser.app.exit(done, text, text);
+    parser->app().exit(done, text, text);
     print_help(text.str());
     throw CommandLineDone{kSuccess};
   } catch (const CLI::ParseError& error) {
-    fail_usage(parser, error, as_given);
-  }
-  if (parser.help_all->parsed()) {
-    print_help_all(parser.app, parser.line.help_format);
-    throw CommandLineDone{kSuccess};
+    fail_usage(parser->app(), error, as_given);
   }
   // The places of flags that might have had a value.
-  std::erase_if(parser.line.flags.given, [](const auto& flag) { return flag.second.empty(); });
-  parser.line.command = parser.chosen();
-  return std::move(parser.line);
+  std::erase_if(line->flags.given, [](const auto& flag) { return flag.second.empty(); });
+  line->run = parser->chosen();
+  return line;
+}
+
+void add_settings(CLI::App& options, config::Given& given) {
+  for (const config::Description& setting : config::descriptions()) {
+    // A flag of remotes may also stand for all of them.
+    if (setting.is_flag_of(options.get_name()) && options.get_option_no_throw("--" + setting.flag) == nullptr)
+      add_setting(options, setting, given);
+  }
+}
+
+void add_remotes(CLI::App& options, config::Flags& flags) {
+  options.add_option("AGENT", flags.remotes, kAgentHelp);
+}
+
+void add_target(CLI::App& options, config::Flags& flags) {
+  options.add_option(
+      "TARGET", flags.target,
+      std::string(kAgentHelp) +
+          "; with /RUNTIME behind it, a name, pid or id, where there are several (also with @HOST)");
+  CLI::Option* name = options
+                          .add_option("-n,--name", flags.runtime,
+                                      "The runtime's name, where TARGET is an agent that has several")
+                          ->type_name("NAME");
+  options.add_option("-p,--process-id", flags.runtime, "Its pid, as farport ps shows it")
+      ->type_name("PID")
+      ->excludes(name);
+  options.add_option("--timeout", flags.timeout, "How long to wait for a runtime that does not answer [30s]")
+      ->type_name("TIME");
+}
+
+void add_list(CLI::App& options, const std::string& name, std::vector<std::string>& into,
+              const std::string& help, const std::string& type) {
+  options.add_option(name, into, help)->type_name(type)->allow_extra_args(false);
+}
+
+void add_output(CLI::App& options, config::Flags& flags, const char* help) {
+  options.add_option("-o,--output", flags.output, help)->type_name("FILE");
+  options.add_flag("--force", flags.force, "Replace the file if it is there already");
+}
+
+void add_duration(CLI::App& options, config::Flags& flags, const char* help) {
+  options.add_option("--duration", flags.duration, help)->type_name("TIME");
+}
+
+void add_top(CLI::App& options, std::uint32_t& top) {
+  options
+      .add_flag_function(
+          "--top",
+          [&top](std::int64_t rows) { top = rows > 1 ? static_cast<std::uint32_t>(rows) : kUsualRows; },
+          "Print a table of the methods that take most; --top=ROWS [25]")
+      ->type_name("ROWS");
+}
+
+void add_format(CLI::App& options, std::string& format, const char* help, std::vector<std::string> words) {
+  const bool has_json = std::find(words.begin(), words.end(), kJson) != words.end();
+  options.add_option("--format", format, help)->type_name("FORMAT")->check(CLI::IsMember(std::move(words)));
+  if (!has_json) return;
+  const auto choose = [&format] {
+    if (!format.empty() && format != kJson) {
+      throw CLI::ValidationError("--json", "--format says " + format + ", which is something else");
+    }
+    format = kJson;
+  };
+  options.add_flag_callback("--json", choose, "The same as --format json")->group(kHidden);
+}
+
+void add_json_option(CLI::App& options, bool& json, const char* help) {
+  options.add_flag("--json", json, help);
+  const auto choose = [&json](const std::string& word) { json = json || word == kJson; };
+  options.add_option_function<std::string>("--format", choose, "text, or json: the same as --json [text]")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", kJson}))
+      ->group(kHidden);
 }
 
 }  // namespace farport::cli

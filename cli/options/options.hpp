@@ -1,55 +1,22 @@
-// Parses the command line.
+// Options: parsing the command line, and what several commands may be given.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cli/options/command_line.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/terminal/passphrases.hpp"
+#include "config/file.hpp"
 
 namespace farport::cli {
 
-// Command lines that are nearly right: what people write in a wrong place, and where it belongs.
-
-/// `farport help COMMAND` as `farport COMMAND --help`.
-[[nodiscard]] std::vector<std::string> with_help_option(std::vector<std::string> words);
-
-struct Misplaced {
-  std::string what;
-  std::string hint;  ///< The command line as it should be.
+/// What a command line says.
+struct CommandLine {
+  config::Flags flags;
+  RunCommand run;
+  std::shared_ptr<CLI::App> parser;  ///< What `run` may print the help of.
 };
-/// Options before the command, and a tool of `run` without the -- before it. `commands`: the commands' names.
-[[nodiscard]] std::optional<Misplaced> find_misplaced(const std::vector<std::string>& words,
-                                                      const std::vector<std::string>& commands);
-
-/// What could be meant by words that are none of those that are known: "did you mean …".
-[[nodiscard]] std::vector<std::string> hints_for(const std::vector<std::string>& words,
-                                                 const std::vector<std::string>& known);
-
-}  // namespace farport::cli
-
-namespace CLI {
-class App;
-}
-
-namespace farport::cli {
-
-using CommandChoice = std::pair<CLI::App*, Command>;
-
-/// TARGET, and the flags by which the stock tools name a process, for a command about one runtime.
-void add_target(CLI::App* command, config::Flags& flags);
-
-/// Adds them to `app`; they parse into `line`, which must outlive it. The settings of each are still to be
-/// added.
-[[nodiscard]] std::vector<CommandChoice> add_recording_commands(CLI::App& app, CommandLine& line);
-
-/// The command that makes other files of one that is there.
-[[nodiscard]] CLI::App* add_convert(CLI::App& app, config::ConvertSettings& into);
-
-/// The flags of the commands for the first five minutes.
-/// Adds `quickstart` and `join` to `app`; they parse into `line`, which must outlive it.
-[[nodiscard]] std::vector<CommandChoice> add_quickstart_commands(CLI::App& app, CommandLine& line);
 
 /// Thrown where there is nothing to run: help and version were printed (code 0), or the usage was wrong and
 /// that was said (code 2).
@@ -58,6 +25,50 @@ struct CommandLineDone {
 };
 
 /// Parses the command line. What stands after "--" is the tool's of `farport run`. Throws CommandLineDone.
-[[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
+[[nodiscard]] std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* argv);
+
+/// Runs a command with its settings, unless something is wrong with them, which is reported.
+template <typename Settings>
+int run_with(config::Resolved<Settings> settings, int (*command)(const Settings&)) {
+  if (!settings) return report(settings.error());
+  // While there is a terminal: a mirror may leave it.
+  if (auto unlocked = unlock(*settings); !unlocked) return report(unlocked.error(), kUsage);
+  return command(*settings);
+}
+
+/// The flags of the settings that the command has. Each command gets them behind its own options; one that
+/// needs them before adds them itself.
+void add_settings(CLI::App& options, config::Given& given);
+/// AGENT, any number of them.
+void add_remotes(CLI::App& options, config::Flags& flags);
+/// TARGET, and the flags by which the stock tools name a process, for a command about one runtime.
+void add_target(CLI::App& options, config::Flags& flags);
+/// A flag that may be given several times, each time with one value.
+void add_list(CLI::App& options, const std::string& name, std::vector<std::string>& into,
+              const std::string& help, const std::string& type);
+/// --output FILE and --force.
+void add_output(CLI::App& options, config::Flags& flags, const char* help);
+/// --duration TIME.
+void add_duration(CLI::App& options, config::Flags& flags, const char* help);
+/// --top, --top=ROWS
+void add_top(CLI::App& options, std::uint32_t& top);
+/// Output for programs: --format of these words, and --json where that is one of them. People know one or the
+/// other from other tools, so each command has both.
+void add_format(CLI::App& options, std::string& format, const char* help, std::vector<std::string> words);
+/// The same for a command that prints text or JSON: --json, and --format text or json.
+void add_json_option(CLI::App& options, bool& json, const char* help);
+
+// What several of them say in their help.
+inline constexpr const char* kAgentHelp =
+    "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, k8s://POD or "
+    "k8s://NAMESPACE/deploy/NAME, or a profile of the configuration file";
+inline constexpr const char* kJsonLinesHelp = "Print each change as a line of JSON";
+inline constexpr const char* kDetachHelp =
+    "Return once the runtimes are listed, and go on without a terminal until farport disconnect";
+inline constexpr const char* kUntilStopped = "How long, such as 30s or 00:00:30 [until Ctrl-C]";
+inline constexpr const char* kInPlaceOfOutput = "A file in place of standard output";
+inline constexpr const char* kProfileForms =
+    "A file, whose name says what it is: .html or .svg (flame graph), .speedscope.json, .pb.gz (pprof), .txt "
+    "(perf script), .folded; with --wall also .nettrace [a table on a terminal, otherwise folded stacks]";
 
 }  // namespace farport::cli

@@ -1,8 +1,9 @@
+#include "cli/options/usage.hpp"
+
 #include <algorithm>
 
 #include <fmt/core.h>
 
-#include "cli/options/options.hpp"
 #include "config/values.hpp"
 
 namespace farport::cli {

@@ -17,7 +17,7 @@ config::Flags flags_of(Texts words) {
   std::vector<const char*> pointers;
   pointers.reserve(words.size());
   for (const std::string& word : words) pointers.push_back(word.c_str());
-  return parse_command_line(static_cast<int>(pointers.size()), pointers.data()).flags;
+  return parse_command_line(static_cast<int>(pointers.size()), pointers.data())->flags;
 }
 
 /// `serve` with all that it needs, and these words.
