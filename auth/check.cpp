@@ -5,7 +5,7 @@
 #include <openssl/err.h>
 
 #include "auth/credentials.hpp"
-#include "auth/crl.hpp"
+#include "auth/tls_context.hpp"
 #include "auth/identity.hpp"
 
 namespace farport::auth {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 
 namespace farport::auth {
 namespace {

@@ -9,7 +9,7 @@
 #include <openssl/err.h>
 #include <sys/stat.h>
 
-#include "auth/crl.hpp"
+#include "auth/tls_context.hpp"
 #include "auth/identity.hpp"
 #include "auth/openssl.hpp"
 #include "base/text.hpp"

@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 
 namespace farport {
 

@@ -8,8 +8,7 @@
 
 #include <unistd.h>
 
-#include "base/directory.hpp"
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 
 namespace farport {
 namespace {

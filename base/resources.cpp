@@ -17,8 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 #include "config/declarations.hpp"
 #include "config/file_reader.hpp"
 #include "config/flags.hpp"

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "confinement/system_calls.hpp"
 #ifdef FARPORT_INSTRUMENTED
 #include "confinement/instrumented.hpp"

@@ -6,7 +6,6 @@
 #include "profile/form.hpp"
 #include "profile/profile.hpp"
 #include "profile/protobuf.hpp"
-#include "profile/top.hpp"
 
 namespace farport::profile {
 namespace {

@@ -3,7 +3,6 @@
 #include "base/escape.hpp"
 #include "profile/form.hpp"
 #include "profile/profile.hpp"
-#include "profile/top.hpp"
 
 namespace farport::profile {
 namespace {

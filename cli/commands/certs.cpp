@@ -12,7 +12,7 @@
 
 #include "auth/credentials.hpp"
 #include "auth/issue.hpp"
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/terminal/passphrases.hpp"

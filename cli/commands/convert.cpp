@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"

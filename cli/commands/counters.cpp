@@ -9,7 +9,7 @@
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/counter_screen.hpp"
-#include "cli/output/event_lines.hpp"
+#include "cli/output/output.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/terminal_keys.hpp"

@@ -15,7 +15,7 @@
 #include "base/escape.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
-#include "cli/output/output_path.hpp"
+#include "cli/output/output.hpp"
 #include "cli/setup/explain.hpp"
 #include "cli/setup/patience.hpp"
 #include "cli/setup/remotes.hpp"

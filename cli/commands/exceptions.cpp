@@ -13,7 +13,7 @@
 #include "cli/commands/method_names.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
-#include "cli/output/event_lines.hpp"
+#include "cli/output/output.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"

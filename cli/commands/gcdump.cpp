@@ -19,7 +19,7 @@
 #include "base/output_file.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
-#include "cli/output/output_path.hpp"
+#include "cli/output/output.hpp"
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"

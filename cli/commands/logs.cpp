@@ -7,7 +7,7 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
-#include "cli/output/event_lines.hpp"
+#include "cli/output/output.hpp"
 #include "cli/output/recorder.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/terminal/table.hpp"

@@ -8,10 +8,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/commands/record_trace.hpp"
+#include "cli/commands/trace.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
-#include "cli/output/output_path.hpp"
+#include "cli/output/output.hpp"
 #include "cli/output/profile_output.hpp"
 #include "cli/output/reader_sink.hpp"
 #include "cli/output/recorder.hpp"

@@ -15,7 +15,7 @@
 #include "auth/invitation.hpp"
 #include "auth/issue.hpp"
 #include "base/unique_fd.hpp"
-#include "cli/commands/agent_program.hpp"
+#include "cli/commands/serve.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/setup/own_directory.hpp"

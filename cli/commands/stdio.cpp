@@ -21,12 +21,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/output_file.hpp"
 #include "base/process_stat.hpp"
 #include "base/unique_fd.hpp"
 #include "base/version.hpp"
-#include "cli/commands/agent_program.hpp"
+#include "cli/commands/serve.hpp"
 #include "cli/commands/detached_mirrors.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/output/event_lines.hpp"
+#include "cli/output/output.hpp"
 #include "cli/terminal/table.hpp"
 
 namespace farport::cli {

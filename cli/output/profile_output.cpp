@@ -5,8 +5,8 @@
 
 #include <unistd.h>
 
-#include "cli/output/output_path.hpp"
-#include "profile/top.hpp"
+#include "cli/output/output.hpp"
+#include "profile/profile.hpp"
 
 namespace farport::cli {
 namespace {

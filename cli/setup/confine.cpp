@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "auth/tls_credentials.hpp"
-#include "base/directory.hpp"
-#include "cli/setup/tls_files.hpp"
+#include "base/files.hpp"
+#include "cli/setup/remotes.hpp"
 #include "confinement/user.hpp"
 
 namespace farport::cli {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/setup/listen_addresses.hpp"
-#include "cli/setup/tls_files.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/values.hpp"
 #include "router/reach/named_reach.hpp"
@@ -99,6 +97,26 @@ Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& se
   }
   for (const config::NamedSocket& tool : settings.tools) mirror.tools.push_back({tool.name, tool.path});
   return mirror;
+}
+
+auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter& agent) {
+  auth::TlsFiles files = auth::TlsFiles::of_bundle(tls.bundle);
+  if (tls.bundle.empty()) files = {tls.cert, tls.key, tls.ca};
+  files.crl = tls.crl;
+  files.agent = agent;
+  files.passphrase_file = tls.passphrase_file;
+  files.passphrase = tls.passphrase;
+  return files;
+}
+
+Result<std::vector<transport::Address>> listen_addresses(const std::vector<config::Address>& addresses) {
+  std::vector<transport::Address> all;
+  for (const config::Address& address : addresses) {
+    const auto resolved = transport::resolve_here(address.host, address.port);
+    if (!resolved) return tl::unexpected(resolved.error());
+    all.insert(all.end(), resolved->begin(), resolved->end());
+  }
+  return all;
 }
 
 }  // namespace farport::cli

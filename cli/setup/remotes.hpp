@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "auth/credentials.hpp"
 #include "config/settings.hpp"
 #include "router/mirror/mirror.hpp"
 #include "router/wire/session_options.hpp"
+#include "transport/socket.hpp"
 
 namespace farport::cli {
 
@@ -36,5 +38,14 @@ using Announce = std::function<void(const std::string&)>;
 /// Settings of a mirror for the remotes. Errors as for agents_of().
 [[nodiscard]] Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings,
                                                              const Announce& announce);
+
+/// Converting configured TLS files for auth.
+/// `agent`: further conditions on an agent's certificate, for a mirror.
+[[nodiscard]] auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter& agent = {});
+
+/// Resolving the addresses to listen on.
+/// All addresses behind these. Does not use the thread pool, since existing threads could not be confined.
+[[nodiscard]] Result<std::vector<transport::Address>> listen_addresses(
+    const std::vector<config::Address>& addresses);
 
 }  // namespace farport::cli

@@ -9,7 +9,7 @@
 
 #include "auth/credentials.hpp"
 #include "base/escape.hpp"
-#include "cli/setup/tls_files.hpp"
+#include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal_keys.hpp"
 

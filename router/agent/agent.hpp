@@ -5,7 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include <sys/stat.h>
 
 #include "auth/policy.hpp"
 #include "base/error.hpp"
@@ -13,7 +16,6 @@
 #include "router/agent/api/api.hpp"
 #include "router/agent/app_metrics/app_metrics.hpp"
 #include "router/agent/doctor/doctor.hpp"
-#include "router/agent/local_socket.hpp"
 #include "router/agent/mirror_dialler.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
@@ -21,11 +23,35 @@
 #include "router/wire/session_options.hpp"
 #include "transport/handshake_limiter.hpp"
 #include "transport/loop.hpp"
+#include "transport/socket.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 #include "transport/tls_stream.hpp"
 
 namespace farport::router {
+
+// LocalSocket: where users of the agent's host connect without TLS; the kernel says who they are.
+
+class LocalSocket {
+ public:
+  /// Makes a socket at `path`, and replaces one that a dead agent of this user has left there. If `for_all`,
+  /// every user may connect, otherwise only this one. Errors: the socket can't be made.
+  static Result<std::unique_ptr<LocalSocket>> create(transport::Loop& loop, const std::string& path,
+                                                     bool for_all);
+
+  LocalSocket(std::unique_ptr<transport::Listener> listener, std::string path);
+  LocalSocket(const LocalSocket&) = delete;
+  LocalSocket& operator=(const LocalSocket&) = delete;
+  /// Removes the socket, unless its name belongs to another file by now.
+  ~LocalSocket();
+
+  [[nodiscard]] transport::Listener& listener() { return *listener_; }
+
+ private:
+  std::unique_ptr<transport::Listener> listener_;
+  std::string path_;
+  struct stat made_ {};
+};
 
 /// The open connections to an agent, so that it can end them when it stops.
 class LiveConnections {

@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "router/symbol_files/module.hpp"
+#include "router/symbol_files/symbol_search.hpp"
 
 namespace farport::router {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {

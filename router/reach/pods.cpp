@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "router/reach/command.hpp"
 #include "router/reach/container.hpp"
+#include "router/reach/deploy.hpp"
+#include "router/reach/stdio_command.hpp"
+#include "transport/race.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
@@ -406,6 +412,379 @@ Result<std::string> ephemeral_path(std::string_view pod_json) {
   const Json& metadata = member(*pod, "metadata");
   return fmt::format("/api/v1/namespaces/{}/pods/{}/ephemeralcontainers",
                      string_of(member(metadata, "namespace")), string_of(member(metadata, "name")));
+}
+
+namespace {
+
+using transport::Task;
+using Arguments = std::vector<std::string>;
+
+/// How often and how long to ask whether an ephemeral container runs, since its image may have to be pulled.
+/// After kPrompt the user is told.
+constexpr transport::Milliseconds kLookAgain{500};
+constexpr transport::Milliseconds kPrompt{10'000};
+constexpr transport::Milliseconds kStartLimit{120'000};
+constexpr std::string_view kHelperPrefix = "farport-";
+/// Most helpers that are tried until one answers.
+constexpr int kMostTries = 4;
+/// Most ended helpers in a pod: their entries stay for as long as the pod lives.
+constexpr std::ptrdiff_t kMostEnded = 10;
+/// Time limit for a command in the target container.
+constexpr transport::Milliseconds kLookIntoLimit{5000};
+/// User "app" in Microsoft's .NET images, and its group.
+constexpr const char* kUserOfImages = "1654";
+
+/// What the API server says if a node's kubelet does not answer.
+constexpr std::string_view kNodeAway = "error dialing backend";
+
+/// A hint for an error text of the API server, the node or kubectl. The first that fits is used.
+struct Cure {
+  std::string_view said;
+  std::string_view hint;
+};
+constexpr std::array kCures{
+    Cure{"violates PodSecurity", "the namespace asks for more than its own pod has: use --deploy copy"},
+    Cure{"resource \"pods/ephemeralcontainers\"",
+         "ask for the role farport-deploy (examples/kubernetes/people), or leave --image out: a copy takes "
+         "pods/exec alone"},
+    Cure{"(Forbidden)",
+         "ask the namespace's administrator for the role farport-deploy (examples/kubernetes/people)"},
+    Cure{"ephemeral containers are disabled", "leave --image out: a copy needs none"},
+    Cure{"context \"", "kubectl config get-contexts shows those that there are"},
+    Cure{"must be logged in", "log in as you do for kubectl: kubectl get pods shows whether it works"},
+    Cure{"Unable to connect", "does kubectl get pods work?"},
+    Cure{"was refused", "does kubectl get pods work?"},
+    Cure{kNodeAway, "its node does not answer the API server: is it Ready (kubectl get nodes)?"}};
+
+/// Adds a hint to the error, if it has none.
+tl::unexpected<Error> with_cure(Error why) {
+  const auto found = std::find_if(kCures.begin(), kCures.end(), [&](const Cure& cure) {
+    return why.why.find(cure.said) != std::string::npos;
+  });
+  if (why.hint.empty() && found != kCures.end()) why.hint = found->hint;
+  return tl::unexpected(std::move(why));
+}
+
+/// A kubectl command with the target's context and namespace, then `words`. Not by braced lists, which GCC 12
+/// destroys twice in coroutines.
+template <typename... Words>
+Arguments kubectl(const KubernetesTarget& target, const Words&... words) {
+  Arguments all(1, "kubectl");
+  if (!target.context.empty()) all.push_back("--context=" + target.context);
+  if (!target.namespace_.empty()) all.push_back("--namespace=" + target.namespace_);
+  (all.emplace_back(words), ...);
+  return all;
+}
+
+/// The target's text for one of its pods.
+std::string way_of(const KubernetesTarget& target, const std::string& pod) {
+  return "k8s://" + (target.context.empty() ? "" : target.context + "@") +
+         (target.namespace_.empty() ? "" : target.namespace_ + "/") + pod +
+         (target.container.empty() ? "" : "/" + target.container);
+}
+
+class PodReach final : public Reach {
+ public:
+  PodReach(KubernetesTarget target, std::string pod, Deploy deploy)
+      : Reach(way_of(target, pod)),
+        target_(std::move(target)),
+        pod_(std::move(pod)),
+        deploy_(std::move(deploy)) {}
+
+  [[nodiscard]] Task<Result<Reached>> open(transport::Loop& loop, Log log) const override {
+    const bool helps = deploy_.way == Deploy::Way::ephemeral ||
+                       (deploy_.way == Deploy::Way::automatic && !deploy_.image.empty());
+    Task<Result<Reached>> way =
+        helps ? open_ephemeral(loop, std::move(log)) : open_inside(loop, std::move(log));
+    auto reached = co_await std::move(way);
+    if (!reached) co_return with_cure(reached.error());
+    co_return reached;
+  }
+
+  [[nodiscard]] Task<std::optional<Restart>> restart(transport::Loop& loop) const override {
+    const auto pod = co_await look(loop);
+    if (!pod) co_return std::nullopt;
+    const std::string container = container_in(*pod);
+    const auto probed = pod->restarted_after.find(container);
+    if (probed == pod->restarted_after.end()) co_return std::nullopt;
+    co_return Restart{probed->second, "the liveness probe of " + container};
+  }
+
+ private:
+  [[nodiscard]] std::string container_in(const Pod& pod) const {
+    return target_.container.empty() ? pod.default_container : target_.container;
+  }
+
+  /// Reaches farport in the container itself.
+  Task<Result<Reached>> open_inside(transport::Loop& loop, Log log) const {
+    StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_), nullptr, deploy_.announce};
+    if (!target_.container.empty()) what.arguments.push_back("--container=" + target_.container);
+    what.arguments.emplace_back("--");
+    if (deploy_.way == Deploy::Way::never) {
+      what.arguments.emplace_back("farport");
+      what.arguments.emplace_back("stdio");
+    } else {
+      auto program = co_await deploy_.program->load(loop);
+      if (!program) co_return tl::unexpected(program.error());
+      what.program = std::move(*program);
+      what.without_shell =
+          "give --image IMAGE, one with farport in its PATH that the cluster can pull: it runs beside it";
+      what.arguments.emplace_back("sh");
+      what.arguments.emplace_back("-c");
+      what.arguments.push_back(deploy_script(*what.program, deploy_, deploy_.way != Deploy::Way::copy));
+    }
+    auto reached = co_await open_stdio(loop, std::move(log), std::move(what));
+    co_return reached;
+  }
+
+  /// Reaches an ephemeral container that shares the target's pid namespace. The kubelet's status may be
+  /// outdated, so a helper counts only if it answers; if none does, another one is added.
+  Task<Result<Reached>> open_ephemeral(transport::Loop& loop, Log log) const {
+    Result<Reached> reached = fail("reach", text(), "no helper container answers");
+    std::vector<std::string> silent;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const auto helper = co_await choose(loop, silent);
+      if (!helper) co_return tl::unexpected(helper.error());
+      const auto container = co_await await_start(loop, *helper);
+      if (!container) co_return tl::unexpected(container.error());
+      if (container->running) {
+        StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_, "--container=" + *helper, "--",
+                                          "farport", "stdio", "--join", kHelperSocket)};
+        what.patience = kHelperPatience;
+        reached = co_await open_stdio(loop, log, std::move(what));
+      } else {
+        reached = fail(
+            "start a container in", text(), container->ended,
+            container->startable ? std::string() : fmt::format("can the cluster pull {}?", deploy_.image));
+      }
+      if (reached || !container->startable) co_return reached;
+      // The helper may be fine, and another one could not be started on this node.
+      if (reached.error().why.find(kNodeAway) != std::string::npos) co_return reached;
+      silent.push_back(*helper);
+    }
+    co_return reached;
+  }
+
+  /// The last of our ephemeral containers for this image and container that may run and is not in `silent`;
+  /// else a new name. Concurrent commands choose the same one.
+  Task<Result<std::string>> choose(transport::Loop& loop, std::vector<std::string> silent) const {
+    const auto pod = co_await look(loop);
+    if (!pod) co_return tl::unexpected(pod.error());
+    if (!pod->running) co_return fail("reach", text(), "the pod does not run: " + pod->why_not);
+    const std::string container = container_in(*pod);
+    std::ptrdiff_t ended = 0;
+    std::size_t ours = 0;
+    std::string found;
+    for (const EphemeralContainer& each : pod->ephemeral) {
+      if (!each.name.starts_with(kHelperPrefix)) continue;
+      ++ours;
+      const bool silent_one = std::find(silent.begin(), silent.end(), each.name) != silent.end();
+      if (!each.ended.empty() || silent_one) {
+        ++ended;
+      } else if (each.image == deploy_.image && each.target == container) {
+        found = each.name;
+      }
+    }
+    if (!found.empty()) co_return found;
+    if (ended >= kMostEnded) {
+      co_return fail("reach", text(),
+                     fmt::format("{} ephemeral containers of ours have ended in this pod, and their entries "
+                                 "stay for as long as it lives",
+                                 ended),
+                     "use --deploy copy, or replace the pod");
+    }
+    found = fmt::format("{}{}", kHelperPrefix, ours + 1);
+    const auto added = co_await add(loop, container, found);
+    if (!added) co_return tl::unexpected(added.error());
+    co_return found;
+  }
+
+  /// Adds a helper of that name, unless another command was quicker. If the pod has changed meanwhile, the
+  /// API server refuses, and this retries with the newer pod.
+  Task<Result<void>> add(transport::Loop& loop, std::string container, std::string helper) const {
+    EphemeralSpec spec{std::move(helper), deploy_.image, std::move(container), {}, {}};
+    spec.command.emplace_back("farport");
+    append_helper_words(spec.command, deploy_.linger);
+    const auto version = co_await capture(loop, kubectl(target_, "get", "--raw", "/version"));
+    if (!version) co_return cannot_reach(text(), version.error());
+    const auto form = ephemeral_form(*version);
+    if (!form) co_return cannot_reach(text(), form.error());
+    Error refused;
+    std::string refused_version;
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const auto told = co_await look_at_pod(loop);
+      if (!told) co_return tl::unexpected(told.error());
+      const auto pod = the_pod(*told);
+      if (!pod) co_return tl::unexpected(pod.error());
+      if (pod->version == refused_version) break;
+      const bool known = std::any_of(pod->ephemeral.begin(), pod->ephemeral.end(),
+                                     [&](const EphemeralContainer& each) { return each.name == spec.name; });
+      if (known) co_return Result<void>();
+      if (spec.user.user.empty()) {
+        spec.user = co_await user_of(loop, *told, spec.target);
+        announce(spec, *form);
+      }
+      const auto added = co_await put(loop, *told, *form, spec);
+      if (added) co_return Result<void>();
+      refused = added.error();
+      refused_version = pod->version;
+    }
+    co_return cannot_reach(text(), std::move(refused));
+  }
+
+  void announce(const EphemeralSpec& added, EphemeralForm form) const {
+    const std::string user = form == EphemeralForm::pod
+                                 ? "user " + added.user.user
+                                 : fmt::format(
+                                       "the pod's user or the image's: before Kubernetes 1.22 it "
+                                       "can't be given that of {}, {}",
+                                       added.target, added.user.user);
+    deploy_.announce(fmt::format(
+        "{}: adds an ephemeral container (image {}, {}) that sees the processes of {}; it "
+        "goes {:g} s after its last session, its entry stays in the pod",
+        text(), added.image, user, added.target, std::chrono::duration<double>(deploy_.linger).count()));
+  }
+
+  /// The user that the container runs as: from the pod, or else read from inside the container, since the
+  /// kernel compares the group too. If nothing can be run inside, the image has no shell, and most of these
+  /// are Microsoft's.
+  Task<NumericUser> user_of(transport::Loop& loop, std::string pod_json, std::string container) const {
+    NumericUser user = user_in_pod(pod_json, container).value_or(NumericUser{kUserOfImages, {}});
+    if (!user.group.empty()) co_return user;
+    // A frozen container starts no process.
+    const auto status = co_await with_deadline(
+        loop,
+        capture(loop,
+                kubectl(target_, "exec", pod_, "--container=" + container, "--", "cat", "/proc/self/status")),
+        kLookIntoLimit);
+    if (user.user == kUserOfImages) user.group = kUserOfImages;
+    if (status && *status) user = user_in_status(**status).value_or(user);
+    co_return user;
+  }
+
+  /// Uses kubectl replace, which sends any JSON: kubectl debug does not support all fields.
+  Task<Result<void>> put(transport::Loop& loop, std::string pod_json, EphemeralForm form,
+                         EphemeralSpec added) const {
+    const auto path = ephemeral_path(pod_json);
+    if (!path) co_return tl::unexpected(path.error());
+    const auto body = with_ephemeral(pod_json, form, added);
+    if (!body) co_return tl::unexpected(body.error());
+    const auto bytes = std::as_bytes(std::span(*body));
+    const auto input = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+    const auto done =
+        co_await capture(loop, kubectl(target_, "replace", "--raw", *path, "--filename=-"), input);
+    if (!done) co_return tl::unexpected(done.error());
+    co_return Result<void>();
+  }
+
+  /// Waits until the container runs, has ended, or can't be started. Fails if none of these is reported in
+  /// time.
+  Task<Result<EphemeralContainer>> await_start(transport::Loop& loop, std::string helper) const {
+    const std::uint64_t begun = loop.now_ms();
+    const auto takes_longer_than = [&](transport::Milliseconds limit) {
+      return loop.now_ms() - begun >= static_cast<std::uint64_t>(limit.count());
+    };
+    for (bool told = false; !takes_longer_than(kStartLimit);) {
+      const auto now = co_await look(loop);
+      if (!now) co_return tl::unexpected(now.error());
+      for (const EphemeralContainer& each : now->ephemeral) {
+        if (each.name == helper && (each.running || !each.ended.empty())) co_return each;
+      }
+      if (!told && takes_longer_than(kPrompt)) {
+        told = true;
+        deploy_.announce(
+            fmt::format("{}: its node has not started the container for {} s, and is waited for until {} s",
+                        text(), kPrompt.count() / 1000, kStartLimit.count() / 1000));
+      }
+      co_await transport::sleep(loop, kLookAgain);
+    }
+    co_return fail(
+        "start a container in", text(),
+        fmt::format("its node has not started it within {} s", kStartLimit.count() / 1000),
+        "kubectl describe pod " + pod_ + " has its events, kubectl get nodes says whether the node is well");
+  }
+
+  Task<Result<Pod>> look(transport::Loop& loop) const {
+    const auto told = co_await look_at_pod(loop);
+    if (!told) co_return tl::unexpected(told.error());
+    co_return the_pod(*told);
+  }
+
+  /// The pod as JSON.
+  Task<Result<std::string>> look_at_pod(transport::Loop& loop) const {
+    auto told = co_await capture(loop, kubectl(target_, "get", "pod", pod_, "--output=json"));
+    if (!told) co_return cannot_reach(text(), told.error());
+    co_return told;
+  }
+
+  [[nodiscard]] Result<Pod> the_pod(const std::string& json) const {
+    auto pods = parse_pods(json);
+    if (!pods) return tl::unexpected(pods.error());
+    if (pods->empty()) return fail("reach", text(), "there is no such pod");
+    return std::move(pods->front());
+  }
+
+  KubernetesTarget target_;
+  std::string pod_;
+  Deploy deploy_;
+};
+
+/// The pods of a workload, or those with certain labels.
+class Pods final : public ReachTarget {
+ public:
+  Pods(std::string text, KubernetesTarget target, Deploy deploy)
+      : ReachTarget(std::move(text)), target_(std::move(target)), deploy_(std::move(deploy)) {}
+
+  [[nodiscard]] bool changes() const override { return true; }
+
+  [[nodiscard]] Task<Result<Ways>> find(transport::Loop& loop) const override {
+    auto found = co_await find_running(loop);
+    if (!found) co_return with_cure(found.error());
+    co_return found;
+  }
+
+ private:
+  Task<Result<Ways>> find_running(transport::Loop& loop) const {
+    std::string labels = target_.labels;
+    if (labels.empty()) {
+      const auto workload =
+          co_await capture(loop, kubectl(target_, "get", target_.kind, target_.name, "--output=json"));
+      if (!workload) co_return cannot_reach(text(), workload.error());
+      auto selector = parse_selector(*workload);
+      if (!selector) co_return cannot_reach(text(), selector.error());
+      labels = std::move(*selector);
+    }
+    const auto told =
+        co_await capture(loop, kubectl(target_, "get", "pods", "--selector=" + labels, "--output=json"));
+    if (!told) co_return cannot_reach(text(), told.error());
+    const auto pods = parse_pods(*told);
+    if (!pods) co_return cannot_reach(text(), pods.error());
+    Ways ways;
+    for (const Pod& pod : *pods) {
+      if (pod.running) ways.push_back(std::make_shared<PodReach>(target_, pod.name, deploy_));
+    }
+    co_return ways;
+  }
+
+  KubernetesTarget target_;
+  Deploy deploy_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ReachTarget>> kubernetes_target(std::string text, std::string_view target,
+                                                             Deploy deploy) {
+  auto parsed = parse_kubernetes_target(target);
+  if (!parsed) return tl::unexpected(parsed.error());
+  if (deploy.way == Deploy::Way::ephemeral && deploy.image.empty()) {
+    return fail("reach", text, "an ephemeral container needs an image that the cluster can pull",
+                "give --image IMAGE, one with farport in its PATH");
+  }
+  if (parsed->kind == "pod") {
+    const std::string pod = parsed->name;
+    return single_way(std::make_shared<PodReach>(std::move(*parsed), pod, std::move(deploy)));
+  }
+  return std::make_shared<Pods>(std::move(text), std::move(*parsed), std::move(deploy));
 }
 
 }  // namespace farport::router

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@
 
 #include "base/error.hpp"
 #include "router/reach/container.hpp"
+#include "router/reach/deploy.hpp"
+#include "router/reach/reach.hpp"
 
 namespace farport::router {
 
@@ -91,5 +94,11 @@ enum class EphemeralForm : std::uint8_t {
 
 /// The path of that subresource of the pod. Fails if the JSON is no pod.
 [[nodiscard]] Result<std::string> ephemeral_path(std::string_view pod_json);
+
+/// Reaching pods through the user's own kubectl.
+/// `target`: the text after "k8s://". Fails if it is malformed.
+[[nodiscard]] Result<std::shared_ptr<const ReachTarget>> kubernetes_target(std::string text,
+                                                                           std::string_view target,
+                                                                           Deploy deploy);
 
 }  // namespace farport::router

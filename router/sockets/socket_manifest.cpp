@@ -16,8 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 
 namespace farport::router {

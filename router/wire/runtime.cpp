@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <fnmatch.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "router/wire/json_members.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
-#include "auth/crl.hpp"
+#include "auth/tls_context.hpp"
 #include "auth/identity.hpp"
 #include "auth/issue.hpp"
 #include "tests/fuzz/target.hpp"

@@ -17,9 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
 #include "base/text.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "router/agent/metrics/metrics.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"

@@ -8,9 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
 #include "base/text.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"

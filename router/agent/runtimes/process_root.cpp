@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 
 namespace farport::router {
 namespace {

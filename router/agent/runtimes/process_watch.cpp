@@ -14,9 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/agent/runtimes/registry.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/wire/runtime.hpp"

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "router/sockets/socket_manifest.hpp"
 

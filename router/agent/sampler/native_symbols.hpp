@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "router/agent/runtimes/process_root.hpp"
-#include "router/agent/sampler/address_space.hpp"
+#include "router/agent/sampler/stack_walk.hpp"
 #include "router/symbols/file_symbols.hpp"
 #include "router/wire/samples.hpp"
 

@@ -14,9 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
 #include "base/resources.hpp"
 
 namespace farport::router {

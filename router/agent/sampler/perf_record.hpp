@@ -13,9 +13,8 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
-#include "base/directory.hpp"
+#include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
 #include "router/symbols/file_symbols.hpp"
 #include "router/wire/samples.hpp"
 

@@ -1,5 +1,5 @@
 // Revocation lists: what is taken, what is refused, and what it means for handshakes.
-#include "auth/crl.hpp"
+#include "auth/tls_context.hpp"
 
 #include <openssl/pem.h>
 

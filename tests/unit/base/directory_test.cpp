@@ -1,4 +1,4 @@
-#include "base/directory.hpp"
+#include "base/files.hpp"
 
 #include <filesystem>
 

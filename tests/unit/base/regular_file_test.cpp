@@ -10,7 +10,7 @@
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
 #include "base/process_stat.hpp"
-#include "base/read_file.hpp"
+#include "base/files.hpp"
 #include "config/file.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 

@@ -1,5 +1,5 @@
 // What looks like expired certificates may be a clock.
-#include "cli/commands/clock_check.hpp"
+#include "cli/commands/examine.hpp"
 
 #include <catch2/catch.hpp>
 

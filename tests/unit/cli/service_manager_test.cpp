@@ -1,5 +1,5 @@
 // What a service manager is told, and the sockets that it passes.
-#include "cli/setup/service_manager.hpp"
+#include "cli/commands/serve.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "cli/commands/abilities.hpp"
+#include "cli/commands/can_i.hpp"
 #include "cli/options/options.hpp"
 
 using namespace farport::cli;

@@ -1,4 +1,4 @@
-#include "profile/top.hpp"
+#include "profile/profile.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "router/reach/container.hpp"
 #include "router/reach/pods.hpp"
-#include "router/reach/ssh.hpp"
+#include "router/reach/named_reach.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,5 +1,5 @@
 // Where files with symbols may be, and what servers call them.
-#include "router/symbol_files/module.hpp"
+#include "router/symbol_files/symbol_search.hpp"
 
 #include <catch2/catch.hpp>
 

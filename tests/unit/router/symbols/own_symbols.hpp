@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "router/agent/sampler/address_space.hpp"
+#include "router/agent/sampler/stack_walk.hpp"
 #include "router/wire/samples.hpp"
 
 // With a name that the test knows, and no other.

@@ -1,5 +1,5 @@
 // Which files are where in a process's memory.
-#include "router/agent/sampler/address_space.hpp"
+#include "router/agent/sampler/stack_walk.hpp"
 
 #include <sstream>
 

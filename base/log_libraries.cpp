@@ -1,6 +1,7 @@
-// What spdlog's headers only declare, compiled once instead of in every source.
+// What the headers of fmt and spdlog only declare, compiled once instead of in every source.
 #include <mutex>
 
+#include <fmt/format-inl.h>
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/log_msg-inl.h>
@@ -16,6 +17,16 @@
 #include <spdlog/sinks/sink-inl.h>
 #include <spdlog/sinks/stdout_sinks-inl.h>
 #include <spdlog/spdlog-inl.h>
+
+template auto fmt::detail::thousands_sep_impl<char>(fmt::detail::locale_ref)
+    -> fmt::detail::thousands_sep_result<char>;
+template auto fmt::detail::decimal_point_impl(fmt::detail::locale_ref) -> char;
+template auto fmt::detail::dragonbox::to_decimal(float) noexcept -> fmt::detail::dragonbox::decimal_fp<float>;
+template auto fmt::detail::dragonbox::to_decimal(double) noexcept
+    -> fmt::detail::dragonbox::decimal_fp<double>;
+template void fmt::detail::buffer<char>::append(const char*, const char*);
+template void fmt::detail::vformat_to(fmt::detail::buffer<char>&, fmt::string_view, fmt::format_args,
+                                      fmt::detail::locale_ref);
 
 // The ones without a lock, since farport logs from one thread only.
 template class spdlog::sinks::base_sink<spdlog::details::null_mutex>;

@@ -1,9 +1,11 @@
-#include "cli/commands/clock_check.hpp"
+#include "cli/commands/examine.hpp"
 
 #include <cstdlib>
 #include <string>
 
 #include "auth/tls_credentials.hpp"
+#include "router/agent/doctor/doctor.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {
@@ -51,6 +53,57 @@ std::optional<Finding> check_clocks(const ClockSigns& signs, const std::string& 
   return problem(here + ", by which neither certificate is valid yet, ours from " +
                  auth::time_text(signs.own->from) + " and that of " + who + " from " +
                  auth::time_text(signs.agents->from) + ": this clock may be slow");
+}
+
+namespace {
+
+/// A process that doesn't answer at once is reported after one second.
+constexpr transport::Milliseconds kSearch{2000};
+constexpr transport::Milliseconds kRescan{300};
+
+router::DiscoverySettings discovery_settings(const config::ServeSettings& settings) {
+  router::DiscoverySettings discovery;
+  discovery.search = settings.search;
+  discovery.search_processes = settings.search_processes;
+  for (const config::NamedSocket& named : settings.runtimes) {
+    discovery.named.push_back({named.name, named.path});
+  }
+  discovery.rescan = kRescan;
+  return discovery;
+}
+
+}  // namespace
+
+LocalSearch::LocalSearch(const config::ServeSettings& settings)
+    : registry_(loop_), discovery_(loop_, registry_, make_silent_log(), discovery_settings(settings)) {}
+
+transport::Task<void> LocalSearch::run() {
+  co_await with_deadline(loop_, discovery_.run(), kSearch);
+}
+
+namespace {
+
+using router::Diagnosis;
+using transport::Task;
+
+Task<std::vector<Diagnosis>> examine(LocalSearch& search, router::Doctor& doctor) {
+  co_await search.run();
+  router::Registry::Filter all = [](const router::Runtime&) { return true; };
+  // Nobody else waits for the loop.
+  transport::Share share(search.loop(), std::chrono::seconds(1));
+  std::vector<Diagnosis> found = co_await doctor.examine(std::move(all), router::Disclosure::all, share);
+  co_return found;
+}
+
+}  // namespace
+
+std::vector<Diagnosis> examine_here(const config::ServeSettings& settings) {
+  LocalSearch search(settings);
+  router::Doctor doctor(search.loop(), search.registry(), search.discovery(),
+                        {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
+                         settings.dump.keep_free_bytes},
+                        nullptr);
+  return search.loop().run(examine(search, doctor));
 }
 
 }  // namespace farport::cli
