@@ -54,7 +54,7 @@ bool is_signed_by(X509* certificate, const std::vector<X509Ptr>& anchors) {
 }  // namespace
 
 Result<Credentials> load_issued(const std::string& directory, const std::string& name) {
-  if (auto checked = check_name(name); !checked) return tl::unexpected(checked.error());
+  RETURN_IF_ERROR(check_name(name));
   const PairPaths paths = pair_paths(directory, name);
   const std::string ca = pair_paths(directory, "ca").cert;
   auto issued = load_credentials({paths.cert, paths.key, ca});

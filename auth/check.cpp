@@ -5,8 +5,8 @@
 #include <openssl/err.h>
 
 #include "auth/credentials.hpp"
-#include "auth/tls_context.hpp"
 #include "auth/identity.hpp"
+#include "auth/tls_context.hpp"
 
 namespace farport::auth {
 namespace {

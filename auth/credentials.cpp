@@ -39,9 +39,8 @@ Passphrase::~Passphrase() {
 
 Result<Passphrase> read_passphrase(const std::string& path) {
   Buffer buffer;
-  const auto size = read_regular_file("passphrase", path, std::span<char>(buffer.bytes));
-  if (!size) return tl::unexpected(size.error());
-  std::string_view line(buffer.bytes.data(), *size);
+  ASSIGN_OR_RETURN(const auto size, read_regular_file("passphrase", path, std::span<char>(buffer.bytes)));
+  std::string_view line(buffer.bytes.data(), size);
   line = line.substr(0, line.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return fail("read passphrase", path, "its first line is empty", "write it there");
@@ -84,9 +83,8 @@ tl::unexpected<Error> with_hint(Error error) {
 Result<PemText> read_at_most(std::size_t room, std::string_view what, const std::string& path) {
   PemText pem;
   pem.text.resize(room);
-  const auto size = read_regular_file(what, path, std::span<char>(pem.text));
-  if (!size) return tl::unexpected(size.error());
-  pem.text.resize(*size);
+  ASSIGN_OR_RETURN(const auto size, read_regular_file(what, path, std::span<char>(pem.text)));
+  pem.text.resize(size);
   return pem;
 }
 
@@ -175,17 +173,15 @@ std::string mode_text(mode_t mode) {
 }  // namespace
 
 Result<std::vector<X509Ptr>> load_certificates(const std::string& path) {
-  const auto pem = read_pem("certificate", path);
-  if (!pem) return tl::unexpected(pem.error());
-  auto certificates = certificates_in(*pem, path);
-  if (certificates && certificates->empty()) return holds_no("certificate", path, *pem);
+  ASSIGN_OR_RETURN(const auto pem, read_pem("certificate", path));
+  auto certificates = certificates_in(pem, path);
+  if (certificates && certificates->empty()) return holds_no("certificate", path, pem);
   return certificates;
 }
 
 Result<std::vector<X509CrlPtr>> load_crls(const std::string& path) {
-  const auto pem = read_pem("CRL", path);
-  if (!pem) return tl::unexpected(pem.error());
-  const BioPtr bio = pem->memory();
+  ASSIGN_OR_RETURN(const auto pem, read_pem("CRL", path));
+  const BioPtr bio = pem.memory();
   std::vector<X509CrlPtr> lists;
   ERR_clear_error();
   while (X509_CRL* list = PEM_read_bio_X509_CRL(bio.get(), nullptr, no_passphrase, nullptr)) {
@@ -198,21 +194,20 @@ Result<std::vector<X509CrlPtr>> load_crls(const std::string& path) {
                 "CRL " + std::to_string(lists.size() + 1) + " in it is damaged (" + why + ")",
                 "fetch it again from the CA");
   }
-  if (lists.empty()) return holds_no("CRL", path, *pem);
+  if (lists.empty()) return holds_no("CRL", path, pem);
   return lists;
 }
 
 Result<EvpPkeyPtr> load_key(const std::string& path) {
-  const auto pem = read_pem("private key", path);
-  if (!pem) return tl::unexpected(pem.error());
-  auto key = plain_key_in(*pem, path);
+  ASSIGN_OR_RETURN(const auto pem, read_pem("private key", path));
+  auto key = plain_key_in(pem, path);
   if (key) return key;
-  if (pem->has("ENCRYPTED")) {
+  if (pem.has("ENCRYPTED")) {
     return fail(
         "use private key", path, "it is encrypted, and only a bundle's key may be",
         "decrypt it: openssl pkey -in " + path + " -out FILE; or make a bundle: farport certs bundle");
   }
-  if (!pem->has("PRIVATE KEY-----")) return holds_no("private key", path, *pem);
+  if (!pem.has("PRIVATE KEY-----")) return holds_no("private key", path, pem);
   return key;
 }
 
@@ -227,17 +222,15 @@ std::string permission_warning(const std::string& path) {
 
 Result<Credentials> load_pair(const std::string& cert, const std::string& key) {
   Credentials credentials;
-  auto chain = load_certificates(cert);
-  if (!chain) return tl::unexpected(chain.error());
-  auto private_key = load_key(key);
-  if (!private_key) return tl::unexpected(private_key.error());
-  if (X509_check_private_key(chain->front().get(), private_key->get()) != 1) {
+  ASSIGN_OR_RETURN(auto chain, load_certificates(cert));
+  ASSIGN_OR_RETURN(auto private_key, load_key(key));
+  if (X509_check_private_key(chain.front().get(), private_key.get()) != 1) {
     ERR_clear_error();
     return fail("use private key", key, "it is not the key of the certificate " + cert,
                 "give the two files that were made together (a certificate comes first in its file)");
   }
-  credentials.chain = std::move(*chain);
-  credentials.key = std::move(*private_key);
+  credentials.chain = std::move(chain);
+  credentials.key = std::move(private_key);
   return credentials;
 }
 
@@ -361,28 +354,25 @@ Result<Credentials> sorted(std::vector<X509Ptr> certificates, EvpPkeyPtr key, co
 }
 
 Result<Credentials> bundle_in(const PemText& pem, const std::string& path, const Passphrase* passphrase) {
-  auto certificates = certificates_in(pem, path);
-  if (!certificates) return tl::unexpected(certificates.error());
+  ASSIGN_OR_RETURN(auto certificates, certificates_in(pem, path));
   const std::size_t keys = keys_in(pem);
-  if (certificates->empty() || keys == 0) return holds_no("bundle", path, pem);
+  if (certificates.empty() || keys == 0) return holds_no("bundle", path, pem);
   if (keys > 1) {
     return fail("use bundle", path, "it holds more than one private key",
                 "leave our certificate's in it; a CA's stays where certificates are issued");
   }
-  auto key = is_encrypted(pem) ? encrypted_key_in(pem, path, passphrase) : plain_key_in(pem, path);
-  if (!key) return tl::unexpected(key.error());
-  return sorted(std::move(*certificates), std::move(*key), path);
+  ASSIGN_OR_RETURN(auto key,
+                   is_encrypted(pem) ? encrypted_key_in(pem, path, passphrase) : plain_key_in(pem, path));
+  return sorted(std::move(certificates), std::move(key), path);
 }
 
 }  // namespace
 
 Result<Credentials> load_bundle(const TlsFiles& files) {
-  const auto pem = read_pem("bundle", files.cert);
-  if (!pem) return tl::unexpected(pem.error());
-  if (files.passphrase_file.empty()) return bundle_in(*pem, files.cert, files.passphrase.get());
-  const auto passphrase = read_passphrase(files.passphrase_file);
-  if (!passphrase) return tl::unexpected(passphrase.error());
-  return bundle_in(*pem, files.cert, &*passphrase);
+  ASSIGN_OR_RETURN(const auto pem, read_pem("bundle", files.cert));
+  if (files.passphrase_file.empty()) return bundle_in(pem, files.cert, files.passphrase.get());
+  ASSIGN_OR_RETURN(const auto passphrase, read_passphrase(files.passphrase_file));
+  return bundle_in(pem, files.cert, &passphrase);
 }
 
 bool is_encrypted_bundle(const std::string& path) {
@@ -394,9 +384,8 @@ Result<Credentials> load_credentials(const TlsFiles& files) {
   if (files.bundled) return load_bundle(files);
   auto credentials = load_pair(files.cert, files.key);
   if (!credentials) return credentials;
-  auto anchors = load_certificates(files.ca);
-  if (!anchors) return tl::unexpected(anchors.error());
-  credentials->anchors = std::move(*anchors);
+  ASSIGN_OR_RETURN(auto anchors, load_certificates(files.ca));
+  credentials->anchors = std::move(anchors);
   return credentials;
 }
 

@@ -102,9 +102,8 @@ Result<BioPtr> write_invitation(const std::string& address, const Credentials& c
 
 Result<Invitation> read_invitation(std::string_view text) {
   if (text.size() > kLongestInvitation) return fail(kRead, {}, "it is too long");
-  const auto parts = parts_in(text);
-  if (!parts) return tl::unexpected(parts.error());
-  const auto& [kind, address, certificate, key, anchor] = *parts;
+  ASSIGN_OR_RETURN(const auto parts, parts_in(text));
+  const auto& [kind, address, certificate, key, anchor] = parts;
   Invitation read{std::string(address), {}};
   read.credentials.chain.push_back(take_certificate(certificate));
   read.credentials.key = take_key(key);

@@ -143,7 +143,7 @@ Result<void> check_name(const std::string& name) {
 }
 
 Result<CertificateRequest> complete_request(CertificateRequest request) {
-  if (auto checked = check_name(request.name); !checked) return tl::unexpected(checked.error());
+  RETURN_IF_ERROR(check_name(request.name));
   for (const auto& dns : request.dns) {
     if (is_ip_address(dns)) return fail("use DNS name", dns, "it is an address", "give it as --ip " + dns);
     if (!is_dns_name(dns))
@@ -225,7 +225,7 @@ Result<void> write_over(const std::string& path, std::string_view text, mode_t m
     return fail("write", path, take_openssl_error());
   }
   const std::string beside = path + ".new-" + std::to_string(random);
-  if (auto written = write_new(beside, text, mode); !written) return written;
+  RETURN_IF_ERROR(write_new(beside, text, mode));
   if (rename(beside.c_str(), path.c_str()) == 0) return {};
   const int error = errno;
   unlink(beside.c_str());

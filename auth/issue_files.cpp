@@ -38,11 +38,10 @@ Result<void> write_pair(const PairPaths& paths, const Issued& issued, bool overw
   constexpr mode_t kKeyMode = S_IRUSR | S_IWUSR;
   constexpr mode_t kCertificateMode = kKeyMode | S_IRGRP | S_IROTH;
   if (overwrite) {
-    if (auto written = write_over(paths.key, text_in(key.get()), kKeyMode); !written) return written;
+    RETURN_IF_ERROR(write_over(paths.key, text_in(key.get()), kKeyMode));
     return write_over(paths.cert, text_in(certificate.get()), kCertificateMode);
   }
-  if (auto written = write_new(paths.cert, text_in(certificate.get()), kCertificateMode); !written)
-    return written;
+  RETURN_IF_ERROR(write_new(paths.cert, text_in(certificate.get()), kCertificateMode));
   auto written = write_new(paths.key, text_in(key.get()), kKeyMode);
   if (!written) unlink(paths.cert.c_str());  // A certificate without its key is useless.
   return written;

@@ -118,7 +118,7 @@ Result<void> check_filter(const IdentityFilter& filter, const std::string& rule)
     }
   }
   for (const std::string& pattern : filter.uri) {
-    if (auto checked = check_uri_pattern(pattern, rule); !checked) return checked;
+    RETURN_IF_ERROR(check_uri_pattern(pattern, rule));
   }
   for (const std::string& address : filter.ip) {
     if (!plain_address(address)) {
@@ -219,12 +219,11 @@ Policy::Policy(std::vector<Role> roles, PolicyRules rules)
 }
 
 Result<Policy> Policy::make(PolicyRules rules) {
-  auto roles = make_roles(rules.roles);
-  if (!roles) return tl::unexpected(roles.error());
+  ASSIGN_OR_RETURN(auto roles, make_roles(rules.roles));
   const auto check_role = [&](std::string& role, const std::string& rule) -> Result<void> {
     if (role.empty()) role = kObserver;
     std::string names;
-    for (const Role& known : *roles) {
+    for (const Role& known : roles) {
       if (known.name == role) return {};
       names += (names.empty() ? "" : ", ") + known.name;
     }
@@ -238,10 +237,9 @@ Result<Policy> Policy::make(PolicyRules rules) {
     if (!checked) return tl::unexpected(checked.error());
   }
   if (rules.loopback_role) {
-    const Result<void> checked = check_role(*rules.loopback_role, "insecure-loopback");
-    if (!checked) return tl::unexpected(checked.error());
+    RETURN_IF_ERROR(check_role(*rules.loopback_role, "insecure-loopback"));
   }
-  return Policy(std::move(*roles), std::move(rules));
+  return Policy(std::move(roles), std::move(rules));
 }
 
 Access Policy::access_of(const Identity& identity) const {

@@ -64,9 +64,8 @@ class RoleMaker {
     }
     Role role{rule.name, {}};
     for (const std::string& included : rule.includes) {
-      const auto permissions = permissions_of(included, rule.name);
-      if (!permissions) return tl::unexpected(permissions.error());
-      role.permissions.insert((*permissions)->begin(), (*permissions)->end());
+      ASSIGN_OR_RETURN(const auto permissions, permissions_of(included, rule.name));
+      role.permissions.insert(permissions->begin(), permissions->end());
     }
     for (const std::string& pattern : rule.commands) {
       const Result<void> added = add_matching(role.permissions, pattern, rule.name);
@@ -90,8 +89,7 @@ class RoleMaker {
     const auto rule =
         std::find_if(rules_.begin(), rules_.end(), [&](const RoleRule& r) { return r.name == name; });
     if (rule != rules_.end()) {
-      const Result<void> made = make(*rule);
-      if (!made) return tl::unexpected(made.error());
+      RETURN_IF_ERROR(make(*rule));
     }
     const Role* role = find(name);
     if (role == nullptr)
@@ -128,8 +126,7 @@ Result<std::vector<Role>> make_roles(const std::vector<RoleRule>& rules) {
     }
   }
   for (const RoleRule& rule : rules) {
-    const Result<void> made = maker.make(rule);
-    if (!made) return tl::unexpected(made.error());
+    RETURN_IF_ERROR(maker.make(rule));
   }
   return maker.take();
 }

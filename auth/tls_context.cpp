@@ -87,11 +87,10 @@ Result<void> check_issuer(X509_CRL* list, const std::vector<X509Ptr>& anchors, c
 }  // namespace
 
 Result<void> use_crls(X509_STORE* store, const std::vector<X509Ptr>& anchors, const TlsFiles& files) {
-  const auto lists = load_crls(files.crl);
-  if (!lists) return tl::unexpected(lists.error());
-  for (const auto& list : *lists) {
-    if (auto timely = check_time(list.get(), files.crl); !timely) return timely;
-    if (auto issued = check_issuer(list.get(), anchors, files); !issued) return issued;
+  ASSIGN_OR_RETURN(const auto lists, load_crls(files.crl));
+  for (const auto& list : lists) {
+    RETURN_IF_ERROR(check_time(list.get(), files.crl));
+    RETURN_IF_ERROR(check_issuer(list.get(), anchors, files));
     if (X509_STORE_add_crl(store, list.get()) != 1) {
       return fail("use CRL", files.crl, take_openssl_error(), "fetch it again from the CA");
     }
@@ -144,7 +143,7 @@ constexpr FilterList kLists[] = {
 
 Result<void> expect_agent(SSL_CTX* context, const IdentityFilter& filter) {
   if (filter.empty()) return {};
-  if (auto meant = check_filter(filter, "--verify-cn, -uri or -pin"); !meant) return meant;
+  RETURN_IF_ERROR(check_filter(filter, "--verify-cn, -uri or -pin"));
   auto kept = std::make_unique<IdentityFilter>(filter);
   if (SSL_CTX_set_ex_data(context, filter_index(), kept.get()) != 1) {
     return fail("verify", "the agent", take_openssl_error());
@@ -196,7 +195,7 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_si
 
 Result<void> use_own(SSL_CTX* context, const Credentials& credentials, const TlsFiles& files, Side side) {
   const auto& chain = credentials.chain;
-  if (auto usable = check_usable(chain.front().get(), side, files.cert); !usable) return usable;
+  RETURN_IF_ERROR(check_usable(chain.front().get(), side, files.cert));
   bool taken = SSL_CTX_use_certificate(context, chain.front().get()) == 1 &&
                SSL_CTX_use_PrivateKey(context, credentials.key.get()) == 1;
   for (std::size_t i = 1; taken && i < chain.size(); ++i) {
@@ -239,12 +238,11 @@ Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
   SSL_CTX_set_default_read_buffer_len(context.get(), kReadAhead);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | (server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                      nullptr);
-  const auto credentials = load_credentials(files);
-  if (!credentials) return tl::unexpected(credentials.error());
-  if (auto used = use_own(context.get(), *credentials, files, side); !used) {
+  ASSIGN_OR_RETURN(const auto credentials, load_credentials(files));
+  if (auto used = use_own(context.get(), credentials, files, side); !used) {
     return tl::unexpected(used.error());
   }
-  if (auto used = use_anchors(context.get(), credentials->anchors, files, side); !used) {
+  if (auto used = use_anchors(context.get(), credentials.anchors, files, side); !used) {
     return tl::unexpected(used.error());
   }
   return context;

@@ -9,9 +9,9 @@
 #include <openssl/err.h>
 #include <sys/stat.h>
 
-#include "auth/tls_context.hpp"
 #include "auth/identity.hpp"
 #include "auth/openssl.hpp"
+#include "auth/tls_context.hpp"
 #include "base/text.hpp"
 
 namespace farport::auth {
@@ -173,9 +173,9 @@ Result<TlsCredentialsPtr> TlsCredentials::load(const TlsFiles& files, Side side)
   loaded->paths_ = files.paths();
   // Before the files are read, so that a change during reading is noticed.
   loaded->stamps_ = stamps_of(loaded->paths_);
-  auto context = side == Side::server ? make_server_context(files) : make_client_context(files);
-  if (!context) return tl::unexpected(context.error());
-  loaded->context_ = std::move(*context);
+  ASSIGN_OR_RETURN(auto context,
+                   side == Side::server ? make_server_context(files) : make_client_context(files));
+  loaded->context_ = std::move(context);
   loaded->note_lifetimes();
   return loaded;
 }

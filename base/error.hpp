@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <tl/expected.hpp>
 
@@ -87,3 +88,28 @@ using Result = tl::expected<T, Error>;
                                                std::string_view hint = {});
 
 }  // namespace farport
+
+// Passing an error on. Each of these macros leaves the function that it stands in with the error of a Result,
+// or of another tl::expected with a type of errors that the function's own converts from. They are several
+// statements, so they need braces below an `if`.
+
+/// ASSIGN_OR_RETURN(const auto size, read_size(path)): declares `size` with the value of the result.
+#define ASSIGN_OR_RETURN(declaration, ...) FARPORT_ASSIGN_OR_(return, __COUNTER__, declaration, __VA_ARGS__)
+/// RETURN_IF_ERROR(check(path)): for results whose value nobody needs, if they have one.
+#define RETURN_IF_ERROR(...) FARPORT_LEAVE_IF_ERROR_(return, __VA_ARGS__)
+/// The same in a coroutine, where the result may come from co_await.
+#define CO_ASSIGN_OR_RETURN(declaration, ...) \
+  FARPORT_ASSIGN_OR_(co_return, __COUNTER__, declaration, __VA_ARGS__)
+#define CO_RETURN_IF_ERROR(...) FARPORT_LEAVE_IF_ERROR_(co_return, __VA_ARGS__)
+
+#define FARPORT_ASSIGN_OR_(leave, number, declaration, ...) \
+  FARPORT_ASSIGN_OR_NUMBERED_(leave, number, declaration, __VA_ARGS__)
+#define FARPORT_ASSIGN_OR_NUMBERED_(leave, number, declaration, ...)              \
+  auto result_##number = __VA_ARGS__;                                             \
+  if (!result_##number) leave tl::unexpected(std::move(result_##number).error()); \
+  declaration = *std::move(result_##number)
+#define FARPORT_LEAVE_IF_ERROR_(leave, ...)                                         \
+  do {                                                                              \
+    auto result_to_check = __VA_ARGS__;                                             \
+    if (!result_to_check) leave tl::unexpected(std::move(result_to_check).error()); \
+  } while (false)

@@ -88,9 +88,8 @@ Result<std::size_t> read_regular_file(std::string_view what, const std::string& 
 
 Result<std::string> read_regular_file(std::string_view what, const std::string& path, std::size_t limit) {
   std::string text(limit, '\0');
-  const auto size = read_regular_file(what, path, std::span<char>(text));
-  if (!size) return tl::unexpected(size.error());
-  text.resize(*size);
+  ASSIGN_OR_RETURN(const auto size, read_regular_file(what, path, std::span<char>(text)));
+  text.resize(size);
   return text;
 }
 

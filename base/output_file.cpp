@@ -89,8 +89,7 @@ OutputFile::OutputFile(std::string what, std::string path, Existing existing)
 Result<std::unique_ptr<OutputFile>> OutputFile::create(std::string what, const std::string& path,
                                                        Existing existing, Named named) {
   std::unique_ptr<OutputFile> file(new OutputFile(std::move(what), path, existing));
-  const Result<void> opened = file->open(named);
-  if (!opened) return tl::unexpected(opened.error());
+  RETURN_IF_ERROR(file->open(named));
   return file;
 }
 

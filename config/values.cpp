@@ -144,9 +144,8 @@ Result<NamedSocket> parse_named_socket(std::string_view text) {
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return fail("use", text, "a name and a path are needed", "write NAME=PATH");
   }
-  auto path = parse_path(text.substr(equals + 1));
-  if (!path) return tl::unexpected(path.error());
-  return NamedSocket{std::string(text.substr(0, equals)), std::move(*path)};
+  ASSIGN_OR_RETURN(auto path, parse_path(text.substr(equals + 1)));
+  return NamedSocket{std::string(text.substr(0, equals)), std::move(path)};
 }
 
 Result<NamedSocket> parse_tool_socket(std::string_view text) {

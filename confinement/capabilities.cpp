@@ -65,9 +65,8 @@ Result<Capabilities> own_capabilities() {
 }
 
 Result<Capabilities> keep_capabilities(Capabilities keep) {
-  const auto own = own_capabilities();
-  if (!own) return tl::unexpected(own.error());
-  const Capabilities left = *own & keep;
+  ASSIGN_OR_RETURN(const auto own, own_capabilities());
+  const Capabilities left = own & keep;
   if (!set_capabilities(left, left)) return fail_errno("give up", "capabilities", errno);
   return left;
 }

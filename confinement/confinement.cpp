@@ -34,22 +34,19 @@ Result<std::string> give_up_files(const Needs& needs) {
   const std::vector<FileRule> more = instrument_files();
   rules.insert(rules.end(), more.begin(), more.end());
 #endif
-  const Result<void> restricted = restrict_files(rules, needs.dials);
-  if (!restricted) return tl::unexpected(restricted.error());
+  RETURN_IF_ERROR(restrict_files(rules, needs.dials));
   const int version = landlock_version();
   const std::string what = version < 4 ? "files" : needs.dials ? "files and listening" : "files and TCP";
   return what + " limited by Landlock " + std::to_string(version);
 }
 
 Result<std::string> give_up_capabilities(const Needs& needs) {
-  const auto kept = keep_capabilities(needs.capabilities);
-  if (!kept) return tl::unexpected(kept.error());
-  return "capabilities: " + describe_capabilities(*kept);
+  ASSIGN_OR_RETURN(const auto kept, keep_capabilities(needs.capabilities));
+  return "capabilities: " + describe_capabilities(kept);
 }
 
 Result<std::string> give_up_system_calls(const Needs& needs) {
-  const Result<void> filtered = filter_system_calls(needs.dials ? Purpose::dialling : Purpose::serving);
-  if (!filtered) return tl::unexpected(filtered.error());
+  RETURN_IF_ERROR(filter_system_calls(needs.dials ? Purpose::dialling : Purpose::serving));
   return std::string("system calls filtered");
 }
 

@@ -115,7 +115,7 @@ Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials) {
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U)));
   if (!ruleset) return fail_errno("use", "Landlock", errno);
   for (const FileRule& rule : rules) {
-    if (auto added = add(ruleset.get(), rule, attributes.files); !added) return added;
+    RETURN_IF_ERROR(add(ruleset.get(), rule, attributes.files));
   }
   if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0U) != 0)
     return fail_errno("use", "Landlock", errno);

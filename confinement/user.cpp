@@ -74,9 +74,8 @@ Result<User> find_user(std::string_view text) {
   if (user.uid == 0)
     return fail("run as the user", name, "that is root", "leave --user out, or name another");
   if (colon == std::string_view::npos) return user;
-  const auto group = find_group(std::string(text.substr(colon + 1)));
-  if (!group) return tl::unexpected(group.error());
-  user.gid = *group;
+  ASSIGN_OR_RETURN(const auto group, find_group(std::string(text.substr(colon + 1))));
+  user.gid = group;
   return user;
 }
 
@@ -103,13 +102,12 @@ Result<void> become(const User& user, Capabilities keep) {
     return fail("run as the user", describe(user), "only root can become another user",
                 "start farport as root, or as that user without --user");
   }
-  if (auto groups = set_groups(user); !groups) return groups;
+  RETURN_IF_ERROR(set_groups(user));
   const bool changed =
       ::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0 &&
       ::setresuid(user.uid, user.uid, user.uid) == 0 && ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == 0;
   if (!changed) return fail_errno("run as the user", describe(user), errno);
-  const auto kept = keep_capabilities(keep);
-  if (!kept) return tl::unexpected(kept.error());
+  RETURN_IF_ERROR(keep_capabilities(keep));
   // If the user's own group is root's, switching to it is no regained privilege.
   const bool root_group = user.gid != 0 && ::setresgid(0, 0, 0) == 0;
   if (!is_now(user) || ::setresuid(0, 0, 0) == 0 || root_group) {

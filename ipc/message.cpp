@@ -160,13 +160,12 @@ Result<ErrorAnswer> decode_error(const Message& answer) {
 
 Result<void> outcome_of(const Message& answer, Command command) {
   if (is_ok(answer)) return {};
-  const Result<ErrorAnswer> refused = decode_error(answer);
-  if (!refused) return tl::unexpected(refused.error());
+  ASSIGN_OR_RETURN(const auto refused, decode_error(answer));
   return tl::unexpected(Error{"send",
                               std::string(name_of(command)),
-                              "the runtime answers: " + refused->message(),
+                              "the runtime answers: " + refused.message(),
                               {},
-                              Cause::runtime(refused->hresult)});
+                              Cause::runtime(refused.hresult)});
 }
 
 Bytes encode_error(std::uint32_t hresult, std::string_view text) {

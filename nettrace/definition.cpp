@@ -118,7 +118,7 @@ Result<Definition> read_definition_4(Cursor row) {
   if (row.failed()) return row.error();
   // After an unknown type, the start of the tags can't be located.
   if (!known) return definition;
-  if (const auto read = read_tags(row, definition); !read) return tl::unexpected(read.error());
+  RETURN_IF_ERROR(read_tags(row, definition));
   return definition;
 }
 

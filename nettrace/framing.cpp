@@ -215,7 +215,7 @@ Result<Glance> Framing::look_at_object(BytesView begin, std::uint64_t offset) {
   const auto* const object = std::ranges::find(kObjects, name, &NamedKind::name);
   if (object == kObjects.end()) return fail_at(offset, "an object is of an unknown type");
   type.kind = object->kind;
-  if (const auto checked = check_version(type, offset); !checked) return tl::unexpected(checked.error());
+  RETURN_IF_ERROR(check_version(type, offset));
 
   Frame frame{.size = 0, .kind = type.kind, .content_begin = head, .content_size = kTraceObjectBytes};
   if (type.kind == BlockKind::trace) {

@@ -140,10 +140,9 @@ Result<void> BlockReader::read(const Block& block, std::uint32_t format) {
 
 Result<void> BlockReader::read_trace(Cursor in, std::uint32_t format) {
   if (trace_) return fail_at(in.offset(), "it says twice what it is of");
-  auto header = format == 6 ? read_trace_block(in) : read_trace_object(in, format);
-  if (!header) return tl::unexpected(header.error());
+  ASSIGN_OR_RETURN(auto header, format == 6 ? read_trace_block(in) : read_trace_object(in, format));
   format_ = format == 6 ? Format::v6 : Format::v4;
-  trace_ = std::move(*header);
+  trace_ = std::move(header);
   handler_.on_trace(*trace_);
   return {};
 }
@@ -151,7 +150,7 @@ Result<void> BlockReader::read_trace(Cursor in, std::uint32_t format) {
 Result<void> BlockReader::read_events(Cursor in) {
   EventRows rows(in, format_);
   while (rows.next()) {
-    if (auto handed = hand_over(rows); !handed) return handed;
+    RETURN_IF_ERROR(hand_over(rows));
   }
   return rows.outcome();
 }
@@ -206,8 +205,7 @@ Result<void> BlockReader::read_metadata_4(Cursor in) {
   EventRows rows(in, format_);
   while (rows.next()) {
     const std::uint64_t offset = rows.payload_offset();
-    if (auto defined = define(read_definition_4(Cursor(rows.payload(), offset)), offset); !defined)
-      return defined;
+    RETURN_IF_ERROR(define(read_definition_4(Cursor(rows.payload(), offset)), offset));
   }
   return rows.outcome();
 }
@@ -217,16 +215,15 @@ Result<void> BlockReader::read_metadata_6(Cursor in) {
   while (!in.at_end()) {
     const std::uint64_t offset = in.offset();
     const Cursor row = in.part(in.u16());
-    if (auto defined = define(read_definition_6(row), offset); !defined) return defined;
+    RETURN_IF_ERROR(define(read_definition_6(row), offset));
   }
   return in.outcome();
 }
 
 Result<void> BlockReader::define(Result<Definition> definition, std::uint64_t offset) {
   if (!definition) return tl::unexpected(definition.error());
-  const auto added = definitions_.add(std::move(*definition), offset);
-  if (!added) return tl::unexpected(added.error());
-  handler_.on_definition(**added);
+  ASSIGN_OR_RETURN(const auto added, definitions_.add(std::move(*definition), offset));
+  handler_.on_definition(*added);
   return {};
 }
 
@@ -252,7 +249,7 @@ Result<void> BlockReader::read_sequence_point_6(Cursor in) {
   const std::int64_t timestamp = in.i64();
   const std::uint32_t flags = in.u32();
   for (std::uint32_t left = in.u32(); left > 0 && !in.failed(); --left) {
-    if (const auto index = read_last_event(in); !index) return tl::unexpected(index.error());
+    RETURN_IF_ERROR(read_last_event(in));
   }
   if (in.failed()) return in.error();
   if ((flags & kForgetThreads) != 0) threads_.clear();
@@ -263,9 +260,8 @@ Result<void> BlockReader::read_sequence_point_6(Cursor in) {
 
 Result<void> BlockReader::read_removed_threads(Cursor in) {
   while (!in.at_end()) {
-    const auto index = read_last_event(in);
-    if (!index) return tl::unexpected(index.error());
-    threads_.remove(*index);
+    ASSIGN_OR_RETURN(const auto index, read_last_event(in));
+    threads_.remove(index);
   }
   return {};
 }
@@ -274,9 +270,8 @@ Result<std::uint64_t> BlockReader::read_last_event(Cursor& in) {
   const std::uint64_t index = in.var_u64();
   const std::uint32_t number = in.var_u32();
   if (in.failed()) return in.error();
-  const auto thread = threads_.find(index, in.offset());
-  if (!thread) return tl::unexpected(thread.error());
-  note_last_event(**thread, number);
+  ASSIGN_OR_RETURN(const auto thread, threads_.find(index, in.offset()));
+  note_last_event(*thread, number);
   return index;
 }
 
@@ -320,14 +315,13 @@ Result<void> Reader::feed_frames(BytesView bytes) {
       if (pending_.size() < takes_) return {};
     }
     const bool in_place = pending_.empty();
-    const auto taken = take_frame(in_place ? bytes : BytesView(pending_));
-    if (!taken) return tl::unexpected(taken.error());
-    if (in_place && *taken == 0) {
+    ASSIGN_OR_RETURN(const auto taken, take_frame(in_place ? bytes : BytesView(pending_)));
+    if (in_place && taken == 0) {
       pending_.assign(bytes.begin(), bytes.end());
       return {};
     }
-    if (in_place) bytes = bytes.subspan(*taken);
-    if (!in_place && *taken > 0) drop_pending();
+    if (in_place) bytes = bytes.subspan(taken);
+    if (!in_place && taken > 0) drop_pending();
   }
   return {};
 }
@@ -335,10 +329,9 @@ Result<void> Reader::feed_frames(BytesView bytes) {
 Result<std::size_t> Reader::take_frame(BytesView begin) {
   if (ended_) return fail_at(offset_, "there is more behind its end");
   if (!frame_) {
-    const auto glance = framing_.look(begin, offset_);
-    if (!glance) return tl::unexpected(glance.error());
-    frame_ = glance->frame;
-    takes_ = glance->takes;
+    ASSIGN_OR_RETURN(const auto glance, framing_.look(begin, offset_));
+    frame_ = glance.frame;
+    takes_ = glance.takes;
   }
   if (!frame_ || begin.size() < frame_->size) return 0;
   const Frame frame = *frame_;
@@ -348,7 +341,7 @@ Result<std::size_t> Reader::take_frame(BytesView begin) {
   const Block block{
       .kind = frame.kind,
       .content = Cursor(begin.subspan(frame.content_begin, frame.content_size), content_offset)};
-  if (const auto read = blocks_.read(block, framing_.format()); !read) return tl::unexpected(read.error());
+  RETURN_IF_ERROR(blocks_.read(block, framing_.format()));
   offset_ += frame.size;
   return frame.size;
 }

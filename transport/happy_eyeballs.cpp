@@ -134,8 +134,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_now(Loop& loop, Proxy proxy, std
   auto connected = co_await connect_any(loop, by_turns(*addresses), limit);
   if (!connected)
     co_return tl::unexpected(refused(proxy, authority, connected.error().why, connected.error().hint));
-  const auto asked = co_await ask_for(*connected->stream, proxy, std::move(authority));
-  if (!asked) co_return tl::unexpected(asked.error());
+  CO_RETURN_IF_ERROR(co_await ask_for(*connected->stream, proxy, std::move(authority)));
   co_return std::move(connected->stream);
 }
 

@@ -308,13 +308,12 @@ std::unique_ptr<Listener> Listener::inherited(Loop& loop, UniqueFd fd) {
 }
 
 Result<std::unique_ptr<Listener>> Listener::unix_socket(Loop& loop, const std::string& path, mode_t mode) {
-  const Result<sockaddr_un> address = unix_address(path);
-  if (!address) return tl::unexpected(address.error());
+  ASSIGN_OR_RETURN(const auto address, unix_address(path));
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail_errno("listen on", path, errno);
   // The file gets the descriptor's mode less the umask, so it never has more permissions than `mode`.
   ::fchmod(fd.get(), mode);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return fail_errno("create the socket", path, errno);
   }
   const int given = give_back_umask(path, mode);

@@ -25,10 +25,9 @@ namespace {
 Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path,
                                                          const CertsBundleSettings& settings) {
   if (!settings.encrypt && settings.passphrase_file.empty()) return nullptr;
-  auto passphrase =
-      settings.encrypt ? ask_passphrase(path, true) : auth::read_passphrase(settings.passphrase_file);
-  if (!passphrase) return tl::unexpected(passphrase.error());
-  return std::make_unique<auth::Passphrase>(std::move(*passphrase));
+  ASSIGN_OR_RETURN(auto passphrase, settings.encrypt ? ask_passphrase(path, true)
+                                                     : auth::read_passphrase(settings.passphrase_file));
+  return std::make_unique<auth::Passphrase>(std::move(passphrase));
 }
 
 /// Makes the directory, accessible to its owner only, since it will hold the CA's key. An existing one is not

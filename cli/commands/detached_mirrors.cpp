@@ -39,10 +39,9 @@ constexpr off_t kMaxLogBytes = 1024 * 1024;
 /// Refuses a second mirror of the same agent, which would show each runtime twice to tools. Removes what a
 /// crash has left.
 Result<void> check_not_running(const config::ConnectSettings& settings) {
-  const auto running = find_detached_mirrors();
-  if (!running) return tl::unexpected(running.error());
+  ASSIGN_OR_RETURN(const auto running, find_detached_mirrors());
   const std::vector<std::string> names = names_of(settings.remotes);
-  for (const FoundMirror& found : *running) {
+  for (const FoundMirror& found : running) {
     if (found.mirror.socket_dir != settings.socket_dir) continue;
     const std::vector<std::string>& theirs = found.mirror.agents;
     const auto both = std::find_first_of(names.begin(), names.end(), theirs.begin(), theirs.end());
@@ -51,7 +50,7 @@ Result<void> check_not_running(const config::ConnectSettings& settings) {
       return fail("connect to", *both, "a detached mirror of it runs already",
                   "end that with: farport disconnect " + *both);
     }
-    if (auto removed = end_detached_mirror(found); !removed) return removed;
+    RETURN_IF_ERROR(end_detached_mirror(found));
   }
   return {};
 }
@@ -292,12 +291,11 @@ void remove_files(const FoundMirror& found) {
 }  // namespace
 
 Result<std::vector<FoundMirror>> find_detached_mirrors() {
-  const auto directory = own_directory();
-  if (!directory) return tl::unexpected(directory.error());
+  ASSIGN_OR_RETURN(const auto directory, own_directory());
   std::vector<FoundMirror> all;
-  for (const std::string& name : entries_of(*directory)) {
+  for (const std::string& name : entries_of(directory)) {
     if (!name.starts_with(kMirrorPrefix) || name.ends_with(".log")) continue;
-    const std::string path = *directory + "/" + name;
+    const std::string path = directory + "/" + name;
     const UniqueFd fd = open_entry(path);
     if (fd) all.push_back({path, parse(fd.get()), holder_of(fd.get())});
   }
@@ -329,13 +327,12 @@ Result<void> end_detached_mirror(const FoundMirror& found) {
 }
 
 Result<std::unique_ptr<DetachedEntry>> DetachedEntry::make(DetachedMirror mirror) {
-  const auto directory = own_directory();
-  if (!directory) return tl::unexpected(directory.error());
-  std::string file = *directory + "/" + std::string(kNewPrefix) + "XXXXXX";
+  ASSIGN_OR_RETURN(const auto directory, own_directory());
+  std::string file = directory + "/" + std::string(kNewPrefix) + "XXXXXX";
   UniqueFd lock(::mkostemp(file.data(), O_CLOEXEC));
-  if (!lock || !take_lock(lock.get())) return fail_errno("make a file in", *directory, errno);
+  if (!lock || !take_lock(lock.get())) return fail_errno("make a file in", directory, errno);
   const bool own_log = mirror.log.empty();
-  if (own_log) mirror.log = own_log_of(*directory + "/" + file.substr(file.rfind('/') + 2));
+  if (own_log) mirror.log = own_log_of(directory + "/" + file.substr(file.rfind('/') + 2));
   UniqueFd log(::open(mirror.log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
   if (!log) {
     const int why = errno;

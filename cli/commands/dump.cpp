@@ -120,16 +120,14 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     auto left = co_await router::leave_dump(session_.sessions(), runtime.id, request, std::move(on_progress));
     co_return left;
   }
-  const auto size =
-      co_await router::receive_dump(session_.sessions(), runtime.id, request, path, std::move(on_progress));
-  if (!size) co_return tl::unexpected(size.error());
+  CO_RETURN_IF_ERROR(
+      co_await router::receive_dump(session_.sessions(), runtime.id, request, path, std::move(on_progress)));
   co_return path;
 }
 
 Task<Result<std::string>> DumpTransfer::transfer() {
-  auto target = co_await session_.open(settings_.runtime);
-  if (!target) co_return tl::unexpected(target.error());
-  const router::Runtime& runtime = *target;
+  CO_ASSIGN_OR_RETURN(auto target, co_await session_.open(settings_.runtime));
+  const router::Runtime& runtime = target;
   auto path = co_await patience_.wait(runtime, receive(runtime));
   co_return path;
 }

@@ -168,16 +168,13 @@ class HeapLines final : public events::LineMaker {
     heap::Heap heap = walk_.take();
     gaps_ = gaps_of(heap);
     if (wants_objects(settings_)) {
-      if (const auto there = check_objects(heap, settings_.output); !there)
-        return tl::unexpected(there.error());
+      RETURN_IF_ERROR(check_objects(heap, settings_.output));
     }
     std::string lines = heap_lines(heap, origin_, settings_, width_);
     if (settings_.output.empty()) return lines;
-    const Result<void> written =
-        write_heap(std::move(heap), origin_, settings_, [this](std::string_view piece) {
-          if (!piece.empty()) to_.write(router::ReaderFrame::file, piece);
-        });
-    if (!written) return tl::unexpected(written.error());
+    RETURN_IF_ERROR(write_heap(std::move(heap), origin_, settings_, [this](std::string_view piece) {
+      if (!piece.empty()) to_.write(router::ReaderFrame::file, piece);
+    }));
     to_.write(router::ReaderFrame::file);
     return lines;
   }
@@ -196,8 +193,7 @@ class HeapSink final : public ReaderSink {
   using ReaderSink::ReaderSink;
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    const Result<void> begun = begin_printing(runtime.host + '\0' + runtime.name);
-    if (!begun) return tl::unexpected(begun.error());
+    RETURN_IF_ERROR(begin_printing(runtime.host + '\0' + runtime.name));
     return router::wanted_heap(runtime.version);
   }
 };

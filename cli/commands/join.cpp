@@ -122,12 +122,11 @@ void forget_credentials(config::Given& given) {
 
 /// The path for the key, by the agent's address. It is in a directory that is removed when the user logs out.
 Result<std::string> place_for(const config::Address& agent) {
-  const auto directory = own_directory();
-  if (!directory) return tl::unexpected(directory.error());
+  ASSIGN_OR_RETURN(const auto directory, own_directory());
   std::string name = config::to_string(agent);
   const auto is_odd = [](char c) { return !is_letter_or_digit(c) && c != '.' && c != '-'; };
   std::replace_if(name.begin(), name.end(), is_odd, '_');
-  return *directory + "/join-" + name + ".pem";
+  return directory + "/join-" + name + ".pem";
 }
 
 void print_joined(const std::string& agent, const std::string& bundle) {

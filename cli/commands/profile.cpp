@@ -132,8 +132,7 @@ Task<Result<profile::Profile>> CpuProfiling::take(transport::StopSource& stop) {
   if (!begun) co_return tl::unexpected(interrupted());
   if (!*begun) co_return tl::unexpected(with_way_out(begun->error(), settings_.event));
   progress_.begin(runtime.name, settings_.duration);
-  const Result<void> received = co_await receive(taken, stop);
-  if (!received) co_return tl::unexpected(received.error());
+  CO_RETURN_IF_ERROR(co_await receive(taken, stop));
   progress_.note("asking for the names of methods");
   profile::Profile made = co_await name_all(taken.samples(), runtime, stop);
   co_return made;
@@ -217,8 +216,7 @@ class ProfileSink final : public ReaderSink {
   using ReaderSink::ReaderSink;
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    const Result<void> begun = begin_printing(runtime.name);
-    if (!begun) return tl::unexpected(begun.error());
+    RETURN_IF_ERROR(begin_printing(runtime.name));
     return router::wanted_samples();
   }
 };

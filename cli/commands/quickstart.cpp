@@ -63,31 +63,26 @@ struct Sides {
 };
 
 Result<auth::Credentials> credentials_from(const auth::Issued& ca, auth::CertificateRequest wanted) {
-  const auto request = auth::complete_request(std::move(wanted));
-  if (!request) return tl::unexpected(request.error());
-  auto issued = auth::make_certificate(ca, *request);
-  if (!issued) return tl::unexpected(issued.error());
+  ASSIGN_OR_RETURN(const auto request, auth::complete_request(std::move(wanted)));
+  ASSIGN_OR_RETURN(auto issued, auth::make_certificate(ca, request));
   auth::Credentials made;
-  made.chain.push_back(std::move(issued->certificate));
-  made.key = std::move(issued->key);
+  made.chain.push_back(std::move(issued.certificate));
+  made.key = std::move(issued.key);
   made.anchors.emplace_back(X509_dup(ca.certificate.get()));
   return made;
 }
 
 /// Issues both certificates from a new CA, whose key is then destroyed, so it can never issue another.
 Result<Sides> make_sides(const std::string& agent_name, const std::string& guest_name) {
-  const auto ca = auth::make_ca();
-  if (!ca) return tl::unexpected(ca.error());
+  ASSIGN_OR_RETURN(const auto ca, auth::make_ca());
   auth::CertificateRequest agent;
   agent.side = auth::Side::server;
   agent.name = agent_name;
   auth::CertificateRequest guest;
   guest.name = guest_name;
-  auto agents = credentials_from(*ca, std::move(agent));
-  if (!agents) return tl::unexpected(agents.error());
-  auto guests = credentials_from(*ca, std::move(guest));
-  if (!guests) return tl::unexpected(guests.error());
-  return Sides{std::move(*agents), std::move(*guests)};
+  ASSIGN_OR_RETURN(auto agents, credentials_from(ca, std::move(agent)));
+  ASSIGN_OR_RETURN(auto guests, credentials_from(ca, std::move(guest)));
+  return Sides{std::move(agents), std::move(guests)};
 }
 
 /// Common name of the caller that joins.

@@ -87,8 +87,7 @@ Task<void> follow(router::Mirror& mirror, TargetSockets& sockets) {
 
 /// Waits until the agents have listed their runtimes. Returns the exit code if a signal came instead.
 Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& mirror) {
-  const Result<void> started = co_await mirror.start();
-  if (!started) co_return tl::unexpected(started.error());
+  CO_RETURN_IF_ERROR(co_await mirror.start());
   int interrupted = 0;
   const transport::SignalWatch early(loop, {SIGINT, SIGQUIT, SIGTERM, SIGHUP}, [&](int number) {
     interrupted = number;
@@ -111,12 +110,10 @@ struct Run {
 
 Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::string> tool) {
   TargetSockets sockets(run.mirror, run.directory);
-  const auto ended = co_await settle(loop, run.mirror);
-  if (!ended) co_return tl::unexpected(ended.error());
-  if (*ended) co_return **ended;
+  CO_ASSIGN_OR_RETURN(const auto ended, co_await settle(loop, run.mirror));
+  if (ended) co_return *ended;
   report_missing(run.mirror);
-  auto arguments = sockets.rewrite(std::move(tool), run.plan.targets);
-  if (!arguments) co_return tl::unexpected(arguments.error());
+  CO_ASSIGN_OR_RETURN(auto arguments, sockets.rewrite(std::move(tool), run.plan.targets));
   // Initial problems were reported; from here on report changes.
   if (run.notices != nullptr) run.notices->set_level(LogLevel::warn);
   // Set up before the tool runs, since a signal may come at once. The terminal sends Ctrl-C to both processes
@@ -126,9 +123,8 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
   const transport::SignalWatch others(loop, {SIGTERM, SIGHUP}, [&running](int number) {
     if (running != nullptr) running->signal(number);
   });
-  auto process = start_tool(loop, std::move(*arguments), run.directory);
-  if (!process) co_return tl::unexpected(process.error());
-  running = process->get();
+  CO_ASSIGN_OR_RETURN(auto process, start_tool(loop, std::move(arguments), run.directory));
+  running = process.get();
   Task<void> following = follow(run.mirror, sockets);
   following.start();
   const int code = co_await running->wait();

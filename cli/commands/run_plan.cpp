@@ -36,9 +36,8 @@ Result<void> ToolListener::begin() {
     std::vector<MirrorRow> fitting = rows();
     std::erase_if(fitting, [&](const MirrorRow& row) { return !names_runtime(wanted_, row.runtime); });
     if (!fitting.empty()) {
-      const auto row = mirror_.choose(wanted_, remote_);
-      if (!row) return tl::unexpected(row.error());
-      take(*row);
+      ASSIGN_OR_RETURN(const auto row, mirror_.choose(wanted_, remote_));
+      take(row);
       return {};
     }
   } else {
@@ -102,13 +101,12 @@ namespace {
 /// Adds the remote that a --diagnostic-port names, unless it is known. Returns its name.
 Result<std::string> add_remote(const config::RunSettings& settings, const std::string& agent,
                                std::vector<config::RemoteSettings>& remotes) {
-  auto remote = settings.resolve_remote(agent);
-  if (!remote) return tl::unexpected(remote.error());
+  ASSIGN_OR_RETURN(auto remote, settings.resolve_remote(agent));
   const auto known = std::find_if(
       remotes.begin(), remotes.end(),
-      [&](const config::RemoteSettings& candidate) { return candidate.addresses == remote->addresses; });
+      [&](const config::RemoteSettings& candidate) { return candidate.addresses == remote.addresses; });
   if (known != remotes.end()) return name_of(*known);
-  remotes.push_back(std::move(*remote));
+  remotes.push_back(std::move(remote));
   return name_of(remotes.back());
 }
 
@@ -128,14 +126,12 @@ Result<RunPlan> make_run_plan(const config::RunSettings& settings) {
   for (ToolTarget& argument : find_targets(settings.tool)) {
     RunTarget target{std::move(argument)};
     if (target.argument.kind == ToolTarget::Kind::diagnostic_port) {
-      auto port = parse_remote_port(target.argument.value);
-      if (!port) return tl::unexpected(port.error());
+      ASSIGN_OR_RETURN(auto port, parse_remote_port(target.argument.value));
       // The value is an ordinary socket path.
-      if (!*port) continue;
-      auto remote = add_remote(settings, (*port)->agent, plan.remotes);
-      if (!remote) return tl::unexpected(remote.error());
-      target.port = std::move(*port);
-      target.remote = std::move(*remote);
+      if (!port) continue;
+      ASSIGN_OR_RETURN(auto remote, add_remote(settings, port->agent, plan.remotes));
+      target.port = std::move(port);
+      target.remote = std::move(remote);
     }
     plan.targets.push_back(std::move(target));
   }
@@ -153,31 +149,27 @@ Result<std::string> TargetSockets::diagnostic_port(const RunTarget& target) {
     const std::string& name = port.runtime.empty() ? target.remote : port.runtime;
     std::string socket = free_path(directory_, name.substr(0, name.find_first_of(":@")));
     ToolListener listener(mirror_, target.remote, port.runtime, socket);
-    const Result<void> begun = listener.begin();
-    if (!begun) return tl::unexpected(begun.error());
+    RETURN_IF_ERROR(listener.begin());
     listeners_.push_back(std::move(listener));
     return socket;
   }
-  const auto row = mirror_.choose(port.runtime, target.remote);
-  if (!row) return tl::unexpected(row.error());
-  const std::string link = free_path(directory_, row->runtime.name);
-  if (::symlink(row->socket.c_str(), link.c_str()) != 0) return row->socket + ",connect";
+  ASSIGN_OR_RETURN(const auto row, mirror_.choose(port.runtime, target.remote));
+  const std::string link = free_path(directory_, row.runtime.name);
+  if (::symlink(row.socket.c_str(), link.c_str()) != 0) return row.socket + ",connect";
   return link + ",connect";
 }
 
 /// The argument that makes the tool reach the mirrored runtime instead of the remote one.
 Result<std::string> TargetSockets::replacement(const RunTarget& target) {
   if (target.port) return diagnostic_port(target);
-  const auto row = mirror_.choose(target.argument.value);
-  if (!row) return tl::unexpected(row.error());
-  return std::to_string(row->local_pid);
+  ASSIGN_OR_RETURN(const auto row, mirror_.choose(target.argument.value));
+  return std::to_string(row.local_pid);
 }
 
 Result<std::vector<std::string>> TargetSockets::rewrite(std::vector<std::string> arguments,
                                                         const std::vector<RunTarget>& targets) {
   for (const RunTarget& target : targets) {
-    const auto value = replacement(target);
-    if (!value) return tl::unexpected(value.error());
+    ASSIGN_OR_RETURN(const auto value, replacement(target));
     std::string prefix = target.argument.prefix;
     if (target.argument.kind == ToolTarget::Kind::name) {
       // A name might match another process on this host; the pid is unambiguous.
@@ -188,7 +180,7 @@ Result<std::vector<std::string>> TargetSockets::rewrite(std::vector<std::string>
         prefix = option + prefix.back();
       }
     }
-    arguments[target.argument.argument] = prefix + *value;
+    arguments[target.argument.argument] = prefix + value;
   }
   return arguments;
 }

@@ -192,26 +192,23 @@ auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
 Result<router::AgentSettings> agent_settings(const config::ServeSettings& settings) {
   router::AgentSettings agent;
   agent.host_name = settings.host_name.empty() ? own_host_name() : settings.host_name;
-  auto listen = listen_addresses(settings.listen);
-  if (!listen) return tl::unexpected(listen.error());
-  agent.listen = std::move(*listen);
+  ASSIGN_OR_RETURN(auto listen, listen_addresses(settings.listen));
+  agent.listen = std::move(listen);
   for (const config::Address& mirror : settings.dial) {
     agent.dial.push_back({mirror.host, mirror.port, settings.proxy.towards(mirror.host)});
   }
   agent.reuse_port = settings.reuse_port;
   if (settings.insecure_loopback) {
-    const auto plain = listen_addresses({*settings.insecure_loopback});
-    if (!plain) return tl::unexpected(plain.error());
-    agent.insecure_loopback = plain->front();
+    ASSIGN_OR_RETURN(const auto plain, listen_addresses({*settings.insecure_loopback}));
+    agent.insecure_loopback = plain.front();
     if (!agent.insecure_loopback->is_loopback()) {
       return fail("listen without TLS on", agent.insecure_loopback->text(), "it is not a loopback address",
                   "use 127.0.0.1 or [::1]");
     }
   }
   if (settings.admin) {
-    auto admin = listen_addresses({*settings.admin});
-    if (!admin) return tl::unexpected(admin.error());
-    agent.admin = std::move(*admin);
+    ASSIGN_OR_RETURN(auto admin, listen_addresses({*settings.admin}));
+    agent.admin = std::move(admin);
   }
   agent.discovery.search = settings.search;
   agent.discovery.search_processes = settings.search_processes;
@@ -222,13 +219,12 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
                 settings.dump.keep_free_bytes};
   if (settings.app_metrics.keep) {
-    auto counters = router::CounterSelection::parse(settings.app_metrics.counters);
-    if (!counters) return tl::unexpected(counters.error());
+    ASSIGN_OR_RETURN(auto counters, router::CounterSelection::parse(settings.app_metrics.counters));
     router::CounterLimits limits;
     limits.interval = settings.app_metrics.interval;
     std::string names;
     for (const std::string& each : settings.app_metrics.counters) names += (names.empty() ? "" : ",") + each;
-    agent.app_metrics = router::AppMetricsSettings{std::move(*counters), std::move(names), limits};
+    agent.app_metrics = router::AppMetricsSettings{std::move(counters), std::move(names), limits};
   }
   agent.local = settings.local;
   agent.connect_ports = settings.diagnostic_ports;

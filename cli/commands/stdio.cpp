@@ -26,8 +26,8 @@
 #include "base/process_stat.hpp"
 #include "base/unique_fd.hpp"
 #include "base/version.hpp"
-#include "cli/commands/serve.hpp"
 #include "cli/commands/detached_mirrors.hpp"
+#include "cli/commands/serve.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/setup/own_directory.hpp"
@@ -99,11 +99,10 @@ std::string pid_namespace() {
 /// This user's own place for agents of this version, or the configured one.
 Result<Place> place_of(const config::StdioSettings& settings) {
   const bool brought = !settings.directory.empty();
-  auto directory = brought ? own_directory_at(settings.directory) : own_directory();
-  if (!directory) return tl::unexpected(directory.error());
+  ASSIGN_OR_RETURN(auto directory, brought ? own_directory_at(settings.directory) : own_directory());
   const std::string name =
       brought ? "/stdio.sock" : "/stdio-" + std::string(kVersion) + "-" + pid_namespace() + ".sock";
-  return Place{*directory, name, brought};
+  return Place{directory, name, brought};
 }
 
 /// Waits for the agent's first bytes, which an HTTP/2 server sends at once (RFC 9113, section 3.4). An agent
@@ -136,8 +135,7 @@ Result<UniqueFd> join(const std::string& path, const std::string& called) {
     return fail_errno("join the agent at", called, errno,
                       "does farport serve have local = \"" + called + "\"?");
   }
-  const auto answers = await_agent(socket.get(), called);
-  if (!answers) return tl::unexpected(answers.error());
+  RETURN_IF_ERROR(await_agent(socket.get(), called));
   return socket;
 }
 
@@ -169,13 +167,12 @@ config::ServeSettings private_agent(const std::string& socket) {
 /// Opens and locks the agent's directory, so that starting and ending an agent there exclude each other.
 Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
   for (;;) {
-    const auto place = place_of(settings);
-    if (!place) return tl::unexpected(place.error());
-    auto directory = open_own_directory(place->directory);
+    ASSIGN_OR_RETURN(const auto place, place_of(settings));
+    auto directory = open_own_directory(place.directory);
     if (!directory) return directory;
     ::flock(directory->get(), LOCK_EX);
     // An agent that ended meanwhile has removed the directory.
-    if (is_at(directory->get(), place->directory)) return directory;
+    if (is_at(directory->get(), place.directory)) return directory;
   }
 }
 
@@ -259,9 +256,8 @@ int carry(UniqueFd agent) {
 /// Docker gives capabilities to root only, but the sampler must run as the runtime's user with capabilities.
 Result<void> become_user(const std::string& text) {
   if (text.empty()) return {};
-  const auto user = confinement::find_user(text);
-  if (!user) return tl::unexpected(user.error());
-  return confinement::become(*user, confinement::sampler_capabilities());
+  ASSIGN_OR_RETURN(const auto user, confinement::find_user(text));
+  return confinement::become(user, confinement::sampler_capabilities());
 }
 
 int serve_in_foreground(const Place& place, config::Milliseconds linger) {

@@ -152,16 +152,15 @@ void TopAgent::say(std::string trouble) {
 }
 
 Result<void> TopAgent::follow(const std::string& list) {
-  auto listed = router::runtimes_from_json(list);
-  if (!listed) return tl::unexpected(listed.error());
+  ASSIGN_OR_RETURN(auto listed, router::runtimes_from_json(list));
   // The id becomes part of a path.
-  std::erase_if(*listed, [](const router::Runtime& runtime) { return !Guid::parse(runtime.id); });
+  std::erase_if(listed, [](const router::Runtime& runtime) { return !Guid::parse(runtime.id); });
   std::erase_if(followed_, [&](const auto& each) {
-    return std::none_of(listed->begin(), listed->end(),
+    return std::none_of(listed.begin(), listed.end(),
                         [&](const router::Runtime& runtime) { return runtime.id == each.first; });
   });
   unfollowed_.clear();
-  for (router::Runtime& runtime : *listed) {
+  for (router::Runtime& runtime : listed) {
     runtime.address = agent_->address();
     const auto known = followed_.find(runtime.id);
     if (known != followed_.end()) {

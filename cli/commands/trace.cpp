@@ -94,8 +94,7 @@ class EventWatch final : public ReaderSink {
   using ReaderSink::ReaderSink;
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& /*runtime*/) override {
-    const Result<void> begun = begin_reading({}, nullptr);
-    if (!begun) return tl::unexpected(begun.error());
+    RETURN_IF_ERROR(begin_reading({}, nullptr));
     return ipc::CollectTracing();
   }
   /// The reader does not keep up.
@@ -130,12 +129,11 @@ class TraceFile final : public RecordingSink {
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
     if (watch_) {
-      if (const auto watching = watch_->prepare(runtime); !watching) return watching;
+      RETURN_IF_ERROR(watch_->prepare(runtime));
     }
     path_ = output_path(settings_.output, runtime.name, ".nettrace");
-    auto file = RecordingFile::create(path_, settings_.force);
-    if (!file) return tl::unexpected(file.error());
-    file_ = std::move(*file);
+    ASSIGN_OR_RETURN(auto file, RecordingFile::create(path_, settings_.force));
+    file_ = std::move(file);
     return wanted_;
   }
   transport::Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {

@@ -43,11 +43,10 @@ Result<void> keep_output(OutputFile* file) {
 using transport::Task;
 
 Result<ipc::CollectTracing> EventLines::prepare(const router::Runtime& /*runtime*/) {
-  auto out = settings_.output.empty() ? RecordingFile::standard_output()
-                                      : RecordingFile::create(settings_.output, settings_.force);
-  if (!out) return tl::unexpected(out.error());
-  const Result<void> begun = begin_reading({}, std::move(*out));
-  if (!begun) return tl::unexpected(begun.error());
+  ASSIGN_OR_RETURN(auto out, settings_.output.empty()
+                                 ? RecordingFile::standard_output()
+                                 : RecordingFile::create(settings_.output, settings_.force));
+  RETURN_IF_ERROR(begin_reading({}, std::move(out)));
   return wanted_;
 }
 

@@ -20,8 +20,7 @@ Result<void> print_piece(std::string_view piece) {
 
 Result<std::unique_ptr<OutputFile>> open_output(const ProfileOutput& output) {
   if (output.path.empty()) return nullptr;
-  const auto form = profile::form_of(output.path);
-  if (!form) return tl::unexpected(form.error());
+  RETURN_IF_ERROR(profile::form_of(output.path));
   return OutputFile::create("the profile", output_path(output.path, {}, {}),
                             output.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse,
                             OutputFile::Named::once_kept);
@@ -39,9 +38,8 @@ std::uint32_t rows_for(const ProfileOutput& output) {
 
 Result<void> render_file(const profile::Profile& taken, const ProfileOutput& output,
                          const profile::Sink& file) {
-  const auto form = profile::form_of(output.path);
-  if (!form) return tl::unexpected(form.error());
-  return profile::write_profile(taken, *form, file);
+  ASSIGN_OR_RETURN(const auto form, profile::form_of(output.path));
+  return profile::write_profile(taken, form, file);
 }
 
 Result<void> render_lines(const profile::Profile& taken, const ProfileOutput& output, std::uint32_t rows,

@@ -31,9 +31,8 @@ ReaderSink::ReaderSink(transport::Loop& loop, const router::ReaderProcess& reade
     : loop_(loop), readers_(readers), file_(file), taking_(loop) {}
 
 Result<void> ReaderSink::begin_printing(std::string about) {
-  auto output = RecordingFile::standard_output();
-  if (!output) return tl::unexpected(output.error());
-  return begin_reading(std::move(about), std::move(*output));
+  ASSIGN_OR_RETURN(auto output, RecordingFile::standard_output());
+  return begin_reading(std::move(about), std::move(output));
 }
 
 Result<void> ReaderSink::begin_reading(std::string about, std::shared_ptr<RecordingFile> lines) {

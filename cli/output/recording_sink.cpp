@@ -17,9 +17,9 @@ constexpr const char* kStandardOutput = "standard output";
 
 Result<std::shared_ptr<RecordingFile>> RecordingFile::create(const std::string& path, bool force) {
   const auto existing = force ? OutputFile::Existing::replace : OutputFile::Existing::refuse;
-  auto file = OutputFile::create("the recording", path, existing, OutputFile::Named::from_start);
-  if (!file) return tl::unexpected(file.error());
-  return std::make_shared<RecordingFile>(std::move(*file));
+  ASSIGN_OR_RETURN(auto file,
+                   OutputFile::create("the recording", path, existing, OutputFile::Named::from_start));
+  return std::make_shared<RecordingFile>(std::move(file));
 }
 
 Result<std::shared_ptr<RecordingFile>> RecordingFile::standard_output() {

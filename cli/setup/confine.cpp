@@ -124,13 +124,12 @@ std::string against_landlock(const config::ServeSettings& settings) {
 
 Result<void> become_user(const config::ServeSettings& settings) {
   if (settings.confinement.user.empty()) return {};
-  const auto user = confinement::find_user(settings.confinement.user);
-  if (!user) return tl::unexpected(user.error());
+  ASSIGN_OR_RETURN(const auto user, confinement::find_user(settings.confinement.user));
   // Needed to listen below port 1024.
   const auto keep = confinement::capability(CAP_NET_BIND_SERVICE);
-  if (auto became = confinement::become(*user, keep); !became) return became;
+  RETURN_IF_ERROR(confinement::become(user, keep));
   for (const std::string& file : renewed_files(settings)) {
-    if (auto readable = check_readable(file, *user); !readable) return readable;
+    RETURN_IF_ERROR(check_readable(file, user));
   }
   return {};
 }

@@ -66,8 +66,7 @@ Result<std::string> own_directory_at(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail_errno("make the directory", path, errno, "set XDG_RUNTIME_DIR to a directory of your own");
   }
-  const auto opened = open_own_directory(path);
-  if (!opened) return tl::unexpected(opened.error());
+  RETURN_IF_ERROR(open_own_directory(path));
   return path;
 }
 

@@ -36,9 +36,8 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
   std::vector<router::MirroredAgent> agents;
   for (const config::RemoteSettings& remote : remotes) {
     if (remote.addresses.empty() && remote.accept.empty()) {
-      auto reach = reach_of(remote, announce);
-      if (!reach) return tl::unexpected(reach.error());
-      agents.push_back({{}, {}, remote.select, name_of(remote), std::move(*reach)});
+      ASSIGN_OR_RETURN(auto reach, reach_of(remote, announce));
+      agents.push_back({{}, {}, remote.select, name_of(remote), std::move(reach)});
       continue;
     }
     const auth::TlsFiles files = tls_files(remote.tls, remote.verify);
@@ -49,9 +48,8 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
     if (known != agents.end()) {
       credentials = known->credentials;
     } else {
-      auto loaded = auth::TlsCredentials::load(files, auth::Side::client);
-      if (!loaded) return tl::unexpected(loaded.error());
-      credentials = std::move(*loaded);
+      ASSIGN_OR_RETURN(auto loaded, auth::TlsCredentials::load(files, auth::Side::client));
+      credentials = std::move(loaded);
     }
     for (const config::Address& address : remote.addresses) {
       agents.push_back(
@@ -59,10 +57,9 @@ Result<std::vector<router::MirroredAgent>> agents_of(const std::vector<config::R
       agents.back().proxy = remote.proxy.towards(address.host);
     }
     if (remote.accept.empty()) continue;
-    auto accept = listen_addresses(remote.accept);
-    if (!accept) return tl::unexpected(accept.error());
+    ASSIGN_OR_RETURN(auto accept, listen_addresses(remote.accept));
     agents.push_back({{{}, 0, remote.server_name}, credentials, remote.select, name_of(remote)});
-    agents.back().accept = std::move(*accept);
+    agents.back().accept = std::move(accept);
   }
   return agents;
 }
@@ -88,9 +85,8 @@ std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& rem
 
 Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings,
                                                const Announce& announce) {
-  auto agents = agents_of(settings.remotes, announce);
-  if (!agents) return tl::unexpected(agents.error());
-  router::MirrorSettings mirror{std::move(*agents), settings.socket_dir};
+  ASSIGN_OR_RETURN(auto agents, agents_of(settings.remotes, announce));
+  router::MirrorSettings mirror{std::move(agents), settings.socket_dir};
   mirror.session = session_options(settings.session);
   for (const config::NamedSocket& socket : settings.sockets) {
     mirror.sockets.push_back({socket.name, socket.path});
@@ -112,9 +108,8 @@ auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter
 Result<std::vector<transport::Address>> listen_addresses(const std::vector<config::Address>& addresses) {
   std::vector<transport::Address> all;
   for (const config::Address& address : addresses) {
-    const auto resolved = transport::resolve_here(address.host, address.port);
-    if (!resolved) return tl::unexpected(resolved.error());
-    all.insert(all.end(), resolved->begin(), resolved->end());
+    ASSIGN_OR_RETURN(const auto resolved, transport::resolve_here(address.host, address.port));
+    all.insert(all.end(), resolved.begin(), resolved.end());
   }
   return all;
 }

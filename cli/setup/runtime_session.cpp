@@ -18,9 +18,8 @@ struct Listed {
   std::vector<std::size_t> agents;  ///< Index of each runtime's agent.
 
   Result<void> add(const router::FoundAgent& found, std::size_t agent) {
-    const auto listed = router::runtimes_from_json(found.answer);
-    if (!listed) return tl::unexpected(listed.error());
-    for (const router::Runtime& runtime : *listed) {
+    ASSIGN_OR_RETURN(const auto listed, router::runtimes_from_json(found.answer));
+    for (const router::Runtime& runtime : listed) {
       const auto same = [&](const router::Runtime& each) { return each.id == runtime.id; };
       if (std::any_of(runtimes.begin(), runtimes.end(), same)) continue;
       runtimes.push_back(runtime);
@@ -45,21 +44,21 @@ RuntimeSession::RuntimeSession(transport::Loop& loop, const router::MirroredAgen
     : loop_(loop), agent_(agent), settings_(settings), on_break_(std::move(on_break)) {}
 
 Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
-  auto found = co_await router::find_agents(
-      loop_, agent_, router::ClientOptions(loop_, session_options(settings_)), "/v1/runtimes");
-  if (!found) co_return tl::unexpected(found.error());
+  CO_ASSIGN_OR_RETURN(auto found, co_await router::find_agents(
+                                      loop_, agent_, router::ClientOptions(loop_, session_options(settings_)),
+                                      "/v1/runtimes"));
   Listed listed;
   Result<void> added;
-  for (std::size_t i = 0; added && i < found->size(); ++i) added = listed.add((*found)[i], i);
+  for (std::size_t i = 0; added && i < found.size(); ++i) added = listed.add(found[i], i);
   const auto chosen = added ? listed.choose(wanted) : tl::unexpected(added.error());
   if (chosen) {
-    agent_client_ = std::move((*found)[listed.agents[*chosen]].client);
+    agent_client_ = std::move(found[listed.agents[*chosen]].client);
     agent_client_->on_break(on_break_);
-    std::erase_if(*found, [](const router::FoundAgent& each) { return each.client == nullptr; });
+    std::erase_if(found, [](const router::FoundAgent& each) { return each.client == nullptr; });
   } else if (chosen.error().cause == ESRCH) {
-    co_await explain(*found, !listed.runtimes.empty());
+    co_await explain(found, !listed.runtimes.empty());
   }
-  co_await router::leave_agents(loop_, std::move(*found));
+  co_await router::leave_agents(loop_, std::move(found));
   if (!chosen) co_return tl::unexpected(chosen.error());
   co_return std::move(listed.runtimes[*chosen]);
 }

@@ -30,9 +30,8 @@ struct Typed {
 
 Result<std::shared_ptr<const auth::Passphrase>> ask_until_right(auth::TlsFiles files) {
   for (int tries = 1;; ++tries) {
-    auto typed = ask_passphrase(files.cert, false);
-    if (!typed) return tl::unexpected(typed.error());
-    files.passphrase = std::make_shared<const auth::Passphrase>(std::move(*typed));
+    ASSIGN_OR_RETURN(auto typed, ask_passphrase(files.cert, false));
+    files.passphrase = std::make_shared<const auth::Passphrase>(std::move(typed));
     const auto opened = auth::load_bundle(files);
     const bool wrong = !opened && opened.error().cause == EKEYREJECTED;
     if (!wrong) return files.passphrase;
@@ -43,7 +42,7 @@ Result<std::shared_ptr<const auth::Passphrase>> ask_until_right(auth::TlsFiles f
 
 Result<void> unlock_all(Unlocker& unlocker, std::vector<config::RemoteSettings>& remotes) {
   for (config::RemoteSettings& remote : remotes) {
-    if (auto unlocked = unlocker.unlock(remote.tls); !unlocked) return unlocked;
+    RETURN_IF_ERROR(unlocker.unlock(remote.tls));
   }
   return {};
 }
@@ -77,9 +76,8 @@ Result<void> Unlocker::unlock(config::TlsFiles& tls) {
   if (tls.bundle.empty() || !tls.passphrase_file.empty() || !auth::is_encrypted_bundle(tls.bundle)) return {};
   auto& known = typed_[tls.bundle];
   if (known == nullptr) {
-    auto typed = ask_until_right(tls_files(tls));
-    if (!typed) return tl::unexpected(typed.error());
-    known = std::move(*typed);
+    ASSIGN_OR_RETURN(auto typed, ask_until_right(tls_files(tls)));
+    known = std::move(typed);
   }
   tls.passphrase = known;
   return {};
@@ -116,7 +114,7 @@ Result<void> unlock(config::RunSettings& settings) {
                                 const std::string& text) -> Result<config::RemoteSettings> {
     auto remote = resolve(text);
     if (!remote) return remote;
-    if (auto unlocked = unlocker->unlock(remote->tls); !unlocked) return tl::unexpected(unlocked.error());
+    RETURN_IF_ERROR(unlocker->unlock(remote->tls));
     return remote;
   };
   return unlock_all(*unlocker, settings.remotes);

@@ -122,21 +122,19 @@ std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() co
 }
 
 Result<void> Agent::listen() {
-  if (auto listening = listen_for_admin(); !listening) return listening;
+  RETURN_IF_ERROR(listen_for_admin());
   for (const std::string& path : settings_.connect_ports) {
-    auto port = ConnectPort::create(loop_, registry_, log_, path);
-    if (!port) return tl::unexpected(port.error());
+    ASSIGN_OR_RETURN(auto port, ConnectPort::create(loop_, registry_, log_, path));
     log_->info("runtimes may dial in at {}", path);
-    connect_ports_.push_back(std::move(*port));
+    connect_ports_.push_back(std::move(port));
   }
   if (!settings_.local.empty()) {
-    auto local = LocalSocket::create(loop_, settings_.local, settings_.local_for_all);
-    if (!local) return tl::unexpected(local.error());
-    local_socket_ = std::move(*local);
+    ASSIGN_OR_RETURN(auto local, LocalSocket::create(loop_, settings_.local, settings_.local_for_all));
+    local_socket_ = std::move(local);
     log_->info("users of this host may join at {}", settings_.local);
   }
   // TCP comes last: whoever waits for the port finds the local sockets there already.
-  if (auto listening = listen_by_tcp(); !listening) return listening;
+  RETURN_IF_ERROR(listen_by_tcp());
   listen_by_inheritance();
   for (const DialledMirror& mirror : settings_.dial) {
     log_->info("dialling {}, where a mirror may accept agents", mirror.text());
@@ -150,25 +148,22 @@ Result<void> Agent::listen() {
 
 Result<void> Agent::listen_for_admin() {
   for (const transport::Address& address : settings_.admin) {
-    const auto listening = admin_.listen(address, settings_.reuse_port);
-    if (!listening) return tl::unexpected(listening.error());
-    log_->info("health and metrics are at http://{}/ (without TLS)", *listening);
+    ASSIGN_OR_RETURN(const auto listening, admin_.listen(address, settings_.reuse_port));
+    log_->info("health and metrics are at http://{}/ (without TLS)", listening);
   }
   return {};
 }
 
 Result<void> Agent::listen_by_tcp() {
   for (const transport::Address& address : settings_.listen) {
-    auto listener = transport::Listener::tcp(loop_, address, settings_.reuse_port);
-    if (!listener) return tl::unexpected(listener.error());
-    log_->info("listening on {} (mutual TLS)", (*listener)->name());
-    doors_.push_back({std::move(*listener), &Agent::serve_tls});
+    ASSIGN_OR_RETURN(auto listener, transport::Listener::tcp(loop_, address, settings_.reuse_port));
+    log_->info("listening on {} (mutual TLS)", listener->name());
+    doors_.push_back({std::move(listener), &Agent::serve_tls});
   }
   if (!settings_.insecure_loopback) return {};
-  auto listener = transport::Listener::tcp(loop_, *settings_.insecure_loopback);
-  if (!listener) return tl::unexpected(listener.error());
-  log_->warn("listening on {} without TLS: every process of this host may use it", (*listener)->name());
-  doors_.push_back({std::move(*listener), &Agent::serve_plain});
+  ASSIGN_OR_RETURN(auto listener, transport::Listener::tcp(loop_, *settings_.insecure_loopback));
+  log_->warn("listening on {} without TLS: every process of this host may use it", listener->name());
+  doors_.push_back({std::move(listener), &Agent::serve_plain});
   return {};
 }
 

@@ -50,11 +50,10 @@ Task<Result<std::unique_ptr<transport::FdStream>>> MirrorDialler::dial() {
         co_await transport::connect_through(loop_, *mirror_.proxy, mirror_.host, mirror_.port, kDialLimit);
     co_return connection;
   }
-  const auto addresses = co_await transport::resolve(loop_, mirror_.host, mirror_.port);
-  if (!addresses) co_return tl::unexpected(addresses.error());
-  auto connected = co_await transport::connect_any(loop_, transport::by_turns(*addresses), kDialLimit);
-  if (!connected) co_return tl::unexpected(connected.error());
-  co_return std::move(connected->stream);
+  CO_ASSIGN_OR_RETURN(const auto addresses, co_await transport::resolve(loop_, mirror_.host, mirror_.port));
+  CO_ASSIGN_OR_RETURN(auto connected,
+                      co_await transport::connect_any(loop_, transport::by_turns(addresses), kDialLimit));
+  co_return std::move(connected.stream);
 }
 
 Task<void> MirrorDialler::serve(std::unique_ptr<transport::FdStream> connection) {

@@ -34,8 +34,7 @@ Task<Result<void>> CpuProfile::begin() {
     co_return tl::unexpected(refused.error());
   }
   while (!samples_.start() && !reader_.ended()) {
-    const Result<std::size_t> read = co_await read_piece();
-    if (!read) co_return tl::unexpected(read.error());
+    CO_RETURN_IF_ERROR(co_await read_piece());
   }
   const bool older = wall_ && samples_.start() && samples_.start()->clock != SampleClock::wall;
   if (older) co_return fail("look at", "the threads", "the agent is older than that");
@@ -44,9 +43,8 @@ Task<Result<void>> CpuProfile::begin() {
 
 Task<Result<void>> CpuProfile::receive(std::function<void(std::size_t)> came) {
   while (!reader_.ended()) {
-    const Result<std::size_t> read = co_await read_piece();
-    if (!read) co_return tl::unexpected(read.error());
-    came(*read);
+    CO_ASSIGN_OR_RETURN(const auto read, co_await read_piece());
+    came(read);
   }
   if (samples_.end() != SamplingEnd::failed) co_return Result<void>();
   co_return fail("profile", "the runtime", samples_.why_ended());
@@ -67,8 +65,7 @@ Task<Result<std::size_t>> CpuProfile::read_piece() {
   if (got.status == IoStatus::end) {
     co_return fail("profile", "the runtime", "the samples end in the middle: what took them has been ended");
   }
-  const Result<void> read = reader_.read(std::span(piece).first(got.bytes));
-  if (!read) co_return tl::unexpected(read.error());
+  CO_RETURN_IF_ERROR(reader_.read(std::span(piece).first(got.bytes)));
   co_return got.bytes;
 }
 

@@ -21,9 +21,8 @@ using transport::Task;
 
 /// Sends a command and waits until the agent has let it pass; fails if it refuses.
 Task<Result<void>> send(ResumableRequest& connection, ipc::Message command) {
-  const auto question = ipc::encode_message(command);
-  if (!question) co_return tl::unexpected(question.error());
-  const IoStatus written = co_await connection.stream().write(*question);
+  CO_ASSIGN_OR_RETURN(const auto question, ipc::encode_message(command));
+  const IoStatus written = co_await connection.stream().write(question);
   if (written != IoStatus::ok) co_return tl::unexpected(connection.stream().error());
   const IoStatus head = co_await connection.head_received();
   if (head != IoStatus::ok) co_return tl::unexpected(connection.stream().error());
@@ -34,12 +33,10 @@ Task<Result<void>> send(ResumableRequest& connection, ipc::Message command) {
 
 /// Reads the runtime's answer to `command`. Fails if the answer is an error.
 Task<Result<ipc::Message>> read_answer(Stream& from, ipc::Command command) {
-  const auto answer = co_await read_first_message(from);
-  if (!answer) co_return tl::unexpected(answer.error());
-  auto message = ipc::decode_message(answer->bytes);
+  CO_ASSIGN_OR_RETURN(const auto answer, co_await read_first_message(from));
+  auto message = ipc::decode_message(answer.bytes);
   if (!message) co_return message;
-  const Result<void> outcome = ipc::outcome_of(*message, command);
-  if (!outcome) co_return tl::unexpected(outcome.error());
+  CO_RETURN_IF_ERROR(ipc::outcome_of(*message, command));
   co_return message;
 }
 
@@ -69,11 +66,9 @@ Task<Result<void>> Recording::ask_for(ipc::CollectTracing wanted) {
   const Result<void> sent = co_await send(*request_, ipc::make_message(wanted.version, wanted.encode()));
   if (!sent) co_return sent;
   if (is_zstd(request_->head())) decompressing_.emplace(request_->stream());
-  const auto answer = co_await read_answer(stream(), wanted.version);
-  if (!answer) co_return tl::unexpected(answer.error());
-  const auto session = ipc::SessionId::decode(answer->payload);
-  if (!session) co_return tl::unexpected(session.error());
-  session_ = *session;
+  CO_ASSIGN_OR_RETURN(const auto answer, co_await read_answer(stream(), wanted.version));
+  CO_ASSIGN_OR_RETURN(const auto session, ipc::SessionId::decode(answer.payload));
+  session_ = session;
   co_return Result<void>();
 }
 
@@ -90,8 +85,7 @@ Task<Result<void>> Recording::ask(ipc::Command command, std::vector<std::byte> p
   ResumableRequest connection(sessions_, path_);
   const Result<void> sent = co_await send(connection, ipc::make_message(command, std::move(payload)));
   if (!sent) co_return sent;
-  const auto answer = co_await read_answer(connection.stream(), command);
-  if (!answer) co_return tl::unexpected(answer.error());
+  CO_RETURN_IF_ERROR(co_await read_answer(connection.stream(), command));
   co_return Result<void>();
 }
 
@@ -120,11 +114,10 @@ Task<void> feed(Reading& reading, const std::set<std::uint64_t>& addresses, Reco
 
 Task<Result<void>> take_names(Reading& reading, NamedMethods& to) {
   for (;;) {
-    const auto frame = co_await reading.next();
-    if (!frame) co_return tl::unexpected(frame.error());
-    if (frame->kind == ReaderFrame::end) co_return Result<void>();
-    if (frame->kind != ReaderFrame::method) continue;
-    if (auto method = decode_method(frame->text)) to.add(std::move(*method));
+    CO_ASSIGN_OR_RETURN(const auto frame, co_await reading.next());
+    if (frame.kind == ReaderFrame::end) co_return Result<void>();
+    if (frame.kind != ReaderFrame::method) continue;
+    if (auto method = decode_method(frame.text)) to.add(std::move(*method));
   }
 }
 

@@ -52,10 +52,9 @@ Result<std::unique_ptr<AcceptedAgents>> AcceptedAgents::listen(
     std::string server_name, CredentialWatch& credentials) {
   std::vector<std::unique_ptr<transport::Listener>> listeners;
   for (const transport::Address& address : addresses) {
-    auto listener = transport::Listener::tcp(services.loop, address);
-    if (!listener) return tl::unexpected(listener.error());
-    services.log->info("accepting agents at {} (mutual TLS)", (*listener)->name());
-    listeners.push_back(std::move(*listener));
+    ASSIGN_OR_RETURN(auto listener, transport::Listener::tcp(services.loop, address));
+    services.log->info("accepting agents at {} (mutual TLS)", listener->name());
+    listeners.push_back(std::move(listener));
   }
   return std::make_unique<AcceptedAgents>(services, std::move(choice), std::move(listeners),
                                           std::move(server_name), credentials);

@@ -73,8 +73,7 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
   auto tls = std::make_unique<TlsStream>(std::move(connection), context, TlsStream::Side::client);
   TlsStream& stream = *tls;
   if (!server_name.empty()) {
-    const Result<void> named = auth::set_expected_server_name(stream.ssl(), server_name);
-    if (!named) co_return tl::unexpected(named.error());
+    CO_RETURN_IF_ERROR(auth::set_expected_server_name(stream.ssl(), server_name));
   }
   {
     const transport::Deadline limit(stream.loop(), kHandshakeLimit, [&stream] {
@@ -113,11 +112,10 @@ Task<Result<AgentConnection>> open_through(transport::Loop& loop, Proxy proxy, A
                                            SSL_CTX* context, transport::Share& time) {
   SSL_CTX_up_ref(context);
   const auth::SslCtxPtr kept(context);
-  auto connected =
-      co_await transport::connect_through(loop, std::move(proxy), agent.host, agent.port, kDialLimit);
-  if (!connected) co_return tl::unexpected(connected.error());
+  CO_ASSIGN_OR_RETURN(auto connected, co_await transport::connect_through(loop, std::move(proxy), agent.host,
+                                                                          agent.port, kDialLimit));
   auto agreed =
-      co_await shake_hands(std::move(*connected), agent.text(), agent.verified_name(), context, time);
+      co_await shake_hands(std::move(connected), agent.text(), agent.verified_name(), context, time);
   co_return agreed;
 }
 

@@ -142,10 +142,9 @@ class ReachRoute final : public AgentRoute {
       : loop_(loop), log_(std::move(log)), reach_(std::move(reach)) {}
 
   transport::Task<Result<AgentConnection>> open() override {
-    auto reached = co_await reach_->open(loop_, log_);
-    if (!reached) co_return tl::unexpected(reached.error());
-    AgentConnection connection{std::move(reached->stream), reach_->text()};
-    connection.explain = std::move(reached->explain);
+    CO_ASSIGN_OR_RETURN(auto reached, co_await reach_->open(loop_, log_));
+    AgentConnection connection{std::move(reached.stream), reach_->text()};
+    connection.explain = std::move(reached.explain);
     co_return connection;
   }
   [[nodiscard]] std::string text() const override { return reach_->text(); }

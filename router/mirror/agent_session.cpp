@@ -255,10 +255,9 @@ Task<void> ask_instance(AgentSession& session) {
 }
 
 Task<Result<std::string>> ask_in(AgentSession& session, std::string path) {
-  auto answer = co_await session.ask("GET", std::move(path));
-  if (!answer) co_return tl::unexpected(answer.error());
-  session.learn_instance((*answer)->head());
-  auto body = co_await read_answer(**answer);
+  CO_ASSIGN_OR_RETURN(auto answer, co_await session.ask("GET", std::move(path)));
+  session.learn_instance(answer->head());
+  auto body = co_await read_answer(*answer);
   co_return body;
 }
 

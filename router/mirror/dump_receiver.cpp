@@ -64,12 +64,11 @@ Result<void> DumpSink::decompress(std::span<const std::byte> bytes) {
   // Runs once more if the output was full, since the decompressor may hold more.
   for (bool full = false; !bytes.empty() || full;) {
     if (frame_ended_) return fail("receive", "the dump", "the agent sent something after its end");
-    const auto step = decompressor_->step(bytes, buffer_);
-    if (!step) return tl::unexpected(step.error());
-    bytes = bytes.subspan(step->taken);
-    frame_ended_ = step->ended;
-    full = step->made == buffer_.size() && !frame_ended_;
-    const Result<void> written = append(std::span(buffer_).first(step->made));
+    ASSIGN_OR_RETURN(const auto step, decompressor_->step(bytes, buffer_));
+    bytes = bytes.subspan(step.taken);
+    frame_ended_ = step.ended;
+    full = step.made == buffer_.size() && !frame_ended_;
+    const Result<void> written = append(std::span(buffer_).first(step.made));
     if (!written) return written;
   }
   return {};
@@ -184,38 +183,31 @@ Result<std::uint64_t> size_of(const transport::MessageHead& head) {
 Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                          std::string path, OnDumpProgress on_progress) {
   // Created first: without a file, the runtime would write the dump for nothing.
-  auto file =
-      OutputFile::create("the dump", path, OutputFile::Existing::replace, OutputFile::Named::once_kept);
-  if (!file) co_return tl::unexpected(file.error());
+  CO_ASSIGN_OR_RETURN(auto file, OutputFile::create("the dump", path, OutputFile::Existing::replace,
+                                                    OutputFile::Named::once_kept));
   const auto request = post(sessions, path_of(runtime_id) + query_of(wanted));
   DumpProgress progress;
-  const Result<void> written = co_await until_written(sessions, *request, runtime_id, progress, on_progress);
-  if (!written) co_return tl::unexpected(written.error());
-  const auto size = size_of(request->head());
-  if (!size) co_return tl::unexpected(size.error());
-  const Result<void> fits = (*file)->check_space(*size);
-  if (!fits) co_return tl::unexpected(fits.error());
+  CO_RETURN_IF_ERROR(co_await until_written(sessions, *request, runtime_id, progress, on_progress));
+  CO_ASSIGN_OR_RETURN(const auto size, size_of(request->head()));
+  CO_RETURN_IF_ERROR(file->check_space(size));
   progress.phase = DumpProgress::Phase::sending;
-  progress.total = *size;
+  progress.total = size;
   const bool compressed = is_zstd(request->head());
-  const auto sink = std::make_shared<DumpSink>(std::move(*file), *size, compressed);
-  const Result<void> received = co_await receive_body(request->stream(), sink, progress, on_progress);
-  if (!received) co_return tl::unexpected(received.error());
+  const auto sink = std::make_shared<DumpSink>(std::move(file), size, compressed);
+  CO_RETURN_IF_ERROR(co_await receive_body(request->stream(), sink, progress, on_progress));
   const auto committing = begin_commit(sessions.loop(), sink);
   co_await committing->done();
   if (sink->failure()) co_return tl::unexpected(*sink->failure());
-  co_return *size;
+  co_return size;
 }
 
 Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                      OnDumpProgress on_progress) {
   const auto request = post(sessions, path_of(runtime_id) + query_of(wanted) + "&stay=true");
   DumpProgress progress;
-  const Result<void> written = co_await until_written(sessions, *request, runtime_id, progress, on_progress);
-  if (!written) co_return tl::unexpected(written.error());
-  const auto body = co_await read_body(request->head(), request->stream(), kMaxProgress);
-  if (!body) co_return tl::unexpected(body.error());
-  co_return kept_dump_from_json(*body);
+  CO_RETURN_IF_ERROR(co_await until_written(sessions, *request, runtime_id, progress, on_progress));
+  CO_ASSIGN_OR_RETURN(const auto body, co_await read_body(request->head(), request->stream(), kMaxProgress));
+  co_return kept_dump_from_json(body);
 }
 
 namespace {}  // namespace

@@ -195,10 +195,9 @@ class Search {
 Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredAgent agent) {
   std::vector<AgentPlace> places;
   if (agent.reach != nullptr) {
-    const auto ways = co_await agent.reach->find(loop);
-    if (!ways) co_return tl::unexpected(ways.error());
-    if (ways->empty()) co_return fail("reach", agent.reach->text(), "nothing runs there");
-    for (const std::shared_ptr<const Reach>& way : *ways) places.push_back({{}, way});
+    CO_ASSIGN_OR_RETURN(const auto ways, co_await agent.reach->find(loop));
+    if (ways.empty()) co_return fail("reach", agent.reach->text(), "nothing runs there");
+    for (const std::shared_ptr<const Reach>& way : ways) places.push_back({{}, way});
     co_return places;
   }
   if (!agent.accept.empty())
@@ -207,9 +206,9 @@ Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredA
     places.emplace_back();
     co_return places;
   }
-  const auto addresses = co_await transport::resolve(loop, agent.address.host, agent.address.port);
-  if (!addresses) co_return tl::unexpected(addresses.error());
-  for (const transport::Address& address : transport::by_turns(*addresses)) places.push_back({address, {}});
+  CO_ASSIGN_OR_RETURN(const auto addresses,
+                      co_await transport::resolve(loop, agent.address.host, agent.address.port));
+  for (const transport::Address& address : transport::by_turns(addresses)) places.push_back({address, {}});
   co_return places;
 }
 
@@ -237,9 +236,8 @@ FoundAgents take_repeated(std::vector<Result<FoundAgents>>& all) {
 
 Task<Result<FoundAgents>> find_agents(transport::Loop& loop, MirroredAgent agent, ClientOptions options,
                                       std::string path) {
-  auto places = co_await places_of(loop, agent);
-  if (!places) co_return tl::unexpected(places.error());
-  Search search(loop, agent, options, std::move(*places));
+  CO_ASSIGN_OR_RETURN(auto places, co_await places_of(loop, agent));
+  Search search(loop, agent, options, std::move(places));
   auto found = co_await search.run(std::move(path));
   co_return found;
 }

@@ -26,16 +26,15 @@ Task<Result<void>> Mirror::start() {
                    "its path is too long: a socket's whole path has 107 bytes at most",
                    "choose a shorter one with --socket-dir");
   }
-  auto files = SocketManifest::claim(settings_.socket_directory, log_);
-  if (!files) co_return tl::unexpected(files.error());
-  files_ = std::move(*files);
+  CO_ASSIGN_OR_RETURN(auto files, SocketManifest::claim(settings_.socket_directory, log_));
+  files_ = std::move(files);
   // Failure is not fatal: placeholders then have no name of their own for tools to show.
   auto programs = OwnedDirectory::make(settings_.socket_directory, kProgramsPrefix);
   if (programs) programs_ = std::move(*programs);
   if (!programs) log_->info("{}", programs.error().message());
-  auto image = PlaceholderImage::make(programs_ == nullptr ? std::string() : programs_->path());
-  if (!image) co_return tl::unexpected(image.error());
-  image_ = std::make_unique<PlaceholderImage>(std::move(*image));
+  CO_ASSIGN_OR_RETURN(auto image,
+                      PlaceholderImage::make(programs_ == nullptr ? std::string() : programs_->path()));
+  image_ = std::make_unique<PlaceholderImage>(std::move(image));
   services_ = std::make_unique<MirrorServices>(
       MirrorServices{loop_, log_, *files_, buffers_, *image_, ClientOptions(loop_, settings_.session),
                      [this] { changed_.set(); },
@@ -43,9 +42,8 @@ Task<Result<void>> Mirror::start() {
                        return is_followed_elsewhere(than, agent);
                      }});
   for (const MirroredAgent& agent : settings_.agents) {
-    auto agents = agents_behind(agent);
-    if (!agents) co_return tl::unexpected(agents.error());
-    agents_.push_back(std::move(*agents));
+    CO_ASSIGN_OR_RETURN(auto agents, agents_behind(agent));
+    agents_.push_back(std::move(agents));
   }
   for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
   for (const auto& agents : agents_) tasks_.spawn(agents->run());
@@ -57,10 +55,9 @@ Result<std::unique_ptr<RemoteAgents>> Mirror::agents_behind(const MirroredAgent&
   if (agent.reach != nullptr) return std::make_unique<ReachedAgents>(*services_, choice, agent.reach);
   CredentialWatch& credentials = watch_of(agent.credentials);
   if (!agent.accept.empty()) {
-    auto accepted =
-        AcceptedAgents::listen(*services_, choice, agent.accept, agent.address.server_name, credentials);
-    if (!accepted) return tl::unexpected(accepted.error());
-    return std::move(*accepted);
+    ASSIGN_OR_RETURN(auto accepted, AcceptedAgents::listen(*services_, choice, agent.accept,
+                                                           agent.address.server_name, credentials));
+    return std::move(accepted);
   }
   if (agent.proxy)
     return std::make_unique<ProxiedAgent>(*services_, choice, *agent.proxy, agent.address, credentials);
@@ -170,9 +167,8 @@ Result<MirrorRow> Mirror::choose(std::string_view wanted, std::string_view remot
   std::vector<MirrorRow> all = rows(remote);
   std::vector<const Runtime*> among;
   for (const MirrorRow& row : all) among.push_back(&row.runtime);
-  const auto chosen = choose_runtime(wanted, among);
-  if (!chosen) return tl::unexpected(chosen.error());
-  return std::move(all[*chosen]);
+  ASSIGN_OR_RETURN(const auto chosen, choose_runtime(wanted, among));
+  return std::move(all[chosen]);
 }
 
 Result<void> Mirror::dial(const MirrorRow& row, const std::string& tool) {

@@ -80,8 +80,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
     if (answered != IoStatus::ok) co_return tl::unexpected(runtime.error());
   }
   if (request.head().status != http_status::kOk) {
-    const auto refused = co_await read_body(request.head(), runtime);
-    if (!refused) co_return tl::unexpected(refused.error());
+    CO_RETURN_IF_ERROR(co_await read_body(request.head(), runtime));
   }
   std::optional<DecompressingStream> decompressing;
   if (is_zstd(request.head())) decompressing.emplace(runtime);
@@ -244,19 +243,16 @@ Task<Result<std::unique_ptr<MirroredRuntime>>> MirroredRuntime::start(MirrorServ
   auto mirrored = std::make_unique<MirroredRuntime>(services, std::move(runtime), sessions);
   const std::string& directory = services.files.directory();
   ProcessLook look = look_of(mirrored->runtime_, directory);
-  auto placeholder =
-      co_await Placeholder::start(services.loop, services.image, std::move(look), std::move(on_lost));
-  if (!placeholder) co_return tl::unexpected(placeholder.error());
-  mirrored->placeholder_ = std::move(*placeholder);
+  CO_ASSIGN_OR_RETURN(auto placeholder, co_await Placeholder::start(services.loop, services.image,
+                                                                    std::move(look), std::move(on_lost)));
+  mirrored->placeholder_ = std::move(placeholder);
   std::vector<std::string> paths = socket_paths(directory, *mirrored->placeholder_);
   for (std::string& path : places.sockets) paths.push_back(std::move(path));
   for (std::string& path : paths) {
-    const Result<void> opened = mirrored->open_socket(std::move(path));
-    if (!opened) co_return tl::unexpected(opened.error());
+    CO_RETURN_IF_ERROR(mirrored->open_socket(std::move(path)));
   }
   for (const std::string& tool : places.tools) {
-    const Result<void> dialled = mirrored->dial(tool);
-    if (!dialled) co_return tl::unexpected(dialled.error());
+    CO_RETURN_IF_ERROR(mirrored->dial(tool));
   }
   co_return mirrored;
 }

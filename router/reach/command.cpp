@@ -60,10 +60,10 @@ Result<std::shared_ptr<Command>> Command::start(transport::Loop& loop, Log log,
   std::vector<std::string> ignoring{"/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh"};
   ignoring.insert(ignoring.end(), arguments.begin(), arguments.end());
   const int standard = streams->theirs.get();
-  auto process = transport::ChildProcess::start(
-      loop, {std::move(ignoring), {}, {standard, standard, messages->theirs.get()}});
-  if (!process) return tl::unexpected(process.error());
-  command->process_ = std::move(*process);
+  ASSIGN_OR_RETURN(auto process,
+                   transport::ChildProcess::start(
+                       loop, {std::move(ignoring), {}, {standard, standard, messages->theirs.get()}}));
+  command->process_ = std::move(process);
   command->stream_ = std::make_unique<FdStream>(loop, std::move(streams->ours), command->name_);
   command->messages_ = std::make_unique<FdStream>(loop, std::move(messages->ours), command->name_);
   command->tasks_.spawn(command->read_messages());
@@ -152,9 +152,8 @@ Task<Result<std::string>> run_to_end(Command& command, CommandInput input) {
 
 Task<Result<std::string>> capture(transport::Loop& loop, std::vector<std::string> arguments,
                                   CommandInput input) {
-  auto started = Command::start(loop, make_silent_log(), std::move(arguments));
-  if (!started) co_return tl::unexpected(started.error());
-  const std::shared_ptr<Command> command = std::move(*started);
+  CO_ASSIGN_OR_RETURN(auto started, Command::start(loop, make_silent_log(), std::move(arguments)));
+  const std::shared_ptr<Command> command = std::move(started);
   auto output = co_await with_deadline(loop, run_to_end(*command, std::move(input)), kLimit);
   if (!output)
     co_return fail("run", command->name(),

@@ -313,9 +313,8 @@ class ContainerReach final : public Reach {
     if (deploy_.way == Deploy::Way::never) {
       append(what.arguments, "farport", "stdio");
     } else {
-      auto program = co_await deploy_.program->load(loop);
-      if (!program) co_return tl::unexpected(program.error());
-      what.program = std::move(*program);
+      CO_ASSIGN_OR_RETURN(auto program, co_await deploy_.program->load(loop));
+      what.program = std::move(program);
       what.without_shell = "leave --deploy copy out: a container beside it needs none";
       append(what.arguments, "sh", "-c",
              deploy_script(*what.program, deploy_, deploy_.way == Deploy::Way::automatic));
@@ -335,20 +334,19 @@ class ContainerReach final : public Reach {
       co_return fail("reach", text(), "it is paused", fmt::format("{} unpause {}", engine_, name_));
     }
     if (!target->running) co_return fail("reach", text(), "it does not run");
-    auto helper = co_await helper_of(loop, *target);
-    if (!helper) co_return tl::unexpected(helper.error());
-    const std::string first = helper->name;
+    CO_ASSIGN_OR_RETURN(auto helper, co_await helper_of(loop, *target));
+    const std::string first = helper.name;
     int starts = 0;
     for (int number = 1;; ++number) {
-      if (number > 1) helper->name = fmt::format("{}-{}", first, number);
+      if (number > 1) helper.name = fmt::format("{}-{}", first, number);
       // The helper may be another command's, or the one that was just started.
-      auto reached = co_await join(loop, log, *helper);
+      auto reached = co_await join(loop, log, helper);
       if (reached) co_return reached;
-      const auto started = co_await start(loop, *target, *helper);
-      const std::string state = co_await state_of(loop, helper->name);
+      const auto started = co_await start(loop, *target, helper);
+      const std::string state = co_await state_of(loop, helper.name);
       // If no container has that name, then no other command has started it either.
       const bool failed = !started && state.empty();
-      if (!failed) reached = co_await join(loop, log, *helper);
+      if (!failed) reached = co_await join(loop, log, helper);
       if (reached) co_return reached;
       if (++starts == kMostStarts) co_return tl::unexpected(failed ? started.error() : reached.error());
     }
@@ -391,12 +389,10 @@ class ContainerReach final : public Reach {
     }
     if (ended) std::ignore = co_await capture(loop, command("container", "rm", "--force", helper.name));
     if (helper.user.user.empty()) {
-      auto user = co_await user_of(loop, target.user);
-      if (!user) co_return tl::unexpected(user.error());
-      helper.user = std::move(*user);
+      CO_ASSIGN_OR_RETURN(auto user, co_await user_of(loop, target.user));
+      helper.user = std::move(user);
     }
-    const auto image = co_await provide_image(loop, helper);
-    if (!image) co_return tl::unexpected(image.error());
+    CO_RETURN_IF_ERROR(co_await provide_image(loop, helper));
     auto started = co_await capture(loop, run_arguments(engine_, target, helper, deploy_.linger));
     if (started || !refuses_perfmon(started.error())) co_return started;
     helper.knows_perfmon = false;
@@ -410,16 +406,14 @@ class ContainerReach final : public Reach {
     // A helper that runs already may lack the rights for profiles, hence another name.
     if (helper.profiles) {
       helper.name += "-profile";
-      auto user = co_await user_of(loop, target.user);
-      if (!user) co_return tl::unexpected(user.error());
-      helper.user = std::move(*user);
+      CO_ASSIGN_OR_RETURN(auto user, co_await user_of(loop, target.user));
+      helper.user = std::move(user);
     }
     if (helper.image.empty()) {
-      auto program = co_await deploy_.program->load(loop);
-      if (!program) co_return tl::unexpected(program.error());
+      CO_ASSIGN_OR_RETURN(auto program, co_await deploy_.program->load(loop));
       helper.own_image = true;
-      helper.name += "-" + (*program)->short_digest();
-      helper.image = "localhost/farport-helper:" + (*program)->short_digest();
+      helper.name += "-" + program->short_digest();
+      helper.image = "localhost/farport-helper:" + program->short_digest();
     }
     co_return helper;
   }
@@ -430,12 +424,10 @@ class ContainerReach final : public Reach {
     if (!helper.own_image) co_return Result<void>();
     const auto known = co_await capture(loop, command("image", "inspect", helper.image));
     if (known) co_return Result<void>();
-    auto program = co_await deploy_.program->load(loop);
-    if (!program) co_return tl::unexpected(program.error());
+    CO_ASSIGN_OR_RETURN(auto program, co_await deploy_.program->load(loop));
     const auto archive =
-        std::make_shared<const std::vector<std::byte>>(tar_of_program(kProgramPath, (*program)->content()));
-    const auto imported = co_await capture(loop, command("import", "-", helper.image), archive);
-    if (!imported) co_return tl::unexpected(imported.error());
+        std::make_shared<const std::vector<std::byte>>(tar_of_program(kProgramPath, program->content()));
+    CO_RETURN_IF_ERROR(co_await capture(loop, command("import", "-", helper.image), archive));
     co_return Result<void>();
   }
 

@@ -85,10 +85,9 @@ Result<std::shared_ptr<const StaticProgram>> load_now(const std::string& named) 
     return fail("find", "the static farport", "it is not installed here",
                 "build it with scripts/build --static, or name it with --static-binary FILE");
   }
-  auto content = read_program(path);
-  if (!content) return tl::unexpected(content.error());
-  std::string digest = sha256(*content);
-  return std::make_shared<const StaticProgram>(std::move(*content), std::move(digest));
+  ASSIGN_OR_RETURN(auto content, read_program(path));
+  std::string digest = sha256(content);
+  return std::make_shared<const StaticProgram>(std::move(content), std::move(digest));
 }
 
 std::vector<std::byte> compress(std::span<const std::byte> content) {

@@ -379,15 +379,14 @@ Result<EphemeralForm> ephemeral_form(std::string_view version_json) {
 
 Result<std::string> with_ephemeral(std::string_view pod_json, EphemeralForm form,
                                    const EphemeralSpec& added) {
-  auto pod = parse_pod(pod_json);
-  if (!pod) return tl::unexpected(pod.error());
-  const Json& target = container_of(*pod, added.target);
+  ASSIGN_OR_RETURN(auto pod, parse_pod(pod_json));
+  const Json& target = container_of(pod, added.target);
   if (target.is_null()) {
     return fail(
         "find", added.target,
-        fmt::format("pod {} has no such container", string_of(member(member(*pod, "metadata"), "name"))));
+        fmt::format("pod {} has no such container", string_of(member(member(pod, "metadata"), "name"))));
   }
-  Json all = member(member(*pod, "spec"), "ephemeralContainers");
+  Json all = member(member(pod, "spec"), "ephemeralContainers");
   if (!all.is_array()) all = Json::array();
   Json one = {{"name", added.name},
               {"image", added.image},
@@ -396,20 +395,19 @@ Result<std::string> with_ephemeral(std::string_view pod_json, EphemeralForm form
   if (form == EphemeralForm::pod) one["securityContext"] = security_like(target, added.user);
   all.push_back(std::move(one));
   if (form == EphemeralForm::pod) {
-    (*pod)["spec"]["ephemeralContainers"] = std::move(all);
-    return text_of(*pod);
+    pod["spec"]["ephemeralContainers"] = std::move(all);
+    return text_of(pod);
   }
   const Json list = {{"apiVersion", "v1"},
                      {"kind", "EphemeralContainers"},
-                     {"metadata", member(*pod, "metadata")},
+                     {"metadata", member(pod, "metadata")},
                      {"ephemeralContainers", std::move(all)}};
   return text_of(list);
 }
 
 Result<std::string> ephemeral_path(std::string_view pod_json) {
-  const auto pod = parse_pod(pod_json);
-  if (!pod) return tl::unexpected(pod.error());
-  const Json& metadata = member(*pod, "metadata");
+  ASSIGN_OR_RETURN(const auto pod, parse_pod(pod_json));
+  const Json& metadata = member(pod, "metadata");
   return fmt::format("/api/v1/namespaces/{}/pods/{}/ephemeralcontainers",
                      string_of(member(metadata, "namespace")), string_of(member(metadata, "name")));
 }
@@ -524,9 +522,8 @@ class PodReach final : public Reach {
       what.arguments.emplace_back("farport");
       what.arguments.emplace_back("stdio");
     } else {
-      auto program = co_await deploy_.program->load(loop);
-      if (!program) co_return tl::unexpected(program.error());
-      what.program = std::move(*program);
+      CO_ASSIGN_OR_RETURN(auto program, co_await deploy_.program->load(loop));
+      what.program = std::move(program);
       what.without_shell =
           "give --image IMAGE, one with farport in its PATH that the cluster can pull: it runs beside it";
       what.arguments.emplace_back("sh");
@@ -543,24 +540,22 @@ class PodReach final : public Reach {
     Result<Reached> reached = fail("reach", text(), "no helper container answers");
     std::vector<std::string> silent;
     for (int tries = 0; tries < kMostTries; ++tries) {
-      const auto helper = co_await choose(loop, silent);
-      if (!helper) co_return tl::unexpected(helper.error());
-      const auto container = co_await await_start(loop, *helper);
-      if (!container) co_return tl::unexpected(container.error());
-      if (container->running) {
-        StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_, "--container=" + *helper, "--",
+      CO_ASSIGN_OR_RETURN(const auto helper, co_await choose(loop, silent));
+      CO_ASSIGN_OR_RETURN(const auto container, co_await await_start(loop, helper));
+      if (container.running) {
+        StdioCommand what{text(), kubectl(target_, "exec", "--stdin", pod_, "--container=" + helper, "--",
                                           "farport", "stdio", "--join", kHelperSocket)};
         what.patience = kHelperPatience;
         reached = co_await open_stdio(loop, log, std::move(what));
       } else {
         reached = fail(
-            "start a container in", text(), container->ended,
-            container->startable ? std::string() : fmt::format("can the cluster pull {}?", deploy_.image));
+            "start a container in", text(), container.ended,
+            container.startable ? std::string() : fmt::format("can the cluster pull {}?", deploy_.image));
       }
-      if (reached || !container->startable) co_return reached;
+      if (reached || !container.startable) co_return reached;
       // The helper may be fine, and another one could not be started on this node.
       if (reached.error().why.find(kNodeAway) != std::string::npos) co_return reached;
-      silent.push_back(*helper);
+      silent.push_back(helper);
     }
     co_return reached;
   }
@@ -568,14 +563,13 @@ class PodReach final : public Reach {
   /// The last of our ephemeral containers for this image and container that may run and is not in `silent`;
   /// else a new name. Concurrent commands choose the same one.
   Task<Result<std::string>> choose(transport::Loop& loop, std::vector<std::string> silent) const {
-    const auto pod = co_await look(loop);
-    if (!pod) co_return tl::unexpected(pod.error());
-    if (!pod->running) co_return fail("reach", text(), "the pod does not run: " + pod->why_not);
-    const std::string container = container_in(*pod);
+    CO_ASSIGN_OR_RETURN(const auto pod, co_await look(loop));
+    if (!pod.running) co_return fail("reach", text(), "the pod does not run: " + pod.why_not);
+    const std::string container = container_in(pod);
     std::ptrdiff_t ended = 0;
     std::size_t ours = 0;
     std::string found;
-    for (const EphemeralContainer& each : pod->ephemeral) {
+    for (const EphemeralContainer& each : pod.ephemeral) {
       if (!each.name.starts_with(kHelperPrefix)) continue;
       ++ours;
       const bool silent_one = std::find(silent.begin(), silent.end(), each.name) != silent.end();
@@ -594,8 +588,7 @@ class PodReach final : public Reach {
                      "use --deploy copy, or replace the pod");
     }
     found = fmt::format("{}{}", kHelperPrefix, ours + 1);
-    const auto added = co_await add(loop, container, found);
-    if (!added) co_return tl::unexpected(added.error());
+    CO_RETURN_IF_ERROR(co_await add(loop, container, found));
     co_return found;
   }
 
@@ -612,22 +605,20 @@ class PodReach final : public Reach {
     Error refused;
     std::string refused_version;
     for (int tries = 0; tries < kMostTries; ++tries) {
-      const auto told = co_await look_at_pod(loop);
-      if (!told) co_return tl::unexpected(told.error());
-      const auto pod = the_pod(*told);
-      if (!pod) co_return tl::unexpected(pod.error());
-      if (pod->version == refused_version) break;
-      const bool known = std::any_of(pod->ephemeral.begin(), pod->ephemeral.end(),
+      CO_ASSIGN_OR_RETURN(const auto told, co_await look_at_pod(loop));
+      CO_ASSIGN_OR_RETURN(const auto pod, the_pod(told));
+      if (pod.version == refused_version) break;
+      const bool known = std::any_of(pod.ephemeral.begin(), pod.ephemeral.end(),
                                      [&](const EphemeralContainer& each) { return each.name == spec.name; });
       if (known) co_return Result<void>();
       if (spec.user.user.empty()) {
-        spec.user = co_await user_of(loop, *told, spec.target);
+        spec.user = co_await user_of(loop, told, spec.target);
         announce(spec, *form);
       }
-      const auto added = co_await put(loop, *told, *form, spec);
+      const auto added = co_await put(loop, told, *form, spec);
       if (added) co_return Result<void>();
       refused = added.error();
-      refused_version = pod->version;
+      refused_version = pod.version;
     }
     co_return cannot_reach(text(), std::move(refused));
   }
@@ -665,15 +656,12 @@ class PodReach final : public Reach {
   /// Uses kubectl replace, which sends any JSON: kubectl debug does not support all fields.
   Task<Result<void>> put(transport::Loop& loop, std::string pod_json, EphemeralForm form,
                          EphemeralSpec added) const {
-    const auto path = ephemeral_path(pod_json);
-    if (!path) co_return tl::unexpected(path.error());
-    const auto body = with_ephemeral(pod_json, form, added);
-    if (!body) co_return tl::unexpected(body.error());
-    const auto bytes = std::as_bytes(std::span(*body));
+    CO_ASSIGN_OR_RETURN(const auto path, ephemeral_path(pod_json));
+    CO_ASSIGN_OR_RETURN(const auto body, with_ephemeral(pod_json, form, added));
+    const auto bytes = std::as_bytes(std::span(body));
     const auto input = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-    const auto done =
-        co_await capture(loop, kubectl(target_, "replace", "--raw", *path, "--filename=-"), input);
-    if (!done) co_return tl::unexpected(done.error());
+    CO_RETURN_IF_ERROR(
+        co_await capture(loop, kubectl(target_, "replace", "--raw", path, "--filename=-"), input));
     co_return Result<void>();
   }
 
@@ -685,9 +673,8 @@ class PodReach final : public Reach {
       return loop.now_ms() - begun >= static_cast<std::uint64_t>(limit.count());
     };
     for (bool told = false; !takes_longer_than(kStartLimit);) {
-      const auto now = co_await look(loop);
-      if (!now) co_return tl::unexpected(now.error());
-      for (const EphemeralContainer& each : now->ephemeral) {
+      CO_ASSIGN_OR_RETURN(const auto now, co_await look(loop));
+      for (const EphemeralContainer& each : now.ephemeral) {
         if (each.name == helper && (each.running || !each.ended.empty())) co_return each;
       }
       if (!told && takes_longer_than(kPrompt)) {
@@ -705,9 +692,8 @@ class PodReach final : public Reach {
   }
 
   Task<Result<Pod>> look(transport::Loop& loop) const {
-    const auto told = co_await look_at_pod(loop);
-    if (!told) co_return tl::unexpected(told.error());
-    co_return the_pod(*told);
+    CO_ASSIGN_OR_RETURN(const auto told, co_await look_at_pod(loop));
+    co_return the_pod(told);
   }
 
   /// The pod as JSON.
@@ -718,10 +704,9 @@ class PodReach final : public Reach {
   }
 
   [[nodiscard]] Result<Pod> the_pod(const std::string& json) const {
-    auto pods = parse_pods(json);
-    if (!pods) return tl::unexpected(pods.error());
-    if (pods->empty()) return fail("reach", text(), "there is no such pod");
-    return std::move(pods->front());
+    ASSIGN_OR_RETURN(auto pods, parse_pods(json));
+    if (pods.empty()) return fail("reach", text(), "there is no such pod");
+    return std::move(pods.front());
   }
 
   KubernetesTarget target_;
@@ -774,17 +759,16 @@ class Pods final : public ReachTarget {
 
 Result<std::shared_ptr<const ReachTarget>> kubernetes_target(std::string text, std::string_view target,
                                                              Deploy deploy) {
-  auto parsed = parse_kubernetes_target(target);
-  if (!parsed) return tl::unexpected(parsed.error());
+  ASSIGN_OR_RETURN(auto parsed, parse_kubernetes_target(target));
   if (deploy.way == Deploy::Way::ephemeral && deploy.image.empty()) {
     return fail("reach", text, "an ephemeral container needs an image that the cluster can pull",
                 "give --image IMAGE, one with farport in its PATH");
   }
-  if (parsed->kind == "pod") {
-    const std::string pod = parsed->name;
-    return single_way(std::make_shared<PodReach>(std::move(*parsed), pod, std::move(deploy)));
+  if (parsed.kind == "pod") {
+    const std::string pod = parsed.name;
+    return single_way(std::make_shared<PodReach>(std::move(parsed), pod, std::move(deploy)));
   }
-  return std::make_shared<Pods>(std::move(text), std::move(*parsed), std::move(deploy));
+  return std::make_shared<Pods>(std::move(text), std::move(parsed), std::move(deploy));
 }
 
 }  // namespace farport::router

@@ -143,11 +143,9 @@ void append_helper_words(std::vector<std::string>& command, std::chrono::millise
 }
 
 Task<Result<Reached>> open_stdio(transport::Loop& loop, Log log, StdioCommand what) {
-  auto started = Command::start(loop, std::move(log), what.arguments);
-  if (!started) co_return tl::unexpected(started.error());
-  const std::shared_ptr<Command> command = std::move(*started);
-  const Result<void> greeted = co_await await_greeting(*command, what);
-  if (!greeted) co_return tl::unexpected(greeted.error());
+  CO_ASSIGN_OR_RETURN(auto started, Command::start(loop, std::move(log), what.arguments));
+  const std::shared_ptr<Command> command = std::move(started);
+  CO_RETURN_IF_ERROR(co_await await_greeting(*command, what));
   std::unique_ptr<transport::FdStream> stream = command->take_stream();
   stream->keep(command);
   Reached reached{std::move(stream), {}};

@@ -79,10 +79,9 @@ void write_notices(events::LineMaker& maker, ReaderOutput& to) {
 Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
   SampleReader reader(to);
   for (;;) {
-    const auto piece = from.next_of_part();
-    if (!piece) return tl::unexpected(piece.error());
-    if (piece->empty()) break;
-    const Result<void> read = reader.read(*piece);
+    ASSIGN_OR_RETURN(const auto piece, from.next_of_part());
+    if (piece.empty()) break;
+    const Result<void> read = reader.read(piece);
     if (!read) return read;
   }
   if (!reader.ended()) return fail("read", "the samples", "they have no end");
@@ -105,10 +104,9 @@ Result<std::vector<std::uint64_t>> read_addresses(ReaderInput& from) {
   std::vector<std::uint64_t> addresses;
   std::uint64_t address = 0;
   for (unsigned shift = 0;;) {
-    const auto piece = from.next_of_part();
-    if (!piece) return tl::unexpected(piece.error());
-    if (piece->empty()) return addresses;
-    for (const std::byte byte : *piece) {
+    ASSIGN_OR_RETURN(const auto piece, from.next_of_part());
+    if (piece.empty()) return addresses;
+    for (const std::byte byte : piece) {
       address |= std::to_integer<std::uint64_t>(byte) << shift;
       shift = (shift + 8) % 64;
       if (shift == 0) addresses.push_back(std::exchange(address, 0));
@@ -124,8 +122,7 @@ void read_method_names(ReaderInput& from, events::MethodTable& to) {
 
 Result<void> make_profile(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
   CpuSamples samples;
-  const Result<void> read = read_samples(from, samples);
-  if (!read) return tl::unexpected(read.error());
+  RETURN_IF_ERROR(read_samples(from, samples));
   events::CodeAddresses sampled;
   for (const SampledCall& call : samples.calls()) sampled.add(call.address);
   events::MethodTable methods(sampled);
@@ -146,10 +143,9 @@ Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
                             const std::function<void()>& after) {
   nettrace::Reader reader(handler);
   for (;;) {
-    const auto piece = from.next();
-    if (!piece) return tl::unexpected(piece.error());
-    if (piece->empty()) return {};
-    const Result<void> fed = reader.feed(*piece);
+    ASSIGN_OR_RETURN(const auto piece, from.next());
+    if (piece.empty()) return {};
+    const Result<void> fed = reader.feed(piece);
     after();
     if (!fed) return fed;
   }
@@ -180,15 +176,14 @@ Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& f
 }
 
 Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
-  const auto addresses = read_addresses(from);
-  if (!addresses) return tl::unexpected(addresses.error());
+  ASSIGN_OR_RETURN(const auto addresses, read_addresses(from));
   events::CodeAddresses wanted;
-  for (const std::uint64_t address : *addresses) wanted.add(address);
+  for (const std::uint64_t address : addresses) wanted.add(address);
   events::MethodTable methods(wanted);
   MethodEvents handler(methods);
   Result<void> read = read_recording(from, handler, [] {});
   std::set<std::uint64_t> told;
-  for (const std::uint64_t address : *addresses) {
+  for (const std::uint64_t address : addresses) {
     const events::Method* const method = methods.find(address);
     if (method != nullptr && told.insert(method->begin).second)
       to.write(ReaderFrame::method, encode_method({method->begin, method->end, methods.frame_of(address)}));

@@ -43,10 +43,9 @@ Error decode_failure(std::string_view text) {
 ReaderInput::ReaderInput(int from) : from_(from), piece_(kReadBytes) {}
 
 Result<ReaderInput::Piece> ReaderInput::next_of_part() {
-  const auto head = read_whole(kPieceHead);
-  if (!head) return tl::unexpected(head.error());
+  ASSIGN_OR_RETURN(const auto head, read_whole(kPieceHead));
   std::uint32_t size = 0;
-  for (std::size_t i = kPieceHead; i-- > 0;) size = (size << 8U) | std::to_integer<std::uint32_t>((*head)[i]);
+  for (std::size_t i = kPieceHead; i-- > 0;) size = (size << 8U) | std::to_integer<std::uint32_t>(head[i]);
   if (size > piece_.size()) return fail("read", "what is passed on", "it is malformed");
   return read_whole(size);
 }
@@ -62,10 +61,9 @@ Result<ReaderInput::Piece> ReaderInput::read_some(std::span<std::byte> into) con
 Result<ReaderInput::Piece> ReaderInput::read_whole(std::size_t size) {
   const std::span<std::byte> whole = std::span(piece_).first(size);
   for (std::size_t have = 0; have < size;) {
-    const auto got = read_some(whole.subspan(have));
-    if (!got) return tl::unexpected(got.error());
-    if (got->empty()) return fail("read", "what is passed on", "it breaks off");
-    have += got->size();
+    ASSIGN_OR_RETURN(const auto got, read_some(whole.subspan(have)));
+    if (got.empty()) return fail("read", "what is passed on", "it breaks off");
+    have += got.size();
   }
   return whole;
 }

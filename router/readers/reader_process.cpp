@@ -95,9 +95,8 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
     };
     be_reader(no_work, *wanted, socket);
   };
-  auto process = HelperProcess::start({kReaderName, std::move(confine), std::move(run)});
-  if (!process) return tl::unexpected(process.error());
-  return ReaderProcess(std::move(*process));
+  ASSIGN_OR_RETURN(auto process, HelperProcess::start({kReaderName, std::move(confine), std::move(run)}));
+  return ReaderProcess(std::move(process));
 }
 
 Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
@@ -110,9 +109,8 @@ Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
   const std::string bytes = encoded(wanted);
   if (bytes.size() > HelperProcess::kMostRequest)
     return fail("start", "a reader", "too much is asked of it", "ask for less at once");
-  auto lifeline = process_.begin(bytes, {theirs.get()});
-  if (!lifeline) return tl::unexpected(lifeline.error());
-  return ReaderEnds{std::move(ours), std::move(*lifeline)};
+  ASSIGN_OR_RETURN(auto lifeline, process_.begin(bytes, {theirs.get()}));
+  return ReaderEnds{std::move(ours), std::move(lifeline)};
 }
 
 namespace {

@@ -52,13 +52,12 @@ bool is_known(ReaderFrame kind) {
 
 Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
   for (;;) {
-    const auto frame = co_await reading.next();
-    if (!frame) co_return tl::unexpected(frame.error());
-    if (frame->kind == ReaderFrame::enough && to.enough != nullptr) to.enough->set();
-    const bool ends = frame->kind == ReaderFrame::end;
-    if (!ends && frame->kind != ReaderFrame::lines) continue;
+    CO_ASSIGN_OR_RETURN(const auto frame, co_await reading.next());
+    if (frame.kind == ReaderFrame::enough && to.enough != nullptr) to.enough->set();
+    const bool ends = frame.kind == ReaderFrame::end;
+    if (!ends && frame.kind != ReaderFrame::lines) continue;
     if (!std::exchange(begun, true)) to.begin();
-    const auto bytes = std::as_bytes(std::span(frame->text));
+    const auto bytes = std::as_bytes(std::span(frame.text));
     const IoStatus written = co_await to.stream.write(bytes);
     if (written != IoStatus::ok) co_return tl::unexpected(to.stream.error());
     if (to.sent != nullptr) *to.sent += bytes.size();

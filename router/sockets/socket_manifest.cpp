@@ -163,9 +163,8 @@ bool remove_stale_socket(const std::string& path) {
 
 Result<std::unique_ptr<SocketManifest>> SocketManifest::claim(std::string directory, const Log& log) {
   for (const std::string& manifest : manifests_in(directory)) clean_up_after(manifest, log);
-  auto manifest = make_manifest(directory);
-  if (!manifest) return tl::unexpected(manifest.error());
-  return std::make_unique<SocketManifest>(std::move(directory), std::move(*manifest));
+  ASSIGN_OR_RETURN(auto manifest, make_manifest(directory));
+  return std::make_unique<SocketManifest>(std::move(directory), std::move(manifest));
 }
 
 SocketManifest::SocketManifest(std::string directory, Manifest manifest)

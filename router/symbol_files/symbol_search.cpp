@@ -235,8 +235,7 @@ class Fetch {
   Task<Result<bool>> run(std::string configuration) {
     // If curl does not read this, its own error says why.
     std::ignore = co_await curl_.stream().write_last(std::as_bytes(std::span<const char>(configuration)));
-    const Result<void> written = co_await write_what_comes();
-    if (!written) co_return tl::unexpected(written.error());
+    CO_RETURN_IF_ERROR(co_await write_what_comes());
     const std::optional<int> code = co_await curl_.exit_code();
     const std::string status = take_status(to_, size_);
     if (code == 0 && status == "200") co_return true;
@@ -285,9 +284,8 @@ SymbolServer::SymbolServer(transport::Loop& loop, std::string url) : loop_(loop)
 }
 
 Task<Result<bool>> SymbolServer::fetch(std::string path, int to, OnBytes on_bytes) {
-  auto started = Command::start(loop_, make_silent_log(), curl_arguments());
-  if (!started) co_return tl::unexpected(started.error());
-  const std::shared_ptr<Command> curl = std::move(*started);
+  CO_ASSIGN_OR_RETURN(auto started, Command::start(loop_, make_silent_log(), curl_arguments()));
+  const std::shared_ptr<Command> curl = std::move(started);
   Fetch fetch(*curl, name_, to, std::move(on_bytes));
   auto fetched = co_await with_deadline(loop_, fetch.run(curl_configuration(url_ + '/' + path)), kLimit);
   const bool whole = fetched && *fetched && **fetched;
@@ -377,8 +375,7 @@ Task<void> SymbolSearch::run(std::vector<UnnamedFile> files, SampleSink& to) {
 Task<Result<bool>> SymbolSearch::read(OpenFiles open, Work& work, SampleSink& to) {
   const auto reading = std::make_shared<FileReading>(FileReading{std::move(open), work.file});
   std::function<void()> run = [reading] { reading->run(); };
-  const Result<void> ended = co_await transport::run_detached(loop_, std::move(run));
-  if (!ended) co_return tl::unexpected(ended.error());
+  CO_RETURN_IF_ERROR(co_await transport::run_detached(loop_, std::move(run)));
   if (!reading->answer) co_return tl::unexpected(reading->answer.error());
   FileSymbols& told = *reading->answer;
   std::erase_if(told.symbols, [&](const auto& each) { return !is_inside(work.file.parts, each); });
@@ -422,8 +419,7 @@ Task<Result<bool>> SymbolSearch::fetch(Asked& asked, Work& work, SampleSink& to)
       co_return fail("ask the symbol server", asked.server.name(),
                      "servers have sent enough for one profile");
     }
-    auto draft = cache_->begin();
-    if (!draft) co_return tl::unexpected(draft.error());
+    CO_ASSIGN_OR_RETURN(auto draft, cache_->begin());
     std::uint64_t told = 0;
     std::uint64_t size = 0;
     const SymbolServer::OnBytes on_bytes = [&](std::uint64_t bytes) {
@@ -433,11 +429,10 @@ Task<Result<bool>> SymbolSearch::fetch(Asked& asked, Work& work, SampleSink& to)
       on_progress_(
           fmt::format("names of {} ({} of {}), {} MiB", work.module.name, work.number, work.of, size >> 20));
     };
-    const auto found = co_await asked.server.fetch(path, draft->fd(), on_bytes);
-    if (!found) co_return tl::unexpected(found.error());
-    if (!*found) continue;
+    CO_ASSIGN_OR_RETURN(const auto found, co_await asked.server.fetch(path, draft.fd(), on_bytes));
+    if (!found) continue;
     fetched_ += size;
-    const auto file = std::make_shared<const UniqueFd>(::fcntl(draft->fd(), F_DUPFD_CLOEXEC, 0));
+    const auto file = std::make_shared<const UniqueFd>(::fcntl(draft.fd(), F_DUPFD_CLOEXEC, 0));
     const std::size_t unnamed = work.file.addresses.size();
     const auto usable = co_await read(opener_of(file), work, to);
     if (!usable || !*usable) {
@@ -446,8 +441,7 @@ Task<Result<bool>> SymbolSearch::fetch(Asked& asked, Work& work, SampleSink& to)
     }
     // The file may add no names, like the stripped program itself.
     if (work.file.addresses.size() == unnamed) continue;
-    const Result<void> kept = draft->keep(work.module);
-    if (!kept) co_return tl::unexpected(kept.error());
+    CO_RETURN_IF_ERROR(draft.keep(work.module));
     co_return true;
   }
   co_return false;

@@ -311,14 +311,12 @@ std::string open_and_read(const OpenFiles& open, const ReadFile& read) {
 
 Result<FileSymbols> read_file_symbols(const OpenFiles& open, const ReadFile& read,
                                       std::chrono::milliseconds limit, std::uint64_t memory) {
-  const auto answer = run_isolated([&] { return open_and_read(open, read); }, limit, memory);
-  if (!answer) return tl::unexpected(answer.error());
-  if (answer->empty()) return fail("read", "the symbols", "there is no answer");
+  ASSIGN_OR_RETURN(const auto answer, run_isolated([&] { return open_and_read(open, read); }, limit, memory));
+  if (answer.empty()) return fail("read", "the symbols", "there is no answer");
   FileSymbolsSink sink;
   SampleReader reader(sink);
-  const Result<void> read_whole = reader.read(std::as_bytes(std::span(*answer).subspan(1)));
-  if (!read_whole) return tl::unexpected(read_whole.error());
-  sink.told.usable = answer->front() == kUsable;
+  RETURN_IF_ERROR(reader.read(std::as_bytes(std::span(answer).subspan(1))));
+  sink.told.usable = answer.front() == kUsable;
   return std::move(sink.told);
 }
 

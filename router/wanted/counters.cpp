@@ -124,9 +124,8 @@ Result<CounterSelection> CounterSelection::parse(const std::vector<std::string>&
   CounterSelection made;
   for (const std::string& text : texts) {
     for (const std::string& part : split(text)) {
-      auto source = parse_source(part);
-      if (!source) return tl::unexpected(source.error());
-      made.sources_.push_back(std::move(*source));
+      ASSIGN_OR_RETURN(auto source, parse_source(part));
+      made.sources_.push_back(std::move(source));
     }
   }
   if (made.sources_.empty())

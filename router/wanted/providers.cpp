@@ -172,9 +172,8 @@ Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profile
   ipc::CollectTracing wanted;
   wanted.buffer_size_mb = buffer_mb;
   for (const std::string& text : parts_of(providers)) {
-    auto parsed = parse_provider(text);
-    if (!parsed) return tl::unexpected(parsed.error());
-    wanted.providers.push_back(std::move(*parsed));
+    ASSIGN_OR_RETURN(auto parsed, parse_provider(text));
+    wanted.providers.push_back(std::move(parsed));
   }
   std::vector<std::string> names = parts_of(profiles);
   if (names.empty() && wanted.providers.empty())

@@ -107,9 +107,8 @@ Result<ipc::CollectTracing> wanted_logs(std::string_view level, const std::vecto
   if (asked.empty() && !level.empty()) asked.emplace_back("*");
   std::string specs = asked.empty() ? "UseAppFilters" : "";
   for (const std::string& category : asked) {
-    const auto spec = filter_spec(category, usual);
-    if (!spec) return tl::unexpected(spec.error());
-    specs += (specs.empty() ? "" : ";") + *spec;
+    ASSIGN_OR_RETURN(const auto spec, filter_spec(category, usual));
+    specs += (specs.empty() ? "" : ";") + spec;
   }
   auto wanted = wanted_of(events::kLoggingProvider, kJsonMessages, events::kVerboseLevel);
   wanted.providers.front().filter = "FilterSpecs=\"" + specs + "\"";

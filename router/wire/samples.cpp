@@ -139,9 +139,8 @@ Result<void> SampleReader::read(std::span<const std::byte> bytes) {
     pending_.insert(pending_.end(), bytes.begin(), bytes.end());
     bytes = pending_;
   }
-  const auto taken = read_records(bytes);
-  if (!taken) return tl::unexpected(taken.error());
-  std::vector<std::byte> rest(bytes.begin() + static_cast<std::ptrdiff_t>(*taken), bytes.end());
+  ASSIGN_OR_RETURN(const auto taken, read_records(bytes));
+  std::vector<std::byte> rest(bytes.begin() + static_cast<std::ptrdiff_t>(taken), bytes.end());
   pending_.swap(rest);
   return {};
 }
@@ -170,8 +169,7 @@ Result<std::size_t> SampleReader::read_records(std::span<const std::byte> bytes)
     const std::size_t begin = head.offset();
     if (left.size() - begin < size) break;
     Record record(left.subspan(begin, size), 0);
-    const Result<void> read = hand_on(kind, record);
-    if (!read) return tl::unexpected(read.error());
+    RETURN_IF_ERROR(hand_on(kind, record));
     taken += begin + size;
   }
   return taken;

@@ -10,9 +10,9 @@
 
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
-#include "auth/tls_context.hpp"
 #include "auth/identity.hpp"
 #include "auth/issue.hpp"
+#include "auth/tls_context.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport;

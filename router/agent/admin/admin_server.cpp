@@ -55,9 +55,8 @@ AdminServer::AdminServer(transport::Loop& loop, AdminSources sources)
       accepting_(loop) {}
 
 Result<std::string> AdminServer::listen(const transport::Address& address, bool share) {
-  auto listener = transport::Listener::tcp(loop_, address, share);
-  if (!listener) return tl::unexpected(listener.error());
-  listeners_.push_back(std::move(*listener));
+  ASSIGN_OR_RETURN(auto listener, transport::Listener::tcp(loop_, address, share));
+  listeners_.push_back(std::move(listener));
   return listeners_.back()->name();
 }
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "router/agent/api/runtime_requests.hpp"
 #include "router/agent/api/profile_requests.hpp"
+#include "router/agent/api/runtime_requests.hpp"
 #include "router/agent/connections/diagnostic_connection.hpp"
 #include "router/agent/connections/resumption_table.hpp"
 #include "router/agent/doctor/doctor.hpp"

@@ -101,17 +101,15 @@ tl::expected<std::uint32_t, Refusal> count_in(const Route& route, std::string_vi
 }
 
 tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
-  const auto frequency = count_in(route, "frequency", kFrequency, kMostFrequency);
-  if (!frequency) return tl::unexpected(frequency.error());
-  const auto seconds = count_in(route, "duration", kSeconds, kMostSeconds);
-  if (!seconds) return tl::unexpected(seconds.error());
+  ASSIGN_OR_RETURN(const auto frequency, count_in(route, "frequency", kFrequency, kMostFrequency));
+  ASSIGN_OR_RETURN(const auto seconds, count_in(route, "duration", kSeconds, kMostSeconds));
   const std::string event = route.parameter("event");
   if (!event.empty() && event != "cpu" && event != "wall")
     return tl::unexpected(no_profile(http_status::kBadRequest, "event must be cpu or wall"));
   SamplingRequest request;
   request.event = event == "wall" ? SamplingEvent::wall : SamplingEvent::cpu;
-  request.frequency = *frequency;
-  request.seconds = *seconds;
+  request.frequency = frequency;
+  request.seconds = seconds;
   return request;
 }
 
@@ -280,9 +278,8 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
 
 Task<tl::expected<std::unique_ptr<ProfileRequests::Samples>, Refusal>> ProfileRequests::begin_samples(
     const Runtime& runtime, SamplingRequest wanted) {
-  auto ends = begin(runtime, wanted);
-  if (!ends) co_return tl::unexpected(ends.error());
-  auto samples = std::make_unique<Samples>(loop_, std::move(*ends));
+  CO_ASSIGN_OR_RETURN(auto ends, begin(runtime, wanted));
+  auto samples = std::make_unique<Samples>(loop_, std::move(ends));
   const auto started = co_await with_deadline(loop_, await_start(samples->stream, runtime.name), kBeginLimit);
   if (!started) co_return tl::unexpected(no_profile(http_status::kBadGateway, "the sampler does not answer"));
   if (*started) co_return tl::unexpected(**started);

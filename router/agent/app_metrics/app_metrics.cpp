@@ -205,22 +205,20 @@ Task<void> MetricSession::run() {
 }
 
 Task<Result<MetricSession::HowEnded>> MetricSession::record(ReadingRequest wanted_reading) {
-  auto connection = co_await open_port();
-  if (!connection) co_return tl::unexpected(connection.error());
+  CO_ASSIGN_OR_RETURN(auto connection, co_await open_port());
   const auto wanted = settings_.counters.wanted(runtime_.version, settings_.limits);
   const auto asked = MeterClaims::Clock::now();
-  const auto answer = co_await ask(**connection, ipc::make_message(wanted.version, wanted.encode()));
-  if (!answer) co_return tl::unexpected(answer.error());
-  const Result<void> outcome = ipc::outcome_of(*answer, wanted.version);
+  CO_ASSIGN_OR_RETURN(const auto answer,
+                      co_await ask(*connection, ipc::make_message(wanted.version, wanted.encode())));
+  const Result<void> outcome = ipc::outcome_of(answer, wanted.version);
   if (!outcome) co_return fail("read the counters of", runtime_.name, outcome.error().why);
-  const auto session = ipc::SessionId::decode(answer->payload);
-  if (!session) co_return tl::unexpected(session.error());
-  session_ = *session;
-  if (const auto reading = meter_reading(wanted)) meters_.began(runtime_.id, *session, *reading, asked);
+  CO_ASSIGN_OR_RETURN(const auto session, ipc::SessionId::decode(answer.payload));
+  session_ = session;
+  if (const auto reading = meter_reading(wanted)) meters_.began(runtime_.id, session, *reading, asked);
   transport::Event over(loop_);
   Result<void> read;
   transport::TaskSet reading(loop_);
-  reading.spawn(read_to_end(**connection, std::move(wanted_reading), read, over));
+  reading.spawn(read_to_end(*connection, std::move(wanted_reading), read, over));
   const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
   if (!claimed && !read) co_return tl::unexpected(read.error());
   if (!claimed) co_return HowEnded::by_itself;

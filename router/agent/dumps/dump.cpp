@@ -164,8 +164,7 @@ Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials proc
   std::function<void()> look = [found, settings = settings_, process, socket] {
     *found = find_shared_directory(settings, process, socket);
   };
-  const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(look));
-  if (!looked) co_return tl::unexpected(looked.error());
+  CO_RETURN_IF_ERROR(co_await looks_.run(process.pid, process.uid, std::move(look)));
   co_return std::move(*found);
 }
 
@@ -205,14 +204,12 @@ Task<Result<void>> Dumps::Job::prepare() {
   const DiagnosticPort* port = dumps_.registry_.port(runtime_.id);
   if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
   const transport::PeerCredentials process = port->process();
-  auto shared = co_await dumps_.find_shared(process, port->path());
-  if (!shared) co_return tl::unexpected(shared.error());
+  CO_ASSIGN_OR_RETURN(auto shared, co_await dumps_.find_shared(process, port->path()));
   if (stopped_) co_return tl::unexpected(*stopped_);
-  const std::string warning = warn_of_strangers(*shared);
+  const std::string warning = warn_of_strangers(shared);
   if (!warning.empty()) dumps_.log_->warn("{}", warning);
-  auto directory = DumpDirectory::make(std::move(*shared), process.uid);
-  if (!directory) co_return tl::unexpected(directory.error());
-  directory_ = std::move(*directory);
+  CO_ASSIGN_OR_RETURN(auto directory, DumpDirectory::make(std::move(shared), process.uid));
+  directory_ = std::move(directory);
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
   progress_.estimate = estimate_dump(process_, request_.type);
@@ -234,9 +231,8 @@ Task<Result<void>> Dumps::Job::write() {
   if (!answer) co_return tl::unexpected(answer.error());
   progress_.written = directory_->written();
   if (ipc::is_ok(*answer)) co_return Result<void>{};
-  const auto refused = ipc::decode_error(*answer);
-  if (!refused) co_return tl::unexpected(refused.error());
-  co_return tl::unexpected(refused_by_runtime(*refused));
+  CO_ASSIGN_OR_RETURN(const auto refused, ipc::decode_error(*answer));
+  co_return tl::unexpected(refused_by_runtime(refused));
 }
 
 bool Dumps::Job::writes_full_dumps_only() const {
@@ -279,8 +275,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask() {
 Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
   DiagnosticPort* port = dumps_.registry_.port(runtime_.id);
   if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
-  const auto connection = co_await port->open();
-  if (!connection) co_return tl::unexpected(connection.error());
+  CO_ASSIGN_OR_RETURN(const auto connection, co_await port->open());
   if (stopped_) co_return tl::unexpected(*stopped_);
   ipc::GenerateCoreDump question;
   question.path = directory_->path_for_runtime();
@@ -288,12 +283,11 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
   // The oldest command knows only this one flag.
   question.flags =
       command == ipc::kGenerateCoreDump ? request_.flags & ipc::dump_flag::kLogging : request_.flags;
-  const auto message = ipc::encode_message(ipc::make_message(command, question.encode()));
-  if (!message) co_return tl::unexpected(message.error());
-  const IoStatus written = co_await (*connection)->write(*message);
-  if (written != IoStatus::ok) co_return tl::unexpected((*connection)->error());
-  asked_ = connection->get();
-  const auto answer = co_await read_first_message(**connection);
+  CO_ASSIGN_OR_RETURN(const auto message, ipc::encode_message(ipc::make_message(command, question.encode())));
+  const IoStatus written = co_await connection->write(message);
+  if (written != IoStatus::ok) co_return tl::unexpected(connection->error());
+  asked_ = connection.get();
+  const auto answer = co_await read_first_message(*connection);
   asked_ = nullptr;
   if (!answer) {
     co_return fail("take a dump of", runtime_.name, "the runtime has ended or broken off while writing it");
@@ -421,26 +415,23 @@ class Source {
   }
 
   Result<void> add_plain(Piece& piece) {
-    const auto got = read(piece.space());
-    if (!got) return tl::unexpected(got.error());
-    piece.size += *got;
+    ASSIGN_OR_RETURN(const auto got, read(piece.space()));
+    piece.size += got;
     piece.last = offset_ == dump_.size;
     return {};
   }
 
   Result<void> add_compressed(Piece& piece) {
     if (input_.empty() && offset_ < dump_.size) {
-      const auto got = read(buffer_);
-      if (!got) return tl::unexpected(got.error());
-      input_ = std::span(buffer_).first(*got);
+      ASSIGN_OR_RETURN(const auto got, read(buffer_));
+      input_ = std::span(buffer_).first(got);
     }
     const bool last = offset_ == dump_.size;
     const auto then = last ? ZstdCompressor::Then::end : ZstdCompressor::Then::more;
-    const auto step = compressor_->step(input_, piece.space(), then);
-    if (!step) return tl::unexpected(step.error());
-    input_ = input_.subspan(step->taken);
-    piece.size += step->made;
-    piece.last = step->ended;
+    ASSIGN_OR_RETURN(const auto step, compressor_->step(input_, piece.space(), then));
+    input_ = input_.subspan(step.taken);
+    piece.size += step.made;
+    piece.last = step.ended;
     return {};
   }
 

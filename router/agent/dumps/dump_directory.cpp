@@ -231,8 +231,7 @@ Result<OpenDump> DumpDirectory::open_dump() {
 }
 
 Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
-  const auto dump = check_dump();
-  if (!dump) return tl::unexpected(dump.error());
+  ASSIGN_OR_RETURN(const auto dump, check_dump());
   // Keep only safe characters, since the name comes from the runtime.
   std::string safe;
   for (const char c : name.substr(0, kLongestNamePart)) safe += is_letter_or_digit(c) || c == '-' ? c : '_';
@@ -240,7 +239,7 @@ Result<KeptDump> DumpDirectory::keep_dump(const std::string& name) {
   if (::renameat2(fd_.get(), kDump, shared_.fd.get(), file.c_str(), RENAME_NOREPLACE) != 0) {
     return fail_errno("keep the dump in", shared_.here, errno);
   }
-  return KeptDump{shared_.here + "/" + file, shared_.there + "/" + file, dump->size};
+  return KeptDump{shared_.here + "/" + file, shared_.there + "/" + file, dump.size};
 }
 
 Result<void> check_space(const DumpDirectory& directory, const DumpSettings& settings,

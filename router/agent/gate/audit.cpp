@@ -210,8 +210,7 @@ Audit::~Audit() {
 Result<std::unique_ptr<Audit>> Audit::open(transport::Loop& loop, Log log, std::string to,
                                            UnblockedWriter::When full) {
   auto audit = std::make_unique<Audit>(loop, std::move(log), std::move(to), full);
-  const Result<void> opened = audit->reopen();
-  if (!opened) return tl::unexpected(opened.error());
+  RETURN_IF_ERROR(audit->reopen());
   return audit;
 }
 
@@ -223,10 +222,9 @@ Result<void> Audit::reopen() {
     if (!file_) return fail_errno("write the audit to", to_, errno);
     return {};
   }
-  auto file = open_file(to_);
-  if (!file) return tl::unexpected(file.error());
+  ASSIGN_OR_RETURN(auto file, open_file(to_));
   flush();
-  file_ = std::move(*file);
+  file_ = std::move(file);
   writer_.start_over();
   return {};
 }

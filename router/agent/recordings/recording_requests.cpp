@@ -53,30 +53,26 @@ Result<std::optional<bool>> truth_of(const std::string& name, const std::string&
 }
 
 Result<WantedRecording> trace_of(const Parameters& parameters, const Runtime& /*runtime*/) {
-  const auto rundown = truth_of("rundown", parameters("rundown"));
-  if (!rundown) return tl::unexpected(rundown.error());
-  auto recording = recording_of({parameters("profile")}, {parameters("providers")}, *rundown, kTraceBufferMb);
-  if (!recording) return tl::unexpected(recording.error());
-  return WantedRecording{std::move(*recording), kUsualDuration, std::nullopt, "application/octet-stream"};
+  ASSIGN_OR_RETURN(const auto rundown, truth_of("rundown", parameters("rundown")));
+  ASSIGN_OR_RETURN(auto recording,
+                   recording_of({parameters("profile")}, {parameters("providers")}, rundown, kTraceBufferMb));
+  return WantedRecording{std::move(recording), kUsualDuration, std::nullopt, "application/octet-stream"};
 }
 
 Result<WantedRecording> counters_of(const Parameters& parameters, const Runtime& runtime) {
   const std::string names = parameters("counters");
-  const auto selection = selection_named(names);
-  if (!selection) return tl::unexpected(selection.error());
+  ASSIGN_OR_RETURN(const auto selection, selection_named(names));
   CounterLimits limits;
-  const auto interval = seconds_of("interval", parameters("interval"), limits.interval);
-  if (!interval) return tl::unexpected(interval.error());
-  limits.interval = *interval;
-  auto recording = selection->wanted(runtime.version, limits);
+  ASSIGN_OR_RETURN(const auto interval, seconds_of("interval", parameters("interval"), limits.interval));
+  limits.interval = interval;
+  auto recording = selection.wanted(runtime.version, limits);
   return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{{ReadKind::counters}, names},
                          kJsonLines};
 }
 
 Result<WantedRecording> logs_of(const Parameters& parameters, const Runtime& /*runtime*/) {
-  auto recording = wanted_logs(parameters("level"), list_of(parameters("category")));
-  if (!recording) return tl::unexpected(recording.error());
-  return WantedRecording{std::move(*recording), kUsualDuration, ReadingRequest{{ReadKind::logs}}, kJsonLines};
+  ASSIGN_OR_RETURN(auto recording, wanted_logs(parameters("level"), list_of(parameters("category"))));
+  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{{ReadKind::logs}}, kJsonLines};
 }
 
 Result<WantedRecording> exceptions_of(const Parameters& /*parameters*/, const Runtime& /*runtime*/) {
@@ -112,9 +108,8 @@ Result<WantedRecording> wanted_recording(std::string_view kind, const Parameters
   if (known == std::ranges::end(kRecordingKinds)) return fail("record", kind, "there is no such recording");
   auto wanted = known->made(parameters, runtime);
   if (!wanted) return wanted;
-  const auto duration = seconds_of("seconds", parameters("seconds"), wanted->duration);
-  if (!duration) return tl::unexpected(duration.error());
-  wanted->duration = *duration;
+  ASSIGN_OR_RETURN(const auto duration, seconds_of("seconds", parameters("seconds"), wanted->duration));
+  wanted->duration = duration;
   return wanted;
 }
 

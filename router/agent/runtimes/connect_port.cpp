@@ -251,9 +251,8 @@ Result<std::unique_ptr<ConnectPort>> ConnectPort::create(transport::Loop& loop, 
   remove_stale_socket(path);
   auto listener = Listener::unix_socket(loop, path, ::geteuid() == 0 ? kForAllUsers : kPrivate);
   if (!listener) return tl::unexpected(explain(listener.error(), path));
-  const Result<SocketFile> file = inspect_socket(path);
-  if (!file) return tl::unexpected(file.error());
-  return std::make_unique<ConnectPort>(loop, registry, std::move(log), std::move(*listener), *file);
+  ASSIGN_OR_RETURN(const auto file, inspect_socket(path));
+  return std::make_unique<ConnectPort>(loop, registry, std::move(log), std::move(*listener), file);
 }
 
 ConnectPort::ConnectPort(transport::Loop& loop, Registry& registry, Log log,
@@ -331,9 +330,8 @@ Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user)
     co_return tl::unexpected(
         Error{"read", "the advertise", io.bytes == 0 ? "" : "it broke off in the middle", {}, 0});
   }
-  const auto advertise = ipc::decode_advertise(bytes);
-  if (!advertise) co_return tl::unexpected(advertise.error());
-  co_return advertise->cookie.to_string();
+  CO_ASSIGN_OR_RETURN(const auto advertise, ipc::decode_advertise(bytes));
+  co_return advertise.cookie.to_string();
 }
 
 void ConnectPort::deliver(Connection connection, std::string id, const PeerCredentials& process) {

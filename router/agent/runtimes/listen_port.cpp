@@ -49,28 +49,26 @@ DiscoveryIssue issue_of(const Error& error) {
 Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, std::string path,
                                                         std::shared_ptr<const OpenedSocket> opened) {
   const std::string here = opened == nullptr ? path : "/proc/self/fd/" + std::to_string(opened->fd.get());
-  const Result<SocketFile> file = opened == nullptr ? inspect_socket(path) : inspect_socket(opened->fd, path);
-  if (!file) co_return tl::unexpected(file.error());
-  const Result<void> owner = check_owner(path, file->owner);
-  if (!owner) co_return tl::unexpected(owner.error());
+  CO_ASSIGN_OR_RETURN(const auto file,
+                      opened == nullptr ? inspect_socket(path) : inspect_socket(opened->fd, path));
+  CO_RETURN_IF_ERROR(check_owner(path, file.owner));
   auto connection = co_await transport::connect_unix(loop, here, kConnectLimit, path);
   if (!connection && connection.error().cause == EACCES) {
     connection.error().hint =
-        "run farport as " + user_text(file->owner) + ", or as root with the capability CAP_DAC_OVERRIDE";
+        "run farport as " + user_text(file.owner) + ", or as root with the capability CAP_DAC_OVERRIDE";
   }
   if (!connection) co_return tl::unexpected(connection.error());
-  const auto peer = transport::peer_credentials(**connection);
-  if (!peer) co_return tl::unexpected(peer.error());
-  if (peer->uid != file->owner) {
+  CO_ASSIGN_OR_RETURN(const auto peer, transport::peer_credentials(**connection));
+  if (peer.uid != file.owner) {
     co_return tl::unexpected(
         Error{"use the socket", path,
-              "a process of " + user_text(peer->uid) + " listens on a file of " + user_text(file->owner),
+              "a process of " + user_text(peer.uid) + " listens on a file of " + user_text(file.owner),
               "find out who made it", EPERM});
   }
-  if (opened != nullptr && peer->pid != opened->process) {
+  if (opened != nullptr && peer.pid != opened->process) {
     co_return tl::unexpected(Error{"use the socket",
                                    path,
-                                   "process " + std::to_string(peer->pid) + " listens on it instead of " +
+                                   "process " + std::to_string(peer.pid) + " listens on it instead of " +
                                        std::to_string(opened->process),
                                    {},
                                    ESRCH});
@@ -156,13 +154,11 @@ Task<void> ListenPort::follow() {
 
 Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   const OpenPort open = [this] { return open_for_probing(); };
-  auto connection = co_await open();
-  if (!connection) co_return tl::unexpected(connection.error());
-  const auto peer = transport::peer_credentials(**connection);
-  if (!peer) co_return tl::unexpected(peer.error());
+  CO_ASSIGN_OR_RETURN(auto connection, co_await open());
+  CO_ASSIGN_OR_RETURN(const auto peer, transport::peer_credentials(*connection));
   Contact contact;
-  contact.pidfd = transport::open_pidfd(peer->pid);
-  process_ = *peer;
+  contact.pidfd = transport::open_pidfd(peer.pid);
+  process_ = peer;
   const std::uint64_t before = std::exchange(process_start_, transport::start_of(process_.pid));
   if (process_start_ != before) {
     stand_in_.reset();
@@ -170,7 +166,7 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   }
   Task<void> late = stand_in_when_late();
   late.start();
-  Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(*connection));
+  Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(connection));
   late.reset();
   // .NET Core 3.1 does not know the command that says who it is.
   if (!runtime && process_start_ != 0 && runtime.error().cause == kKnowsNotWho)

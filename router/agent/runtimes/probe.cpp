@@ -108,30 +108,25 @@ Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Message command) {
   const auto question = ipc::encode_message(command);
   const IoStatus written = co_await connection.write(*question);
   if (written != IoStatus::ok) co_return tl::unexpected(connection.error());
-  const auto answer = co_await read_first_message(connection);
-  if (!answer) co_return tl::unexpected(answer.error());
-  co_return ipc::decode_message(answer->bytes);
+  CO_ASSIGN_OR_RETURN(const auto answer, co_await read_first_message(connection));
+  co_return ipc::decode_message(answer.bytes);
 }
 
 Task<Result<Runtime>> probe(OpenPort open, std::string where, std::unique_ptr<FdStream> first) {
   std::unique_ptr<FdStream> connection = std::move(first);
   for (const ipc::Command command : kQuestions) {
     if (connection == nullptr) {
-      auto opened = co_await open();
-      if (!opened) co_return tl::unexpected(opened.error());
-      connection = std::move(*opened);
+      CO_ASSIGN_OR_RETURN(auto opened, co_await open());
+      connection = std::move(opened);
     }
-    const auto answer = co_await ask(*connection, ipc::make_message(command));
-    if (!answer) co_return tl::unexpected(answer.error());
-    if (ipc::is_ok(*answer)) {
-      const auto info = ipc::decode_process_info(command, answer->payload);
-      if (!info) co_return tl::unexpected(info.error());
-      co_return runtime_of(*info);
+    CO_ASSIGN_OR_RETURN(const auto answer, co_await ask(*connection, ipc::make_message(command)));
+    if (ipc::is_ok(answer)) {
+      CO_ASSIGN_OR_RETURN(const auto info, ipc::decode_process_info(command, answer.payload));
+      co_return runtime_of(info);
     }
-    const auto refused = ipc::decode_error(*answer);
-    if (!refused) co_return tl::unexpected(refused.error());
-    if (refused->hresult != ipc::hresult::kUnknownCommand) {
-      co_return fail("ask the runtime at", where, refused->message());
+    CO_ASSIGN_OR_RETURN(const auto refused, ipc::decode_error(answer));
+    if (refused.hresult != ipc::hresult::kUnknownCommand) {
+      co_return fail("ask the runtime at", where, refused.message());
     }
     connection.reset();
   }
@@ -261,16 +256,13 @@ int count_suspending_ports(const std::vector<std::string>& environment) {
 }
 
 Task<Result<int>> count_suspending_ports(OpenPort open, std::string where) {
-  auto connection = co_await open();
-  if (!connection) co_return tl::unexpected(connection.error());
-  const auto answer = co_await ask(**connection, ipc::make_message(ipc::kProcessEnvironment));
-  if (!answer) co_return tl::unexpected(answer.error());
-  if (!ipc::is_ok(*answer)) co_return fail("read the environment at", where, "the runtime refuses it");
-  const auto announced = ipc::EnvironmentAnswer::decode(answer->payload);
-  if (!announced) co_return tl::unexpected(announced.error());
-  const auto environment = co_await read_environment(**connection, announced->size);
-  if (!environment) co_return tl::unexpected(environment.error());
-  co_return count_suspending_ports(*environment);
+  CO_ASSIGN_OR_RETURN(auto connection, co_await open());
+  CO_ASSIGN_OR_RETURN(const auto answer,
+                      co_await ask(*connection, ipc::make_message(ipc::kProcessEnvironment)));
+  if (!ipc::is_ok(answer)) co_return fail("read the environment at", where, "the runtime refuses it");
+  CO_ASSIGN_OR_RETURN(const auto announced, ipc::EnvironmentAnswer::decode(answer.payload));
+  CO_ASSIGN_OR_RETURN(const auto environment, co_await read_environment(*connection, announced.size));
+  co_return count_suspending_ports(environment);
 }
 
 Task<Result<Runtime>> introduce(transport::Loop& loop, OpenPort open, std::string where,

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/process_stat.hpp"
 #include "base/files.hpp"
+#include "base/process_stat.hpp"
 
 namespace farport::router {
 namespace {

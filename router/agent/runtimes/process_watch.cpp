@@ -280,16 +280,15 @@ Result<FoundSocket> find_socket(const PortProcess& process, const std::map<std::
         explain_refusal(name_of(process), standing_of(::getpid()), standing_of(process.pid)));
   }
   if (!root) return tl::unexpected(root.error());
-  auto socket = open_socket(*root, process);
-  if (!socket) return tl::unexpected(socket.error());
+  ASSIGN_OR_RETURN(auto socket, open_socket(*root, process));
   FoundSocket found;
-  found.path = root->is_ours() ? socket->path : directory_of_process(process.pid) + "/root" + socket->path;
-  found.file = socket->file;
+  found.path = root->is_ours() ? socket.path : directory_of_process(process.pid) + "/root" + socket.path;
+  found.file = socket.file;
   const auto same = known.find(found.path);
   if (same != known.end() && same->second.file == found.file) return same->second;
-  if (auto usable = check_owner(found.path, found.file.owner); !usable) return tl::unexpected(usable.error());
+  RETURN_IF_ERROR(check_owner(found.path, found.file.owner));
   found.container = container_of(process, *root);
-  found.opened = std::make_shared<const OpenedSocket>(OpenedSocket{std::move(socket->fd), process.pid});
+  found.opened = std::make_shared<const OpenedSocket>(OpenedSocket{std::move(socket.fd), process.pid});
   return found;
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/process_stat.hpp"
 #include "base/files.hpp"
+#include "base/process_stat.hpp"
 #include "base/text.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/wire/runtime.hpp"
@@ -277,9 +277,8 @@ Result<Runtime> Registry::choose(std::string_view wanted, const Filter& filter) 
   const std::vector<RuntimePtr> runtimes = all(filter);
   std::vector<const Runtime*> among;
   for (const RuntimePtr& runtime : runtimes) among.push_back(runtime.get());
-  const auto chosen = choose_runtime(wanted, among);
-  if (!chosen) return tl::unexpected(chosen.error());
-  return *runtimes[*chosen];
+  ASSIGN_OR_RETURN(const auto chosen, choose_runtime(wanted, among));
+  return *runtimes[chosen];
 }
 
 std::set<pid_t> Registry::processes() const {

@@ -228,9 +228,8 @@ Result<std::unique_ptr<PerfCounters>> PerfCounters::open(pid_t process, std::uin
   std::unique_ptr<PerfCounters> counters(new PerfCounters(kernel_memory / kCounterBytes));
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
   for (int number = 0; number < processors; ++number) counters->numbers_.push_back(number);
-  if (auto chosen = counters->choose_kind(process, frequency, kernel); !chosen)
-    return tl::unexpected(chosen.error());
-  if (auto added = counters->add_threads(process, sink); !added) return tl::unexpected(added.error());
+  RETURN_IF_ERROR(counters->choose_kind(process, frequency, kernel));
+  RETURN_IF_ERROR(counters->add_threads(process, sink));
   return counters;
 }
 
@@ -263,7 +262,7 @@ Result<void> PerfCounters::add_threads(pid_t process, PerfSink& sink) {
     read(noting);
     for (const pid_t thread : there) {
       if (!threads_.insert(thread).second) continue;
-      if (auto added = add_thread(thread); !added) return added;
+      RETURN_IF_ERROR(add_thread(thread));
       changed = true;
     }
     if (!changed) break;
@@ -292,9 +291,8 @@ Result<void> PerfCounters::add_thread(pid_t thread) {
     const auto known = std::find_if(processors_.begin(), processors_.end(),
                                     [&](const Processor& each) { return each.number == *number; });
     if (known == processors_.end()) {
-      auto ring = PerfRing::map(counter.get());
-      if (!ring) return tl::unexpected(ring.error());
-      processors_.push_back({*number, counter.get(), std::move(*ring)});
+      ASSIGN_OR_RETURN(auto ring, PerfRing::map(counter.get()));
+      processors_.push_back({*number, counter.get(), std::move(ring)});
     } else if (::ioctl(counter.get(), PERF_EVENT_IOC_SET_OUTPUT, known->first) != 0) {
       return refused(errno);
     }

@@ -232,9 +232,8 @@ Result<void> Sampling::begin(const UniqueFd& process) {
   // Open the root now, since it is only there as long as the process is.
   auto root = ProcessRoot::open(request_.process);
   if (root) root_.emplace(std::move(*root));
-  auto source = open_source();
-  if (!source) return tl::unexpected(source.error());
-  source_ = std::move(*source);
+  ASSIGN_OR_RETURN(auto source, open_source());
+  source_ = std::move(source);
   read_maps_of(request_.process, [this](MappedFile file) { space_.add(std::move(file)); });
   pollfd ended{process.get(), POLLIN, 0};
   // If it has not ended, all of the above is about this process, and not about a later one with its pid.
@@ -451,9 +450,8 @@ void take(std::string_view bytes, const std::vector<UniqueFd>& descriptors) {
 }  // namespace
 
 Result<SamplerProcess> SamplerProcess::start(std::function<void()> confine) {
-  auto process = HelperProcess::start({kSamplerName, std::move(confine), take});
-  if (!process) return tl::unexpected(process.error());
-  return SamplerProcess(std::move(*process));
+  ASSIGN_OR_RETURN(auto process, HelperProcess::start({kSamplerName, std::move(confine), take}));
+  return SamplerProcess(std::move(process));
 }
 
 Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const UniqueFd& process) const {
@@ -466,9 +464,9 @@ Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const
   const UniqueFd control_read(control[0]);
   UniqueFd control_write(control[1]);
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
-  auto lifeline = process_.begin(bytes, {process.get(), samples_write.get(), control_read.get()});
-  if (!lifeline) return tl::unexpected(lifeline.error());
-  return SamplingEnds{std::move(samples_read), std::move(control_write), std::move(*lifeline)};
+  ASSIGN_OR_RETURN(auto lifeline,
+                   process_.begin(bytes, {process.get(), samples_write.get(), control_read.get()}));
+  return SamplingEnds{std::move(samples_read), std::move(control_write), std::move(lifeline)};
 }
 
 }  // namespace farport::router

@@ -188,7 +188,7 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open_as(std::optional<confin
       process, std::move(*memory), std::chrono::nanoseconds(std::chrono::seconds(1)) / frequency, space,
       kernel_base, most_files));
   if (acting) walker->acting_.emplace(std::move(*acting));
-  if (auto seen = walker->try_out(); !seen) return tl::unexpected(seen.error());
+  RETURN_IF_ERROR(walker->try_out());
   return walker;
 }
 

@@ -71,8 +71,7 @@ Result<PlaceholderImage> PlaceholderImage::make(const std::string& directory) {
   if (!file) {
     return fail_errno(kTried, kWhere, errno, "check that the sysctl vm.memfd_noexec is 0 or 1");
   }
-  const Result<void> written = write_program(file);
-  if (!written) return tl::unexpected(written.error());
+  RETURN_IF_ERROR(write_program(file));
   if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
     return fail_errno(kTried, kWhere, errno);
   }

@@ -1,12 +1,11 @@
 // Revocation lists: what is taken, what is refused, and what it means for handshakes.
-#include "auth/tls_context.hpp"
-
 #include <openssl/pem.h>
 
 #include <catch2/catch.hpp>
 
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
+#include "auth/tls_context.hpp"
 #include "tests/unit/auth/crls.hpp"
 #include "tests/unit/auth/handshake.hpp"
 

@@ -1,11 +1,10 @@
-#include "base/files.hpp"
-
 #include <filesystem>
 
 #include <fcntl.h>
 
 #include <catch2/catch.hpp>
 
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "auth/check.hpp"
 #include "auth/credentials.hpp"
-#include "base/process_stat.hpp"
 #include "base/files.hpp"
+#include "base/process_stat.hpp"
 #include "config/file.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 

@@ -1,7 +1,7 @@
 // What looks like expired certificates may be a clock.
-#include "cli/commands/examine.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "cli/commands/examine.hpp"
 
 using namespace farport;
 using namespace farport::cli;

@@ -1,6 +1,4 @@
 // What a service manager is told, and the sockets that it passes.
-#include "cli/commands/serve.hpp"
-
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "cli/commands/serve.hpp"
 #include "transport/race.hpp"
 
 namespace farport::cli {

@@ -1,7 +1,6 @@
-#include "profile/profile.hpp"
-
 #include <catch2/catch.hpp>
 
+#include "profile/profile.hpp"
 #include "tests/unit/profile/profiles.hpp"
 
 using namespace farport::profile;

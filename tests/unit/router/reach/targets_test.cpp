@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 
 #include "router/reach/container.hpp"
-#include "router/reach/pods.hpp"
 #include "router/reach/named_reach.hpp"
+#include "router/reach/pods.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,7 +1,7 @@
 // Where files with symbols may be, and what servers call them.
-#include "router/symbol_files/symbol_search.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "router/symbol_files/symbol_search.hpp"
 
 using namespace farport::router;
 

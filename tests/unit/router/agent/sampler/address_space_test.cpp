@@ -1,9 +1,9 @@
 // Which files are where in a process's memory.
-#include "router/agent/sampler/stack_walk.hpp"
-
 #include <sstream>
 
 #include <catch2/catch.hpp>
+
+#include "router/agent/sampler/stack_walk.hpp"
 
 using namespace farport::router;
 
