@@ -127,16 +127,16 @@ std::string_view text_of(BytesView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Glance needs(std::size_t bytes) {
+FramePeek needs(std::size_t bytes) {
   return {.frame = std::nullopt, .takes = bytes};
 }
 
-Glance found(const Frame& frame) {
+FramePeek found(const Frame& frame) {
   return {.frame = frame, .takes = frame.size};
 }
 
 /// A frame that is skipped entirely.
-Glance found_filler(std::size_t size) {
+FramePeek found_filler(std::size_t size) {
   return found({.size = size, .content_begin = size});
 }
 
@@ -163,12 +163,12 @@ Result<void> check_version(const ObjectType& type, std::uint64_t offset) {
 
 }  // namespace
 
-Result<Glance> Framing::look(BytesView begin, std::uint64_t offset) {
+Result<FramePeek> Framing::look(BytesView begin, std::uint64_t offset) {
   if (format_ == 0) return look_at_preamble(begin, offset);
   return format_ == 6 ? look_at_block(begin, offset) : look_at_object(begin, offset);
 }
 
-Result<Glance> Framing::look_at_preamble(BytesView begin, std::uint64_t offset) {
+Result<FramePeek> Framing::look_at_preamble(BytesView begin, std::uint64_t offset) {
   if (begin.size() < kMagic.size()) return needs(kMagic.size());
   if (text_of(begin.first(kMagic.size())) != kMagic)
     return fail_at(offset, "it does not begin with Nettrace");
@@ -192,7 +192,7 @@ Result<Glance> Framing::look_at_preamble(BytesView begin, std::uint64_t offset) 
   return found_filler(kPreamble4Bytes);
 }
 
-Result<Glance> Framing::look_at_object(BytesView begin, std::uint64_t offset) {
+Result<FramePeek> Framing::look_at_object(BytesView begin, std::uint64_t offset) {
   if (begin.empty()) return needs(1);
   if (in_object_) {
     if (begin.front() != kEndObject) return fail_at(offset, "an object does not end where it should");
@@ -233,7 +233,7 @@ Result<Glance> Framing::look_at_object(BytesView begin, std::uint64_t offset) {
   return found(frame);
 }
 
-Result<Glance> Framing::look_at_block(BytesView begin, std::uint64_t offset) {
+Result<FramePeek> Framing::look_at_block(BytesView begin, std::uint64_t offset) {
   if (begin.size() < kHeader6Bytes) return needs(kHeader6Bytes);
   const std::uint32_t header = Cursor(begin, offset).u32();
   const std::uint32_t kind = header >> 24;

@@ -66,7 +66,7 @@ struct Frame {
 };
 
 /// What the first bytes tell about the next frame: the frame, or how many bytes are needed to tell.
-struct Glance {
+struct FramePeek {
   std::optional<Frame> frame;
   std::size_t takes = 0;  ///< Bytes needed, more than were given; with a frame, its size.
 };
@@ -77,15 +77,15 @@ class Framing {
  public:
   /// Looks at the available start of the frame at `offset` in the stream. If it returns no frame, call it
   /// again with more bytes. Fails if this is no nettrace stream or a size exceeds the limits.
-  [[nodiscard]] Result<Glance> look(BytesView begin, std::uint64_t offset);
+  [[nodiscard]] Result<FramePeek> look(BytesView begin, std::uint64_t offset);
 
   /// 0 until it is known; 4 may mean 5 until the Trace object has come.
   [[nodiscard]] std::uint32_t format() const { return format_; }
 
  private:
-  [[nodiscard]] Result<Glance> look_at_preamble(BytesView begin, std::uint64_t offset);
-  [[nodiscard]] Result<Glance> look_at_object(BytesView begin, std::uint64_t offset);
-  [[nodiscard]] static Result<Glance> look_at_block(BytesView begin, std::uint64_t offset);
+  [[nodiscard]] Result<FramePeek> look_at_preamble(BytesView begin, std::uint64_t offset);
+  [[nodiscard]] Result<FramePeek> look_at_object(BytesView begin, std::uint64_t offset);
+  [[nodiscard]] static Result<FramePeek> look_at_block(BytesView begin, std::uint64_t offset);
 
   std::uint32_t format_ = 0;
   bool in_object_ = false;  ///< Formats 4 and 5: the end of the last object has not come yet.

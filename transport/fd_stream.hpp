@@ -13,7 +13,7 @@ namespace farport::transport {
 /// stuck behind a bulk trace.
 inline constexpr std::size_t kLeastUnsent = 16 * 1024;
 
-class FdStream final : public Stream, private Watched {
+class FdStream final : public Stream, private FdListener {
  public:
   /// Takes over a non-blocking descriptor. Errors call the stream `name`.
   FdStream(Loop& loop, UniqueFd fd, std::string name);

@@ -34,26 +34,26 @@ void Loop::make_ready(Waiter& waiter) {
   ready_.push(waiter);
 }
 
-void Loop::defer(EndOfTick& hook) {
+void Loop::defer(TurnEndHook& hook) {
   if (!hook.linked()) turn_ends_.push(hook);
 }
 
-int Loop::watch(int fd, Watched& watched) {
+int Loop::watch(int fd, FdListener& watched) {
   return control(EPOLL_CTL_ADD, fd, watched, 0);
 }
 
-int Loop::watch_output(int fd, Watched& watched) {
+int Loop::watch_output(int fd, FdListener& watched) {
   return control(EPOLL_CTL_MOD, fd, watched, EPOLLOUT);
 }
 
-int Loop::control(int operation, int fd, Watched& watched, std::uint32_t more) {
+int Loop::control(int operation, int fd, FdListener& watched, std::uint32_t more) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLET | more;
   event.data.ptr = &watched;
   return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? 0 : errno;
 }
 
-void Loop::forget(Watched& watched) {
+void Loop::forget(FdListener& watched) {
   for (std::size_t i = 0; i < event_count_; ++i) {
     if (events_[i].data.ptr == &watched) events_[i].events = 0;
   }
@@ -64,10 +64,10 @@ void Loop::run_ready() {
   turn.take(ready_);
   while (ListNode* node = turn.pop()) static_cast<Waiter*>(node)->coroutine.resume();
   turn.take(turn_ends_);
-  while (ListNode* node = turn.pop()) static_cast<EndOfTick*>(node)->end_of_tick();
+  while (ListNode* node = turn.pop()) static_cast<TurnEndHook*>(node)->end_of_tick();
 }
 
-Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timed& timed) {
+Loop::Timers::iterator Loop::start_timer(Milliseconds delay, TimerCallback& timed) {
   // The loop's clock stands still within a turn; a timer counts from now.
   uv_update_time(&uv_);
   return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timed);
@@ -78,7 +78,7 @@ void Loop::fire_timers() {
   const auto later = timers_.upper_bound(now_ms());
   auto due = std::distance(timers_.begin(), later);
   for (; due > 0 && !timers_.empty() && timers_.begin()->first <= now_ms(); --due) {
-    Timed* timed = timers_.begin()->second;
+    TimerCallback* timed = timers_.begin()->second;
     timers_.erase(timers_.begin());
     timed->fire();
   }
@@ -111,7 +111,7 @@ void Loop::poll() {
     if (events_[i].data.ptr == nullptr) {
       uv_has_work = true;
     } else {
-      static_cast<Watched*>(events_[i].data.ptr)->on_events(events_[i].events);
+      static_cast<FdListener*>(events_[i].data.ptr)->on_events(events_[i].events);
     }
   }
   event_count_ = 0;

@@ -138,32 +138,32 @@ struct Waiter : ListNode {
 };
 
 /// A hook for the end of the turn, such as to write frames that have collected.
-class EndOfTick : public ListNode {
+class TurnEndHook : public ListNode {
  public:
   virtual void end_of_tick() = 0;
 
  protected:
-  ~EndOfTick() = default;
+  ~TurnEndHook() = default;
 };
 
 /// The owner of a descriptor in the loop's epoll set.
-class Watched {
+class FdListener {
  public:
   /// Called with new events (epoll_ctl(2)), edge-triggered: each is reported once.
   virtual void on_events(std::uint32_t events) = 0;
 
  protected:
-  ~Watched() = default;
+  ~FdListener() = default;
 };
 
 /// Interface that the loop calls when a timer expires; see Timer.
-class Timed {
+class TimerCallback {
  public:
   /// Called once, when the time has come.
   virtual void fire() = 0;
 
  protected:
-  ~Timed() = default;
+  ~TimerCallback() = default;
 };
 
 /// A turn of the loop polls for I/O, resumes every coroutine that became ready (each once), then runs the
@@ -191,23 +191,23 @@ class Loop {
   void make_ready(Waiter& waiter);
   /// Calls `hook.end_of_tick()` once all ready coroutines of this turn have run. A second call before that
   /// has no effect.
-  void defer(EndOfTick& hook);
+  void defer(TurnEndHook& hook);
 
   /// Reports the descriptor's events to `watched` until forget(), except for output (EPOLLOUT). Events that
   /// are pending already are reported first. Returns 0, or the errno value of epoll_ctl(2).
-  [[nodiscard]] int watch(int fd, Watched& watched);
+  [[nodiscard]] int watch(int fd, FdListener& watched);
   /// Also reports output events of a watched descriptor. Not done from the start: most descriptors never have
   /// to wait for output and would be woken whenever their peer reads.
-  [[nodiscard]] int watch_output(int fd, Watched& watched);
+  [[nodiscard]] int watch_output(int fd, FdListener& watched);
   /// Reports no more events to `watched`, not even those already polled. The caller must close the descriptor
   /// right after, which removes it from the epoll set (epoll(7)); no descriptor of ours has a duplicate.
-  void forget(Watched& watched);
+  void forget(FdListener& watched);
 
   /// Running timers by expiry time, on the loop's clock in milliseconds.
-  using Timers = std::multimap<std::uint64_t, Timed*>;
+  using Timers = std::multimap<std::uint64_t, TimerCallback*>;
   /// Calls `timed.fire()` after `delay`, unless stop_timer() comes first. The returned place is valid until
   /// either.
-  Timers::iterator start_timer(Milliseconds delay, Timed& timed);
+  Timers::iterator start_timer(Milliseconds delay, TimerCallback& timed);
   void stop_timer(Timers::iterator place) { timers_.erase(place); }
 
   /// The number of this turn.
@@ -225,7 +225,7 @@ class Loop {
  private:
   static constexpr std::size_t kEventsPerPoll = 256;
 
-  int control(int operation, int fd, Watched& watched, std::uint32_t more);
+  int control(int operation, int fd, FdListener& watched, std::uint32_t more);
   void run_ready();
   void run_until(const bool& done);
   void poll();

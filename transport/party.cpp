@@ -5,24 +5,24 @@
 
 namespace farport::transport {
 
-BufferBudget::Holding::Holding(Account& account, std::function<void()> give_up)
+BufferBudget::Reservation::Reservation(Account& account, std::function<void()> give_up)
     : account_(account), give_up_(std::move(give_up)) {
   account_.holdings_.push(*this);
   ++account_.holding_count_;
 }
 
-BufferBudget::Holding::~Holding() {
+BufferBudget::Reservation::~Reservation() {
   count(0);
   --account_.holding_count_;
 }
 
-void BufferBudget::Holding::count(std::uint64_t bytes) {
+void BufferBudget::Reservation::count(std::uint64_t bytes) {
   account_.bytes_ += bytes - bytes_;
   account_.budget_.bytes_ += bytes - bytes_;
   bytes_ = bytes;
 }
 
-void BufferBudget::Holding::update(std::uint64_t bytes) {
+void BufferBudget::Reservation::update(std::uint64_t bytes) {
   BufferBudget& budget = account_.budget_;
   const bool grows = bytes > bytes_;
   count(bytes);
@@ -32,7 +32,7 @@ void BufferBudget::Holding::update(std::uint64_t bytes) {
   }
 }
 
-std::uint64_t BufferBudget::Holding::even_part() const {
+std::uint64_t BufferBudget::Reservation::even_part() const {
   const BufferBudget& budget = account_.budget_;
   const std::uint64_t half = budget.limit() / 2;
   if (budget.bytes_ <= half) return half;
@@ -66,14 +66,14 @@ bool BufferBudget::make_room() {
   // Rare, so a linear search is cheap enough.
   Account* worst = worst_account();
   if (worst == nullptr) return false;
-  Holding* largest = nullptr;
+  Reservation* largest = nullptr;
   worst->holdings_.for_each([&largest](ListNode& node) {
-    auto& holding = static_cast<Holding&>(node);
+    auto& holding = static_cast<Reservation&>(node);
     if (largest == nullptr || holding.bytes_ > largest->bytes_) largest = &holding;
   });
   if (largest->bytes_ == 0) return false;
   ++given_up_;
-  // Copied, since the call destroys the Holding that owns it.
+  // Copied, since the call destroys the Reservation that owns it.
   const std::function<void()> give_up = largest->give_up_;
   give_up();
   return true;

@@ -47,13 +47,13 @@ class BufferBudget {
   };
 
   /// A reservation of one session or one stream.
-  class Holding final : private ListNode {
+  class Reservation final : private ListNode {
    public:
-    /// `give_up` is called when this holding is evicted. It must free the memory and destroy the Holding.
-    Holding(Account& account, std::function<void()> give_up);
-    Holding(const Holding&) = delete;
-    Holding& operator=(const Holding&) = delete;
-    ~Holding();
+    /// `give_up` is called when this holding is evicted. It must free the memory and destroy the Reservation.
+    Reservation(Account& account, std::function<void()> give_up);
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    ~Reservation();
     /// Sets how many bytes are held now. May call `give_up` of this holding or of others.
     void update(std::uint64_t bytes);
     /// How many bytes this holding may keep without the budget being exceeded: half of the limit while half
@@ -70,7 +70,7 @@ class BufferBudget {
     std::uint64_t bytes_ = 0;
   };
 
-  class LateHolding;
+  class LazyReservation;
 
   /// Sets the memory that this process uses for itself. The limit for peers shrinks by that, to a quarter at
   /// least.
@@ -100,17 +100,17 @@ class BufferBudget {
   std::map<std::string, std::weak_ptr<Account>> owners_;
 };
 
-/// A Holding for owners that usually hold nothing: it and its account are created at the first bytes. Once it
-/// is given up nothing more is counted, so `give_up` need not free the memory at once.
-class BufferBudget::LateHolding {
+/// A Reservation for owners that usually hold nothing: it and its account are created at the first bytes.
+/// Once it is given up nothing more is counted, so `give_up` need not free the memory at once.
+class BufferBudget::LazyReservation {
  public:
   using AccountOf = std::function<std::shared_ptr<Account>()>;
 
   /// `give_up` may destroy this object.
-  LateHolding(AccountOf account_of, std::function<void()> give_up)
+  LazyReservation(AccountOf account_of, std::function<void()> give_up)
       : account_of_(std::move(account_of)), give_up_(std::move(give_up)) {}
-  LateHolding(const LateHolding&) = delete;
-  LateHolding& operator=(const LateHolding&) = delete;
+  LazyReservation(const LazyReservation&) = delete;
+  LazyReservation& operator=(const LazyReservation&) = delete;
 
   /// Whether it has counted anything yet.
   [[nodiscard]] bool begun() const { return holding_.has_value(); }
@@ -124,7 +124,7 @@ class BufferBudget::LateHolding {
     }
     holding_->update(bytes);
   }
-  /// See Holding. Only after begun().
+  /// See Reservation. Only after begun().
   [[nodiscard]] std::uint64_t even_part() const { return holding_->even_part(); }
 
  private:
@@ -140,7 +140,7 @@ class BufferBudget::LateHolding {
   std::function<void()> give_up_;
   bool over_ = false;
   std::shared_ptr<Account> account_;
-  std::optional<Holding> holding_;
+  std::optional<Reservation> holding_;
 };
 
 /// Whoever reads what a peer sends does so for a party: it waits for the party's turn on the loop, charges
@@ -165,7 +165,7 @@ class Parties {
  public:
   /// `per_turn`: loop time for each party. `bytes`: the budget for all.
   Parties(Loop& loop, Share::Clock::duration per_turn, std::uint64_t bytes)
-      : loop_(loop), per_turn_(per_turn), budget_(bytes), strangers_(loop, per_turn) {}
+      : loop_(loop), per_turn_(per_turn), budget_(bytes), unauthenticated_share_(loop, per_turn) {}
   Parties(const Parties&) = delete;
   Parties& operator=(const Parties&) = delete;
 
@@ -174,13 +174,13 @@ class Parties {
     return {std::make_shared<Share>(loop_, per_turn_), budget_.account_of(name)};
   }
   /// For work that is done before the peer is known.
-  [[nodiscard]] Share& strangers() { return strangers_; }
+  [[nodiscard]] Share& strangers() { return unauthenticated_share_; }
 
  private:
   Loop& loop_;
   Share::Clock::duration per_turn_;
   BufferBudget budget_;
-  Share strangers_;
+  Share unauthenticated_share_;
 };
 
 }  // namespace farport::transport

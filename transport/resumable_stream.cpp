@@ -76,7 +76,7 @@ constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 
 }  // namespace
 
-ResumableStream::ResumableStream(Loop& loop, Side side, BufferBudget::LateHolding::AccountOf account_of)
+ResumableStream::ResumableStream(Loop& loop, Side side, BufferBudget::LazyReservation::AccountOf account_of)
     : Stream(loop), side_(side), interrupted_(loop) {
   counted_.emplace(std::move(account_of), [this] {
     const char* const who = side_ == Side::answers ? "the agent" : "this program";

@@ -72,7 +72,7 @@ class RetransmitBuffer {
 /// It runs over an HTTP/2 stream, its carrier. Written bytes are kept until the carrier reports that the peer
 /// has them; received bytes are counted. When the carrier is lost, readers and writers wait until resume()
 /// provides another one.
-class ResumableStream final : public Stream, private EndOfTick, private WriteOperation {
+class ResumableStream final : public Stream, private TurnEndHook, private WriteOperation {
  public:
   /// Which side of the request this is. When the asking side ends its direction, it also tells whether it has
   /// read the whole answer. The answering side waits for that before it considers the end final.
@@ -81,7 +81,7 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   /// `account_of` provides the account in which kept data is counted. It is called once there is enough to
   /// count; most streams never keep so much. When the budget is exceeded, the stream may be aborted to make
   /// room.
-  ResumableStream(Loop& loop, Side side, BufferBudget::LateHolding::AccountOf account_of);
+  ResumableStream(Loop& loop, Side side, BufferBudget::LazyReservation::AccountOf account_of);
   ~ResumableStream() override;
 
   /// Asking side: the carrier's response is the requested answer, so read from it. Writing is possible
@@ -165,11 +165,11 @@ class ResumableStream final : public Stream, private EndOfTick, private WriteOpe
   Event interrupted_;
 
   RetransmitBuffer kept_;
-  std::optional<BufferBudget::LateHolding> counted_;  ///< For kept data; empty once it is over.
-  std::uint64_t carried_from_ = 0;                    ///< Offset of the carrier's first byte.
-  std::uint64_t sending_ = 0;                         ///< Bytes of ours in the carrier's pending write.
-  bool write_pending_ = false;                        ///< At the carrier.
-  bool acknowledged_more_ = false;                    ///< Beyond what the carrier had taken.
+  std::optional<BufferBudget::LazyReservation> counted_;  ///< For kept data; empty once it is over.
+  std::uint64_t carried_from_ = 0;                        ///< Offset of the carrier's first byte.
+  std::uint64_t sending_ = 0;                             ///< Bytes of ours in the carrier's pending write.
+  bool write_pending_ = false;                            ///< At the carrier.
+  bool acknowledged_more_ = false;                        ///< Beyond what the carrier had taken.
   bool finish_wanted_ = false;
   bool finish_sent_ = false;
   bool reading_stopped_ = false;

@@ -198,7 +198,7 @@ class [[nodiscard]] GoneAwaiter final : CoroutineWake {
 /// (Stream::when_gone()), unless it is destroyed before. The stream must outlive it, and must have no other
 /// waiter for that.
 template <typename Action>
-class [[nodiscard]] WhenGone final : Wake, EndOfTick {
+class [[nodiscard]] WhenGone final : Wake, TurnEndHook {
  public:
   WhenGone(Stream& stream, Action action) : stream_(stream), action_(std::move(action)) {
     stream_.when_gone(this);

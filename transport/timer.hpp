@@ -12,7 +12,7 @@
 namespace farport::transport {
 
 /// Fires once, from the loop, unless it is stopped or destroyed before.
-class Timer : public Timed {
+class Timer : public TimerCallback {
  public:
   explicit Timer(Loop& loop) : loop_(loop) {}
   Timer(const Timer&) = delete;

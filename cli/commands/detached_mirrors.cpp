@@ -69,14 +69,14 @@ std::string first_words(const router::Mirror& mirror, const config::ConnectSetti
 }
 
 /// What a detached mirror needs to continue.
-struct Going {
+struct DetachedRun {
   const config::ConnectSettings& settings;
   StartReport& report;
   DetachedEntry& entry;
   std::size_t columns;
 };
 
-Task<Result<void>> go_on(router::Mirror& mirror, Going going, transport::StopSource& stop) {
+Task<Result<void>> go_on(router::Mirror& mirror, DetachedRun going, transport::StopSource& stop) {
   const Result<void> started = co_await mirror.start();
   if (!started) co_return started;
   {
@@ -123,7 +123,7 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
     mirror.stop_settling();
     stop.stop();
   });
-  const Result<void> went = loop.run(go_on(mirror, Going{settings, report, **entry, columns}, stop));
+  const Result<void> went = loop.run(go_on(mirror, DetachedRun{settings, report, **entry, columns}, stop));
   loop.run(mirror.leave());
   if (went) return kSuccess;
   (*log)->error("{}", went.error().message());

@@ -27,14 +27,14 @@ namespace farport::cli {
 namespace {
 
 /// The pasted text, wiped when it is destroyed. One byte longer than an invitation, to detect a longer text.
-struct Pasted {
+struct InvitationInput {
   std::array<char, auth::kLongestInvitation + 1> text{};
   std::size_t size = 0;
 
-  Pasted() = default;
-  Pasted(const Pasted&) = delete;
-  Pasted& operator=(const Pasted&) = delete;
-  ~Pasted() { OPENSSL_cleanse(text.data(), text.size()); }
+  InvitationInput() = default;
+  InvitationInput(const InvitationInput&) = delete;
+  InvitationInput& operator=(const InvitationInput&) = delete;
+  ~InvitationInput() { OPENSSL_cleanse(text.data(), text.size()); }
 
   /// Reads a line, or to the end of input; calls `wait` before each read. Returns false if a wait was
   /// interrupted.
@@ -92,12 +92,12 @@ class SignalsEndWaiting {
 };
 
 /// Reads the pasted text. Returns false if a signal came.
-bool take(Pasted& pasted) {
-  if (::isatty(STDIN_FILENO) == 0) return pasted.read([] { return true; });
+bool take(InvitationInput& input) {
+  if (::isatty(STDIN_FILENO) == 0) return input.read([] { return true; });
   const SignalsEndWaiting interruptible;
   const HidingTerminal hidden;
   print(stderr, "Paste the invitation (it is not shown), and press Enter: ");
-  const bool whole = pasted.read(interruptible);
+  const bool whole = input.read(interruptible);
   print(stderr, "\n");
   return whole;
 }
@@ -138,9 +138,9 @@ void print_joined(const std::string& agent, const std::string& bundle) {
 }
 
 int join(config::Flags flags) {
-  Pasted pasted;
-  if (!take(pasted)) return kInterrupted;
-  const auto invitation = auth::read_invitation(pasted.word());
+  InvitationInput input;
+  if (!take(input)) return kInterrupted;
+  const auto invitation = auth::read_invitation(input.word());
   if (!invitation) return report(invitation.error(), kUsage);
   const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
   // Only an address is allowed, since other targets run commands and a stranger may have written the

@@ -106,7 +106,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            },
            [this] { return metrics_text(); },
            app_metrics_text()},
-      strangers_(std::make_shared<transport::Share>(loop, kStrangersShare)),
+      unauthenticated_share_(std::make_shared<transport::Share>(loop, kStrangersShare)),
       admin_(loop, {[this] { return why_not_ready(); }, [this] { return metrics_text(); }}),
       session_began_(loop),
       stopped_(loop),
@@ -158,12 +158,12 @@ Result<void> Agent::listen_by_tcp() {
   for (const transport::Address& address : settings_.listen) {
     ASSIGN_OR_RETURN(auto listener, transport::Listener::tcp(loop_, address, settings_.reuse_port));
     log_->info("listening on {} (mutual TLS)", listener->name());
-    doors_.push_back({std::move(listener), &Agent::serve_tls});
+    endpoints_.push_back({std::move(listener), &Agent::serve_tls});
   }
   if (!settings_.insecure_loopback) return {};
   ASSIGN_OR_RETURN(auto listener, transport::Listener::tcp(loop_, *settings_.insecure_loopback));
   log_->warn("listening on {} without TLS: every process of this host may use it", listener->name());
-  doors_.push_back({std::move(listener), &Agent::serve_plain});
+  endpoints_.push_back({std::move(listener), &Agent::serve_plain});
   return {};
 }
 
@@ -172,7 +172,7 @@ void Agent::listen_by_inheritance() {
     auto listener = transport::Listener::inherited(loop_, std::move(socket));
     const bool secured = listener->is_tcp();
     log_->info("listening on {} ({})", listener->name(), secured ? "mutual TLS" : "users of this host");
-    doors_.push_back({std::move(listener), secured ? &Agent::serve_tls : &Agent::serve_local});
+    endpoints_.push_back({std::move(listener), secured ? &Agent::serve_tls : &Agent::serve_local});
   }
   settings_.inherited.clear();
 }
@@ -197,7 +197,7 @@ Task<void> Agent::run() {
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : connect_ports_) tasks_.spawn(port->run());
-  for (const Door& door : doors_) accepting_.spawn(accept(*door.listener, door.handler));
+  for (const Endpoint& endpoint : endpoints_) accepting_.spawn(accept(*endpoint.listener, endpoint.handler));
   if (local_socket_ != nullptr) accepting_.spawn(accept(local_socket_->listener(), &Agent::serve_local));
   for (const auto& dialler : diallers_) accepting_.spawn(dialler->run());
   if (settings_.linger) accepting_.spawn(end_when_unused());
@@ -227,7 +227,7 @@ void Agent::stop() {
 Task<void> Agent::drain() {
   // Close the listeners first, so that the next agent can have the port.
   accepting_.clear();
-  doors_.clear();
+  endpoints_.clear();
   local_socket_.reset();
   if (settings_.reuse_port) admin_.leave_ports();
   resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});

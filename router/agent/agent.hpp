@@ -151,7 +151,7 @@ class Agent {
   using Accepted = std::unique_ptr<transport::FdStream>;
   using Handler = transport::Task<void> (Agent::*)(Accepted);
   /// A listener, and the function that serves its connections.
-  struct Door {
+  struct Endpoint {
     std::unique_ptr<transport::Listener> listener;
     Handler handler;
   };
@@ -238,11 +238,12 @@ class Agent {
   DiagnosticConnections connections_;
   ResumptionTable resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
-  std::shared_ptr<transport::Share> strangers_;  ///< The loop's time for all peers without a session.
+  std::shared_ptr<transport::Share>
+      unauthenticated_share_;  ///< The loop's time for all peers without a session.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::time_t start_time_ = std::time(nullptr);
   AdminServer admin_;
-  std::vector<Door> doors_;
+  std::vector<Endpoint> endpoints_;
   std::unique_ptr<LocalSocket> local_socket_;
   std::vector<std::unique_ptr<MirrorDialler>> diallers_;
   std::size_t sessions_begun_ = 0;

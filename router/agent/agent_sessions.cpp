@@ -143,7 +143,7 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
   if (speaks) {
     tls =
         std::make_unique<TlsStream>(std::move(connection), credentials_->context(), TlsStream::Side::server);
-    const Result<void> agreed = co_await tls->handshake(*strangers_);
+    const Result<void> agreed = co_await tls->handshake(*unauthenticated_share_);
     if (agreed) co_return tls;
   }
   if (entry.ended()) {
@@ -205,12 +205,12 @@ Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& ca
 /// The party of a caller that is refused a session. All of them share the loop's time; each identity has an
 /// account.
 transport::Party Agent::stranger(const Caller& caller) {
-  return {strangers_, budget_.account_of(identity_key(caller))};
+  return {unauthenticated_share_, budget_.account_of(identity_key(caller))};
 }
 
 /// The party of callers without a role. They share one account as well.
 transport::Party Agent::turned_away() {
-  return {strangers_, budget_.account_of("turned away")};
+  return {unauthenticated_share_, budget_.account_of("turned away")};
 }
 
 transport::Http2Limits Agent::http2_limits() const {

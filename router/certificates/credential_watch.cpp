@@ -101,7 +101,7 @@ void ExpiryWarnings::look(const auth::TlsCredentials& credentials, std::time_t n
   for (const Lifetime& each : credentials.lifetimes()) {
     if (each.until == 0 || now < warned_from(each)) continue;
     const bool over = each.until < now;
-    Told& told = told_[each.fingerprint];
+    LastWarning& told = last_warning_[each.fingerprint];
     if (told.at != 0 && told.over == over && now - told.at < kDay) continue;
     told = {over, now};
     if (over) {

@@ -79,16 +79,16 @@ class ExpiryWarnings {
   /// called.
   void look(const auth::TlsCredentials& credentials, std::time_t now);
   /// Makes look() log everything again.
-  void forget() { told_.clear(); }
+  void forget() { last_warning_.clear(); }
 
  private:
-  struct Told {
+  struct LastWarning {
     bool over = false;
     std::time_t at = 0;
   };
 
   Log log_;
-  std::map<std::string, Told> told_;  ///< By fingerprint.
+  std::map<std::string, LastWarning> last_warning_;  ///< By fingerprint.
 };
 
 /// Notices that files may have changed: by being written, by being replaced, or through a symbolic link on

@@ -89,7 +89,7 @@ Task<void> AcceptedAgents::run() {
 Task<void> AcceptedAgents::leave() {
   tasks_.clear();
   listeners_.clear();
-  for (Kept& each : links_) {
+  for (LinkEntry& each : links_) {
     tasks_.spawn(each.link.leave());
   }
   co_await tasks_.idle();
@@ -128,7 +128,7 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
 
 void AcceptedAgents::take(std::string agent, AgentConnection connection) {
   const auto known =
-      std::find_if(links_.begin(), links_.end(), [&](const Kept& each) { return each.agent == agent; });
+      std::find_if(links_.begin(), links_.end(), [&](const LinkEntry& each) { return each.agent == agent; });
   if (known == links_.end()) {
     add_link(std::move(agent), std::move(connection));
     return;
@@ -174,14 +174,14 @@ void AcceptedAgents::remove_gone() {
 }
 
 bool AcceptedAgents::settled() const {
-  return !links_.empty() &&
-         std::all_of(links_.begin(), links_.end(), [](const Kept& each) { return each.link->settled(); });
+  return !links_.empty() && std::all_of(links_.begin(), links_.end(),
+                                        [](const LinkEntry& each) { return each.link->settled(); });
 }
 
 std::string AcceptedAgents::last_error() const {
   if (links_.empty()) return "no agent has dialled in at " + name_ + " yet (farport serve --dial)";
   std::string error;
-  for (const Kept& each : links_) {
+  for (const LinkEntry& each : links_) {
     if (each.link->listed()) return {};
     if (error.empty()) error = each.link->last_error();
   }
@@ -190,12 +190,12 @@ std::string AcceptedAgents::last_error() const {
 
 bool AcceptedAgents::follows(const std::string& agent) const {
   return std::any_of(links_.begin(), links_.end(),
-                     [&](const Kept& each) { return each.agent == agent && !each.link->given_up(); });
+                     [&](const LinkEntry& each) { return each.agent == agent && !each.link->given_up(); });
 }
 
 std::vector<const AgentLink*> AcceptedAgents::links() const {
   std::vector<const AgentLink*> all;
-  for (const Kept& each : links_) all.push_back(each.link.get());
+  for (const LinkEntry& each : links_) all.push_back(each.link.get());
   return all;
 }
 

@@ -85,7 +85,7 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
   [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
  private:
-  struct Kept {
+  struct LinkEntry {
     std::string agent;               ///< See agent_of().
     AcceptedRoute* route = nullptr;  ///< Owned by the link.
     RunningLink link;
@@ -110,7 +110,7 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
   transport::Share strangers_;  ///< Loop time for peers that dial in, who may be anybody.
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
-  std::vector<Kept> links_;
+  std::vector<LinkEntry> links_;
   transport::TaskSet tasks_;
 };
 

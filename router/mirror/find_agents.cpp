@@ -123,7 +123,7 @@ Task<void> AgentClient::leave() {
 namespace {
 
 /// A place where an agent may be, and its answer.
-struct Asked {
+struct AgentProbe {
   AgentPlace place;
   std::unique_ptr<AgentClient> client;
   std::optional<Result<std::string>> answer{};  ///< Set once it is known.
@@ -141,11 +141,11 @@ class Search {
   }
 
   Task<Result<FoundAgents>> run(std::string path) {
-    for (Asked& each : asked_) asking_.spawn(ask(each, path));
+    for (AgentProbe& each : asked_) asking_.spawn(ask(each, path));
     while (!is_over()) co_await changed_.wait();
     FoundAgents found;
     FoundAgents again;
-    for (Asked& each : asked_) {
+    for (AgentProbe& each : asked_) {
       if (!each.answer || !*each.answer) continue;
       AgentClient* const known = known_in(found, each.client->agent());
       if (known != nullptr) known->add_place(each.place);
@@ -157,7 +157,7 @@ class Search {
   }
 
  private:
-  Task<void> ask(Asked& asked, std::string path) {
+  Task<void> ask(AgentProbe& asked, std::string path) {
     auto answer = co_await asked.client->open(std::move(path));
     // The agent of a broken connection is not known, so the error names the route.
     if (!answer && asked.place.reach != nullptr && asked.client->agent().empty())
@@ -172,7 +172,7 @@ class Search {
 
   [[nodiscard]] bool is_over() const {
     const bool waited = others_ && others_->expired();
-    return std::all_of(asked_.begin(), asked_.end(), [&](const Asked& each) {
+    return std::all_of(asked_.begin(), asked_.end(), [&](const AgentProbe& each) {
       return each.answer || (waited && !each.client->connected());
     });
   }
@@ -185,7 +185,7 @@ class Search {
   }
 
   transport::Loop& loop_;
-  std::vector<Asked> asked_;
+  std::vector<AgentProbe> asked_;
   std::optional<transport::Deadline> others_;  ///< Runs since one has answered.
   transport::Event changed_;
   transport::TaskSet asking_;

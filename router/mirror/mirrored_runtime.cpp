@@ -85,7 +85,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   std::optional<DecompressingStream> decompressing;
   if (is_zstd(request.head())) decompressing.emplace(runtime);
   transport::Stream& from_runtime = decompressing ? *decompressing : runtime;
-  transport::BufferBudget::LateHolding held(
+  transport::BufferBudget::LazyReservation held(
       [this] { return sessions_.party().memory(); },
       [&tool] {
         tool.abort(Error{

@@ -62,7 +62,7 @@ Task<void> NamedAgents::run() {
 
 Task<void> NamedAgents::leave() {
   tasks_.clear();
-  for (Kept& each : links_) {
+  for (LinkEntry& each : links_) {
     tasks_.spawn(each.link.leave());
   }
   co_await tasks_.idle();
@@ -77,7 +77,7 @@ void NamedAgents::note_failure(const Error& why) {
 void NamedAgents::take(std::vector<Address> addresses) {
   addresses_ = std::move(addresses);
   lookup_error_.clear();
-  for (Kept& each : links_) {
+  for (LinkEntry& each : links_) {
     std::vector<Address> still;
     for (const Address& address : each.route->addresses()) {
       if (contains(addresses_, address)) still.push_back(address);
@@ -100,7 +100,7 @@ void NamedAgents::take(std::vector<Address> addresses) {
 bool NamedAgents::claimed(const Address& address) const {
   const auto is_at = [&](const Elsewhere& each) { return each.address == address; };
   if (std::any_of(elsewhere_.begin(), elsewhere_.end(), is_at)) return true;
-  return std::any_of(links_.begin(), links_.end(), [&](const Kept& each) {
+  return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
     return !each.superseded && contains(each.route->addresses(), address);
   });
 }
@@ -135,7 +135,7 @@ void NamedAgents::add_link(const Address& address) {
 
 bool NamedAgents::is_fleet() const {
   const std::string* first = nullptr;
-  for (const Kept& each : links_) {
+  for (const LinkEntry& each : links_) {
     const std::string& instance = each.link->instance();
     if (instance.empty()) continue;
     if (first != nullptr && *first != instance) return true;
@@ -144,20 +144,20 @@ bool NamedAgents::is_fleet() const {
   return false;
 }
 
-NamedAgents::Kept* NamedAgents::kept(const AgentLink& link) {
-  const auto found =
-      std::find_if(links_.begin(), links_.end(), [&](const Kept& each) { return each.link.get() == &link; });
+NamedAgents::LinkEntry* NamedAgents::kept(const AgentLink& link) {
+  const auto found = std::find_if(links_.begin(), links_.end(),
+                                  [&](const LinkEntry& each) { return each.link.get() == &link; });
   return found == links_.end() ? nullptr : &*found;
 }
 
-NamedAgents::Kept* NamedAgents::other_with(const AgentLink& link, const std::string& instance) {
-  const auto found = std::find_if(links_.begin(), links_.end(), [&](const Kept& each) {
+NamedAgents::LinkEntry* NamedAgents::other_with(const AgentLink& link, const std::string& instance) {
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const LinkEntry& each) {
     return each.link.get() != &link && !each.superseded && each.link->instance() == instance;
   });
   return found == links_.end() ? nullptr : &*found;
 }
 
-void NamedAgents::Kept::move_to(std::vector<Address> addresses) {
+void NamedAgents::LinkEntry::move_to(std::vector<Address> addresses) {
   if (route->set_addresses(std::move(addresses))) link->sessions().dial_now();
 }
 
@@ -166,10 +166,10 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
   const Address address = *session.peer();
   ++outcomes_;
   pending_changed_.set();
-  Kept* own = kept(link);
+  LinkEntry* own = kept(link);
   if (instance.empty() || own == nullptr) return true;
   const std::vector<Address>& all = own->route->addresses();
-  if (Kept* other = other_with(link, instance)) {
+  if (LinkEntry* other = other_with(link, instance)) {
     services_.log->info("{} is the agent at {}, too", address.text(), other->link->address());
     std::vector<Address> more = other->route->addresses();
     if (!contains(more, address)) more.push_back(address);
@@ -188,7 +188,7 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
   return true;
 }
 
-bool NamedAgents::leave_to_another(Kept& own, const Address& address) {
+bool NamedAgents::leave_to_another(LinkEntry& own, const Address& address) {
   const auto session = own.link->sessions().session();
   if (session == nullptr || !services_.is_followed_elsewhere(*this, session->agent())) return false;
   services_.log->info("the agent of {} at {} is followed under another name", name_, address.text());
@@ -199,7 +199,7 @@ bool NamedAgents::leave_to_another(Kept& own, const Address& address) {
 }
 
 bool NamedAgents::follows(const std::string& agent) const {
-  return std::any_of(links_.begin(), links_.end(), [&](const Kept& each) {
+  return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
     return !each.superseded && each.link->agent() == agent && !each.link->given_up();
   });
 }
@@ -242,14 +242,14 @@ void NamedAgents::remove_gone() {
 bool NamedAgents::settled() const {
   if (!looked_up_) return false;
   if (others_ && others_->expired()) return true;
-  return pending_.empty() && std::all_of(links_.begin(), links_.end(), [](const Kept& each) {
+  return pending_.empty() && std::all_of(links_.begin(), links_.end(), [](const LinkEntry& each) {
            return each.superseded || each.link->settled();
          });
 }
 
 std::string NamedAgents::last_error() const {
   std::string error;
-  for (const Kept& each : links_) {
+  for (const LinkEntry& each : links_) {
     if (each.superseded) continue;
     if (each.link->listed()) return {};
     if (error.empty()) error = each.link->last_error();
@@ -258,16 +258,16 @@ std::string NamedAgents::last_error() const {
 }
 
 std::vector<const AgentLink*> NamedAgents::links() const {
-  const auto family = [](const Kept& each) {
+  const auto family = [](const LinkEntry& each) {
     const std::vector<Address>& all = each.route->addresses();
     return all.empty() ? AF_UNSPEC : static_cast<int>(all.front().storage.ss_family);
   };
   std::vector<int> connected;
-  for (const Kept& each : links_) {
+  for (const LinkEntry& each : links_) {
     if (each.link->listed()) connected.push_back(family(each));
   }
   std::vector<const AgentLink*> shown;
-  for (const Kept& each : links_) {
+  for (const LinkEntry& each : links_) {
     const bool of_connected_family =
         std::find(connected.begin(), connected.end(), family(each)) != connected.end();
     const bool never = each.link->instance().empty() && !each.link->listed();

@@ -32,7 +32,7 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
  private:
-  struct Kept {
+  struct LinkEntry {
     TcpRoute* route = nullptr;  ///< Owned by the link.
     RunningLink link;
     /// Changes the addresses of its agent.
@@ -53,11 +53,11 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   transport::Task<void> dial_pending();
   void take(std::vector<transport::Address> addresses);
   void note_failure(const Error& why);
-  [[nodiscard]] bool leave_to_another(Kept& own, const transport::Address& address);
+  [[nodiscard]] bool leave_to_another(LinkEntry& own, const transport::Address& address);
   void add_link(const transport::Address& address);
   void remove_gone();
-  [[nodiscard]] Kept* kept(const AgentLink& link);
-  [[nodiscard]] Kept* other_with(const AgentLink& link, const std::string& instance);
+  [[nodiscard]] LinkEntry* kept(const AgentLink& link);
+  [[nodiscard]] LinkEntry* other_with(const AgentLink& link, const std::string& instance);
   [[nodiscard]] bool claimed(const transport::Address& address) const;
   /// Whether the name has several agents, rather than several addresses of one.
   [[nodiscard]] bool is_fleet() const;
@@ -75,7 +75,7 @@ class NamedAgents final : public RemoteAgents, public LinkOwner {
   transport::Event look_now_;
   std::size_t outcomes_ = 0;
   std::optional<transport::Deadline> others_;  ///< Runs since the first agent has listed its runtimes.
-  std::vector<Kept> links_;
+  std::vector<LinkEntry> links_;
   std::vector<Elsewhere> elsewhere_;
   transport::TaskSet tasks_;
 };

@@ -25,7 +25,7 @@ struct ProcessLook {
 };
 
 /// Its command line and name are the remote runtime's; its pid is what tools are given.
-class Placeholder final : transport::EndOfTick {
+class Placeholder final : transport::TurnEndHook {
  public:
   /// Starts a placeholder; completes once the process has its look. Cancelling ends the process. `on_exit`:
   /// called once, from the loop, when the process ends by itself or is killed; it may destroy the

@@ -55,20 +55,20 @@ Task<void> ReachedAgents::run() {
 
 Task<void> ReachedAgents::leave() {
   tasks_.clear();
-  for (Kept& each : links_) {
+  for (LinkEntry& each : links_) {
     tasks_.spawn(each.link.leave());
   }
   co_await tasks_.idle();
 }
 
 void ReachedAgents::take(const ReachTarget::Ways& ways) {
-  for (Kept& each : links_) {
+  for (LinkEntry& each : links_) {
     each.found =
         std::any_of(ways.begin(), ways.end(), [&](const auto& way) { return way->text() == each.text; });
   }
   for (const std::shared_ptr<const Reach>& way : ways) {
-    const bool known =
-        std::any_of(links_.begin(), links_.end(), [&](const Kept& each) { return each.text == way->text(); });
+    const bool known = std::any_of(links_.begin(), links_.end(),
+                                   [&](const LinkEntry& each) { return each.text == way->text(); });
     if (!known) add_link(way);
   }
 }
@@ -94,13 +94,13 @@ void ReachedAgents::remove_gone() {
 }
 
 bool ReachedAgents::settled() const {
-  return looked_ &&
-         std::all_of(links_.begin(), links_.end(), [](const Kept& each) { return each.link->settled(); });
+  return looked_ && std::all_of(links_.begin(), links_.end(),
+                                [](const LinkEntry& each) { return each.link->settled(); });
 }
 
 std::string ReachedAgents::last_error() const {
   std::string error;
-  for (const Kept& each : links_) {
+  for (const LinkEntry& each : links_) {
     if (each.link->listed()) return {};
     if (error.empty()) error = each.link->last_error();
   }
@@ -110,12 +110,12 @@ std::string ReachedAgents::last_error() const {
 
 bool ReachedAgents::follows(const std::string& agent) const {
   return std::any_of(links_.begin(), links_.end(),
-                     [&](const Kept& each) { return each.link->agent() == agent; });
+                     [&](const LinkEntry& each) { return each.link->agent() == agent; });
 }
 
 std::vector<const AgentLink*> ReachedAgents::links() const {
   std::vector<const AgentLink*> all;
-  for (const Kept& each : links_) all.push_back(each.link.get());
+  for (const LinkEntry& each : links_) all.push_back(each.link.get());
   return all;
 }
 

@@ -78,7 +78,7 @@ class ReachedAgents final : public RemoteAgents, private LinkOwner {
   [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
  private:
-  struct Kept {
+  struct LinkEntry {
     std::string text;  ///< Text of the Reach.
     RunningLink link;
     bool found = true;  ///< By the latest search.
@@ -97,7 +97,7 @@ class ReachedAgents final : public RemoteAgents, private LinkOwner {
   std::shared_ptr<const ReachTarget> target_;
   bool looked_ = false;
   std::string look_error_;
-  std::vector<Kept> links_;
+  std::vector<LinkEntry> links_;
   transport::TaskSet tasks_;
 };
 

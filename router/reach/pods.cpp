@@ -436,27 +436,28 @@ constexpr const char* kUserOfImages = "1654";
 constexpr std::string_view kNodeAway = "error dialing backend";
 
 /// A hint for an error text of the API server, the node or kubectl. The first that fits is used.
-struct Cure {
+struct ErrorHint {
   std::string_view said;
   std::string_view hint;
 };
 constexpr std::array kCures{
-    Cure{"violates PodSecurity", "the namespace asks for more than its own pod has: use --deploy copy"},
-    Cure{"resource \"pods/ephemeralcontainers\"",
-         "ask for the role farport-deploy (examples/kubernetes/people), or leave --image out: a copy takes "
-         "pods/exec alone"},
-    Cure{"(Forbidden)",
-         "ask the namespace's administrator for the role farport-deploy (examples/kubernetes/people)"},
-    Cure{"ephemeral containers are disabled", "leave --image out: a copy needs none"},
-    Cure{"context \"", "kubectl config get-contexts shows those that there are"},
-    Cure{"must be logged in", "log in as you do for kubectl: kubectl get pods shows whether it works"},
-    Cure{"Unable to connect", "does kubectl get pods work?"},
-    Cure{"was refused", "does kubectl get pods work?"},
-    Cure{kNodeAway, "its node does not answer the API server: is it Ready (kubectl get nodes)?"}};
+    ErrorHint{"violates PodSecurity", "the namespace asks for more than its own pod has: use --deploy copy"},
+    ErrorHint{
+        "resource \"pods/ephemeralcontainers\"",
+        "ask for the role farport-deploy (examples/kubernetes/people), or leave --image out: a copy takes "
+        "pods/exec alone"},
+    ErrorHint{"(Forbidden)",
+              "ask the namespace's administrator for the role farport-deploy (examples/kubernetes/people)"},
+    ErrorHint{"ephemeral containers are disabled", "leave --image out: a copy needs none"},
+    ErrorHint{"context \"", "kubectl config get-contexts shows those that there are"},
+    ErrorHint{"must be logged in", "log in as you do for kubectl: kubectl get pods shows whether it works"},
+    ErrorHint{"Unable to connect", "does kubectl get pods work?"},
+    ErrorHint{"was refused", "does kubectl get pods work?"},
+    ErrorHint{kNodeAway, "its node does not answer the API server: is it Ready (kubectl get nodes)?"}};
 
 /// Adds a hint to the error, if it has none.
 tl::unexpected<Error> with_cure(Error why) {
-  const auto found = std::find_if(kCures.begin(), kCures.end(), [&](const Cure& cure) {
+  const auto found = std::find_if(kCures.begin(), kCures.end(), [&](const ErrorHint& cure) {
     return why.why.find(cure.said) != std::string::npos;
   });
   if (why.hint.empty() && found != kCures.end()) why.hint = found->hint;

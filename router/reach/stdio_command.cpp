@@ -26,34 +26,34 @@ constexpr std::size_t kLongestPath = 200;
 constexpr int kMostAvoided = 16;
 
 /// What a command prints before the session begins.
-struct Said {
+struct ControlLine {
   enum class Kind { nothing, ended, greeting, send_gzip, send_plain, avoided };
   Kind kind = Kind::nothing;
   std::string path{};  ///< The avoided path.
 };
 
-Said meaning_of(std::string_view line) {
-  if (line == kGreeting) return {Said::Kind::greeting};
+ControlLine meaning_of(std::string_view line) {
+  if (line == kGreeting) return {ControlLine::Kind::greeting};
   if (line.starts_with(kAvoidedNotice)) {
-    return {Said::Kind::avoided, std::string(line.substr(kAvoidedNotice.size(), kLongestPath))};
+    return {ControlLine::Kind::avoided, std::string(line.substr(kAvoidedNotice.size(), kLongestPath))};
   }
   if (!line.starts_with(kSendRequest)) return {};
   const std::string_view form = line.substr(kSendRequest.size());
-  if (form == "gzip") return {Said::Kind::send_gzip};
-  return {form == "plain" ? Said::Kind::send_plain : Said::Kind::nothing};
+  if (form == "gzip") return {ControlLine::Kind::send_gzip};
+  return {form == "plain" ? ControlLine::Kind::send_plain : ControlLine::Kind::nothing};
 }
 
 /// Reads up to the first line that means something, and no further. Kind::nothing: too much else was printed.
-Task<Said> read_said(transport::Stream& stream) {
+Task<ControlLine> read_said(transport::Stream& stream) {
   // A terminal in between, as with ssh -t, ends lines differently, so no greeting is recognised. It would
   // break the session.
   transport::LineFilter means_something = [](std::string_view line) {
-    return meaning_of(line).kind != Said::Kind::nothing;
+    return meaning_of(line).kind != ControlLine::Kind::nothing;
   };
   const auto line = co_await transport::read_to_line(stream, std::move(means_something), kMostNoise);
-  Said said;
+  ControlLine said;
   if (line) said = meaning_of(*line);
-  if (!line && line.error() == transport::NoLine::ended) said.kind = Said::Kind::ended;
+  if (!line && line.error() == transport::NoLine::ended) said.kind = ControlLine::Kind::ended;
   co_return said;
 }
 
@@ -101,7 +101,7 @@ bool lacks_shell(const Error& error) {
 
 /// Answers the command's requests until it prints the greeting.
 Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
-  using Kind = Said::Kind;
+  using Kind = ControlLine::Kind;
   for (int avoided = 0;;) {
     const auto said =
         co_await with_deadline(command.stream().loop(), read_said(command.stream()), what.patience);

@@ -15,7 +15,7 @@ constexpr std::uint32_t kWorthCounting = 4096;
 }  // namespace
 
 transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stream, std::uint64_t max_size,
-                                                         transport::BufferBudget::LateHolding* counted) {
+                                                         transport::BufferBudget::LazyReservation* counted) {
   FirstMessage first;
   first.bytes.resize(ipc::kHeaderSize);
   const Io head = co_await stream.read_exactly(first.bytes);

@@ -26,6 +26,6 @@ struct FirstMessage {
 /// large (EMSGSIZE).
 transport::Task<Result<FirstMessage>> read_first_message(
     transport::Stream& stream, std::uint64_t max_size = ipc::kMaxMessageSize,
-    transport::BufferBudget::LateHolding* counted = nullptr);
+    transport::BufferBudget::LazyReservation* counted = nullptr);
 
 }  // namespace farport::router

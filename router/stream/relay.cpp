@@ -39,7 +39,7 @@ struct Direction {
 /// Counts a relay's buffers that wait for their receiver.
 class Waiting {
  public:
-  explicit Waiting(transport::BufferBudget::LateHolding& counted) : counted_(counted) {}
+  explicit Waiting(transport::BufferBudget::LazyReservation& counted) : counted_(counted) {}
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
@@ -61,7 +61,7 @@ class Waiting {
     counted_.update(static_cast<std::uint64_t>(buffers_) * BufferPool::kSpace);
   }
 
-  transport::BufferBudget::LateHolding& counted_;
+  transport::BufferBudget::LazyReservation& counted_;
   int buffers_ = 0;
 };
 
@@ -127,7 +127,7 @@ auto note_gone(Direction& way, transport::Event& changed) {
 }  // namespace
 
 Task<RelayOutcome> relay(Stream& tool, Stream& runtime, BufferPool& buffers,
-                         transport::BufferBudget::LateHolding& waiting, RelayCounts* counts) {
+                         transport::BufferBudget::LazyReservation& waiting, RelayCounts* counts) {
   transport::Event changed(tool.loop());
   RelayCounts own;
   RelayCounts& carried = counts == nullptr ? own : *counts;

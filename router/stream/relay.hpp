@@ -32,7 +32,7 @@ struct RelayOutcome {
 /// outlive the task.
 transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& runtime,
                                     transport::BufferPool& buffers,
-                                    transport::BufferBudget::LateHolding& waiting,
+                                    transport::BufferBudget::LazyReservation& waiting,
                                     RelayCounts* counts = nullptr);
 
 [[nodiscard]] inline Error tool_is_gone() {

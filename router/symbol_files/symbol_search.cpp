@@ -404,7 +404,7 @@ Task<void> SymbolSearch::search_servers(Work& work, SampleSink& to) {
     const auto usable = co_await read(opener_of(kept), work, to);
     if (usable && *usable) co_return;
   }
-  for (Asked& asked : servers_) {
+  for (ServerState& asked : servers_) {
     if (asked.failed) continue;
     const auto found = co_await fetch(asked, work, to);
     if (found && *found) co_return;
@@ -413,7 +413,7 @@ Task<void> SymbolSearch::search_servers(Work& work, SampleSink& to) {
   }
 }
 
-Task<Result<bool>> SymbolSearch::fetch(Asked& asked, Work& work, SampleSink& to) {
+Task<Result<bool>> SymbolSearch::fetch(ServerState& asked, Work& work, SampleSink& to) {
   for (const std::string& path : server_paths(work.module)) {
     if (fetched_ > kMostFetched) {
       co_return fail("ask the symbol server", asked.server.name(),

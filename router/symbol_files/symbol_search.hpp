@@ -138,7 +138,7 @@ class SymbolSearch {
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  struct Asked {
+  struct ServerState {
     SymbolServer server;
     bool failed = false;
   };
@@ -154,13 +154,13 @@ class SymbolSearch {
   transport::Task<void> search_servers(Work& work, SampleSink& to);
   /// Whether the server has a file of this build id with any of the names, which is then kept in the cache.
   /// Errors: the server's; don't ask it again.
-  transport::Task<Result<bool>> fetch(Asked& asked, Work& work, SampleSink& to);
+  transport::Task<Result<bool>> fetch(ServerState& asked, Work& work, SampleSink& to);
   /// Whether one of the files has this build id. Errors: they could not be read.
   transport::Task<Result<bool>> read(OpenFiles open, Work& work, SampleSink& to);
 
   transport::Loop& loop_;
   std::vector<std::string> directories_;
-  std::vector<Asked> servers_;
+  std::vector<ServerState> servers_;
   std::optional<SymbolCache> cache_;
   OnProgress on_progress_;
   std::uint64_t fetched_ = 0;  ///< Total bytes.

@@ -86,7 +86,7 @@ std::optional<std::uint64_t> address_at(Elf* elf, std::uint64_t offset) {
 }
 
 /// An address in the process, and the best symbol for it so far.
-struct Wanted {
+struct SymbolLookup {
   std::uint64_t inside;  ///< As the symbols count.
   std::uint64_t process;
   const SampledMapping* part;
@@ -96,7 +96,7 @@ struct Wanted {
 
 /// Whether a symbol says more about the address: the smallest wins, then the most global, then the name with
 /// the fewest underscores in front.
-bool is_better(const GElf_Sym& symbol, const char* name, const Wanted& than) {
+bool is_better(const GElf_Sym& symbol, const char* name, const SymbolLookup& than) {
   if (than.name == nullptr) return true;
   if (symbol.st_size != than.symbol.st_size) return symbol.st_size < than.symbol.st_size;
   const auto rank = [](const GElf_Sym& each) {
@@ -107,7 +107,7 @@ bool is_better(const GElf_Sym& symbol, const char* name, const Wanted& than) {
   return std::strspn(name, "_") < std::strspn(than.name, "_");
 }
 
-void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::vector<Wanted>& wanted) {
+void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::vector<SymbolLookup>& wanted) {
   Elf_Data* const data = ::elf_getdata(section, nullptr);
   if (data == nullptr || header.sh_entsize == 0) return;
   const std::uint64_t count = data->d_size / header.sh_entsize;
@@ -117,8 +117,9 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::vector
     const unsigned type = GELF_ST_TYPE(symbol.st_info);
     const bool is_code = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
     if (!is_code || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF) continue;
-    auto each = std::lower_bound(wanted.begin(), wanted.end(), symbol.st_value,
-                                 [](const Wanted& one, std::uint64_t start) { return one.inside < start; });
+    auto each =
+        std::lower_bound(wanted.begin(), wanted.end(), symbol.st_value,
+                         [](const SymbolLookup& one, std::uint64_t start) { return one.inside < start; });
     for (; each != wanted.end() && each->inside - symbol.st_value < symbol.st_size; ++each) {
       const char* const name = ::elf_strptr(elf, header.sh_link, symbol.st_name);
       if (name == nullptr || *name == '\0') break;
@@ -129,7 +130,7 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, std::vector
   }
 }
 
-void read_tables(Elf* elf, std::vector<Wanted>& wanted) {
+void read_tables(Elf* elf, std::vector<SymbolLookup>& wanted) {
   for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header{};
     if (::gelf_getshdr(section, &header) == nullptr) continue;
@@ -152,9 +153,9 @@ std::string readable(const char* name) {
   return status == 0 ? std::string(written.get(), ::strnlen(written.get(), kMaxName)) : text;
 }
 
-void tell(std::vector<Wanted>& wanted, SampleSink& to) {
+void tell(std::vector<SymbolLookup>& wanted, SampleSink& to) {
   std::uint64_t told = 0;
-  for (const Wanted& each : wanted) {
+  for (const SymbolLookup& each : wanted) {
     if (each.name == nullptr) continue;
     const std::uint64_t before =
         std::min(each.inside - each.symbol.st_value, each.process - each.part->start);
@@ -168,7 +169,7 @@ void tell(std::vector<Wanted>& wanted, SampleSink& to) {
 
 void find_symbols(Elf* elf, const UnnamedFile& of, SampleSink& to) {
   const std::vector<SampledMapping>& parts = of.parts;
-  std::vector<Wanted> wanted;
+  std::vector<SymbolLookup> wanted;
   for (const std::uint64_t address : of.addresses) {
     const auto in = [address](const SampledMapping& part) {
       return part.start <= address && address < part.end;
@@ -177,7 +178,7 @@ void find_symbols(Elf* elf, const UnnamedFile& of, SampleSink& to) {
     if (part != parts.end()) wanted.push_back({address - part->start + part->address, address, &*part});
   }
   std::sort(wanted.begin(), wanted.end(),
-            [](const Wanted& one, const Wanted& other) { return one.inside < other.inside; });
+            [](const SymbolLookup& one, const SymbolLookup& other) { return one.inside < other.inside; });
   read_tables(elf, wanted);
   tell(wanted, to);
 }

@@ -152,7 +152,7 @@ class Http2Output final : private WriteOperation {
  public:
   /// Writes to `lower`. Once a pending write there is done, defers `session`'s end_of_tick(). Both must
   /// outlive this.
-  Http2Output(Stream& lower, EndOfTick& session) : lower_(lower), session_(session) {}
+  Http2Output(Stream& lower, TurnEndHook& session) : lower_(lower), session_(session) {}
   Http2Output(const Http2Output&) = delete;
   Http2Output& operator=(const Http2Output&) = delete;
   ~Http2Output() { stop(); }
@@ -198,7 +198,7 @@ class Http2Output final : private WriteOperation {
   bool write_lower(Chunk bytes, bool more_follows);
 
   Stream& lower_;
-  EndOfTick& session_;
+  TurnEndHook& session_;
   std::vector<std::byte> collected_;  ///< Small frames, to be sent in one record.
   std::vector<std::byte> kept_;       ///< Bytes of the pending write that nobody else keeps.
   bool pending_ = false;

@@ -260,7 +260,7 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Party party
       credit_(session_.get(), limits_.window, std::max(limits_.window, limits_.largest_window)),
       keepalive_(loop_, *this, limits_.ping_interval, limits_.ping_timeout),
       draining_(loop_) {
-  holding_ = std::make_unique<BufferBudget::Holding>(*party_.memory(), [this] {
+  holding_ = std::make_unique<BufferBudget::Reservation>(*party_.memory(), [this] {
     holding_.reset();
     // Deferred: the eviction may come in the middle of anything.
     loop_.defer(*this);

@@ -158,7 +158,7 @@ struct Http2Limits {
 class Http2Session final : private Http2Connection,
                            private Http2Events,
                            private Http2Keepalive::Connection,
-                           private EndOfTick {
+                           private TurnEndHook {
  public:
   enum class Role { client, server };
   /// Called from the loop for each request. The handler owns the stream.
@@ -260,7 +260,8 @@ class Http2Session final : private Http2Connection,
   Http2FlowControl credit_;
   Http2Keepalive keepalive_;
 
-  std::unique_ptr<BufferBudget::Holding> holding_;  ///< The session's reservation; null once it was evicted.
+  std::unique_ptr<BufferBudget::Reservation>
+      holding_;  ///< The session's reservation; null once it was evicted.
 
   bool ended_ = false;
   bool peer_left_ = false;

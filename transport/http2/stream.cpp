@@ -129,7 +129,7 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
 void Http2Stream::hold() {
   if (connection_ == nullptr) return;
   if (!holding_) {
-    holding_ = std::make_unique<BufferBudget::Holding>(connection_->account(), [this] {
+    holding_ = std::make_unique<BufferBudget::Reservation>(connection_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
       abort(Error{"keep what is held for", "a stream", "farport keeps as much as it may", {}, ENOBUFS});

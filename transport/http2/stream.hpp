@@ -146,8 +146,8 @@ class Http2Stream final : public Stream, private ListNode {
   std::vector<std::byte> inbound_;
   std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
   bool inbound_ended_ = false;
-  std::unique_ptr<BufferBudget::Holding> holding_;  ///< Made when there is something to count.
-  std::size_t counted_kept_ = 0;                    ///< Bytes.
+  std::unique_ptr<BufferBudget::Reservation> holding_;  ///< Made when there is something to count.
+  std::size_t counted_kept_ = 0;                        ///< Bytes.
 
   WriteOperation* write_ = nullptr;
   bool outbound_ended_ = false;

@@ -49,15 +49,15 @@ Refusal head_too_large(std::uint64_t limit) {
 }  // namespace
 
 /// A route and its handler.
-struct Api::Known {
+struct Api::RouteEntry {
   std::string_view method;
   std::string_view path;
   Handler handler;
   bool resumable = false;  ///< The answer may outlive the session in which it was asked for.
 };
 
-tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
-  static constexpr Known kRoutes[] = {
+tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
+  static constexpr RouteEntry kRoutes[] = {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
       {"GET", "/v1/doctor", &Api::doctor},
@@ -79,7 +79,7 @@ tl::expected<Api::Known, Refusal> Api::handler_of(const Route& route) {
       {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
   std::string_view method;
-  for (const Known& known : kRoutes) {
+  for (const RouteEntry& known : kRoutes) {
     if (known.path != route.path) continue;
     if (known.method == route.method) return known;
     method = known.method;

@@ -51,9 +51,9 @@ class Api : public std::enable_shared_from_this<Api> {
 
  private:
   using Handler = Handled (Api::*)(Response&, Route);
-  struct Known;
+  struct RouteEntry;
 
-  [[nodiscard]] static tl::expected<Known, Refusal> handler_of(const Route& route);
+  [[nodiscard]] static tl::expected<RouteEntry, Refusal> handler_of(const Route& route);
   transport::Task<void> finish(Response& response, Handled handled);
   transport::Task<void> refuse(Response& response, Refusal refusal);
   transport::Task<void> refuse(Response& response, const LimitExceeded& exceeded);

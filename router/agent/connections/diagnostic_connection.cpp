@@ -238,7 +238,7 @@ Task<std::optional<ipc::SessionId>> DiagnosticConnections::until_answered(const 
 Task<void> DiagnosticConnections::carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                                std::unique_ptr<transport::FdStream> opened,
                                                std::optional<ipc::SessionId> session, RelayCounts& counts,
-                                               transport::BufferBudget::LateHolding& held) {
+                                               transport::BufferBudget::LazyReservation& held) {
   std::optional<TracingSession> tracing;
   if (session) tracing.emplace(tracing_, entry.runtime, *session);
   std::optional<CompressingStream> compressing;
@@ -273,7 +273,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   // Each step is a coroutine of its own. It frees its state before the next step begins, so that an idle
   // connection holds little memory.
   const Refusal* const unknown = runtime ? nullptr : &runtime.error();
-  transport::BufferBudget::LateHolding held(
+  transport::BufferBudget::LazyReservation held(
       [this, &caller] { return budget_.account_of(identity_key(caller)); },
       [&tool] {
         tool.stream().abort(

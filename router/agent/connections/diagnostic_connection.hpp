@@ -146,7 +146,7 @@ class DiagnosticConnections {
   transport::Task<void> carry_answer(AuditEntry& entry, ToolEndpoint& tool,
                                      std::unique_ptr<transport::FdStream> opened,
                                      std::optional<ipc::SessionId> session, RelayCounts& counts,
-                                     transport::BufferBudget::LateHolding& held);
+                                     transport::BufferBudget::LazyReservation& held);
 
   transport::Loop& loop_;
   Log log_;

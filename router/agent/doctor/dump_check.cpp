@@ -97,8 +97,8 @@ void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process
   if (root) {
     facts.createdump = find_createdump(*root);
   } else if (root.error().cause == EACCES) {
-    facts.closed = explain_refusal("process " + std::to_string(process.pid), standing_of(::getpid()),
-                                   standing_of(process.pid));
+    facts.closed = explain_refusal("process " + std::to_string(process.pid), credentials_of(::getpid()),
+                                   credentials_of(process.pid));
   } else {
     facts.closed = root.error();
   }

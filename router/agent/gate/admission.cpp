@@ -147,7 +147,7 @@ std::string_view label_of(ipc::Command command) {
 /// Fails with `cause` ETIMEDOUT once the time is over. The stream is not aborted then, so that the tool can
 /// still be answered.
 Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream,
-                                                   transport::BufferBudget::LateHolding& counted) {
+                                                   transport::BufferBudget::LazyReservation& counted) {
   auto first =
       co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_size, &counted),
                              limits_.first_message_timeout);
@@ -181,7 +181,7 @@ Task<void> Admission::refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refu
 
 Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEndpoint& tool,
                                                    const Refusal* unknown,
-                                                   transport::BufferBudget::LateHolding& counted) {
+                                                   transport::BufferBudget::LazyReservation& counted) {
   if (unknown != nullptr) {
     co_await refuse(entry, tool, *unknown);
     co_return std::nullopt;

@@ -88,11 +88,11 @@ class Admission {
   /// entry's command, arguments and grant. `counted`: see read_first_message().
   transport::Task<std::optional<FirstMessage>> admit(AuditEntry& entry, ToolEndpoint& tool,
                                                      const Refusal* unknown,
-                                                     transport::BufferBudget::LateHolding& counted);
+                                                     transport::BufferBudget::LazyReservation& counted);
 
  private:
   transport::Task<Result<FirstMessage>> read_in_time(transport::Stream& stream,
-                                                     transport::BufferBudget::LateHolding& counted);
+                                                     transport::BufferBudget::LazyReservation& counted);
   [[nodiscard]] Refusal refusal_of(const Error& unreadable);
   transport::Task<void> refuse(AuditEntry& entry, ToolEndpoint& tool, Refusal refusal);
 

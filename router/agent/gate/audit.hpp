@@ -60,7 +60,7 @@ struct fmt::formatter<farport::router::Outcome> : farport::TextFormatter {
 
 namespace farport::router {
 
-class Audit final : private transport::EndOfTick {
+class Audit final : private transport::TurnEndHook {
  public:
   /// `to` is "stderr", "syslog", "off", or the path of a file to append to, which is made with mode 0600.
   /// `full` says what happens when the reader of standard error or of a pipe takes no more: wait, or lose

@@ -111,8 +111,8 @@ Task<void> ListenPort::follow() {
     Result<Contact> contact = co_await make_contact();
     // Keep the stand-in until the runtime answers: tools may be waiting for that answer through it.
     const bool waits = !contact && issue_of(contact.error()) == DiscoveryIssue::silent_runtime;
-    if (!waits) stand_in_.reset();
-    listed_ = stand_in_ != nullptr;
+    if (!waits) provisional_.reset();
+    listed_ = provisional_ != nullptr;
     if (!contact && contact.error().cause == ESRCH) {
       log_->debug("{}", contact.error().message());
       co_return;
@@ -138,7 +138,7 @@ Task<void> ListenPort::follow() {
         co_await transport::sleep(loop_, retry_);
         continue;
       }
-      if (!stand_in_id_.empty() && stand_in_id_ != id) (*entry)->was_called(stand_in_id_);
+      if (!provisional_id_.empty() && provisional_id_ != id) (*entry)->was_called(provisional_id_);
       log_->info("found {} (pid {}, .NET {}) at {}", name, pid, version, path_);
       listed_ = true;
       was_listed_ = true;
@@ -161,10 +161,10 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   process_ = peer;
   const std::uint64_t before = std::exchange(process_start_, transport::start_of(process_.pid));
   if (process_start_ != before) {
-    stand_in_.reset();
-    stand_in_id_.clear();
+    provisional_.reset();
+    provisional_id_.clear();
   }
-  Task<void> late = stand_in_when_late();
+  Task<void> late = list_provisionally();
   late.start();
   Result<Runtime> runtime = co_await introduce(loop_, open, path_, std::move(connection));
   late.reset();
@@ -178,20 +178,20 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
 
 /// Lists the runtime by what is known of its process if it does not answer in time: people want to see a
 /// silent runtime.
-Task<void> ListenPort::stand_in_when_late() {
-  if (process_start_ == 0 || stand_in_ != nullptr) co_return;
+Task<void> ListenPort::list_provisionally() {
+  if (process_start_ == 0 || provisional_ != nullptr) co_return;
   const auto age =
       std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now() - time_at(process_start_));
   co_await transport::sleep(loop_, std::max(Milliseconds(kPrompt), kYoung - age));
   Runtime runtime = co_await runtime_by_process(loop_, process_.pid, process_start_);
   runtime.halt = Halt::silent;
   add_names(runtime);
-  stand_in_id_ = runtime.id;
+  provisional_id_ = runtime.id;
   auto entry = registry_.add(std::move(runtime), *this, !name_.empty());
   if (!entry) co_return;
   const auto stat = process_stat(process_.pid);
-  if (stat && stat->is_stopped()) registry_.set_halt(stand_in_id_, Halt::stopped);
-  stand_in_ = std::move(*entry);
+  if (stat && stat->is_stopped()) registry_.set_halt(provisional_id_, Halt::stopped);
+  provisional_ = std::move(*entry);
   listed_ = true;
 }
 

@@ -57,7 +57,7 @@ class ListenPort final : public DiagnosticPort {
   struct Contact;
   transport::Task<Result<Contact>> make_contact();
   transport::Task<void> until_ended(UniqueFd pidfd, std::string id);
-  transport::Task<void> stand_in_when_late();
+  transport::Task<void> list_provisionally();
   void add_names(Runtime& runtime) const;
   transport::Task<Connection> open_for_probing();
   void report(DiscoveryIssue issue, const Error& error);
@@ -78,8 +78,8 @@ class ListenPort final : public DiagnosticPort {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  ///< When following began.
   std::optional<DiscoveryProblem> problem_;
   /// The registry entry made from the process alone, until the runtime says who it is.
-  std::unique_ptr<Registry::Entry> stand_in_;
-  std::string stand_in_id_;  ///< The id of that entry or of the last one; empty if there was none.
+  std::unique_ptr<Registry::Entry> provisional_;
+  std::string provisional_id_;  ///< The id of that entry or of the last one; empty if there was none.
   transport::PeerCredentials process_;
   std::uint64_t process_start_ = 0;
   std::string reported_;

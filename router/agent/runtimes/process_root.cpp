@@ -78,7 +78,7 @@ std::string user(uid_t id) {
   return "user " + std::to_string(id);
 }
 
-bool has(const Standing& standing, int capability) {
+bool has(const ProcessCredentials& standing, int capability) {
   return (standing.capabilities >> static_cast<unsigned>(capability) & 1U) != 0;
 }
 
@@ -86,7 +86,7 @@ Error refused(const std::string& on, std::string why, std::string hint) {
   return {"look into", on, std::move(why), std::move(hint), EACCES};
 }
 
-std::string as_user(const Standing& process) {
+std::string as_user(const ProcessCredentials& process) {
   return "run farport as " + user(process.user) + " (in a pod: the same runAsUser)";
 }
 
@@ -99,8 +99,8 @@ std::string name_of_profile(const std::string& profile) {
 
 }  // namespace
 
-Standing standing_of(pid_t pid) {
-  Standing standing;
+ProcessCredentials credentials_of(pid_t pid) {
+  ProcessCredentials standing;
   if (const auto status = process_status(pid)) {
     standing.user = status->user;
     standing.group = status->group;
@@ -114,7 +114,8 @@ Standing standing_of(pid_t pid) {
   return standing;
 }
 
-Error explain_refusal(const std::string& on, const Standing& own, const Standing& process) {
+Error explain_refusal(const std::string& on, const ProcessCredentials& own,
+                      const ProcessCredentials& process) {
   const bool may_trace = has(own, CAP_SYS_PTRACE);
   if (!may_trace && own.user != process.user) {
     if (own.user != 0) {
@@ -155,8 +156,8 @@ Error explain_refusal(const std::string& on, const Standing& own, const Standing
       kAddPtrace + std::string(", and start it outside of other programs' sandboxes"));
 }
 
-Error explain_lost_socket(const std::string& on, const std::string& path, int error, const Standing& own,
-                          const Standing& process) {
+Error explain_lost_socket(const std::string& on, const std::string& path, int error,
+                          const ProcessCredentials& own, const ProcessCredentials& process) {
   Error lost{"use the socket of", on, {}, {}, error};
   if (error == EACCES || error == EPERM) {
     const bool powerless_root = own.user == 0 && !has(own, CAP_DAC_OVERRIDE);

@@ -46,7 +46,7 @@ class ProcessRoot {
 };
 
 /// What the kernel compares when one process looks into another (ptrace(2), PTRACE_MODE_READ_FSCREDS).
-struct Standing {
+struct ProcessCredentials {
   uid_t user = 0;
   gid_t group = 0;
   std::uint64_t capabilities = 0;  ///< Bit N is capability N (linux/capability.h).
@@ -55,15 +55,16 @@ struct Standing {
 };
 
 /// The standing of a process. What can't be read is left empty.
-[[nodiscard]] Standing standing_of(pid_t pid);
+[[nodiscard]] ProcessCredentials credentials_of(pid_t pid);
 
 /// Why `own` may not look into `process`, and what to do about it. `on` names the process. Gives the
 /// likeliest reason if none of the above applies.
-[[nodiscard]] Error explain_refusal(const std::string& on, const Standing& own, const Standing& process);
+[[nodiscard]] Error explain_refusal(const std::string& on, const ProcessCredentials& own,
+                                    const ProcessCredentials& process);
 
 /// Why farport can't reach the socket at `path` of a process that it may look into. `error` is an errno
 /// value: file permissions forbid it, or the socket isn't there.
 [[nodiscard]] Error explain_lost_socket(const std::string& on, const std::string& path, int error,
-                                        const Standing& own, const Standing& process);
+                                        const ProcessCredentials& own, const ProcessCredentials& process);
 
 }  // namespace farport::router

@@ -253,7 +253,7 @@ Result<OpenSocket> open_socket(const ProcessRoot& root, const PortProcess& proce
   }
   if (!found.fd) {
     return tl::unexpected(explain_lost_socket(name_of(process), process.paths.front(), error,
-                                              standing_of(::getpid()), standing_of(process.pid)));
+                                              credentials_of(::getpid()), credentials_of(process.pid)));
   }
   return found;
 }
@@ -277,7 +277,7 @@ Result<FoundSocket> find_socket(const PortProcess& process, const std::map<std::
   auto root = ProcessRoot::open(process.pid);
   if (!root && root.error().cause != ENOENT && root.error().cause != ESRCH) {
     return tl::unexpected(
-        explain_refusal(name_of(process), standing_of(::getpid()), standing_of(process.pid)));
+        explain_refusal(name_of(process), credentials_of(::getpid()), credentials_of(process.pid)));
   }
   if (!root) return tl::unexpected(root.error());
   ASSIGN_OR_RETURN(auto socket, open_socket(*root, process));

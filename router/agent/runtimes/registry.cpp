@@ -251,12 +251,12 @@ std::vector<RuntimePtr> Registry::all(const Filter& filter) const {
   return runtimes;
 }
 
-std::optional<Registry::Told> Registry::next_after(std::string_view id, const Filter& filter) {
+std::optional<Registry::ListedRuntime> Registry::next_after(std::string_view id, const Filter& filter) {
   for (auto place = listed_.upper_bound(id); place != listed_.end(); ++place) {
     Listed& listed = place->second;
     if (!filter(*listed.runtime)) continue;
     if (listed.text == nullptr) listed.text = std::make_shared<const std::string>(to_json(*listed.runtime));
-    return Told{listed.runtime, listed.text};
+    return ListedRuntime{listed.runtime, listed.text};
   }
   return std::nullopt;
 }

@@ -61,13 +61,13 @@ class Registry {
   using Filter = std::function<bool(const Runtime&)>;
   [[nodiscard]] std::vector<RuntimePtr> all(const Filter& filter) const;
   /// One runtime, and its JSON.
-  struct Told {
+  struct ListedRuntime {
     RuntimePtr runtime;
     std::shared_ptr<const std::string> text;  ///< A JSON object, made once for each change.
   };
   /// The first runtime that passes the filter and has an id above `id`. Lists can be made with this without a
   /// copy: a runtime that comes or goes meanwhile may be missing, and every other one is there once.
-  [[nodiscard]] std::optional<Told> next_after(std::string_view id, const Filter& filter);
+  [[nodiscard]] std::optional<ListedRuntime> next_after(std::string_view id, const Filter& filter);
   /// The runtime with this id, present or former, or nullptr.
   [[nodiscard]] RuntimePtr find(std::string_view id) const;
   /// The runtime that a person means (see choose_runtime()), among those that pass the filter.

@@ -254,7 +254,7 @@ void Sampling::tell_what_is_missing() {
     writer_.on_note(explain_missing_kernel(look_at_perf(request_.user)));
   }
   if (root_) return;
-  const Error why = explain_refusal("it", standing_of(::getpid()), standing_of(request_.process));
+  const Error why = explain_refusal("it", credentials_of(::getpid()), credentials_of(request_.process));
   writer_.on_note("native functions have no names: " + why.why + "; " + why.hint);
 }
 

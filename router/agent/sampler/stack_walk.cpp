@@ -146,10 +146,10 @@ constexpr std::uint32_t kMostRecord = 4096;
 constexpr std::size_t kMostKept = 16;
 
 /// The usual encodings of addresses (Linux Standard Base, Core, 10.5).
-constexpr std::uint8_t kFourBytes = 0x03;
-constexpr std::uint8_t kFromHere = 0x1B;   ///< Four bytes, signed, relative to their own address.
-constexpr std::uint8_t kFromIndex = 0x3B;  ///< The same, relative to the start of the index.
-constexpr std::uint8_t kNotThere = 0xFF;
+constexpr std::uint8_t kUdata4 = 0x03;
+constexpr std::uint8_t kPcRelSdata4 = 0x1B;    ///< Four bytes, signed, relative to their own address.
+constexpr std::uint8_t kDataRelSdata4 = 0x3B;  ///< The same, relative to the start of the index.
+constexpr std::uint8_t kOmit = 0xFF;
 
 std::uint64_t moved(std::uint64_t address, std::int64_t by) {
   return address + static_cast<std::uint64_t>(by);
@@ -173,17 +173,17 @@ std::int64_t times(std::uint64_t count, std::int64_t unit) {
 }
 
 /// A record of .eh_frame, without its length.
-struct FrameRecord {
+struct EhFrameEntry {
   std::uint64_t address = 0;  ///< Where its first byte is in memory.
   std::vector<std::byte> bytes;
   [[nodiscard]] Cursor cursor() const { return Cursor(bytes, address); }
 };
 
-std::optional<FrameRecord> record_at(Memory& memory, std::uint64_t address) {
+std::optional<EhFrameEntry> record_at(Memory& memory, std::uint64_t address) {
   const auto size = value_at<std::uint32_t>(memory, address);
   // The value that announces a longer record than four gigabytes is above the limit as well.
   if (!size || *size < sizeof(std::uint32_t) || *size > kMostRecord) return std::nullopt;
-  FrameRecord record{address + sizeof *size, std::vector<std::byte>(*size)};
+  EhFrameEntry record{address + sizeof *size, std::vector<std::byte>(*size)};
   if (!memory.read(record.address, record.bytes)) return std::nullopt;
   return record;
 }
@@ -207,7 +207,7 @@ std::size_t size_of_address(std::uint8_t form) {
 }
 
 /// What the records of several functions share (a CIE).
-struct Common {
+struct CommonInfoEntry {
   std::uint64_t code_unit = 1;
   std::int64_t data_unit = 1;
   bool augmented = false;  ///< Their records give the size of what follows the range.
@@ -215,13 +215,13 @@ struct Common {
 };
 
 /// Decodes it from a record, which must outlive it. Returns nothing if something in it isn't supported.
-std::optional<Common> common_of(const FrameRecord& record) {
+std::optional<CommonInfoEntry> parse_cie(const EhFrameEntry& record) {
   Cursor cursor = record.cursor();
   if (cursor.u32() != 0) return std::nullopt;
   const std::uint8_t version = cursor.u8();
   std::string text;
   for (char each = 0; (each = static_cast<char>(cursor.u8())) != 0 && text.size() < 8;) text += each;
-  Common common;
+  CommonInfoEntry common;
   common.code_unit = cursor.var_u64();
   common.data_unit = signed_number(cursor);
   const std::uint64_t returns_to = version == 1 ? cursor.u8() : cursor.var_u64();
@@ -233,7 +233,7 @@ std::optional<Common> common_of(const FrameRecord& record) {
   bool from_here = false;
   for (const char each : std::string_view(text).substr(1)) {
     const std::uint8_t form = rest.u8();
-    if (each == 'R') from_here = form == kFromHere;
+    if (each == 'R') from_here = form == kPcRelSdata4;
     if (each != 'P') continue;
     // Skip the address of the exception handler.
     const std::size_t size = size_of_address(form);
@@ -247,9 +247,9 @@ std::optional<Common> common_of(const FrameRecord& record) {
 }
 
 /// The rules at an instruction, found by executing a record up to there.
-class RuleReader {
+class CfiInterpreter {
  public:
-  RuleReader(const Common& common, std::uint64_t begin, std::uint64_t instruction)
+  CfiInterpreter(const CommonInfoEntry& common, std::uint64_t begin, std::uint64_t instruction)
       : common_(common), at_(begin), instruction_(instruction) {
     rules_.function = begin;
   }
@@ -411,7 +411,7 @@ class RuleReader {
     return number != kFramePointer && number != kReturnAddress;
   }
 
-  const Common& common_;
+  const CommonInfoEntry& common_;
   std::uint64_t at_;
   std::uint64_t instruction_;
   FrameRules rules_;
@@ -468,8 +468,8 @@ std::optional<FrameIndex> find_frame_index(Memory& memory, std::uint64_t base) {
   const auto head = value_at<std::array<std::uint8_t, 4>>(memory, address);
   const auto functions = value_at<std::uint32_t>(memory, address + 8);
   // The version, and the encodings of the section's address, the count and the table.
-  if (!head || !functions || (*head)[0] != 1 || (*head)[1] == kNotThere || (*head)[2] != kFourBytes ||
-      (*head)[3] != kFromIndex || *functions > kMostFunctions)
+  if (!head || !functions || (*head)[0] != 1 || (*head)[1] == kOmit || (*head)[2] != kUdata4 ||
+      (*head)[3] != kDataRelSdata4 || *functions > kMostFunctions)
     return std::nullopt;
   return FrameIndex{address, *functions};
 }
@@ -481,14 +481,14 @@ std::optional<FrameRules> frame_rules_at(Memory& memory, const FrameIndex& index
   Cursor cursor = record->cursor();
   const std::uint64_t from_here = cursor.offset();
   const auto common_record = record_at(memory, from_here - cursor.u32());
-  const auto common = common_record ? common_of(*common_record) : std::nullopt;
+  const auto common = common_record ? parse_cie(*common_record) : std::nullopt;
   if (!common) return std::nullopt;
   const std::uint64_t here = cursor.offset();
   const std::uint64_t begin = moved(here, static_cast<std::int32_t>(cursor.u32()));
   const std::uint32_t size = cursor.u32();
   std::ignore = cursor.take(cursor.var_u64());
   if (cursor.failed() || instruction < begin || instruction - begin >= size) return std::nullopt;
-  RuleReader reader(*common, begin, instruction);
+  CfiInterpreter reader(*common, begin, instruction);
   if (!reader.follow(Cursor(common->first_rules, 0))) return std::nullopt;
   reader.keep_as_first();
   if (!reader.follow(Cursor(cursor.take_rest(), 0))) return std::nullopt;
@@ -518,9 +518,9 @@ bool is_beyond(std::uint64_t end, std::uint64_t stack_pointer) {
 }
 
 /// Decodes the usual prologue of compiled code, as far as it moves the stack pointer.
-class Beginning {
+class Prologue {
  public:
-  explicit Beginning(std::span<const std::uint8_t> code) : code_(code) {}
+  explicit Prologue(std::span<const std::uint8_t> code) : code_(code) {}
 
   /// The distance from the stack pointer to the frame pointer after the prologue. Nothing if the function
   /// begins in another way.
@@ -560,7 +560,7 @@ class Beginning {
 
 }  // namespace
 
-std::vector<std::uint64_t> StackWalk::walk(const StoppedAt& at) {
+std::vector<std::uint64_t> StackWalk::walk(const ThreadRegisters& at) {
   std::vector<std::uint64_t> stack{at.instruction};
   Registers registers{at.instruction, at.stack_pointer, std::nullopt};
   searched_ = false;
@@ -588,7 +588,7 @@ bool StackWalk::step(Registers& registers, std::uint64_t inside) {
 bool StackWalk::step_by_rules(Registers& registers, const FrameRules& rules) {
   std::uint64_t base = registers.stack_pointer;
   if (rules.from_frame_pointer) {
-    if (!registers.frame_pointer) registers.frame_pointer = frame_by_beginning(registers, rules.function);
+    if (!registers.frame_pointer) registers.frame_pointer = frame_by_prologue(registers, rules.function);
     if (!registers.frame_pointer) registers.frame_pointer = frame_by_search(registers.stack_pointer);
     if (!registers.frame_pointer) return false;
     base = *registers.frame_pointer;
@@ -634,12 +634,12 @@ std::optional<FrameRules> StackWalk::look_up(std::uint64_t instruction) {
   return index->second ? frame_rules_at(code_, *index->second, instruction) : std::nullopt;
 }
 
-std::optional<std::uint64_t> StackWalk::frame_by_beginning(const Registers& registers,
-                                                           std::uint64_t function) {
+std::optional<std::uint64_t> StackWalk::frame_by_prologue(const Registers& registers,
+                                                          std::uint64_t function) {
   constexpr std::size_t kLongest = 48;
   const auto code = value_at<std::array<std::uint8_t, kLongest>>(code_, function);
   if (!code) return std::nullopt;
-  Beginning beginning(*code);
+  Prologue beginning(*code);
   const auto distance = beginning.distance();
   if (!distance || registers.instruction < function + beginning.size()) return std::nullopt;
   const std::uint64_t frame = registers.stack_pointer + *distance;

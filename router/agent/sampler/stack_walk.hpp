@@ -95,7 +95,7 @@ struct FrameRules {
                                                        std::uint64_t instruction);
 
 /// The registers of a thread that the kernel shows.
-struct StoppedAt {
+struct ThreadRegisters {
   std::uint64_t instruction = 0;
   std::uint64_t stack_pointer = 0;
 };
@@ -112,7 +112,7 @@ class StackWalk {
   /// most. Ends where nothing is known of a caller. Most functions have rules for finding their callers;
   /// compiled methods and the runtime keep frame pointers. The kernel does not show the frame pointer. Until
   /// a frame has saved it, it is computed from how the function begins, or else searched for.
-  [[nodiscard]] std::vector<std::uint64_t> walk(const StoppedAt& at);
+  [[nodiscard]] std::vector<std::uint64_t> walk(const ThreadRegisters& at);
 
   /// Forgets what is known of files, since others may have been mapped in their place.
   void forget();
@@ -129,8 +129,8 @@ class StackWalk {
   bool step_by_frame_pointer(Registers& registers);
   const std::optional<FrameRules>& rules_at(std::uint64_t instruction);
   [[nodiscard]] std::optional<FrameRules> look_up(std::uint64_t instruction);
-  [[nodiscard]] std::optional<std::uint64_t> frame_by_beginning(const Registers& registers,
-                                                                std::uint64_t function);
+  [[nodiscard]] std::optional<std::uint64_t> frame_by_prologue(const Registers& registers,
+                                                               std::uint64_t function);
   [[nodiscard]] std::optional<std::uint64_t> frame_by_search(std::uint64_t stack_pointer);
   [[nodiscard]] bool is_frame(std::uint64_t address);
   [[nodiscard]] bool returns_behind_call(std::uint64_t address);

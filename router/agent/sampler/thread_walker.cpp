@@ -101,10 +101,10 @@ std::string_view read_again(int fd, std::span<char> space) {
 
 /// What a thread is doing, by /proc/PID/task/TID/syscall (proc(5)): "NUMBER ARGUMENTS SP PC", "-1 SP PC" if
 /// it is in no system call, or "running".
-struct Doing {
+struct SyscallState {
   bool runs = false;
   std::optional<std::uint32_t> call;
-  StoppedAt at;
+  ThreadRegisters at;
 };
 
 std::uint64_t last_number(std::string_view& line) {
@@ -118,9 +118,9 @@ std::uint64_t last_number(std::string_view& line) {
 }
 
 /// Returns nothing if the kernel shows nothing.
-std::optional<Doing> parse_doing(std::string_view line) {
+std::optional<SyscallState> parse_syscall_state(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
-  Doing doing;
+  SyscallState doing;
   doing.runs = line.starts_with("running");
   if (doing.runs) return doing;
   if (line.find(' ') == std::string_view::npos) return std::nullopt;
@@ -139,7 +139,7 @@ bool is_denial(int error) {
 
 /// The error when the system refuses, or has nothing of the kind.
 Error denied(pid_t process, const char* what, int error) {
-  Error why = is_denial(error) ? explain_refusal("it", standing_of(::getpid()), standing_of(process))
+  Error why = is_denial(error) ? explain_refusal("it", credentials_of(::getpid()), credentials_of(process))
                                : fail_errno("look at", what, error).value();
   return {"look at", "the threads", is_denial(error) ? why.why : std::string(what) + ": " + why.why, why.hint,
           error};
@@ -320,7 +320,7 @@ std::optional<PerfSample> ThreadWalker::look(pid_t number, const Thread& thread,
   sample.thread = number;
   const UniqueFd file(::open(path_of(number, "syscall").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, kThreadLine> space{};
-  const auto doing = parse_doing(read_again(file.get(), space));
+  const auto doing = parse_syscall_state(read_again(file.get(), space));
   if (!doing) return std::nullopt;
   if (doing->runs) return sample;
   // Without a stack there is still the current instruction.

@@ -13,13 +13,13 @@ namespace {
 class Keeper {
  public:
   explicit Keeper(BufferBudget::Account& account)
-      : holding_(std::make_unique<BufferBudget::Holding>(account, [this] { holding_.reset(); })) {}
+      : holding_(std::make_unique<BufferBudget::Reservation>(account, [this] { holding_.reset(); })) {}
 
   void keep(std::uint64_t bytes) { holding_->update(bytes); }
   [[nodiscard]] bool has_given_up() const { return holding_ == nullptr; }
 
  private:
-  std::unique_ptr<BufferBudget::Holding> holding_;
+  std::unique_ptr<BufferBudget::Reservation> holding_;
 };
 
 }  // namespace
@@ -89,9 +89,9 @@ TEST_CASE("while half of a budget is free, one may keep that; then its even part
   BufferBudget budget(1000);
   const auto alice = budget.account_of("alice");
   const auto bob = budget.account_of("bob");
-  BufferBudget::Holding first(*alice, [] {});
-  BufferBudget::Holding second(*alice, [] {});
-  BufferBudget::Holding third(*bob, [] {});
+  BufferBudget::Reservation first(*alice, [] {});
+  BufferBudget::Reservation second(*alice, [] {});
+  BufferBudget::Reservation third(*bob, [] {});
   CHECK(first.even_part() == 500);
   first.update(501);
   CHECK(first.even_part() == 125);
@@ -111,7 +111,7 @@ TEST_CASE(
   BufferBudget budget(100);
   int asked = 0;
   int gone = 0;
-  std::optional<BufferBudget::LateHolding> late;
+  std::optional<BufferBudget::LazyReservation> late;
   const auto make = [&] {
     late.emplace(
         [&] {

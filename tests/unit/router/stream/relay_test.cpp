@@ -32,7 +32,7 @@ struct Joined {
   Loop& loop;
   transport::BufferPool buffers;
   transport::BufferBudget budget{std::uint64_t{1} << 30};
-  transport::BufferBudget::LateHolding held{[this] { return budget.account_of("tests"); }, [] {}};
+  transport::BufferBudget::LazyReservation held{[this] { return budget.account_of("tests"); }, [] {}};
   std::unique_ptr<FdStream> tool, tool_side, runtime, runtime_side;
   router::RelayOutcome outcome;
   bool over = false;

@@ -10,14 +10,14 @@
 
 using namespace farport;
 using Catch::Matchers::Contains;
-using router::Standing;
+using router::ProcessCredentials;
 
 namespace {
 
 constexpr std::uint64_t kAll = (std::uint64_t{1} << (CAP_LAST_CAP + 1)) - 1;
 constexpr std::uint64_t kNoTrace = kAll & ~(std::uint64_t{1} << CAP_SYS_PTRACE);
 
-std::string why(const Standing& own, const Standing& process) {
+std::string why(const ProcessCredentials& own, const ProcessCredentials& process) {
   return router::explain_refusal("process 7", own, process).message();
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("what keeps a process from looking into another is named with what to 
 }
 
 TEST_CASE("a socket that may be looked for and not be reached") {
-  const auto lost = [](int error, const Standing& own) {
+  const auto lost = [](int error, const ProcessCredentials& own) {
     return router::explain_lost_socket("process 7", "/tmp/own/socket", error, own, {1654, 1654, 0, "", ""})
         .message();
   };
@@ -56,7 +56,7 @@ TEST_CASE("a socket that may be looked for and not be reached") {
 }
 
 TEST_CASE("this process's own standing is what the system says") {
-  const Standing own = router::standing_of(::getpid());
+  const ProcessCredentials own = router::credentials_of(::getpid());
   CHECK(own.user == ::geteuid());
   CHECK(own.group == ::getegid());
   CHECK_FALSE(own.users.empty());
