@@ -14,9 +14,8 @@ pkg_check_modules(libuv REQUIRED IMPORTED_TARGET libuv)
 pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
-# It comes without a description of its own.
-find_path(http_parser_include http_parser.h REQUIRED)
-find_library(http_parser_library http_parser REQUIRED)
+# Header-only: Beast and what it needs of Asio.
+find_path(boost_include boost/beast/http/parser.hpp REQUIRED)
 pkg_check_modules(elf REQUIRED IMPORTED_TARGET libelf)
 if(FARPORT_TESTS)
   find_package(Catch2 2 REQUIRED)

@@ -11,7 +11,7 @@ function(link_statically name program)
   add_executable(${name} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${program}>)
   add_dependencies(${name} ${rooms})
   target_link_libraries(${name} PRIVATE -Wl,--start-group ${archives} -Wl,--end-group
-    -l:libuv_a.a -l:libnghttp2.a -l:libhttp_parser.a -l:libssl.a -l:libcrypto.a -l:libzstd.a -l:libseccomp.a -l:libelf.a -l:libz.a)
+    -l:libuv_a.a -l:libnghttp2.a -l:libssl.a -l:libcrypto.a -l:libzstd.a -l:libseccomp.a -l:libelf.a -l:libz.a)
   # The warnings are about names that libuv and OpenSSL could look up by shared libraries of the C library's: main() has
   # them do without (use_built_in_lookups()).
   target_link_options(${name} PRIVATE -static-pie -s -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now

@@ -1,11 +1,10 @@
-// Http1Parser: parses HTTP/1.1 requests (RFC 9112) with http_parser.
+// Http1Parser: parses HTTP/1.1 requests (RFC 9112) with Boost.Beast.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
-
-#include <http_parser.h>
 
 namespace farport::router {
 
@@ -16,7 +15,7 @@ struct Http1Request {
   bool keep_alive = false;  ///< Another request may follow.
 };
 
-/// Parses one request after the other. Keeps at most kMostHeadBytes.
+/// Parses one request after the other. Keeps at most kMostHeadBytes of the present one, and its fields.
 class Http1Parser {
  public:
   /// The most bytes of a request line and all header fields together.
@@ -31,6 +30,7 @@ class Http1Parser {
   Http1Parser();
   Http1Parser(const Http1Parser&) = delete;
   Http1Parser& operator=(const Http1Parser&) = delete;
+  ~Http1Parser();
 
   /// Parses from the front of `bytes`, and removes what belongs to the present request.
   State feed(std::string_view& bytes);
@@ -43,24 +43,14 @@ class Http1Parser {
   [[nodiscard]] unsigned status() const { return status_; }
 
  private:
-  static const http_parser_settings& callbacks();
-  static Http1Parser& self(http_parser* parser) { return *static_cast<Http1Parser*>(parser->data); }
+  struct Message;  ///< Beast's parser, whose headers are large.
 
-  void begin();
-  void take_field_name(std::string_view part);
-  void end_field_name();
-  void end_head();
-  void end();
+  State end_head();
   State fail(unsigned status);
 
-  http_parser parser_{};
-  std::size_t head_bytes_ = 0;
-  std::string target_;
-  std::string field_name_;
-  bool in_field_name_ = false;
-  std::size_t hosts_ = 0;
-  bool has_body_ = false;
-  bool whole_ = false;
+  std::unique_ptr<Message> message_;
+  std::string unparsed_;        ///< Of the present head: Beast takes a head as a whole.
+  std::size_t head_bytes_ = 0;  ///< All of the present request, with empty lines before it.
   Http1Request request_;
   unsigned status_ = 0;
 };
