@@ -21,7 +21,7 @@
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reader_frames.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 
 namespace farport::cli {
 namespace {

@@ -29,7 +29,7 @@
 #include "events/heap_walk.hpp"
 #include "heap/heap.hpp"
 #include "router/readers/answers.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 
 namespace farport::cli {
 namespace {

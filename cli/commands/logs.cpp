@@ -14,7 +14,7 @@
 #include "config/resolve.hpp"
 #include "events/lines.hpp"
 #include "router/readers/answers.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 #include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 

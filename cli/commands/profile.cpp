@@ -27,8 +27,8 @@
 #include "router/collect/cpu_profile.hpp"
 #include "router/collect/recording.hpp"
 #include "router/readers/answers.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/symbol_files/symbol_search.hpp"
-#include "router/wanted/recordings.hpp"
 #include "transport/child_process.hpp"
 #include "transport/race.hpp"
 

@@ -18,7 +18,7 @@
 #include "events/lines.hpp"
 #include "router/collect/cpu_profile.hpp"
 #include "router/readers/answers.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {

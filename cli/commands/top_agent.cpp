@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "nettrace/reader.hpp"
 #include "router/collect/recording.hpp"
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/timer.hpp"
 

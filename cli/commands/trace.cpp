@@ -14,7 +14,7 @@
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "router/readers/answers.hpp"
-#include "router/wanted/providers.hpp"
+#include "router/recordings/providers.hpp"
 #include "transport/race.hpp"
 
 namespace farport::cli {

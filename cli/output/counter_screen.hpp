@@ -9,7 +9,7 @@
 
 #include "cli/terminal/live_region.hpp"
 #include "events/lines.hpp"
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 
 namespace farport::cli {
 

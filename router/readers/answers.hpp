@@ -10,7 +10,7 @@
 #include "events/sampled_profile.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/readers/reader_process.hpp"
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 
 namespace farport::router {
 

@@ -58,8 +58,7 @@ Http1Parser::State Http1Parser::feed(std::string_view& bytes) {
   unparsed_ += part;
   if (message_ == nullptr) message_ = std::make_unique<Message>();
   boost::beast::error_code error;
-  const std::size_t parsed =
-      unparsed_.empty() ? 0 : message_->put(boost::asio::buffer(unparsed_), error);
+  const std::size_t parsed = unparsed_.empty() ? 0 : message_->put(boost::asio::buffer(unparsed_), error);
   if (message_->is_header_done()) {
     // What is left is of the next request. It came with the last part: the head's end did.
     const std::size_t left = unparsed_.size() - parsed;
@@ -81,7 +80,8 @@ Http1Parser::State Http1Parser::end_head() {
   // RFC 9112 section 3.2.
   const std::size_t hosts = head.count(http::field::host);
   if (hosts > 1 || (hosts == 0 && head.version() > 10)) return fail(400);
-  const bool has_body = message->content_length().value_or(0) > 0 || head.count(http::field::transfer_encoding) > 0;
+  const bool has_body =
+      message->content_length().value_or(0) > 0 || head.count(http::field::transfer_encoding) > 0;
   request_.method = std::string(head.method_string());
   request_.path = path_of({head.target().data(), head.target().size()});
   request_.keep_alive = message->keep_alive() && !message->upgrade() && !has_body;

@@ -14,7 +14,7 @@
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/readers/reader_process.hpp"
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/task_set.hpp"
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "ipc/message.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/timer.hpp"
 

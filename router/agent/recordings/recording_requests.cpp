@@ -7,9 +7,9 @@
 #include "router/agent/gate/limits.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reading.hpp"
+#include "router/recordings/providers.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/stream/relay.hpp"
-#include "router/wanted/providers.hpp"
-#include "router/wanted/recordings.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "ipc/event_pipe.hpp"
 #include "router/agent/runtimes/registry.hpp"
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 #include "transport/event.hpp"
 
 namespace farport::router {

@@ -1,4 +1,4 @@
-#include "router/wanted/providers.hpp"
+#include "router/recordings/providers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 
 namespace farport::router {
 namespace {

@@ -1,4 +1,4 @@
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 
 #include <algorithm>
 #include <charconv>

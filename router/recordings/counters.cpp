@@ -1,4 +1,4 @@
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "events/providers.hpp"
-#include "router/wanted/recordings.hpp"
+#include "router/recordings/recordings.hpp"
 
 namespace farport::router {
 namespace {

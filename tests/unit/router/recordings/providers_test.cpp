@@ -1,4 +1,4 @@
-#include "router/wanted/providers.hpp"
+#include "router/recordings/providers.hpp"
 
 #include <catch2/catch.hpp>
 

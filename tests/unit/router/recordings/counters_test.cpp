@@ -1,4 +1,4 @@
-#include "router/wanted/counters.hpp"
+#include "router/recordings/counters.hpp"
 
 #include <catch2/catch.hpp>
 
