@@ -2,18 +2,19 @@
 
 #include "base/escape.hpp"
 #include "router/agent/metrics/metrics.hpp"
+#include "router/wire/http_status.hpp"
 
 namespace farport::router {
 namespace {
 
 Http1Answer ok() {
-  return {HTTP_STATUS_OK, "ok\n"};
+  return {http_status::kOk, "ok\n"};
 }
 
 Http1Answer readiness(const AdminSources& sources) {
   std::string reasons;
   for (const std::string& reason : sources.why_not_ready()) reasons += escape(reason) + "\n";
-  return reasons.empty() ? ok() : Http1Answer{HTTP_STATUS_SERVICE_UNAVAILABLE, reasons};
+  return reasons.empty() ? ok() : Http1Answer{http_status::kUnavailable, reasons};
 }
 
 }  // namespace
@@ -22,15 +23,15 @@ Http1Answer answer_admin(const AdminSources& sources, const Http1Request& reques
   const bool health = request.path == "/healthz";
   const bool ready = request.path == "/readyz";
   if (!health && !ready && request.path != "/metrics") {
-    return {HTTP_STATUS_NOT_FOUND, "Here are /healthz, /readyz and /metrics.\n"};
+    return {http_status::kNotFound, "Here are /healthz, /readyz and /metrics.\n"};
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return {HTTP_STATUS_METHOD_NOT_ALLOWED, "Here are GET and HEAD.\n"};
+    return {http_status::kMethodNotAllowed, "Here are GET and HEAD.\n"};
   }
   // Any answer at all shows that the loop turns.
   if (health) return ok();
   if (ready) return readiness(sources);
-  return {HTTP_STATUS_OK, sources.metrics(), kMetricsContentType};
+  return {http_status::kOk, sources.metrics(), kMetricsContentType};
 }
 
 namespace {

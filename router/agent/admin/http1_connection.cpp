@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <boost/beast/http/status.hpp>
+
+#include "router/wire/http_status.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -17,8 +20,10 @@ using transport::Task;
 
 constexpr std::size_t kRequestPieceBytes = 2048;
 
-const char* reason_of(unsigned status) {
-  return http_status_str(static_cast<enum ::http_status>(status));
+std::string_view reason_of(int status) {
+  const auto reason =
+      boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(static_cast<unsigned>(status)));
+  return {reason.data(), reason.size()};
 }
 
 /// The date in the format of RFC 9110 section 5.6.7. Its names are English, since the program sets no locale.
@@ -37,7 +42,7 @@ std::string head_of(const Http1Answer& answer, bool keep_alive) {
   head += fmt::format("Date: {}\r\n", date_now());
   head += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", answer.content_type, answer.body.size());
   head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
-  if (answer.status == HTTP_STATUS_METHOD_NOT_ALLOWED) head += "Allow: GET, HEAD\r\n";
+  if (answer.status == http_status::kMethodNotAllowed) head += "Allow: GET, HEAD\r\n";
   if (!keep_alive) head += "Connection: close\r\n";
   return head + "\r\n";
 }
@@ -52,7 +57,7 @@ Task<void> Http1Connection::serve() {
     const bool ended = read.has_value() && !*read;
     if (ended || (!read && !parser_.begun())) co_return;
     if (!read) {
-      goes_on = co_await refuse(HTTP_STATUS_REQUEST_TIMEOUT);
+      goes_on = co_await refuse(http_status::kRequestTimeout);
     } else if (state_ == Http1Parser::State::wrong) {
       goes_on = co_await refuse(parser_.status());
     } else {
@@ -99,7 +104,7 @@ Task<bool> Http1Connection::answer_request() {
   co_return sent&& keep_alive;
 }
 
-Task<bool> Http1Connection::refuse(unsigned status) {
+Task<bool> Http1Connection::refuse(int status) {
   const Http1Answer answer{status, std::string(reason_of(status)) + "\n"};
   std::ignore = co_await send(head_of(answer, false) + answer.body);
   co_return false;

@@ -11,7 +11,7 @@
 namespace farport::router {
 
 struct Http1Answer {
-  unsigned status = 0;
+  int status = 0;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
 };
@@ -43,7 +43,7 @@ class Http1Connection {
   transport::Task<bool> begins();
   transport::Task<bool> read_request();
   transport::Task<bool> answer_request();
-  transport::Task<bool> refuse(unsigned status);
+  transport::Task<bool> refuse(int status);
   transport::Task<bool> send(std::string text);
   transport::Task<bool> write(std::string text);
   transport::Task<void> leave();

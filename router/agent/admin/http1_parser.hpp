@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,7 +14,7 @@ struct Http1Request {
   bool keep_alive = false;  ///< Another request may follow.
 };
 
-/// Parses one request after the other. Keeps at most kMostHeadBytes of the present one, and its fields.
+/// Parses one request after the other. Keeps at most kMostHeadBytes.
 class Http1Parser {
  public:
   /// The most bytes of a request line and all header fields together.
@@ -27,10 +26,9 @@ class Http1Parser {
     wrong,  ///< status() says what to answer. Nothing more can be parsed.
   };
 
-  Http1Parser();
+  Http1Parser() = default;
   Http1Parser(const Http1Parser&) = delete;
   Http1Parser& operator=(const Http1Parser&) = delete;
-  ~Http1Parser();
 
   /// Parses from the front of `bytes`, and removes what belongs to the present request.
   State feed(std::string_view& bytes);
@@ -40,19 +38,17 @@ class Http1Parser {
   /// The last complete request. If it announces a body, keep_alive is false, since nobody reads the body.
   [[nodiscard]] const Http1Request& request() const { return request_; }
   /// The status for the answer after State::wrong: 400, 431 or 505.
-  [[nodiscard]] unsigned status() const { return status_; }
+  [[nodiscard]] int status() const { return status_; }
 
  private:
-  struct Message;  ///< Beast's parser, whose headers are large.
+  /// Parses a whole head.
+  State parse(const std::string& head);
+  State fail(int status);
 
-  State end_head();
-  State fail(unsigned status);
-
-  std::unique_ptr<Message> message_;
-  std::string unparsed_;        ///< Of the present head: Beast takes a head as a whole.
+  std::string head_;            ///< Of the present request, until it is whole: Beast takes it at once.
   std::size_t head_bytes_ = 0;  ///< All of the present request, with empty lines before it.
   Http1Request request_;
-  unsigned status_ = 0;
+  int status_ = 0;
 };
 
 }  // namespace farport::router

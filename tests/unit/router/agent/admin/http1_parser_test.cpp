@@ -14,7 +14,7 @@ State feed_all(Http1Parser& parser, std::string_view bytes) {
 }
 
 /// What is answered to bytes that are no request; 0 where they are one, or may become one.
-unsigned status_of(std::string_view bytes) {
+int status_of(std::string_view bytes) {
   Http1Parser parser;
   return parser.feed(bytes) == State::wrong ? parser.status() : 0;
 }
@@ -41,6 +41,16 @@ TEST_CASE("a request is read, however it is cut into pieces", "[router]") {
   }
 }
 
+TEST_CASE("a head without fields is whole, however it is cut into pieces", "[router]") {
+  const std::string text = "GET /healthz HTTP/1.0\r\n\r\n";
+  for (std::size_t cut = 1; cut < text.size(); ++cut) {
+    Http1Parser parser;
+    REQUIRE(feed_all(parser, text.substr(0, cut)) == State::more);
+    REQUIRE(feed_all(parser, text.substr(cut)) == State::whole);
+    CHECK(parser.request().path == "/healthz");
+  }
+}
+
 TEST_CASE("one request follows the other", "[router]") {
   Http1Parser parser;
   std::string_view bytes = "GET /a HTTP/1.1\r\nHost: x\r\n\r\nHEAD /b HTTP/1.1\r\nHost: y\r\n\r\nGET";
@@ -57,6 +67,8 @@ TEST_CASE("the path is found in each form of a target", "[router]") {
   CHECK(request_of("GET http://agent:9100/readyz HTTP/1.1\r\nHost: a\r\n\r\n").path == "/readyz");
   CHECK(request_of("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").path == "*");
   CHECK(request_of("GET /a/../b%20c HTTP/1.1\r\nHost: a\r\n\r\n").path == "/a/../b%20c");
+  CHECK(request_of("GET http://agent?u=/metrics HTTP/1.1\r\nHost: a\r\n\r\n").path.empty());
+  CHECK(request_of("GET x?y://z/metrics HTTP/1.1\r\nHost: a\r\n\r\n").path.empty());
   CHECK(request_of("CONNECT agent:80 HTTP/1.1\r\nHost: a\r\n\r\n").path.empty());
 }
 
@@ -76,6 +88,8 @@ TEST_CASE("what is no request is told apart", "[router]") {
   CHECK(status_of("\x16\x03\x01") == 400);
   CHECK(status_of("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == 505);
   CHECK(status_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n") == 505);
+  CHECK(status_of("GET / HTTP/1.0\n\n") != 0);
+  CHECK(status_of("GET / \r\n\r\n") == 400);
   CHECK(status_of("GET / HTTP/1.1\r\n\r\n") == 400);
   CHECK(status_of("GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n") == 400);
   CHECK(status_of("GET / HTTP/1.1\r\nHost : a\r\n\r\n") == 400);
