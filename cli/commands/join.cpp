@@ -137,6 +137,8 @@ void print_joined(const std::string& agent, const std::string& bundle) {
         bundle, kQuickstartName, agent);
 }
 
+/// `farport join`: reads an invitation from standard input, stores its key in a private directory, and
+/// continues as `farport connect`. An address in the flags overrides the invitation's. Returns the exit code.
 int join(config::Flags flags) {
   InvitationInput input;
   if (!take(input)) return kInterrupted;

@@ -26,6 +26,13 @@
 namespace farport::cli {
 namespace {
 
+/// `farport quickstart [HOST] …`
+struct QuickstartSettings {
+  std::string host;                     ///< Address for others; empty: detected.
+  std::string listen = "0.0.0.0:9000";  ///< --listen
+  std::string role = "operator";        ///< --role: of the caller that joins.
+};
+
 /// Documentation addresses (RFC 5737, RFC 3849), which only a default route leads to. The port does not
 /// matter.
 constexpr const char* kFarIpv4 = "192.0.2.1";
@@ -125,6 +132,8 @@ void print_invitation(std::string_view text, const config::Address& agent) {
   std::fflush(stdout);
 }
 
+/// Runs an agent with a CA of its own, whose key is destroyed before the agent listens, and prints an
+/// invitation for one caller. Nothing is kept. Returns the exit code.
 int quickstart(const QuickstartSettings& settings) {
   const auto listen = config::parse_address(settings.listen);
   if (!listen) return report(listen.error(), kUsage);
