@@ -94,12 +94,12 @@ using Result = tl::expected<T, Error>;
 // statements, so they need braces below an `if`.
 
 /// ASSIGN_OR_RETURN(const auto size, read_size(path)): declares `size` with the value of the result.
-#define ASSIGN_OR_RETURN(declaration, ...) FARPORT_ASSIGN_OR_(return, __COUNTER__, declaration, __VA_ARGS__)
+#define ASSIGN_OR_RETURN(declaration, ...) FARPORT_ASSIGN_OR_(return, __LINE__, declaration, __VA_ARGS__)
 /// RETURN_IF_ERROR(check(path)): for results whose value nobody needs, if they have one.
 #define RETURN_IF_ERROR(...) FARPORT_LEAVE_IF_ERROR_(return, __VA_ARGS__)
 /// The same in a coroutine, where the result may come from co_await.
 #define CO_ASSIGN_OR_RETURN(declaration, ...) \
-  FARPORT_ASSIGN_OR_(co_return, __COUNTER__, declaration, __VA_ARGS__)
+  FARPORT_ASSIGN_OR_(co_return, __LINE__, declaration, __VA_ARGS__)
 #define CO_RETURN_IF_ERROR(...) FARPORT_LEAVE_IF_ERROR_(co_return, __VA_ARGS__)
 
 #define FARPORT_ASSIGN_OR_(leave, number, declaration, ...) \

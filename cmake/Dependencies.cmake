@@ -15,7 +15,7 @@ pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 # Header-only: Beast and what it needs of Asio.
-find_path(boost_include boost/beast/http/parser.hpp REQUIRED)
+find_package(Boost 1.74 REQUIRED)
 pkg_check_modules(elf REQUIRED IMPORTED_TARGET libelf)
 if(FARPORT_TESTS)
   find_package(Catch2 2 REQUIRED)

@@ -5,7 +5,7 @@
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
-build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libcli11-dev libelf-dev libexpected-dev libfmt-dev libboost-dev
+build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libboost-dev libcli11-dev libelf-dev libexpected-dev libfmt-dev
                 libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev zlib1g-dev)
 
 # What the tests take beside them.

@@ -18,6 +18,7 @@
 #include "cli/setup/explain.hpp"
 #include "cli/setup/own_directory.hpp"
 #include "cli/setup/remotes.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "transport/child_process.hpp"
 #include "transport/timer.hpp"

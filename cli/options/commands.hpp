@@ -46,9 +46,7 @@ inline constexpr std::array kCommands{
     &kStacks,      &kGcdump,      &kConvert,  &kCanI,    &kCerts,      &kCertsInit,  &kCertsServer,
     &kCertsClient, &kCertsBundle, &kCheck,    &kDoctor,  &kStdio,      &kHelpAll};
 
-/// Runs `farport serve`, `connect` and `profile` to their end, for other commands that end in them. The exit
-/// code.
-int serve(const config::ServeSettings& settings);
+/// Runs `farport connect` to its end, for other commands that end in it. The exit code.
 int connect(const config::ConnectSettings& settings);
 /// The same in a process that goes on by itself; returns once the runtimes are listed.
 int connect_detached(const config::ConnectSettings& settings);

@@ -22,6 +22,7 @@ namespace farport::cli {
 /// Keeps the complete file and prints its path. Does nothing for nullptr. On failure there is no file.
 [[nodiscard]] Result<void> keep_output(OutputFile* file);
 
+/// Prints a recording as lines, to standard output or a file.
 class EventLines : public ReaderSink {
  public:
   /// All arguments must outlive this.
@@ -37,7 +38,6 @@ class EventLines : public ReaderSink {
   ipc::CollectTracing wanted_;
 };
 
-/// EventLines: prints a recording as lines, to standard output or a file.
 /// "12:00:00.123", in local time.
 [[nodiscard]] std::string clock_of(std::chrono::sys_time<std::chrono::microseconds> time);
 

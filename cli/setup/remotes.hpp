@@ -39,11 +39,10 @@ using Announce = std::function<void(const std::string&)>;
 [[nodiscard]] Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings,
                                                              const Announce& announce);
 
-/// Converting configured TLS files for auth.
+/// The configured TLS files, for auth.
 /// `agent`: further conditions on an agent's certificate, for a mirror.
 [[nodiscard]] auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter& agent = {});
 
-/// Resolving the addresses to listen on.
 /// All addresses behind these. Does not use the thread pool, since existing threads could not be confined.
 [[nodiscard]] Result<std::vector<transport::Address>> listen_addresses(
     const std::vector<config::Address>& addresses);

@@ -95,7 +95,7 @@ enum class EphemeralForm : std::uint8_t {
 /// The path of that subresource of the pod. Fails if the JSON is no pod.
 [[nodiscard]] Result<std::string> ephemeral_path(std::string_view pod_json);
 
-/// Reaching pods through the user's own kubectl.
+/// A target that is reached by the user's own kubectl.
 /// `target`: the text after "k8s://". Fails if it is malformed.
 [[nodiscard]] Result<std::shared_ptr<const ReachTarget>> kubernetes_target(std::string text,
                                                                            std::string_view target,

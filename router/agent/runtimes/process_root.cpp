@@ -78,8 +78,8 @@ std::string user(uid_t id) {
   return "user " + std::to_string(id);
 }
 
-bool has(const ProcessCredentials& standing, int capability) {
-  return (standing.capabilities >> static_cast<unsigned>(capability) & 1U) != 0;
+bool has(const ProcessCredentials& credentials, int capability) {
+  return (credentials.capabilities >> static_cast<unsigned>(capability) & 1U) != 0;
 }
 
 Error refused(const std::string& on, std::string why, std::string hint) {
@@ -100,18 +100,18 @@ std::string name_of_profile(const std::string& profile) {
 }  // namespace
 
 ProcessCredentials credentials_of(pid_t pid) {
-  ProcessCredentials standing;
+  ProcessCredentials credentials;
   if (const auto status = process_status(pid)) {
-    standing.user = status->user;
-    standing.group = status->group;
-    standing.capabilities = status->capabilities;
+    credentials.user = status->user;
+    credentials.group = status->group;
+    credentials.capabilities = status->capabilities;
   }
   const std::string directory = directory_of_process(pid);
-  standing.users = read_limited(directory + "/uid_map", kMaxMap).value_or("");
-  standing.apparmor = read_limited(directory + "/attr/apparmor/current", kMaxProfile).value_or("");
-  while (!standing.apparmor.empty() && standing.apparmor.back() <= ' ') standing.apparmor.pop_back();
-  if (standing.apparmor.starts_with(kUnconfined)) standing.apparmor.clear();
-  return standing;
+  credentials.users = read_limited(directory + "/uid_map", kMaxMap).value_or("");
+  credentials.apparmor = read_limited(directory + "/attr/apparmor/current", kMaxProfile).value_or("");
+  while (!credentials.apparmor.empty() && credentials.apparmor.back() <= ' ') credentials.apparmor.pop_back();
+  if (credentials.apparmor.starts_with(kUnconfined)) credentials.apparmor.clear();
+  return credentials;
 }
 
 Error explain_refusal(const std::string& on, const ProcessCredentials& own,

@@ -54,7 +54,7 @@ struct ProcessCredentials {
   std::string apparmor;            ///< The AppArmor profile; empty if there is none, or unconfined.
 };
 
-/// The standing of a process. What can't be read is left empty.
+/// The credentials of a process. What can't be read is left empty.
 [[nodiscard]] ProcessCredentials credentials_of(pid_t pid);
 
 /// Why `own` may not look into `process`, and what to do about it. `on` names the process. Gives the

@@ -2,6 +2,7 @@
 
 #include "cli/commands/can_i.hpp"
 #include "cli/options/options.hpp"
+#include "cli/options/usage.hpp"
 
 using namespace farport::cli;
 using farport::router::AccessRow;
