@@ -17,8 +17,6 @@ namespace {
 /// Makes one try of a passphrase take about a fifth of a second.
 constexpr int kIterations = 600'000;
 
-using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;
-
 EncryptedKeyPtr encrypted(const EVP_PKEY* key, const Passphrase& passphrase) {
   std::array<unsigned char, 16> salt{};
   const KeyInfoPtr info(EVP_PKEY2PKCS8(key));

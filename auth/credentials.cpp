@@ -263,7 +263,6 @@ constexpr const char* kMakeOne = "farport certs bundle makes one";
 
 using Pbe2Ptr = std::unique_ptr<PBE2PARAM, OpenSslFree<PBE2PARAM_free>>;
 using PbkdfPtr = std::unique_ptr<PBKDF2PARAM, OpenSslFree<PBKDF2PARAM_free>>;
-using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;
 
 bool is_encrypted(const PemText& pem) {
   return pem.has("-----BEGIN ENCRYPTED PRIVATE KEY-----");

@@ -47,11 +47,11 @@ struct OpenSslFree {
 using Asn1IntegerPtr = std::unique_ptr<ASN1_INTEGER, OpenSslFree<ASN1_INTEGER_free>>;
 using BignumPtr = std::unique_ptr<BIGNUM, OpenSslFree<BN_free>>;
 using BioPtr = std::unique_ptr<BIO, OpenSslFree<BIO_free_all>>;
+using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;
 using EvpPkeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree<EVP_PKEY_free>>;
 using GeneralNamesPtr = std::unique_ptr<GENERAL_NAMES, OpenSslFree<GENERAL_NAMES_free>>;
 using KeyInfoPtr = std::unique_ptr<PKCS8_PRIV_KEY_INFO, OpenSslFree<PKCS8_PRIV_KEY_INFO_free>>;
 using SslCtxPtr = std::unique_ptr<SSL_CTX, OpenSslFree<SSL_CTX_free>>;
-using SslPtr = std::unique_ptr<SSL, OpenSslFree<SSL_free>>;
 using X509CrlPtr = std::unique_ptr<X509_CRL, OpenSslFree<X509_CRL_free>>;
 using X509Ptr = std::unique_ptr<X509, OpenSslFree<X509_free>>;
 using X509ExtensionPtr = std::unique_ptr<X509_EXTENSION, OpenSslFree<X509_EXTENSION_free>>;

@@ -152,8 +152,6 @@ Findings try_searching(const config::ServeSettings& settings) {
   return findings;
 }
 
-using Level = Finding::Level;
-
 /// Reports how the agent would be confined here.
 void check_confinement(FindingReport& report, const config::ServeSettings& settings) {
   if (settings.confinement.mode == "off") {
@@ -201,8 +199,6 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
   check_confinement(report, settings);
   report.add(try_searching(settings));
 }
-
-using Level = Finding::Level;
 
 bool is_agents_step(std::string_view step) {
   return std::find(std::begin(router::kAgentSteps), std::end(router::kAgentSteps), step) !=

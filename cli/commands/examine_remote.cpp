@@ -85,8 +85,6 @@ Diagnosis diagnosis_of_access(const Introduction& introduction) {
   return introduced(step::kAccess, Level::ok, who + ", with the role " + introduction.roles);
 }
 
-using Level = Finding::Level;
-
 /// When our certificate is valid; empty if it can't be read.
 std::optional<auth::Validity> validity_of_own(const auth::TlsFiles& files) {
   const auto held = auth::load_credentials(files);
@@ -108,8 +106,6 @@ std::vector<Diagnosis> diagnoses_of_own(const auth::TlsFiles& files, const std::
   return all;
 }
 
-namespace step = router::step;
-using Level = Finding::Level;
 using router::MirroredAgent;
 using transport::Task;
 

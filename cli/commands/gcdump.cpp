@@ -34,13 +34,6 @@
 namespace farport::cli {
 namespace {
 
-/// "1,234,567" for 1234567.
-std::string in_groups(std::uint64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
-  return digits;
-}
-
 std::string heap_line(std::string_view bytes, std::string_view objects, const std::string& what,
                       std::size_t width) {
   return cut(fmt::format("{:>15}  {:>12}  {}", bytes, objects, what), width) + "\n";
@@ -50,12 +43,13 @@ std::string heap_line(std::string_view bytes, std::string_view objects, const st
 /// wide; 0: no limit. Text from the runtime is escaped.
 std::string heap_table(const heap::Heap& heap, std::size_t rows, std::size_t width) {
   std::string table = heap_line("BYTES", "OBJECTS", "TYPE", width);
-  table += heap_line(in_groups(heap.bytes), in_groups(heap.objects), "[all]", width);
+  table +=
+      heap_line(grouped(std::to_string(heap.bytes)), grouped(std::to_string(heap.objects)), "[all]", width);
   for (const heap::TypeId id : largest_types(heap, rows)) {
     const heap::Type& type = heap.types[id];
     const std::string module = type.module.empty() ? "" : "  [" + type.module + "]";
-    table +=
-        heap_line(in_groups(type.bytes), in_groups(type.objects), escape(label_of(type) + module), width);
+    table += heap_line(grouped(std::to_string(type.bytes)), grouped(std::to_string(type.objects)),
+                       escape(label_of(type) + module), width);
   }
   return table;
 }

@@ -75,10 +75,6 @@ class CpuProfiling {
 
 using transport::Task;
 
-Error interrupted() {
-  return Error{"take a profile", {}, "it is interrupted", {}, EINTR};
-}
-
 /// The cache for files from symbol servers (XDG Base Directory Specification); empty if the user has no place
 /// for it.
 std::string symbol_cache_directory() {
@@ -122,14 +118,14 @@ Task<Result<profile::Profile>> CpuProfiling::run(transport::StopSource& stop) {
 
 Task<Result<profile::Profile>> CpuProfiling::take(transport::StopSource& stop) {
   const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
-  if (!opened) co_return tl::unexpected(interrupted());
+  if (!opened) co_return tl::unexpected(interrupted("take a profile"));
   if (!*opened) co_return tl::unexpected(opened->error());
   const router::Runtime& runtime = **opened;
   router::CpuProfile taken(
       session_.sessions(), runtime.id,
       {settings_.frequency, *settings_.duration, settings_.event == config::ProfileEvent::wall});
   const auto begun = co_await first_of(taken.begin(), stop.wait());
-  if (!begun) co_return tl::unexpected(interrupted());
+  if (!begun) co_return tl::unexpected(interrupted("take a profile"));
   if (!*begun) co_return tl::unexpected(with_way_out(begun->error(), settings_.event));
   progress_.begin(runtime.name, settings_.duration);
   CO_RETURN_IF_ERROR(co_await receive(taken, stop));
@@ -143,7 +139,7 @@ Task<Result<void>> CpuProfiling::receive(router::CpuProfile& taken, transport::S
   stopping.spawn(stop_early(taken, stop));
   std::function<void(std::size_t)> count = [this](std::size_t bytes) { progress_.add(bytes); };
   auto received = co_await first_of(taken.receive(std::move(count)), broken_off_.wait());
-  if (!received) co_return tl::unexpected(interrupted());
+  if (!received) co_return tl::unexpected(interrupted("take a profile"));
   co_return std::move(*received);
 }
 

@@ -136,17 +136,6 @@ constexpr std::size_t kValueWidth = 13;
 constexpr std::size_t kCounterIndent = 2;
 constexpr std::string_view kPercentile = "Percentile=";
 
-/// "5,552,557" for "5552557".
-std::string grouped(std::string digits) {
-  constexpr std::size_t kGroup = 3;
-  const std::size_t sign = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > sign + kGroup;) {
-    at -= kGroup;
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
 /// About four significant digits; all digits of a whole number.
 std::string plain_number(double value) {
   constexpr double kLargest = 1e15;

@@ -32,10 +32,6 @@ constexpr transport::Milliseconds kWithoutLimit{30'000};
 /// Time limit for resuming a suspended runtime at the end.
 constexpr transport::Milliseconds kResumeLimit{1000};
 
-Error interrupted(std::string what) {
-  return Error{"record", std::move(what), "it is interrupted", {}, EINTR};
-}
-
 }  // namespace
 
 Recorder::Recorder(transport::Loop& loop, const router::MirroredAgent& agent,
@@ -75,7 +71,7 @@ Task<Result<RecordingEnd>> Recorder::run(RecordingSink& sink, transport::StopSou
 
 Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::StopSource& stop) {
   const auto opened = co_await first_of(session_.open(settings_.runtime), stop.wait());
-  if (!opened) co_return tl::unexpected(interrupted({}));
+  if (!opened) co_return tl::unexpected(interrupted("record"));
   if (!*opened) co_return tl::unexpected(opened->error());
   const router::Runtime& runtime = **opened;
   const bool suspended = runtime.state == router::RuntimeState::suspended;
@@ -91,7 +87,7 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
   if (begun && *begun && !**begun) co_return RecordingEnd::whole;
   if (!begun || !*begun) {
     sink.discard();
-    if (!begun) co_return tl::unexpected(interrupted(runtime.name));
+    if (!begun) co_return tl::unexpected(interrupted("record", runtime.name));
     co_return tl::unexpected(begun->error());
   }
   if (suspended && settings_.at_start == config::AtStart::resumed) {
@@ -222,7 +218,7 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     co_await first_of(stop_soon(recording), stop.again());
     has_left_ = true;
     if (stop.stopped()) shows_until_ = std::chrono::steady_clock::now() + kShowLimit;
-    recording.stream().abort(interrupted(runtime.name));
+    recording.stream().abort(interrupted("record", runtime.name));
     co_await stop.wait();
     co_await with_deadline(loop_, stop.again(), kLeaveLimit);
     co_return cut_off_.set();

@@ -1,17 +1,25 @@
 // RuntimeSession: the one runtime that a command is about, and the session with its agent.
 #pragma once
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "config/settings.hpp"
 #include "router/mirror/find_agents.hpp"
 #include "router/reach/reach.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::cli {
+
+/// The error of work that Ctrl-C ended. `task`: what it was, such as "record"; `on`: the runtime, if known.
+[[nodiscard]] inline Error interrupted(std::string task, std::string on = {}) {
+  return Error{std::move(task), std::move(on), "it is interrupted", {}, EINTR};
+}
 
 class RuntimeSession {
  public:

@@ -92,6 +92,16 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
   return lines;
 }
 
+std::string grouped(std::string digits) {
+  constexpr std::size_t kGroup = 3;
+  const std::size_t sign = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > sign + kGroup;) {
+    at -= kGroup;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
 void print_message(const std::string& text) {
   constexpr std::size_t kHangingIndent = 2;
   for (const std::string& line :

@@ -22,6 +22,9 @@ namespace farport::cli {
 /// `indent` spaces. 0: not broken.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
+/// A whole number with commas between its thousands: "5,552,557" for "5552557".
+[[nodiscard]] std::string grouped(std::string digits);
+
 /// A terminal's size in characters.
 struct TerminalSize {
   std::size_t columns = 0;

@@ -210,8 +210,6 @@ Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runti
   co_return kept_dump_from_json(body);
 }
 
-namespace {}  // namespace
-
 Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
                                       transport::Stream& tool, FirstMessage first, OnDumpProgress on_progress,
                                       std::function<void()> on_taken) {

@@ -272,8 +272,6 @@ Result<KubernetesTarget> parse_kubernetes_target(std::string_view text) {
 
 namespace {
 
-using Json = nlohmann::json;
-
 /// Kubernetes' text is UTF-8, but what a person types may not be.
 std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);

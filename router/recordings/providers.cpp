@@ -7,14 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "events/providers.hpp"
 #include "router/recordings/recordings.hpp"
 
 namespace farport::router {
 namespace {
 
-constexpr const char* kRuntime = "Microsoft-Windows-DotNETRuntime";
-constexpr std::uint32_t kInformational = 4;
-constexpr std::uint32_t kVerbose = 5;
 /// The names of the values of EventLevel, by number.
 constexpr std::array<std::string_view, 6> kLevels{"logalways", "critical",      "error",
                                                   "warning",   "informational", "verbose"};
@@ -75,7 +73,8 @@ std::string database_specs() {
 
 ipc::Provider database_provider() {
   constexpr std::uint64_t kMessagesAndEvents = 0x3;
-  ipc::Provider made = provider("Microsoft-Diagnostics-DiagnosticSource", kMessagesAndEvents, kVerbose);
+  ipc::Provider made =
+      provider("Microsoft-Diagnostics-DiagnosticSource", kMessagesAndEvents, events::kVerboseLevel);
   made.filter = database_specs();
   return made;
 }
@@ -125,7 +124,7 @@ Result<ipc::Provider> parse_provider(std::string_view text) {
                 "write NAME:KEYWORDS:LEVEL, such as Orders:0x1:4");
   };
   std::string_view rest = text;
-  ipc::Provider made = provider(std::string(take_part(rest)), 0, kInformational);
+  ipc::Provider made = provider(std::string(take_part(rest)), 0, events::kInformationalLevel);
   if (made.name.empty()) return wrong("it has no name");
   const std::string_view keywords = take_part(rest);
   const std::string_view level = take_part(rest);
@@ -148,20 +147,23 @@ const std::vector<TraceProfile>& trace_profiles() {
   static const std::vector<TraceProfile> profiles{
       {"dotnet-common",
        "what the runtime does, at little cost: GC, loading, JIT, exceptions, threading",
-       {provider(kRuntime, 0x100003801D, kInformational)}},
+       {provider(events::kRuntimeProvider, 0x100003801D, events::kInformationalLevel)}},
       {"dotnet-sampled-thread-time",
        "the stacks of .NET's threads, some 100 times a second",
-       {provider("Microsoft-DotNETCore-SampleProfiler", 0xF00000000000, kInformational)}},
-      {"gc-verbose", "collections, and samples of what is allocated", {provider(kRuntime, 0x8003, kVerbose)}},
+       {provider(events::kSampleProvider, 0xF00000000000, events::kInformationalLevel)}},
+      {"gc-verbose",
+       "collections, and samples of what is allocated",
+       {provider(events::kRuntimeProvider, 0x8003, events::kVerboseLevel)}},
       {"gc-collect",
        "collections alone, at very little cost",
-       {provider(kRuntime, 0x1, kInformational),
-        provider("Microsoft-Windows-DotNETRuntimePrivate", 0x1, kInformational)},
+       {provider(events::kRuntimeProvider, 0x1, events::kInformationalLevel),
+        provider("Microsoft-Windows-DotNETRuntimePrivate", 0x1, events::kInformationalLevel)},
        0x1},
       {"database",
        "commands of EF Core and SqlClient, with their texts",
        // The ids of activities flow into tasks, so they say which request a command was for.
-       {provider("System.Threading.Tasks.TplEventSource", 0x80, kInformational), database_provider()}},
+       {provider("System.Threading.Tasks.TplEventSource", 0x80, events::kInformationalLevel),
+        database_provider()}},
   };
   return profiles;
 }

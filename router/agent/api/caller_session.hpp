@@ -14,8 +14,6 @@
 
 namespace farport::router {
 
-inline constexpr const char* kJson = "application/json";
-
 /// Appends the next item of a JSON array. Returns whether there was one.
 using AppendItem = std::function<bool(std::string& to)>;
 

@@ -25,7 +25,7 @@ struct FormWord {
 constexpr std::array kWords{
     FormWord{"html", profile::Form::html, "text/html; charset=utf-8"},
     FormWord{"svg", profile::Form::svg, "image/svg+xml"},
-    FormWord{"speedscope", profile::Form::speedscope, "application/json"},
+    FormWord{"speedscope", profile::Form::speedscope, kJson},
     FormWord{"pprof", profile::Form::pprof, "application/octet-stream"},
     FormWord{"perf", profile::Form::perf_script, "text/plain; charset=utf-8"},
     FormWord{"folded", profile::Form::folded, "text/plain; charset=utf-8"},

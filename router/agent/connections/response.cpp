@@ -44,8 +44,7 @@ constexpr std::uint32_t kRefusedWindow = 64 * 1024;
 
 /// Not inlined: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 transport::HeaderFields refused_fields(const Refusal& refusal, std::size_t size) {
-  transport::HeaderFields fields{{"content-type", "application/json"},
-                                 {"content-length", std::to_string(size)}};
+  transport::HeaderFields fields{{"content-type", kJson}, {"content-length", std::to_string(size)}};
   if (refusal.retry_after > 0) fields.emplace_back("retry-after", std::to_string(refusal.retry_after));
   const auto exactly = refusal.retry_after_exactly.count();
   if (exactly > 0) fields.emplace_back(pace_field::kRetryAfterMs, std::to_string(exactly));

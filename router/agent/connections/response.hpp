@@ -11,6 +11,9 @@
 
 namespace farport::router {
 
+/// A content type.
+inline constexpr const char* kJson = "application/json";
+
 /// The answer to a request of the API: its head, then its body, whatever carries them.
 class Response {
  public:

@@ -208,8 +208,6 @@ Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnCon
 
 namespace {
 
-using Level = Finding::Level;
-
 constexpr const char* kNotNeeded = "dotnet-trace's own sampling doesn't need it";
 
 /// Tries to count the time of the process itself, which needs the fewest rights. Returns 0 or an errno value.

@@ -23,7 +23,6 @@ constexpr transport::Milliseconds kUsualDuration{30'000};
 constexpr double kMostSeconds = 7.0 * 24 * 60 * 60;
 constexpr std::uint32_t kTraceBufferMb = 256;
 constexpr const char* kJsonLines = "application/x-ndjson";
-constexpr const char* kJson = "application/json";
 
 /// Splits at commas, and leaves out empty parts.
 std::vector<std::string> list_of(std::string_view text) {

@@ -8,12 +8,13 @@
 #include <catch2/catch.hpp>
 
 #include "auth/tls_context.hpp"
+#include "transport/tls_stream.hpp"
 
 namespace farport::auth::test {
 
 /// One end of a connection in memory.
 struct End {
-  SslPtr ssl;
+  transport::SslPtr ssl;
   bool done = false;
   bool failed = false;
   std::string why;
