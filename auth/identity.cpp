@@ -195,12 +195,10 @@ bool set(Identity& identity, std::string_view kind, std::string value) {
 Result<Identity> parse_identity(std::string_view text) {
   Identity identity;
   for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    const std::size_t equals = part.find('=');
-    const bool whole = equals != std::string_view::npos && equals + 1 < part.size();
-    if (!whole || !set(identity, part.substr(0, equals), std::string(part.substr(equals + 1)))) {
+    const std::string_view part = take_until(rest, ',');
+    std::string_view value = part;
+    const std::string_view kind = take_until(value, '=');
+    if (value.empty() || !set(identity, kind, std::string(value))) {
       return fail(
           "use the identity", text,
           "\"" + std::string(part) + "\" is no CN, OU, DNS, URI, IP or PIN, and no LOCAL with a number",

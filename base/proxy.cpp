@@ -110,9 +110,7 @@ bool goes_direct(std::string_view no_proxy, const std::string& host) {
       is_in_network(address, "::1"))
     return true;
   while (!no_proxy.empty()) {
-    const std::size_t comma = std::min(no_proxy.find(','), no_proxy.size());
-    std::string_view entry = no_proxy.substr(0, comma);
-    no_proxy.remove_prefix(std::min(comma + 1, no_proxy.size()));
+    std::string_view entry = take_until(no_proxy, ',');
     while (entry.starts_with(' ')) entry.remove_prefix(1);
     while (entry.ends_with(' ')) entry.remove_suffix(1);
     if (is_meant(entry, host)) return true;

@@ -52,6 +52,14 @@ template <typename Number>
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+/// Takes what stands before the next `separator` from the front of `rest`, and the separator with it; all of
+/// `rest` if it has none.
+inline std::string_view take_until(std::string_view& rest, char separator) {
+  const std::string_view part = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  return part;
+}
+
 /// The bytes in hexadecimal, two lower-case digits each.
 [[nodiscard]] std::string hex(std::span<const std::byte> bytes);
 

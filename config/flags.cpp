@@ -19,12 +19,12 @@ bool is_of_credentials(std::string_view flag) {
   return std::find(std::begin(kCredentials), std::end(kCredentials), flag) != std::end(kCredentials);
 }
 
-std::vector<std::string> split(const std::string& list) {
+/// The items of a list with commas that aren't empty.
+std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> items;
-  for (std::size_t start = 0; start <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', start), list.size());
-    if (comma > start) items.push_back(list.substr(start, comma - start));
-    start = comma + 1;
+  while (!list.empty()) {
+    const std::string_view item = take_until(list, ',');
+    if (!item.empty()) items.emplace_back(item);
   }
   return items;
 }

@@ -113,13 +113,12 @@ Result<Milliseconds> parse_time_span(std::string_view text) {
   constexpr std::array<std::int64_t, 4> kMost{10'000, 24, 60, 60};
   const auto colons = static_cast<std::size_t>(std::count(text.begin(), text.end(), ':'));
   if (colons < 2 || colons > 3) return wrong();
+  std::string_view rest = text;
   std::int64_t seconds = 0;
   for (std::size_t place = 3 - colons; place < kSeconds.size(); ++place) {
-    const std::size_t colon = std::min(text.find(':'), text.size());
-    const auto number = number_in<std::int64_t>(text.substr(0, colon));
+    const auto number = number_in<std::int64_t>(take_until(rest, ':'));
     if (!number || *number < 0 || *number >= kMost[place]) return wrong();
     seconds += *number * kSeconds[place];
-    text.remove_prefix(std::min(colon + 1, text.size()));
   }
   if (seconds == 0) return wrong();
   return Milliseconds(seconds * 1000);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "events/fields.hpp"
 #include "events/providers.hpp"
 
@@ -15,12 +16,9 @@ using Read = std::variant<std::monostate, Measurement, MeterNotice>;
 std::vector<std::pair<double, double>> quantiles_in(std::string_view text) {
   std::vector<std::pair<double, double>> quantiles;
   while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(';'));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) continue;
-    const double quantile = number_or_nan(part.substr(0, equals));
-    const double value = number_or_nan(part.substr(equals + 1));
+    std::string_view part = take_until(text, ';');
+    const double quantile = number_or_nan(take_until(part, '='));
+    const double value = number_or_nan(part);
     if (!std::isnan(quantile) && !std::isnan(value)) quantiles.emplace_back(quantile, value);
   }
   return quantiles;

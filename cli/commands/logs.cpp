@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-
+#include "base/text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -28,9 +28,7 @@ constexpr transport::Milliseconds kUntilHint{5000};
 std::string lines_below(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = take_until(text, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines += "    " + escape(line) + "\n";
   }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/output/output.hpp"
+#include "base/text.hpp"
 #include "cli/terminal/table.hpp"
 
 namespace farport::cli {
@@ -236,8 +237,7 @@ std::string short_tags(std::string_view tags) {
   std::vector<Tag> found;
   std::string percentile;
   while (!tags.empty()) {
-    const std::string_view part = tags.substr(0, tags.find(','));
-    tags.remove_prefix(std::min(part.size() + 1, tags.size()));
+    const std::string_view part = take_until(tags, ',');
     const std::size_t equals = part.find('=');
     if (part.starts_with(kPercentile)) {
       percentile = "p" + std::string(part.substr(kPercentile.size()));

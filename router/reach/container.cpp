@@ -39,9 +39,7 @@ bool is_id(std::string_view text) {
 /// such line.
 std::vector<std::string_view> line_with(std::string_view file, std::size_t key, std::string_view wanted) {
   while (!file.empty()) {
-    const std::size_t end = std::min(file.find('\n'), file.size());
-    std::string_view line = file.substr(0, end);
-    file.remove_prefix(std::min(end + 1, file.size()));
+    std::string_view line = take_until(file, '\n');
     std::vector<std::string_view> fields;
     for (std::size_t colon = 0; colon != std::string_view::npos;) {
       colon = line.find(':');

@@ -30,11 +30,7 @@ std::string encode_failure(const Error& error) {
 
 Error decode_failure(std::string_view text) {
   std::array<std::string, 4> parts;
-  for (std::string& part : parts) {
-    const std::string_view rest = text.substr(0, text.find('\0'));
-    part = shortened(rest, kMostFailurePart);
-    text.remove_prefix(std::min(rest.size() + 1, text.size()));
-  }
+  for (std::string& part : parts) part = shortened(take_until(text, '\0'), kMostFailurePart);
   auto& [what, on, why, hint] = parts;
   if (why.empty()) why = "its reader does not say why";
   return {what.empty() ? "read" : what, on, why, hint};

@@ -27,14 +27,6 @@ ipc::Provider provider(std::string name, std::uint64_t keywords, std::uint32_t l
   return made;
 }
 
-/// Takes the part of `rest` up to the next colon, and the colon.
-std::string_view take_part(std::string_view& rest) {
-  const std::size_t colon = std::min(rest.find(':'), rest.size());
-  const std::string_view part = rest.substr(0, colon);
-  rest.remove_prefix(std::min(colon + 1, rest.size()));
-  return part;
-}
-
 std::optional<std::uint64_t> keywords_in(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   return number_in<std::uint64_t>(text, 16);
@@ -124,10 +116,10 @@ Result<ipc::Provider> parse_provider(std::string_view text) {
                 "write NAME:KEYWORDS:LEVEL, such as Orders:0x1:4");
   };
   std::string_view rest = text;
-  ipc::Provider made = provider(std::string(take_part(rest)), 0, events::kInformationalLevel);
+  ipc::Provider made = provider(std::string(take_until(rest, ':')), 0, events::kInformationalLevel);
   if (made.name.empty()) return wrong("it has no name");
-  const std::string_view keywords = take_part(rest);
-  const std::string_view level = take_part(rest);
+  const std::string_view keywords = take_until(rest, ':');
+  const std::string_view level = take_until(rest, ':');
   if (!keywords.empty()) {
     const auto value = keywords_in(keywords);
     if (!value) return wrong("its keywords are no hexadecimal number");

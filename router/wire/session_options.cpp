@@ -14,10 +14,7 @@ std::string_view trimmed(std::string_view text) {
 
 /// Takes the text up to the separator, without space around it, and removes both from `list`.
 std::string_view take_part(std::string_view& list, char separator) {
-  const std::size_t end = list.find(separator);
-  const std::string_view part = trimmed(list.substr(0, end));
-  list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
-  return part;
+  return trimmed(take_until(list, separator));
 }
 
 /// Whether the parameter refuses the encoding, as "q=0" or "q=0.000" do (RFC 9110 section 12.4.2).

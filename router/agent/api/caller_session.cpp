@@ -71,14 +71,6 @@ namespace {
 constexpr std::string_view kRuntime = "/v1/runtimes/";
 constexpr std::string_view kConnection = "/v1/connections/";
 
-/// Returns the text up to the next separator, and removes both from `text`.
-std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t end = text.find(separator);
-  const std::string_view part = text.substr(0, end);
-  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  return part;
-}
-
 /// Percent-decoding (RFC 3986 section 2.1). An invalid escape stays as it is.
 std::string decoded(std::string_view text) {
   constexpr std::size_t kEscape = 3;

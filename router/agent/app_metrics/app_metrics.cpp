@@ -85,11 +85,10 @@ Labels labels_of(const Runtime& runtime, const events::Measurement& measurement)
   labels.reserve("quantile");
   std::string_view rest = measurement.tags;
   while (!rest.empty()) {
-    const std::string_view tag = rest.substr(0, rest.find(','));
+    const std::string_view tag = take_until(rest, ',');
     const std::size_t equals = tag.find('=');
     if (equals != std::string_view::npos)
       labels.add(metric_name(tag.substr(0, equals)), tag.substr(equals + 1));
-    rest.remove_prefix(std::min(tag.size() + 1, rest.size()));
   }
   return labels;
 }

@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
+#include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/runtimes/process_root.hpp"
@@ -37,9 +38,7 @@ std::string program_directory(const ProcessRoot& root) {
 
 std::optional<std::string> coreclr_directory_in(std::string_view maps) {
   while (!maps.empty()) {
-    const std::size_t end = maps.find('\n');
-    const std::string_view line = maps.substr(0, end);
-    maps = end == std::string_view::npos ? std::string_view() : maps.substr(end + 1);
+    const std::string_view line = take_until(maps, '\n');
     // Only the path of a mapping contains slashes, and it is the rest of the line.
     const std::size_t path = line.find('/');
     if (path != std::string_view::npos && line.ends_with(kLibrary)) {

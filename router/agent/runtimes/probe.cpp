@@ -77,11 +77,7 @@ std::string application_of(const std::vector<std::string>& arguments) {
 /// Splits /proc/PID/cmdline into its arguments, each of which ends with a zero byte.
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> arguments;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\0'), text.size());
-    arguments.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty()) arguments.emplace_back(take_until(text, '\0'));
   return arguments;
 }
 
@@ -192,9 +188,8 @@ std::optional<std::string_view> setting(const std::vector<std::string>& environm
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view part = take_until(text, separator);
+    if (!part.empty()) parts.push_back(part);
   }
   return parts;
 }

@@ -1,7 +1,6 @@
 #include "router/agent/runtimes/process_walk.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
@@ -11,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
+#include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "router/helpers/helper_process.hpp"
 
@@ -60,14 +60,14 @@ ino_t network_of(pid_t pid) {
 }
 
 std::optional<PortName> port_name(std::string_view file) {
-  if (!file.starts_with(kPortPrefix) || !file.ends_with(kPortSuffix)) return std::nullopt;
-  PortName name;
-  const char* end = file.data() + file.size() - kPortSuffix.size();
-  const auto pid = std::from_chars(file.data() + kPortPrefix.size(), end, name.pid);
-  if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != '-') return std::nullopt;
-  const auto start = std::from_chars(pid.ptr + 1, end, name.start_time);
-  if (start.ec != std::errc() || start.ptr != end) return std::nullopt;
-  return name;
+  if (!file.starts_with(kPortPrefix)) return std::nullopt;
+  file.remove_prefix(kPortPrefix.size());
+  if (!file.ends_with(kPortSuffix)) return std::nullopt;
+  file.remove_suffix(kPortSuffix.size());
+  const auto pid = number_in<std::uint64_t>(take_until(file, '-'));
+  const auto start_time = number_in<std::uint64_t>(file);
+  if (!pid || !start_time) return std::nullopt;
+  return PortName{*pid, *start_time};
 }
 
 void read_network(pid_t pid, const std::vector<PortName>& wanted, BoundPaths& bound) {
@@ -93,9 +93,7 @@ std::string to_string(const PortName& name) {
 
 void add_bound_paths(std::string_view net_unix, const std::vector<PortName>& wanted, BoundPaths& bound) {
   while (!net_unix.empty()) {
-    const std::size_t end = std::min(net_unix.find('\n'), net_unix.size());
-    const std::string_view line = net_unix.substr(0, end);
-    net_unix.remove_prefix(std::min(end + 1, net_unix.size()));
+    const std::string_view line = take_until(net_unix, '\n');
     // No column before the path contains a slash.
     const std::size_t start = line.find('/');
     if (start == std::string_view::npos) continue;

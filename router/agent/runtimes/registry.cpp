@@ -31,14 +31,6 @@ bool is_host_text(std::string_view text) {
                      [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.'; });
 }
 
-/// Takes the text before the next separator from `rest`.
-std::string_view take(std::string_view& rest, char separator) {
-  const std::size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return part;
-}
-
 /// The id in a component like "docker-ID.scope", "libpod-ID", "cri-containerd-ID.scope", "crio-ID.scope",
 /// "SLICE:cri-containerd:ID" or "ID".
 std::string_view id_in(std::string_view component) {
@@ -60,7 +52,7 @@ bool is_pod(std::string_view component) {
 void read_cgroup(std::string_view path, ContainerSigns& signs) {
   bool below_id = false;
   while (!path.empty()) {
-    const std::string_view component = take(path, '/');
+    const std::string_view component = take_until(path, '/');
     signs.in_pod = signs.in_pod || is_pod(component);
     const std::string_view id = id_in(component);
     if (id.empty()) continue;
@@ -77,7 +69,7 @@ std::string_view component_after(std::string_view path, std::string_view mark) {
   const std::size_t at = path.find(mark);
   if (at == std::string_view::npos) return {};
   std::string_view rest = path.substr(at + mark.size());
-  return take(rest, '/');
+  return take_until(rest, '/');
 }
 
 /// `source` is what is mounted, as a path in its own file system. Engines mount their files into a container:
@@ -101,17 +93,17 @@ void read_mount(std::string_view source, ContainerSigns& signs) {
 ContainerSigns signs_of_container(std::string_view cgroup, std::string_view mounts) {
   ContainerSigns signs;
   while (!cgroup.empty()) {
-    std::string_view line = take(cgroup, '\n');
+    std::string_view line = take_until(cgroup, '\n');
     // NUMBER:CONTROLLERS:PATH; the path may contain colons.
-    take(line, ':');
-    take(line, ':');
+    take_until(line, ':');
+    take_until(line, ':');
     read_cgroup(line, signs);
   }
   while (!mounts.empty()) {
-    std::string_view line = take(mounts, '\n');
+    std::string_view line = take_until(mounts, '\n');
     constexpr int kSource = 3;
-    for (int field = 0; field < kSource; ++field) take(line, ' ');
-    read_mount(take(line, ' '), signs);
+    for (int field = 0; field < kSource; ++field) take_until(line, ' ');
+    read_mount(take_until(line, ' '), signs);
   }
   return signs;
 }
@@ -124,7 +116,7 @@ ContainerSigns container_of(pid_t pid) {
 }
 
 std::string_view hostname_in(std::string_view content) {
-  const std::string_view line = take(content, '\n');
+  const std::string_view line = take_until(content, '\n');
   return line.size() <= kLongestPodName && is_host_text(line) ? line : std::string_view();
 }
 

@@ -206,13 +206,11 @@ class Scanner {
 }  // namespace
 
 bool is_default_port_name(std::string_view name) {
-  if (!name.starts_with(kSocketPrefix) || !name.ends_with(kSuffix)) return false;
-  if (name.size() < kSocketPrefix.size() + kSuffix.size()) return false;
-  const std::string_view middle =
-      name.substr(kSocketPrefix.size(), name.size() - kSocketPrefix.size() - kSuffix.size());
-  const std::size_t dash = middle.find('-');
-  return dash != std::string_view::npos && all_digits(middle.substr(0, dash)) &&
-         all_digits(middle.substr(dash + 1));
+  if (!name.starts_with(kSocketPrefix)) return false;
+  name.remove_prefix(kSocketPrefix.size());
+  if (!name.ends_with(kSuffix)) return false;
+  name.remove_suffix(kSuffix.size());
+  return all_digits(take_until(name, '-')) && all_digits(name);
 }
 
 Result<SocketFile> inspect_socket(const std::string& path) {

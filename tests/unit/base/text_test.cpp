@@ -54,3 +54,13 @@ TEST_CASE("a text is shortened between two characters") {
   CHECK(shortened("🚀", 3).empty());
   CHECK(shortened("orders", 0).empty());
 }
+
+TEST_CASE("a text is taken part by part") {
+  std::string_view rest = "a::bc";
+  CHECK(take_until(rest, ':') == "a");
+  CHECK(take_until(rest, ':').empty());
+  CHECK(rest == "bc");
+  CHECK(take_until(rest, ':') == "bc");
+  CHECK(rest.empty());
+  CHECK(take_until(rest, ':').empty());
+}
