@@ -44,7 +44,6 @@ struct OpenSslFree {
   }
 };
 
-using Asn1IntegerPtr = std::unique_ptr<ASN1_INTEGER, OpenSslFree<ASN1_INTEGER_free>>;
 using BignumPtr = std::unique_ptr<BIGNUM, OpenSslFree<BN_free>>;
 using BioPtr = std::unique_ptr<BIO, OpenSslFree<BIO_free_all>>;
 using EncryptedKeyPtr = std::unique_ptr<X509_SIG, OpenSslFree<X509_SIG_free>>;

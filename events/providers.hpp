@@ -25,7 +25,5 @@ inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;
 inline constexpr std::uint32_t kSampledOutside = 1;
 /// Makes a rundown report modules.
 inline constexpr std::uint64_t kLoaderKeyword = 0x8;
-/// Makes a rundown report method names and its end: loader, JIT, NGen, end.
-inline constexpr std::uint64_t kMethodsKeyword = 0x8 | 0x10 | 0x20 | 0x100;
 
 }  // namespace farport::events

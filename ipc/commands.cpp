@@ -42,12 +42,6 @@ std::string_view name_of(Command command) {
   return found == kCommands.end() ? std::string_view() : found->name;
 }
 
-std::optional<Command> command_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kCommands, name, &NamedCommand::name);
-  if (found == kCommands.end()) return std::nullopt;
-  return found->command;
-}
-
 std::string describe(Command command) {
   const std::string_view name = name_of(command);
   if (!name.empty()) return std::string(name);

@@ -58,8 +58,6 @@ struct NamedCommand {
 
 /// The protocol's name: "CollectTracing2"; empty for an unknown command.
 [[nodiscard]] std::string_view name_of(Command command);
-/// The command of that name, exactly as written by name_of().
-[[nodiscard]] std::optional<Command> command_named(std::string_view name);
 /// For people and logs: the name, or "unknown command 0x02/0x42".
 [[nodiscard]] std::string describe(Command command);
 

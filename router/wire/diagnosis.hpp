@@ -66,7 +66,6 @@ class DiscoveryReport {
   void set_processes(std::vector<DiscoveryProblem> problems) { processes_ = std::move(problems); }
   /// The problem of one socket that is followed.
   void set_socket(const std::string& path, DiscoveryProblem problem) { sockets_[path] = std::move(problem); }
-  void clear_socket(const std::string& path) { sockets_.erase(path); }
 
   [[nodiscard]] const std::vector<std::string>& searched() const { return searched_; }
   [[nodiscard]] std::vector<DiscoveryProblem> problems() const;

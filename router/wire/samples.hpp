@@ -43,9 +43,6 @@ inline constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 23U;
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1U) ^ static_cast<std::uint64_t>(value >> 63U);
 }
-constexpr std::int64_t unzigzag(std::uint64_t value) {
-  return static_cast<std::int64_t>((value >> 1U) ^ (0 - (value & 1U)));
-}
 
 }  // namespace farport::router::sample_record
 
@@ -151,7 +148,6 @@ class SampleWriter final : public SampleSink {
 
   /// The bytes that were made since the last call.
   [[nodiscard]] std::string take();
-  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
 
  private:
   void add(std::uint8_t kind, std::string_view payload);

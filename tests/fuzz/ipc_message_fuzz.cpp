@@ -21,8 +21,6 @@ void check_message(BytesView bytes, const Header& header) {
           "a message is what has the size that its header gives");
   check_round_trip(bytes, decode_message,
                    [](const Message& message) { return encode_message(message).value(); });
-  const std::string_view name = name_of(header.command());
-  require(name.empty() || command_named(name) == header.command(), "a command is found by its name");
 }
 
 template <typename Payload>

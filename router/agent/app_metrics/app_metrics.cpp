@@ -1,6 +1,5 @@
 #include "router/agent/app_metrics/app_metrics.hpp"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
