@@ -24,6 +24,7 @@
 #include "config/resolve.hpp"
 #include "config/settings.hpp"
 #include "config/values.hpp"
+#include "router/mirror/mirrored_runtime.hpp"
 #include "transport/socket.hpp"
 
 namespace farport::cli {
@@ -231,9 +232,7 @@ void check_mirror(FindingReport& report, config::ConnectSettings settings) {
     check_verify(report, remote.verify);
   }
   report.add_directory("socket directory", settings.socket_dir, W_OK | X_OK);
-  // The longest name made there, with the widest pid and start time.
-  const std::string name = "/dotnet-diagnostic-dsrouter-4194304-99999999999-socket";
-  if (settings.socket_dir.size() + name.size() > transport::kMaxUnixPath) {
+  if (!router::has_room_for_sockets(settings.socket_dir)) {
     report.add(Level::problem,
                "the socket directory's path is too long: sockets' paths have at most 107 bytes");
   }
