@@ -39,6 +39,9 @@ struct DirectoryClose {
 /// An open directory (opendir(3)); null if it can't be opened.
 using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 
+/// Opens an open directory once more, to read it from its beginning; null if that fails.
+[[nodiscard]] OpenDirectory open_directory_again(int directory);
+
 /// The directory of a path; "." if the path has none.
 [[nodiscard]] inline std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');

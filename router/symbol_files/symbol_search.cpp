@@ -161,7 +161,7 @@ Result<SymbolCache> SymbolCache::open(const std::string& path) {
 }
 
 void SymbolCache::remove_left() const {
-  const OpenDirectory all(::fdopendir(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  const OpenDirectory all = open_directory_again(directory_.get());
   if (all == nullptr) return;
   while (const dirent* const each = ::readdir(all.get())) {
     struct stat status {};

@@ -49,9 +49,7 @@ bool is_private(const struct stat& status) {
 /// The entries whose names begin with `prefix`, `most` of them at most: others may have made any number.
 std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
   std::vector<std::string> names;
-  // Open it once more, since fdopendir() keeps the descriptor that it is given.
-  const int copy = ::openat(directory, ".", kOpenDirectory);
-  const OpenDirectory entries(copy < 0 ? nullptr : ::fdopendir(copy));
+  const OpenDirectory entries = open_directory_again(directory);
   if (entries == nullptr) return names;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
