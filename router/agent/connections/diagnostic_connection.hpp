@@ -30,9 +30,9 @@ transport::Task<std::optional<ipc::SessionId>> answered_session(transport::FdStr
 
 class TracingSession;
 
-/// The StopTracing of one session. It is sent at most once, whoever wants the session to end: a runtime
+/// The StopTracing of one session. The agent adds none to one that is under way or was sent: a runtime
 /// identifies its sessions by their addresses, so a second one might stop a newer session at the same
-/// address.
+/// address. What callers send is passed on, each time.
 struct SessionStop {
   explicit SessionStop(transport::Loop& loop) : changed(loop) {}
   bool begun = false;

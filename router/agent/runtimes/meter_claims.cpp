@@ -67,10 +67,12 @@ void MeterClaims::began(const std::string& runtime_id, ipc::SessionId session, c
   if (use.has_collected) return;
   const auto interval = std::chrono::duration_cast<Clock::duration>(reading.interval);
   if (!use.first) {
-    use.first.emplace();
-    use.first->agreement = reading.agreement;
-    use.first->due = asked + interval - kSooner;
-    use.first->over = now + interval + kFirstCollection;
+    use.first = FirstCollection{.agreement = reading.agreement,
+                                .due = asked + interval - kSooner,
+                                .over = now + interval + kFirstCollection,
+                                .sessions = {},
+                                .refused = {},
+                                .ending = 0};
   }
   (reading.agreement == use.first->agreement ? use.first->sessions : use.first->refused)
       .insert(session.value);
