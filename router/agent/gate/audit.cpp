@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "router/agent/gate/limits.hpp"
 
 namespace farport::router {
@@ -77,7 +78,7 @@ class JsonLine {
     if (value.size() <= most_ && is_plain(value)) {
       to_.append("\"").append(value).append("\"");
     } else {
-      to_ += json_of(value.size() <= most_ ? std::string(value) : std::string(value.substr(0, most_)) + "…");
+      to_ += json_of(value.size() <= most_ ? std::string(value) : std::string(shortened(value, most_)) + "…");
     }
   }
   /// Leaves the field out if `value` is empty.
@@ -94,7 +95,7 @@ class JsonLine {
     if (json.size() <= most_) {
       to_ += json;
     } else {
-      to_.append("{\"cut\":").append(json_of(std::string(json.substr(0, most_)))).append("}");
+      to_.append("{\"cut\":").append(json_of(std::string(shortened(json, most_)))).append("}");
     }
   }
   void now(std::string_view name) {
