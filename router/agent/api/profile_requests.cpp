@@ -188,17 +188,8 @@ Handled ProfileRequests::take(Response& response, Route route, const Caller& cal
                               tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"profile", caller};
   entry.command = auth::kProfile;
-  if (runtime) entry.runtime = *runtime;
-  std::optional<Refusal> refused;
   std::optional<AuditOnExit> audited(std::in_place, audit_, entry, AuditOnExit::Clock::now());
-  if (!runtime) refused = runtime.error();
-  if (runtime) {
-    const Decision decision = authorize_profile(caller, **runtime);
-    entry.allowed = decision.allowed;
-    entry.rule = decision.rule;
-    entry.role = decision.role;
-    if (!decision.allowed) refused = decision.refusal;
-  }
+  std::optional<Refusal> refused = decide(entry, runtime, authorize_profile);
   if (!refused) refused = co_await sample(response, std::move(route), *runtime, entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   audited.reset();

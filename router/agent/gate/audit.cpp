@@ -171,6 +171,17 @@ std::string to_string(const Outcome& outcome) {
   return outcome.why;
 }
 
+std::optional<Refusal> decide(AuditEntry& entry, const tl::expected<RuntimePtr, Refusal>& runtime,
+                              Decision (*authorize)(const Caller&, const Runtime&)) {
+  if (!runtime) return runtime.error();
+  entry.runtime = *runtime;
+  Decision decision = authorize(entry.caller, **runtime);
+  entry.allowed = decision.allowed;
+  entry.rule = std::move(decision.rule);
+  entry.role = std::move(decision.role);
+  return decision.allowed ? std::nullopt : std::optional(std::move(decision.refusal));
+}
+
 std::string line_of(const AuditEntry& entry) {
   std::string line;
   add_line(line, entry, kMostTextBytes);

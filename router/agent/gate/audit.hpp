@@ -45,6 +45,12 @@ struct AuditEntry {
   std::chrono::milliseconds took{0};
 };
 
+/// Decides about a request of the API, and notes the decision in the entry. `runtime` is the one that the
+/// request is about, or why there is none. Returns the refusal; empty if the request is allowed.
+[[nodiscard]] std::optional<Refusal> decide(AuditEntry& entry,
+                                            const tl::expected<RuntimePtr, Refusal>& runtime,
+                                            Decision (*authorize)(const Caller&, const Runtime&));
+
 /// The line with its newline, 8 KiB at most, since journals and container engines split longer ones. Texts
 /// that are too long are cut and end in "…"; arguments that are too long become {"cut": …}.
 [[nodiscard]] std::string line_of(const AuditEntry& entry);
