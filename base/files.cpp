@@ -134,4 +134,12 @@ std::vector<int> numbered_entries(const std::string& directory, std::size_t most
   return numbers;
 }
 
+OpenDirectory open_directory_again(int directory) {
+  const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  OpenDirectory opened(copy < 0 ? nullptr : ::fdopendir(copy));
+  // Only what is opened owns the copy.
+  if (opened == nullptr && copy >= 0) ::close(copy);
+  return opened;
+}
+
 }  // namespace farport

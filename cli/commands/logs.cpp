@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+
 #include "base/text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/output/output.hpp"
 #include "base/text.hpp"
+#include "cli/output/output.hpp"
 #include "cli/terminal/table.hpp"
 
 namespace farport::cli {

@@ -102,17 +102,8 @@ Handled DumpRequests::take(Response& response, Route route, const Caller& caller
                            tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"dump", caller};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
-  if (runtime) entry.runtime = *runtime;
-  std::optional<Refusal> refused;
   std::optional<AuditOnExit> audited(std::in_place, audit_, entry, AuditOnExit::Clock::now());
-  if (!runtime) refused = runtime.error();
-  if (runtime) {
-    const Decision decision = authorize_dump(caller, **runtime);
-    entry.allowed = decision.allowed;
-    entry.rule = decision.rule;
-    entry.role = decision.role;
-    if (!decision.allowed) refused = decision.refusal;
-  }
+  std::optional<Refusal> refused = decide(entry, runtime, authorize_dump);
   if (!refused) refused = co_await write(response, std::move(route), **runtime, entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   audited.reset();

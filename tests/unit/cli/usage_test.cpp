@@ -1,8 +1,9 @@
+#include "cli/options/usage.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "cli/commands/can_i.hpp"
 #include "cli/options/options.hpp"
-#include "cli/options/usage.hpp"
 
 using namespace farport::cli;
 using farport::router::AccessRow;
