@@ -234,7 +234,7 @@ Result<std::string> parse_audit(std::string_view text) {
 Result<std::string> parse_choice(const Choice& choice, std::string_view text) {
   const std::vector<std::string>& words = choice.words;
   if (std::find(words.begin(), words.end(), text) != words.end()) return std::string(text);
-  return fail(choice.what, text, "there is no such way",
+  return fail(choice.what, text, "there is no such value",
               fmt::format("write {} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
 }
 
