@@ -131,10 +131,9 @@ int can_i(const config::CanISettings& settings) {
 }
 
 constexpr const char* kCanIAbout =
-    "Asks an agent what our certificate may do there (trace, dump, ...): on which runtimes, by which grant,\n"
-    "or which role it needs. With a command of the protocol the exit code is 0 where it is allowed and 1 "
-    "where\n"
-    "it isn't.";
+    "Asks an agent what your certificate may do there (trace, dump, ...): on which runtimes and by which\n"
+    "grant, or which role is missing. With a protocol COMMAND the exit code is 0 if it is allowed, else\n"
+    "1.";
 constexpr const char* kCanIExamples = R"(Examples:
   farport can-i orders.example:9000
   farport can-i prod-orders --all            (each command of the protocol)
@@ -143,16 +142,16 @@ constexpr const char* kCanIExamples = R"(Examples:
 RunCommand add_can_i_options(CLI::App& options, config::Flags& flags) {
   options.add_option_function<std::string>(
       "AGENT", [&flags](const std::string& agent) { flags.remotes = {agent}; }, kAgentHelp);
-  options.add_option("COMMAND", flags.command, "A command of the protocol, such as GenerateCoreDump3");
-  options.add_flag("--all", flags.all, "Answer for each command of the protocol");
-  add_json_option(options, flags.json, "Print a JSON array: a row for each command and runtime");
+  options.add_option("COMMAND", flags.command, "Protocol command to ask about, such as GenerateCoreDump3");
+  options.add_flag("--all", flags.all, "Answer for every protocol command");
+  add_json_option(options, flags.json, "Print a JSON array with an object for each command and runtime");
   return [&flags] { return run_with(config::resolve_can_i(flags), can_i); };
 }
 
 }  // namespace
 
-const Command kCanI{"can-i", "Says what our certificate may do, and why not", kCanIAbout, kCanIExamples,
-                    add_can_i_options};
+const Command kCanI{"can-i", "Show what your certificate may do at an agent, and why not", kCanIAbout,
+                    kCanIExamples, add_can_i_options};
 
 namespace {
 

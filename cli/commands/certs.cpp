@@ -35,7 +35,7 @@ Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path
 Result<void> make_directory(const std::string& path) {
   std::error_code error;
   const bool made = std::filesystem::create_directories(path, error);
-  if (error) return fail_errno("make directory", path, error.value(), "is the path right, and writable?");
+  if (error) return fail_errno("make directory", path, error.value(), "check the path and its permissions");
   if (made && chmod(path.c_str(), S_IRWXU) != 0) return fail_errno("make directory", path, errno);
   return {};
 }
@@ -54,8 +54,9 @@ std::string end_of(const auth::Issued& issued) {
 
 void print_next_for_agent(const CertsIssueSettings& settings) {
   print(stdout,
-        "\nNext: farport certs bundle {0} --name {1}\n"
-        "makes one file of it, {2}: copy that to the agent's host, and there\n"
+        "\n"
+        "Next: farport certs bundle {0} --name {1}\n"
+        "puts all into one file, {2}. Copy that to the agent's host and run there:\n"
         "  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-bundle {1}.pem\n"
         "where alice is the name of a client certificate:\n"
         "  farport certs client {0} --name alice\n",
@@ -64,8 +65,9 @@ void print_next_for_agent(const CertsIssueSettings& settings) {
 
 void print_next_for_mirror(const CertsIssueSettings& settings) {
   print(stdout,
-        "\nNext: farport certs bundle {0} --name {1}\n"
-        "makes one file of it, {2}: copy that to the tools' host, and there\n"
+        "\n"
+        "Next: farport certs bundle {0} --name {1}\n"
+        "puts all into one file, {2}. Copy that to the tools' host and run there:\n"
         "  farport connect HOST:9000 --tls-bundle {1}.pem\n"
         "The agent must allow it: farport serve … --allow-cn '{1}=operator'\n",
         settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
@@ -90,7 +92,9 @@ int issue(const CertsIssueSettings& settings, auth::Side side) {
   if (auto written = auth::write_pair(paths, *issued, settings.force); !written) {
     return report(written.error(), kFailure);
   }
-  print(stdout, "{}  certificate for a {}: {}; valid until {}\n{}  its private key: keep it secret\n",
+  print(stdout,
+        "{}  certificate for a {}: {}; valid until {}\n"
+        "{}  private key: keep it secret\n",
         paths.cert, side == auth::Side::server ? "server (an agent)" : "client (a mirror)", listed(*request),
         end_of(*issued), paths.key);
   if (side == auth::Side::server) {
@@ -112,9 +116,10 @@ int certs_init(const CertsInitSettings& settings) {
     return report(written.error(), kFailure);
   }
   print(stdout,
-        "{0}  the CA's certificate: goes to every agent and every mirror; valid until {2}\n"
-        "{1}  the CA's key: stays here; anyone who has it can issue certificates\n"
-        "\nNext:\n"
+        "{0}  CA certificate, for every agent and every mirror; valid until {2}\n"
+        "{1}  CA key: keep it here; whoever has it can issue certificates\n"
+        "\n"
+        "Next:\n"
         "  farport certs server {3} --name orders --dns orders.prod.example --ip 10.0.0.2\n"
         "  farport certs client {3} --name alice\n",
         paths.cert, paths.key, end_of(*ca), settings.directory);
@@ -143,7 +148,7 @@ int certs_bundle(const CertsBundleSettings& settings) {
   print(
       stdout, "{}  certificate, {} and CA of {}: keep it secret\n\nNext: {}\n  {} --tls-bundle {}\n", path,
       *passphrase ? "encrypted key" : "key", settings.name,
-      server ? "carry it to the agent's host, and there" : "carry it to the tools' host, and there",
+      server ? "copy it to the agent's host and run there:" : "copy it to the tools' host and run there:",
       server ? "farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator" : "farport connect HOST:9000",
       file_of(path));
   return kSuccess;
@@ -152,9 +157,8 @@ int certs_bundle(const CertsBundleSettings& settings) {
 namespace {
 
 constexpr const char* kCertsAbout =
-    "Makes a small CA and certificates (ECDSA P-256, 90 days) for those who have no PKI at hand, and "
-    "bundles:\n"
-    "one file for each side.";
+    "Creates a small CA, certificates (ECDSA P-256, valid for 90 days) and bundles (one file for each\n"
+    "side), for use without a PKI of your own.";
 constexpr const char* kCertsExamples = R"(Examples:
   farport certs init certs
   farport certs server certs --name agent --dns orders.example --ip 10.0.0.2
@@ -164,21 +168,22 @@ constexpr const char* kCertsExamples = R"(Examples:
 
 RunCommand add_certs_init_options(CLI::App& options, config::Flags& /*flags*/) {
   const auto into = std::make_shared<CertsInitSettings>();
-  options.add_option("DIR", into->directory, "A directory; made if it isn't there")->required();
-  options.add_flag("--force", into->force, "Replace a CA that is there already");
+  options.add_option("DIR", into->directory, "Directory for the CA; created if missing")->required();
+  options.add_flag("--force", into->force, "Replace an existing CA");
   return [into] { return certs_init(*into); };
 }
 
 std::shared_ptr<CertsIssueSettings> add_issue_options(CLI::App& options) {
   auto into = std::make_shared<CertsIssueSettings>();
-  options.add_option("DIR", into->directory, "The directory of ca.crt and ca.key")->required();
-  options.add_option("--name", into->name, "Common name, and the name of the files")
+  options.add_option("DIR", into->directory, "Directory that holds ca.crt and ca.key")->required();
+  options.add_option("--name", into->name, "Common name of the certificate, and name of its files")
       ->required()
       ->type_name("NAME");
-  add_list(options, "--dns", into->dns, "A DNS name; may be repeated", "NAME");
-  add_list(options, "--ip", into->ips, "An IP address; may be repeated", "ADDRESS");
-  add_list(options, "--uri", into->uris, "A URI, such as a SPIFFE ID; may be repeated", "URI");
-  options.add_flag("--force", into->force, "Replace files that are there already");
+  add_list(options, "--dns", into->dns, "DNS name to put into the certificate; may be repeated", "NAME");
+  add_list(options, "--ip", into->ips, "IP address to put into the certificate; may be repeated", "ADDRESS");
+  add_list(options, "--uri", into->uris,
+           "URI to put into the certificate, such as a SPIFFE ID; may be repeated", "URI");
+  options.add_flag("--force", into->force, "Replace existing files");
   return into;
 }
 
@@ -194,31 +199,32 @@ RunCommand add_certs_client_options(CLI::App& options, config::Flags& /*flags*/)
 
 RunCommand add_certs_bundle_options(CLI::App& options, config::Flags& /*flags*/) {
   const auto into = std::make_shared<CertsBundleSettings>();
-  options.add_option("DIR", into->directory, "The directory of ca.crt, NAME.crt and NAME.key")->required();
-  options.add_option("--name", into->name, "The certificate")->required()->type_name("NAME");
-  options.add_option("-o,--output", into->output, "Another file than DIR/NAME.pem")->type_name("FILE");
+  options.add_option("DIR", into->directory, "Directory that holds ca.crt, NAME.crt and NAME.key")
+      ->required();
+  options.add_option("--name", into->name, "Name of the certificate")->required()->type_name("NAME");
+  options.add_option("-o,--output", into->output, "Output file [DIR/NAME.pem]")->type_name("FILE");
   CLI::Option* const encrypt =
-      options.add_flag("--encrypt", into->encrypt, "Encrypt the key with a passphrase, which is asked for");
+      options.add_flag("--encrypt", into->encrypt, "Encrypt the key with a passphrase, prompted for");
   options
       .add_option("--passphrase-file", into->passphrase_file,
                   "Encrypt the key with the first line of this file")
       ->type_name("FILE")
       ->excludes(encrypt);
-  options.add_flag("--force", into->force, "Replace a file that is there already");
+  options.add_flag("--force", into->force, "Replace an existing file");
   return [into] { return certs_bundle(*into); };
 }
 
 }  // namespace
 
-const Command kCerts{"certs", "Makes a small CA and certificates", kCertsAbout, kCertsExamples, nullptr};
-const Command kCertsInit{"certs init", "Makes a CA: DIR/ca.crt and DIR/ca.key", nullptr, nullptr,
+const Command kCerts{"certs", "Create a small CA and certificates", kCertsAbout, kCertsExamples, nullptr};
+const Command kCertsInit{"certs init", "Create a CA: DIR/ca.crt and DIR/ca.key", nullptr, nullptr,
                          add_certs_init_options};
-const Command kCertsServer{"certs server", "Issues a certificate for an agent: DIR/NAME.crt and DIR/NAME.key",
+const Command kCertsServer{"certs server", "Issue a certificate for an agent: DIR/NAME.crt and DIR/NAME.key",
                            nullptr, nullptr, add_certs_server_options};
-const Command kCertsClient{"certs client", "Issues a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
+const Command kCertsClient{"certs client", "Issue a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
                            nullptr, nullptr, add_certs_client_options};
 const Command kCertsBundle{"certs bundle",
-                           "Puts a certificate, its key and the CA into one file: DIR/NAME.pem", nullptr,
+                           "Combine a certificate, its key and the CA in one file: DIR/NAME.pem", nullptr,
                            nullptr, add_certs_bundle_options};
 
 }  // namespace farport::cli

@@ -88,7 +88,7 @@ void check_verify(FindingReport& report, const auth::IdentityFilter& verify) {
   if (verify.empty()) return;
   const Result<void> meant = auth::check_filter(verify, "--verify-cn, -uri or -pin");
   if (!meant) report.add(Level::problem, meant.error().message());
-  if (meant) report.add(Level::ok, "the agent is verified by what its certificate says of it, too");
+  if (meant) report.add(Level::ok, "the agent's certificate must also match the verify conditions");
 }
 
 using Findings = std::vector<Finding>;
@@ -244,7 +244,7 @@ int check(const config::Flags& flags) {
     const Result<void> known = check_command_name(flags.command);
     if (!known) return cli::report(known.error(), kUsage);
     if (!flags.as)
-      return cli::report(std::vector<std::string>{"--command needs --as: who wants to send it?"});
+      return cli::report(std::vector<std::string>{"--command needs --as, the identity to check it for"});
   }
   const auto explain = [&](const auto& settings, auto check_settings) {
     if (settings) {
@@ -266,13 +266,11 @@ int check(const config::Flags& flags) {
 }
 
 constexpr const char* kCheckAbout =
-    "Reads a configuration and its certificates and says what is right and what is wrong with them. With\n"
-    "remotes it checks what connect would use, and dials as farport doctor does; otherwise what serve "
-    "would.\n"
-    "Exit code 0 if nothing is wrong.\n"
-    "With --as it says what an identity may do with the agent's configuration, without an agent: exit code 0 "
-    "if\n"
-    "the --command is allowed.";
+    "Validates a configuration and its certificates. With AGENTs, checks what farport connect would use,\n"
+    "and connects to each as farport doctor does; without, checks what farport serve would use. Exit code\n"
+    "0 if there is no problem.\n"
+    "With --as, shows what an identity may do under the agent's configuration, without asking an agent:\n"
+    "exit code 0 if the --command is allowed.";
 constexpr const char* kCheckExamples = R"(Examples:
   farport check --config /etc/farport/agent.toml
   farport check prod-orders
@@ -283,19 +281,21 @@ constexpr const char* kCheckExamples = R"(Examples:
 
 RunCommand add_check_options(CLI::App& options, config::Flags& flags) {
   add_remotes(options, flags);
-  add_json_option(options, flags.json, "Print a JSON array of what was found");
-  options.add_option("--as", flags.as, "Say what this identity may do with the agent's configuration")
+  add_json_option(options, flags.json, "Print the findings as a JSON array");
+  options.add_option("--as", flags.as, "Show what this identity may do under the agent's configuration")
       ->type_name("CN=NAME[,OU=…,DNS=…,URI=…,IP=…,PIN=…] or LOCAL=UID");
-  options.add_option("--command", flags.command, "With --as: whether it may send this command")
+  options
+      .add_option("--command", flags.command,
+                  "With --as: check whether the identity may send this protocol command")
       ->type_name("COMMAND");
-  options.add_option("--on", flags.runtime_name, "With --command: to a runtime of this name")
+  options.add_option("--on", flags.runtime_name, "With --command: check for a runtime with this name")
       ->type_name("NAME");
   return [&flags] { return check(flags); };
 }
 
 }  // namespace
 
-const Command kCheck{"check", "Says what is right and wrong with a configuration", kCheckAbout,
-                     kCheckExamples, add_check_options};
+const Command kCheck{"check", "Validate a configuration and its certificates", kCheckAbout, kCheckExamples,
+                     add_check_options};
 
 }  // namespace farport::cli

@@ -124,8 +124,8 @@ int connect(const config::ConnectSettings& settings) {
 namespace {
 
 constexpr const char* kConnectAbout =
-    "The mirror: makes every runtime of one or several agents look local until Ctrl-C. A name with many\n"
-    "addresses means all of them.";
+    "Starts a mirror, which makes every runtime of one or several agents look local until Ctrl-C. A name\n"
+    "that resolves to several addresses stands for the agents at all of them.";
 constexpr const char* kConnectExamples = R"(Examples:
   farport connect orders.example:9000
   farport connect orders.example:9000 --detach     (until farport disconnect)
@@ -154,7 +154,7 @@ RunCommand add_connect_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kConnect{"connect", "The mirror, beside the tools: makes remote runtimes look local",
+const Command kConnect{"connect", "Start a mirror, beside the tools: make remote runtimes look local",
                        kConnectAbout, kConnectExamples, add_connect_options};
 
 }  // namespace farport::cli

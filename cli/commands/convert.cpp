@@ -54,20 +54,19 @@ int convert(const config::ConvertSettings& settings) {
   profile::Profile taken = samples.take();
   if (taken.samples.empty()) {
     if (!read) return report(read.error());
-    return report(Error{"convert", settings.input, "there are no samples of stacks in it",
-                        "record with the profile dotnet-sampled-thread-time"});
+    return report(Error{"convert", settings.input, "it contains no stack samples",
+                        "record with --profile dotnet-sampled-thread-time"});
   }
   // An incomplete recording is used as far as it goes.
-  if (!read) print_message(read.error().message() + "; what comes before it is used");
+  if (!read) print_message(read.error().message() + "; the data before that point is used");
   taken.process = stem_of(settings.input);
   const auto written = write_output(taken, output, std::move(*file));
   return written ? kSuccess : report(written.error());
 }
 
 constexpr const char* kConvertAbout =
-    "Makes a flame graph, or another file, of the samples in a recording of farport trace or dotnet-trace "
-    "(profile\n"
-    "dotnet-sampled-thread-time, which is among those recorded by default).";
+    "Converts the stack samples in a recording of farport trace or dotnet-trace into a flame graph or\n"
+    "another format. The recording needs the profile dotnet-sampled-thread-time, one of the defaults.";
 constexpr const char* kConvertExamples = R"(Examples:
   farport convert orders.nettrace -o orders.html
   farport convert orders.nettrace --top)";
@@ -75,9 +74,9 @@ constexpr const char* kConvertExamples = R"(Examples:
 RunCommand add_convert_options(CLI::App& options, config::Flags& flags) {
   std::ignore = flags;
   const auto into = std::make_shared<config::ConvertSettings>();
-  options.add_option("FILE", into->input, "A .nettrace file with samples of stacks")->required();
+  options.add_option("FILE", into->input, ".nettrace file with stack samples")->required();
   options.add_option("-o,--output", into->output, kProfileForms)->type_name("FILE");
-  options.add_flag("--force", into->force, "Replace the file if it is there already");
+  options.add_flag("--force", into->force, "Replace an existing file");
   add_top(options, into->top);
 
   return [into] { return convert(*into); };
@@ -85,7 +84,7 @@ RunCommand add_convert_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kConvert{"convert", "Makes a flame graph of a recording that is there", kConvertAbout,
-                       kConvertExamples, add_convert_options};
+const Command kConvert{"convert", "Convert a recording into a flame graph", kConvertAbout, kConvertExamples,
+                       add_convert_options};
 
 }  // namespace farport::cli

@@ -98,7 +98,8 @@ int counters(const config::CountersSettings& settings) {
     const auto values = make_counter_lines(settings.format, *selection, interval);
     Result<void> told =
         draws ? router::tell_measurements(*values, from, to) : router::make_lines(*values, from, to);
-    if (told && values->is_refused()) return fail("read", "the counters", "the runtime tells none of them");
+    if (told && values->is_refused())
+      return fail("read", "the counters", "the runtime reports none of the requested counters");
     return told;
   });
   if (!readers) return report(readers.error());
@@ -115,11 +116,10 @@ int counters(const config::CountersSettings& settings) {
 }
 
 constexpr const char* kCountersAbout =
-    "Shows the values of a remote application's counters, as dotnet-counters does: those of its meters and "
-    "of its\n"
-    "EventCounters. Names are dotnet-counters': System.Runtime, Orders[orders-priced,queue], or\n"
-    "EventCounters\\Orders for the EventSource alone. A table on a terminal, otherwise a line for each "
-    "value.";
+    "Shows a remote application's counters, as dotnet-counters does: those of meters and of\n"
+    "EventCounters. Names are the same: System.Runtime, Orders[orders-priced,queue], or\n"
+    "EventCounters\\Orders for the EventSource alone. Prints a table on a terminal, otherwise a line for\n"
+    "each value.";
 constexpr const char* kCountersExamples = R"(Examples:
   farport counters orders.example:9000
   farport counters prod-orders/orders --counters 'Orders,System.Runtime[dotnet.gc.pause.time]'
@@ -129,17 +129,21 @@ RunCommand add_counters_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
   add_list(
       options, "--counters", flags.counters,
-      "Meters and EventSources, as dotnet-counters has them; may be repeated [System.Runtime and ASP.NET's]",
+      "Meters and EventSources, in dotnet-counters' syntax; may be repeated [System.Runtime and ASP.NET's]",
       "NAME[INSTRUMENTS]");
-  options.add_option("--refresh-interval", flags.interval, "How often the application tells them [1s]")
+  options
+      .add_option("--refresh-interval", flags.interval,
+                  "Interval at which the application reports its counters [1s]")
       ->type_name("TIME");
-  options.add_option("--max-time-series", flags.most_series, "How many series of meters at most [1000]")
+  options
+      .add_option("--max-time-series", flags.most_series, "Maximum number of time series of meters [1000]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
-  options.add_option("--max-histograms", flags.most_histograms, "How many histograms at most [20]")
+  options.add_option("--max-histograms", flags.most_histograms, "Maximum number of histograms [20]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
-  add_format(options, flags.format, "text, csv or json (one object a line) [a table on a terminal]",
+  add_format(options, flags.format,
+             "Output format: text, csv or json (one object per line) [table on a terminal, else text]",
              {"text", "csv", "json"});
   add_output(options, flags, kInPlaceOfOutput);
   add_duration(options, flags, kUntilStopped);
@@ -149,7 +153,7 @@ RunCommand add_counters_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kCounters{"counters", "Shows a remote application's counters, live", kCountersAbout,
+const Command kCounters{"counters", "Show a remote application's counters, live", kCountersAbout,
                         kCountersExamples, add_counters_options};
 
 }  // namespace farport::cli

@@ -47,8 +47,8 @@ Result<void> check_not_running(const config::ConnectSettings& settings) {
     const auto both = std::find_first_of(names.begin(), names.end(), theirs.begin(), theirs.end());
     if (both == names.end()) continue;
     if (found.pid != 0) {
-      return fail("connect to", *both, "a detached mirror of it runs already",
-                  "end that with: farport disconnect " + *both);
+      return fail("connect to", *both, "a detached mirror for it is already running",
+                  "stop that with: farport disconnect " + *both);
     }
     RETURN_IF_ERROR(end_detached_mirror(found));
   }
@@ -64,7 +64,7 @@ std::string first_words(const router::Mirror& mirror, const config::ConnectSetti
   std::string names;
   for (const std::string& name : names_of(settings.remotes)) names += " " + name;
   state.hint = (state.rows.empty() ? "" : "Use the LOCAL PIDs with any dotnet diagnostic tool. ") +
-               ("End with: farport disconnect" + names);
+               ("Stop with: farport disconnect" + names);
   return join_lines(mirror_lines(state, {columns, 0}));
 }
 
@@ -172,7 +172,7 @@ std::string read_whole(int fd) {
 /// Prints the report and returns the exit code, which is its first byte.
 int pass_on(const std::string& reported) {
   if (reported.empty()) {
-    return report(Error{"start", "the detached mirror", "it ended without a word", {}, 0});
+    return report(Error{"start", "the detached mirror", "it exited without reporting an error", {}, 0});
   }
   const int exit_code = static_cast<unsigned char>(reported.front());
   std::fputs(reported.c_str() + 1, exit_code == kSuccess ? stdout : stderr);
@@ -322,7 +322,7 @@ Result<void> end_detached_mirror(const FoundMirror& found) {
   }
   pollfd ended{process.get(), POLLIN, 0};
   if (::poll(&ended, 1, kEndLimitMs) == 1) return {};
-  return fail("disconnect from", agents_text(found), "its mirror has not ended in time",
+  return fail("disconnect from", agents_text(found), "its mirror did not stop in time",
               "see its log, " + found.mirror.log + "; it is process " + std::to_string(pid));
 }
 

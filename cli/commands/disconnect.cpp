@@ -24,7 +24,7 @@ bool mirrors(const FoundMirror& found, const std::string& agent) {
 
 int list(const std::vector<FoundMirror>& all) {
   if (all.empty()) {
-    print(stdout, "No detached mirror runs. Start one with: farport connect --detach AGENT\n");
+    print(stdout, "No detached mirror is running. Start one with: farport connect --detach AGENT\n");
     return kSuccess;
   }
   std::vector<TableRow> rows;
@@ -46,8 +46,9 @@ Result<std::vector<FoundMirror>> chosen(const std::vector<FoundMirror>& all,
   for (const std::string& agent : agents) {
     if (std::any_of(all.begin(), all.end(), [&](const FoundMirror& each) { return mirrors(each, agent); }))
       continue;
-    return fail("disconnect from", agent, "no detached mirror of it runs",
-                known.empty() ? "there is none at all" : "there are those of " + known);
+    return fail(
+        "disconnect from", agent, "no detached mirror for it is running",
+        known.empty() ? "no detached mirror is running at all" : "detached mirrors are running for " + known);
   }
   std::vector<FoundMirror> meant;
   std::copy_if(all.begin(), all.end(), std::back_inserter(meant), [&](const FoundMirror& each) {
@@ -78,22 +79,22 @@ int disconnect(const config::Flags& flags) {
 }
 
 constexpr const char* kDisconnectAbout =
-    "Ends mirrors that farport connect --detach has started, and says which are running when no agent is "
-    "named.";
+    "Stops mirrors that farport connect --detach has started. Without an AGENT, lists those that are\n"
+    "running.";
 constexpr const char* kDisconnectExamples = R"(Examples:
   farport disconnect                      what is running
   farport disconnect orders.example:9000
   farport disconnect --all)";
 
 RunCommand add_disconnect_options(CLI::App& options, config::Flags& flags) {
-  options.add_option("AGENT", flags.remotes, "An agent, as it was named to connect --detach");
-  options.add_flag("--all", flags.all, "End all of them");
+  options.add_option("AGENT", flags.remotes, "Agent, as named in farport connect --detach");
+  options.add_flag("--all", flags.all, "Stop all detached mirrors");
   return [&flags] { return disconnect(flags); };
 }
 
 }  // namespace
 
-const Command kDisconnect{"disconnect", "Ends detached mirrors, or says which are running", kDisconnectAbout,
+const Command kDisconnect{"disconnect", "Stop detached mirrors, or list them", kDisconnectAbout,
                           kDisconnectExamples, add_disconnect_options};
 
 }  // namespace farport::cli

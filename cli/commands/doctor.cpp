@@ -44,9 +44,9 @@ std::string counted(int count, const char* thing) {
 
 std::string summary_of(const FindingReport& report) {
   if (report.problems() == 0 && report.warnings() == 0) return "Nothing is wrong.";
-  if (report.problems() == 0) return "Nothing is in the way; " + counted(report.warnings(), "warning") + ".";
+  if (report.problems() == 0) return "No problems; " + counted(report.warnings(), "warning") + ".";
   const std::string begin =
-      report.problems() == 1 ? "" : " Begin with the first: it may be the cause of others.";
+      report.problems() == 1 ? "" : " Start with the first: it may be the cause of others.";
   const std::string warnings = report.warnings() == 0 ? "" : " and " + counted(report.warnings(), "warning");
   return counted(report.problems(), "problem") + warnings + "." + begin;
 }
@@ -70,11 +70,9 @@ int doctor(const config::DoctorSettings& settings) {
 }
 
 constexpr const char* kDoctorAbout =
-    "Tries each thing on the way to a runtime for real, in the order in which one would ask, and says what "
-    "is\n"
-    "wrong and what to do. Check is about a configuration, doctor about a situation. Without an AGENT it is\n"
-    "about this host, as an agent with this configuration would find it. Exit code 0 without problems, else "
-    "1.";
+    "Tries each step on the way to a runtime, in order, and reports what fails and what to do. (farport\n"
+    "check validates a configuration; doctor diagnoses a live situation.) Without an AGENT it examines\n"
+    "this host, as an agent with this configuration would find it. Exit code 0 without problems, else 1.";
 constexpr const char* kDoctorExamples = R"(Examples:
   farport doctor                             beside the runtimes
   farport doctor --config /etc/farport/agent.toml
@@ -84,13 +82,13 @@ constexpr const char* kDoctorExamples = R"(Examples:
 
 RunCommand add_doctor_options(CLI::App& options, config::Flags& flags) {
   add_remotes(options, flags);
-  add_json_option(options, flags.json, "Print a JSON array: an object for each step");
+  add_json_option(options, flags.json, "Print a JSON array with an object for each step");
   return [&flags] { return run_with(config::resolve_doctor(flags), doctor); };
 }
 
 }  // namespace
 
-const Command kDoctor{"doctor", "Says what is wrong between here and a runtime, and what to do", kDoctorAbout,
-                      kDoctorExamples, add_doctor_options};
+const Command kDoctor{"doctor", "Diagnose what is wrong on the way to a runtime, and what to do",
+                      kDoctorAbout, kDoctorExamples, add_doctor_options};
 
 }  // namespace farport::cli

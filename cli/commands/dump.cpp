@@ -68,7 +68,7 @@ using transport::Task;
 /// Warns that the application stops during the dump; if a liveness probe restarts it, the dump is lost.
 void say_that_it_stops(const router::Runtime& runtime, const std::optional<router::Restart>& restart) {
   const std::string stands =
-      fmt::format("{} (pid {}) stands still while it writes the dump", runtime.name, runtime.pid);
+      fmt::format("{} (pid {}) is paused while it writes the dump", runtime.name, runtime.pid);
   if (!restart) return print_message(stands + ": liveness probes may restart it");
   print_message(fmt::format("{}: {} restarts it, and the dump is lost, if that takes {} s or more", stands,
                             restart->by, restart->after.count()));
@@ -81,9 +81,9 @@ constexpr std::uint64_t kUsualRate = 200'000'000;
 void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
   const auto seconds = static_cast<std::int64_t>(1 + bytes / kUsualRate);
   const bool too_long = seconds >= restart.after.count();
-  print_message(fmt::format("{} are to be written, likely in {} s{}", router::mebibytes(bytes), seconds,
-                            too_long ? ": that is too long; take one of --type mini, or let the probe wait "
-                                       "longer (Ctrl-C ends this one)"
+  print_message(fmt::format("about {} to write, estimated {} s{}", router::mebibytes(bytes), seconds,
+                            too_long ? ": that is too long; use --type mini, or give the probe a longer "
+                                       "timeout (Ctrl-C cancels this dump)"
                                      : ""));
 }
 
@@ -93,7 +93,8 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
   const std::string path = output_path(settings_.output, runtime.name, ".dmp");
   // Checked before the application is stopped for the dump.
   if (!settings_.stay && !settings_.force && std::filesystem::is_regular_file(path, error)) {
-    co_return fail("write the dump to", path, "there is a file already", "name another one, or give --force");
+    co_return fail("write the dump to", path, "the file already exists",
+                   "choose another name, or use --force");
   }
   const auto restart = co_await session_.restart();
   bool knows_size = false;
@@ -148,7 +149,7 @@ int dump(const config::DumpCommandSettings& settings) {
   DumpTransfer transfer(loop, agents->front(), settings);
   const auto path = loop.run(transfer.run(stop));
   if (!path) {
-    std::fputs("farport: the dump is cancelled, nothing of it is left\n", stderr);
+    std::fputs("farport: the dump was cancelled, and partial files were removed\n", stderr);
     return kInterrupted;
   }
   if (!*path) {
@@ -163,10 +164,9 @@ int dump(const config::DumpCommandSettings& settings) {
 }
 
 constexpr const char* kDumpAbout =
-    "Has a remote runtime write a dump, brings it here and removes it there. Prints the path; the file "
-    "appears\n"
-    "when it is whole. The application stands still while it writes the dump. (With farport connect,\n"
-    "dotnet-dump collect does the same.)";
+    "Makes a remote runtime write a dump, downloads it, and removes it there. Prints the path; the file\n"
+    "gets its name once it is complete. The application is paused while it writes the dump. (With farport\n"
+    "connect, dotnet-dump collect does the same.)";
 constexpr const char* kDumpExamples = R"(Examples:
   farport dump orders.example:9000
   farport dump orders.example:9000/orders -o orders.dmp --type full
@@ -175,20 +175,18 @@ constexpr const char* kDumpExamples = R"(Examples:
 
 RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
-  options.add_option("-o,--output", flags.output, "Where the dump goes; NAME_TIME.dmp where none is given")
-      ->type_name("FILE");
-  options.add_option("--type", flags.dump_type, "mini, heap, triage or full [heap]")
+  options.add_option("-o,--output", flags.output, "Output file [NAME_TIME.dmp]")->type_name("FILE");
+  options.add_option("--type", flags.dump_type, "Type of dump: mini, heap, triage or full [heap]")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
-  options.add_flag("--force", flags.force, "Replace the file if it is there already");
-  options.add_flag("--stay", flags.stay,
-                   "Leave it where the runtime has written it, and print its path there");
+  options.add_flag("--force", flags.force, "Replace an existing file");
+  options.add_flag("--stay", flags.stay, "Leave the dump on the runtime's host, and print its path there");
   return [&flags] { return run_with(config::resolve_dump(flags), dump); };
 }
 
 }  // namespace
 
-const Command kDump{"dump", "Takes a dump of a remote runtime, without any .NET tool", kDumpAbout,
+const Command kDump{"dump", "Take a memory dump of a remote runtime, without .NET tools", kDumpAbout,
                     kDumpExamples, add_dump_options};
 
 }  // namespace farport::cli

@@ -12,7 +12,7 @@ namespace {
 
 using At = auth::Validity::At;
 
-constexpr const char* kSetIt = "set the wrong one, and have it kept right (timedatectl set-ntp true)";
+constexpr const char* kSetIt = "correct the wrong clock, and keep it synchronized (timedatectl set-ntp true)";
 
 Finding problem(std::string text) {
   return {Finding::Level::problem, std::move(text), kSetIt};

@@ -46,7 +46,8 @@ Diagnosis introduced(std::string_view step, Level level, std::string text, std::
 /// Parses the answer. Fails on anything else.
 Result<Introduction> introduction_in(const std::string& body) {
   const nlohmann::json answer = nlohmann::json::parse(body, nullptr, false);
-  if (!answer.is_object()) return fail("read", "what the agent says of itself", "it is no JSON object");
+  if (!answer.is_object())
+    return fail("read", "the agent's description of itself", "it is not a JSON object");
   const auto text = [](const nlohmann::json& object, const char* name) {
     constexpr std::size_t kLongest = 200;
     const auto member = object.find(name);
@@ -72,7 +73,7 @@ Diagnosis diagnosis_of_version(const std::string& agent, const std::string& vers
   if (version == own)
     return introduced(step::kVersion, Level::ok, answers + ", the same version as this one");
   return introduced(step::kVersion, Level::warning, answers + ", and this is " + own,
-                    "what both know works; where something is missing, update the older one");
+                    "features that both versions have work; for others, update the older side");
 }
 
 /// Whether we have any role there.
@@ -80,7 +81,7 @@ Diagnosis diagnosis_of_access(const Introduction& introduction) {
   const std::string who = "you are " + introduction.identity + " there";
   if (introduction.roles.empty()) {
     return introduced(step::kAccess, Level::problem, who + ", without a role",
-                      "have one granted there: --allow-cn NAME=ROLE or [[grants]]");
+                      "grant it a role in the agent's configuration: --allow-cn NAME=ROLE or [[grants]]");
   }
   return introduced(step::kAccess, Level::ok, who + ", with the role " + introduction.roles);
 }
@@ -210,8 +211,7 @@ Task<std::vector<transport::Address>> Examination::find(router::AgentAddress age
   const auto addresses = co_await transport::resolve(loop_, agent.host, agent.port);
   if (!addresses) {
     Error unknown = addresses.error();
-    if (unknown.hint.empty())
-      unknown.hint = "check the spelling, and whether this host's resolver knows the name";
+    if (unknown.hint.empty()) unknown.hint = "check the spelling, and this host's DNS configuration";
     into.diagnoses.push_back(said_of_error(step::kName, Level::problem, std::move(unknown)));
     skip_from(step::kConnect, into.diagnoses);
     co_return std::vector<transport::Address>();

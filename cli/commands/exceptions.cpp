@@ -41,7 +41,8 @@ class LeftOut {
     const auto now = std::chrono::steady_clock::now();
     if (count_ == 0 || (!last && now - said_ < std::chrono::seconds(1))) return {};
     said_ = now;
-    return {fmt::format("{} more were thrown than could be kept up with", std::exchange(count_, 0))};
+    return {fmt::format("{} exceptions were dropped, since they were thrown faster than they could be shown",
+                        std::exchange(count_, 0))};
   }
 
  private:
@@ -196,16 +197,17 @@ int exceptions(const config::RecordingSettings& settings) {
 }
 
 constexpr const char* kExceptionsAbout =
-    "Shows each exception that a remote application throws, also those that it catches, with the stack at "
-    "which it\n"
-    "was thrown. The names of methods come from the runtime, which takes it a moment where one is new.";
+    "Shows each exception that a remote application throws, caught ones included, with the stack where it\n"
+    "was thrown. Method names are requested from the runtime, so a new method's stack appears with a\n"
+    "short delay.";
 constexpr const char* kExceptionsExamples = R"(Examples:
   farport exceptions orders.example:9000
   farport exceptions prod-orders/orders --duration 1m --format json)";
 
 RunCommand add_exceptions_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
-  add_format(options, flags.format, "text, or json (one object a line) [text]", {"text", "json"});
+  add_format(options, flags.format, "Output format: text or json (one object per line) [text]",
+             {"text", "json"});
   add_output(options, flags, kInPlaceOfOutput);
   add_duration(options, flags, kUntilStopped);
 
@@ -214,7 +216,7 @@ RunCommand add_exceptions_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kExceptions{"exceptions", "Shows the exceptions that a remote application throws, live",
+const Command kExceptions{"exceptions", "Show the exceptions that a remote application throws, live",
                           kExceptionsAbout, kExceptionsExamples, add_exceptions_options};
 
 }  // namespace farport::cli

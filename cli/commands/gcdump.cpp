@@ -79,7 +79,8 @@ Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& se
   const std::string& path = settings.output;
   if (path.empty()) return nullptr;
   if (!path.ends_with(kObjectFile) && !path.ends_with(kTypeFile))
-    return fail("write the heap to", path, "its name doesn't say what it is", "end it in .gcdump or .json");
+    return fail("write the heap to", path, "the file name's extension gives no known format",
+                "use .gcdump or .json");
   return OutputFile::create("the heap", output_path(path, {}, {}),
                             settings.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse,
                             OutputFile::Named::once_kept);
@@ -113,15 +114,16 @@ using KeptOfHeap = events::HeapWalk::Keep;
 Result<void> check_objects(const heap::Heap& heap, const std::string& path) {
   if (heap.graph) return {};
   return fail("write the heap to", path,
-              heap.complete ? "there are too many objects in it" : "parts of it have got lost on the way",
-              "leave --output out: the types are counted all the same");
+              heap.complete ? "the heap has too many objects"
+                            : "the runtime dropped events, so parts of the heap are missing",
+              "omit --output to print the count of each type anyway");
 }
 
 std::vector<std::string> gaps_of(const heap::Heap& heap) {
   std::vector<std::string> gaps;
   if (!heap.complete)
     gaps.emplace_back(
-        "parts of the heap have got lost on the way, since the runtime told it faster than it was read");
+        "parts of the heap are missing: the runtime dropped events because they were read too slowly");
   std::size_t named = 0;
   std::size_t nameless = 0;
   for (const heap::Type& type : heap.types) {
@@ -129,8 +131,9 @@ std::vector<std::string> gaps_of(const heap::Heap& heap) {
   }
   if (nameless > 0)
     gaps.emplace_back(named > 0
-                          ? "some types have no names: another session that asks for types has been told them"
-                          : "types have no names: this runtime tells none, as NativeAOT does not");
+                          ? "some types have no names: the runtime reported them to another session that "
+                            "also requests types"
+                          : "types have no names: this runtime does not report any, as is so for NativeAOT");
   return gaps;
 }
 
@@ -154,11 +157,11 @@ class HeapLines final : public events::LineMaker {
   std::vector<std::string> take_notices() override { return std::exchange(gaps_, {}); }
   Result<std::string> take_end() override {
     if (!walk_.ended())
-      return fail(
-          "look into the heap of", origin_.process,
-          walk_.begun() ? "the runtime has not come to the end of it" : "the runtime tells nothing of it",
-          walk_.begun() ? "give it more time with --timeout"
-                        : "give it more time with --timeout; NativeAOT of .NET 8 never does");
+      return fail("read the heap of", origin_.process,
+                  walk_.begun() ? "the runtime did not finish reporting it in time"
+                                : "the runtime does not report it",
+                  walk_.begun() ? "give it more time with --timeout"
+                                : "give it more time with --timeout; NativeAOT of .NET 8 never does");
     heap::Heap heap = walk_.take();
     gaps_ = gaps_of(heap);
     if (wants_objects(settings_)) {
@@ -217,12 +220,9 @@ int gcdump(const config::GcdumpSettings& settings) {
 }
 
 constexpr const char* kGcdumpAbout =
-    "Has a remote runtime collect its garbage and tell what is left: how many objects of each type there "
-    "are, "
-    "and\n"
-    "how much they take. The application stands still meanwhile. A .gcdump file has each object and what it "
-    "refers\n"
-    "to: dotnet-gcdump, PerfView and Visual Studio open it.";
+    "Triggers a full garbage collection in a remote runtime and reports the live objects: number and\n"
+    "bytes of each type. The application is paused meanwhile. A .gcdump file has every object and its\n"
+    "references, for dotnet-gcdump, PerfView and Visual Studio.";
 constexpr const char* kGcdumpExamples = R"(Examples:
   farport gcdump orders.example:9000
   farport gcdump prod-orders/orders -o orders.gcdump
@@ -230,20 +230,20 @@ constexpr const char* kGcdumpExamples = R"(Examples:
 
 RunCommand add_gcdump_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
-  add_output(
-      options, flags,
-      "A file, whose name says what it is: .gcdump (objects), .json (types) [a table on standard output]");
-  options.add_option("--top", flags.top, "How many types, those that take most first [25; all in a file]")
+  add_output(options, flags,
+             "Output file; its extension chooses the format: .gcdump (objects), .json (types) [table on "
+             "standard output]");
+  options.add_option("--top", flags.top, "Number of types to show, largest first [25; all in a file]")
       ->type_name("ROWS")
       ->check(CLI::Range(1, 1'000'000));
-  add_format(options, flags.format, "text or json [text]", {"text", "json"});
+  add_format(options, flags.format, "Output format: text or json [text]", {"text", "json"});
 
   return [&flags] { return run_with(config::resolve_gcdump(flags), gcdump); };
 }
 
 }  // namespace
 
-const Command kGcdump{"gcdump", "Shows what is in a remote application's heap", kGcdumpAbout, kGcdumpExamples,
-                      add_gcdump_options};
+const Command kGcdump{"gcdump", "Show the objects in a remote application's managed heap", kGcdumpAbout,
+                      kGcdumpExamples, add_gcdump_options};
 
 }  // namespace farport::cli

@@ -110,7 +110,8 @@ Result<config::Address> plain_address(const std::string& text) {
     return is_letter_or_digit(c) || std::string_view(".-_:%").find(c) != std::string_view::npos;
   });
   if (plain) return address;
-  return fail("join", text, "no host has such a name", "paste the line as farport quickstart has printed it");
+  return fail("join", text, "that is not a valid host name",
+              "paste the line exactly as farport quickstart printed it");
 }
 
 /// Only the invitation decides about credentials and trust, whatever is set for other agents.
@@ -164,11 +165,10 @@ int join(config::Flags flags) {
 }
 
 constexpr const char* kJoinAbout =
-    "Takes the invitation that farport quickstart has printed from standard input; on a terminal it asks for "
-    "it,\n"
-    "and does not show it. Its key is kept in a directory of yours that is gone when you log out. It goes on "
-    "as\n"
-    "farport connect: remote runtimes look local until Ctrl-C, or farport disconnect with --detach.";
+    "Reads the invitation printed by farport quickstart from standard input; on a terminal it prompts for\n"
+    "it without echo. The key is stored in a private directory of yours that is removed when you log out.\n"
+    "Then acts like farport connect: remote runtimes look local until Ctrl-C or, with --detach, until\n"
+    "farport disconnect.";
 constexpr const char* kJoinExamples = R"(Examples:
   farport join                                    (and paste the invitation)
    echo 'farport1,10.0.0.2:9000,…' | farport join --detach
@@ -177,7 +177,7 @@ constexpr const char* kJoinExamples = R"(Examples:
 RunCommand add_join_options(CLI::App& options, config::Flags& flags) {
   options.add_option_function<std::string>(
       "AGENT", [&flags](const std::string& agent) { flags.remotes = {agent}; },
-      "HOST:PORT in place of the line's own, such as that of a port-forward");
+      "HOST:PORT to connect to instead of the invitation's, such as that of a port-forward");
   add_json_option(options, flags.json, kJsonLinesHelp);
   options.add_flag("--detach", flags.detach, kDetachHelp);
   return [&flags] { return join(flags); };
@@ -185,7 +185,7 @@ RunCommand add_join_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kJoin{"join", "Beside the tools: connects to what a quickstart's line leads to", kJoinAbout,
-                    kJoinExamples, add_join_options};
+const Command kJoin{"join", "Connect, beside the tools, to the agent that a quickstart has started",
+                    kJoinAbout, kJoinExamples, add_join_options};
 
 }  // namespace farport::cli

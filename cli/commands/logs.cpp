@@ -68,9 +68,8 @@ class LogSink final : public EventLines {
     co_await transport::sleep(loop_, kUntilHint);
     if (any()) co_return;
     print_message(
-        "it has logged nothing so far. An application shows its log here where it has the EventSource "
-        "logger: CreateSlimBuilder() leaves that out, and builder.Logging.AddEventSourceLogger() adds it. "
-        "--level Trace shows all that it writes");
+        "no log entries so far. The application needs the EventSource logger: CreateSlimBuilder() omits it, "
+        "and builder.Logging.AddEventSourceLogger() adds it. --level Trace shows everything that it logs");
   }
 
   transport::Loop& loop_;
@@ -91,9 +90,9 @@ int logs(const config::LogsSettings& settings) {
 }
 
 constexpr const char* kLogsAbout =
-    "Shows what a remote application writes to its log (Microsoft.Extensions.Logging), without a restart and "
-    "whatever\n"
-    "its own log goes to. Without --level and --category, what the application's own filters let pass.";
+    "Shows the log entries of a remote application (Microsoft.Extensions.Logging), without a restart and\n"
+    "regardless of its own log destinations. Without --level and --category, the application's own\n"
+    "filters apply.";
 constexpr const char* kLogsExamples = R"(Examples:
   farport logs orders.example:9000
   farport logs prod-orders/orders --level Debug --category 'Orders.*'
@@ -102,13 +101,15 @@ constexpr const char* kLogsExamples = R"(Examples:
 RunCommand add_logs_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
   options
-      .add_option(
-          "--level", flags.level,
-          "Trace, Debug, Information, Warning, Error or Critical [as the application's filters have it]")
+      .add_option("--level", flags.level,
+                  "Lowest level: Trace, Debug, Information, Warning, Error or Critical [the application's "
+                  "own filters]")
       ->type_name("LEVEL");
   add_list(options, "--category", flags.categories,
-           "Only these, such as 'Orders.*' or 'Orders.*:Debug'; may be repeated", "CATEGORY[:LEVEL]");
-  add_format(options, flags.format, "text, or json (one object a line) [text]", {"text", "json"});
+           "Show only these categories, such as 'Orders.*' or 'Orders.*:Debug'; may be repeated",
+           "CATEGORY[:LEVEL]");
+  add_format(options, flags.format, "Output format: text or json (one object per line) [text]",
+             {"text", "json"});
   add_output(options, flags, kInPlaceOfOutput);
   add_duration(options, flags, kUntilStopped);
 
@@ -117,7 +118,7 @@ RunCommand add_logs_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kLogs{"logs", "Shows what a remote application logs, live", kLogsAbout, kLogsExamples,
+const Command kLogs{"logs", "Show a remote application's log entries, live", kLogsAbout, kLogsExamples,
                     add_logs_options};
 
 }  // namespace farport::cli

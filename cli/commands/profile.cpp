@@ -91,9 +91,10 @@ router::SymbolSources sources_of(const config::SymbolSettings& settings) {
 /// Adds the alternatives to an error about sampling by the kernel.
 Error with_way_out(Error error, config::ProfileEvent event) {
   error.hint += error.hint.empty() ? "" : "; ";
-  error.hint += event == config::ProfileEvent::cpu ? "or give --event wall, which needs no samples of the "
-                                                     "kernel's, or --wall: the runtime samples itself"
-                                                   : "or give --wall: the runtime samples itself";
+  error.hint +=
+      event == config::ProfileEvent::cpu
+          ? "or use --event wall, which needs no kernel sampling, or --wall, the runtime's own sampler"
+          : "or use --wall, the runtime's own sampler";
   return error;
 }
 
@@ -129,7 +130,7 @@ Task<Result<profile::Profile>> CpuProfiling::take(transport::StopSource& stop) {
   if (!*begun) co_return tl::unexpected(with_way_out(begun->error(), settings_.event));
   progress_.begin(runtime.name, settings_.duration);
   CO_RETURN_IF_ERROR(co_await receive(taken, stop));
-  progress_.note("asking for the names of methods");
+  progress_.note("requesting method names");
   profile::Profile made = co_await name_all(taken.samples(), runtime, stop);
   co_return made;
 }
@@ -224,8 +225,8 @@ Result<void> render_samples(const std::string& process, const ProfileOutput& out
   Result<void> read = router::read_recording(from, samples, [] {});
   profile::Profile taken = samples.take();
   if (taken.samples.empty() && read)
-    return fail("take a profile of", process, "the runtime has told no samples",
-                "give it more time with --duration");
+    return fail("take a profile of", process, "the runtime reported no samples",
+                "sample for longer with --duration");
   if (taken.samples.empty()) return read;
   taken.process = process;
   const auto write_to = [&to](router::ReaderFrame kind) {
@@ -248,7 +249,7 @@ Result<void> render_samples(const std::string& process, const ProfileOutput& out
 /// Fails with the reader's error, or if it takes too long.
 transport::Task<Result<void>> finish_in_time(transport::Loop& loop, ProfileSink& sink) {
   auto finished = co_await with_deadline(loop, sink.finish(), kRenderLimit);
-  co_return finished.value_or(fail("make", "a graph of what has come", "it takes too long"));
+  co_return finished.value_or(fail("make", "a graph of the samples", "it takes too long"));
 }
 
 /// Profiles by the runtime's own sampler, which samples running and waiting threads.
@@ -306,9 +307,9 @@ Result<profile::Profile> take_cpu(const config::ProfileSettings& settings, int& 
 Result<void> check_trace(const config::ProfileSettings& settings) {
   if (!settings.wall)
     return fail("profile into", settings.output,
-                "such a file has the runtime's own samples, not the kernel's", "give --wall, too");
+                "this format holds the runtime's own samples, not the kernel's", "give --wall, too");
   if (settings.top == 0) return {};
-  return fail("print a table beside", settings.output, "the samples go to that file as they come",
+  return fail("print a table beside", settings.output, "the samples are streamed into that file",
               "leave --top out here, and give it to farport convert");
 }
 
@@ -332,9 +333,8 @@ int profile(const config::ProfileSettings& settings) {
 }
 
 constexpr const char* kProfileAbout =
-    "Draws a flame graph of what a remote application computes, or with --event wall of what all its\n"
-    "threads do, waiting included. Nothing has to be set up for it beside the application, and nothing is\n"
-    "started again.";
+    "Draws a flame graph of where a remote application spends CPU time or, with --event wall, of all its\n"
+    "threads, waiting ones included. The application needs no preparation and no restart.";
 constexpr const char* kProfileExamples = R"(Examples:
   farport profile orders.example:9000 -o orders.html
   farport profile k8s://prod/deploy/orders --wall -o orders.html
@@ -345,31 +345,29 @@ constexpr const char* kProfileExamples = R"(Examples:
 RunCommand add_profile_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
   add_output(options, flags, kProfileForms);
-  CLI::Option* const wall =
-      options.add_flag("--wall", flags.wall,
-                       "Of all threads of .NET, whether they compute or wait: the runtime's own samples");
+  CLI::Option* const wall = options.add_flag(
+      "--wall", flags.wall, "Use the runtime's own sampler: all .NET threads, running or waiting");
   options
-      .add_option(
-          "--event", flags.event,
-          "cpu: what computes; wall: all threads, looked at from outside, so that one which hangs or is "
-          "stopped can be looked at, too [cpu]")
+      .add_option("--event", flags.event,
+                  "cpu: threads that run; wall: all threads, sampled from outside the process, even if it "
+                  "hangs or is stopped [cpu]")
       ->type_name("EVENT")
       ->check(CLI::IsMember({"cpu", "wall"}))
       ->excludes(wall);
   options
       .add_option("--frequency", flags.frequency,
-                  "Samples of a busy thread in a second; of each one with --event wall [99]")
+                  "Samples per second of each running thread; with --event wall, of each thread [99]")
       ->type_name("HZ")
       ->check(CLI::Range(1, 999));
   add_top(options, flags.top);
-  add_duration(options, flags, "How long, such as 30s or 00:00:30 [10s]");
+  add_duration(options, flags, "How long to sample, such as 30s or 00:00:30 [10s]");
 
   return [&flags] { return run_with(config::resolve_profile(flags), profile); };
 }
 
 }  // namespace
 
-const Command kProfile{"profile", "Draws where a remote application spends its time", kProfileAbout,
-                       kProfileExamples, add_profile_options};
+const Command kProfile{"profile", "Draw a flame graph of where a remote application spends its time",
+                       kProfileAbout, kProfileExamples, add_profile_options};
 
 }  // namespace farport::cli

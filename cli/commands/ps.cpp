@@ -157,7 +157,7 @@ int ps(const config::PsSettings& settings) {
   return listing.failures.empty() ? kSuccess : kFailure;
 }
 
-constexpr const char* kPsAbout = "Lists the runtimes of one or several agents.";
+constexpr const char* kPsAbout = "Lists the .NET runtimes that one or several agents offer you.";
 constexpr const char* kPsExamples = R"(Examples:
   farport ps orders.example:9000
   farport ps prod-orders --json)";
@@ -170,6 +170,6 @@ RunCommand add_ps_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kPs{"ps", "Lists remote runtimes", kPsAbout, kPsExamples, add_ps_options};
+const Command kPs{"ps", "List remote runtimes", kPsAbout, kPsExamples, add_ps_options};
 
 }  // namespace farport::cli

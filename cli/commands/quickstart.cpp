@@ -110,8 +110,8 @@ config::ServeSettings agent_for(const config::Address& listen, const std::string
 /// The address by which others reach an agent that listens there.
 Result<config::Address> reached_at(const std::string& host, const config::Address& listen) {
   if (listen.port == 0) {
-    return fail("invite to", config::to_string(listen), "the port must be known before",
-                "name one, such as 9000");
+    return fail("invite to", config::to_string(listen), "the invitation must name a fixed port",
+                "choose one, such as 9000");
   }
   std::string named = host.empty() ? listen.host : host;
   if (named == "0.0.0.0") named = own_address(AF_INET);
@@ -121,13 +121,17 @@ Result<config::Address> reached_at(const std::string& host, const config::Addres
 
 void print_invitation(std::string_view text, const config::Address& agent) {
   print(stdout,
-        "\nOn your laptop, paste this line. It is a key: anybody who has it gets in here, until\n"
-        "this agent ends. The space before it keeps it out of the history of most shells."
-        "\nfarport join alone asks for what is between the quotes.\n\n"
-        " echo '{0}' | farport join\n\n"
+        "\n"
+        "On your laptop, paste this line. It is a key: whoever has it can connect here until\n"
+        "this agent stops. The leading space keeps it out of the history of most shells.\n"
+        "farport join alone prompts for the text between the quotes.\n"
+        "\n"
+        " echo '{0}' | farport join\n"
+        "\n"
         "Then dotnet-trace, dotnet-counters and the others work there.\n"
-        "If {1} cannot be reached from there, give join the address that can:\n"
-        "  … | farport join HOST:PORT\n\n",
+        "If {1} cannot be reached from the laptop, give join an address that can:\n"
+        "  … | farport join HOST:PORT\n"
+        "\n",
         text, config::to_string(agent));
   std::fflush(stdout);
 }
@@ -159,13 +163,11 @@ int quickstart(const QuickstartSettings& settings) {
 }
 
 constexpr const char* kQuickstartAbout =
-    "Makes certificates for this one run, starts an agent with them, and prints a line to paste on the "
-    "laptop.\n"
-    "Nothing needs to be there before, and nothing is left: the CA's key is gone before anybody is let in, "
-    "and\n"
-    "the certificates open nothing once the agent ends. It serves the runtimes of the user who runs it; as "
-    "root\n"
-    "those of all users. The line is a key: paste it, don't keep it. For an agent that stays: farport serve.";
+    "Creates certificates for this one run, starts an agent with them, and prints a line to paste on your\n"
+    "laptop. It needs no preparation and leaves nothing behind: the CA's key is discarded before anybody\n"
+    "can connect, and the certificates are useless once the agent stops. It serves the runtimes of the\n"
+    "user who runs it; as root, those of all users. The line is a key: paste it, don't store it. For a\n"
+    "permanent agent use farport serve.";
 constexpr const char* kQuickstartExamples = R"(Examples:
   farport quickstart
   farport quickstart orders.example --listen 0.0.0.0:9443
@@ -175,18 +177,17 @@ constexpr const char* kQuickstartExamples = R"(Examples:
 RunCommand add_quickstart_options(CLI::App& options, config::Flags& flags) {
   std::ignore = flags;
   const auto into = std::make_shared<QuickstartSettings>();
-  options.add_option("HOST", into->host, "The name or address by which the laptop reaches this host");
-  options.add_option("--listen", into->listen, "Where to listen [" + into->listen + "]")
+  options.add_option("HOST", into->host, "Name or address under which the laptop reaches this host");
+  options.add_option("--listen", into->listen, "Address to listen on [" + into->listen + "]")
       ->type_name("ADDR:PORT");
-  options.add_option("--role", into->role, "What whoever joins may do [" + into->role + "]")
-      ->type_name("ROLE");
+  options.add_option("--role", into->role, "Role of whoever joins [" + into->role + "]")->type_name("ROLE");
   return [into] { return quickstart(*into); };
 }
 
 }  // namespace
 
 const Command kQuickstart{"quickstart",
-                          "Beside the runtimes: an agent at once, and one line that leads to it",
+                          "Start an agent at once, beside the runtimes, and print a line to join it",
                           kQuickstartAbout, kQuickstartExamples, add_quickstart_options};
 
 }  // namespace farport::cli

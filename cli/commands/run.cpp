@@ -165,13 +165,10 @@ int run(const config::RunSettings& settings) {
 }
 
 constexpr const char* kRunAbout =
-    "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port "
-    "HOST:PORT[/RUNTIME][,listen],\n"
-    "the remote's -p PID and -n NAME are replaced by what is mirrored here; with ,listen the tool gets the "
-    "next\n"
-    "runtime that starts, or the one that is named. Returns the tool's exit code, and 125 where its "
-    "connection\n"
-    "was cut off.";
+    "Runs a tool with a private mirror. In the tool's arguments, --diagnostic-port\n"
+    "HOST:PORT[/RUNTIME][,listen], and a remote runtime's -p PID or -n NAME, are replaced by those of the\n"
+    "mirrored runtime; with ,listen the tool gets the next runtime that starts, or RUNTIME. Returns the\n"
+    "tool's exit code, or 125 if its connection was cut off.";
 constexpr const char* kRunExamples = R"(Examples:
   farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
   farport run -- dotnet-trace collect --duration 00:00:30 \
@@ -189,6 +186,6 @@ RunCommand add_run_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kRun{"run", "Runs one tool with a private mirror", kRunAbout, kRunExamples, add_run_options};
+const Command kRun{"run", "Run one tool with a private mirror", kRunAbout, kRunExamples, add_run_options};
 
 }  // namespace farport::cli

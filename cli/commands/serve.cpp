@@ -109,18 +109,18 @@ void ServiceManager::tell(std::string_view state) const {
 }
 
 Result<std::vector<UniqueFd>> inherited_sockets() {
-  constexpr const char* kListen = "listen on the service manager's sockets";
+  constexpr const char* kListen = "listen on the sockets passed by systemd";
   const bool ours = is_for_us(take_variable("LISTEN_PID"));
   const std::uint64_t count = number_in<std::uint64_t>(take_variable("LISTEN_FDS")).value_or(0);
   ::unsetenv("LISTEN_FDNAMES");
   if (!ours || count == 0 || count > kMostSockets) {
-    return fail(kListen, {}, "it has passed none",
+    return fail(kListen, {}, "systemd passed none",
                 "start farport by its socket unit: systemctl start farport.socket");
   }
   std::vector<UniqueFd> sockets;
   for (int fd = kFirstSocket; fd < kFirstSocket + static_cast<int>(count); ++fd) {
     if (!is_listening_stream(fd)) {
-      return fail(kListen, "descriptor " + std::to_string(fd), "it is no stream socket that listens",
+      return fail(kListen, "descriptor " + std::to_string(fd), "it is not a listening stream socket",
                   "use ListenStream= with Accept=no");
     }
     sockets.emplace_back(fd);
@@ -144,8 +144,8 @@ int serve(const config::ServeSettings& settings) {
 }
 
 constexpr const char* kServeAbout =
-    "The agent: runs beside .NET runtimes (a sidecar, a host daemon), finds their diagnostic sockets and\n"
-    "offers them over mutual TLS. Run it as the same user as the runtimes, or as root.";
+    "Starts an agent, which runs beside .NET runtimes (as a sidecar or a host daemon), finds their\n"
+    "diagnostic sockets and offers them over mutual TLS. Run it as the runtimes' user, or as root.";
 constexpr const char* kServeExamples = R"(Examples:
   farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \
       --tls-cert agent.crt --tls-key agent.key --tls-ca ca.crt
@@ -165,7 +165,7 @@ RunCommand add_serve_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kServe{"serve", "The agent, beside the runtimes: offers them over mutual TLS", kServeAbout,
+const Command kServe{"serve", "Start an agent, beside the runtimes: offer them over mutual TLS", kServeAbout,
                      kServeExamples, add_serve_options};
 
 namespace {
@@ -286,7 +286,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
     agent.stop();
   });
   TerminalWatch terminal(loop, [&] {
-    log->info("the terminal has gone: stopping");
+    log->info("the terminal was closed: stopping");
     agent.stop();
   });
   const transport::SignalWatch rotation(loop, {SIGHUP}, [&](int) {

@@ -81,8 +81,7 @@ class StackLines final : public events::LineMaker {
   }
   std::vector<std::string> take_notices() override {
     if (!ended_ || stacks_.left_out() == 0) return {};
-    return {fmt::format("{} samples are left out: there are more threads, or longer stacks, than are kept",
-                        stacks_.left_out())};
+    return {fmt::format("{} samples were dropped: too many threads, or stacks too deep", stacks_.left_out())};
   }
 
  private:
@@ -114,7 +113,7 @@ class StackSink final : public EventLines {
     profile::Profile threads;
     looked.samples().add_to(threads, {});
     const std::vector<events::ThreadStack> stacks = last_stacks(threads);
-    if (stacks.empty()) co_return fail("look at", "the threads", "none of them could be seen");
+    if (stacks.empty()) co_return fail("look at", "the threads", "no thread could be sampled");
     from_outside_ = text_of([&stacks](const auto& take) { std::ranges::for_each(stacks, take); }, json_);
     co_return received;
   }
@@ -141,28 +140,28 @@ int stacks(const config::RecordingSettings& settings) {
   const std::string from_outside = sink.from_outside();
   if (code != kSuccess || from_outside.empty()) return code;
   fmt::print("{}", from_outside);
-  print_message("the stacks are seen from outside: methods of .NET have no names");
+  print_message("the stacks were sampled from outside the process: methods of .NET have no names");
   return kSuccess;
 }
 
 constexpr const char* kStacksAbout =
-    "Shows the stack of each of a remote runtime's threads, the innermost call first, as dotnet-stack does.\n"
-    "Where the runtime does not answer for five seconds its threads are looked at from outside, even if the "
-    "process hangs.";
+    "Shows the stack of each thread of a remote runtime, innermost call first, as dotnet-stack does. If\n"
+    "the runtime does not answer for five seconds, its threads are sampled from outside the process, even\n"
+    "if it hangs.";
 constexpr const char* kStacksExamples = R"(Examples:
   farport stacks orders.example:9000
   farport stacks podman://orders --format json)";
 
 RunCommand add_stacks_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
-  add_format(options, flags.format, "text or json [text]", {"text", "json"});
+  add_format(options, flags.format, "Output format: text or json [text]", {"text", "json"});
 
   return [&flags] { return run_with(config::resolve_recording(flags, "stacks"), stacks); };
 }
 
 }  // namespace
 
-const Command kStacks{"stacks", "Shows what each thread of a remote runtime is doing", kStacksAbout,
+const Command kStacks{"stacks", "Show the stack of each thread of a remote runtime", kStacksAbout,
                       kStacksExamples, add_stacks_options};
 
 }  // namespace farport::cli

@@ -114,11 +114,11 @@ Result<void> await_agent(int socket, const std::string& called) {
     socklen_t size = sizeof process;
     ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &process, &size);
     return fail_errno("join the agent at", called, ETIMEDOUT,
-                      "is process " + std::to_string(process.pid) + " there stopped or hung? End it");
+                      "is process " + std::to_string(process.pid) + " there stopped or hung? Kill it");
   }
   std::byte first{};
   if (::recv(socket, &first, sizeof first, MSG_PEEK) == sizeof first) return {};
-  return fail_errno("join the agent at", called, ECONNREFUSED, "it was about to end: try again");
+  return fail_errno("join the agent at", called, ECONNREFUSED, "it was shutting down: try again");
 }
 
 /// Connects to the agent at `path`, called `called` in messages, and waits for its first bytes. Fails if
@@ -127,7 +127,7 @@ Result<UniqueFd> join(const std::string& path, const std::string& called) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return fail("join the agent at", called, "the path is too long: a socket's has 107 bytes at most");
+    return fail("join the agent at", called, "the path is too long: a socket path has at most 107 bytes");
   }
   path.copy(address.sun_path, path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -274,7 +274,7 @@ int stdio(const config::StdioSettings& settings) {
     return report(Error{"carry",
                         "a session",
                         "standard output is a terminal",
-                        "this is what farport connect --via 'ssh HOST farport stdio' runs at the other end",
+                        "run it from the other host: farport connect --via 'ssh HOST farport stdio'",
                         {}},
                   kUsage);
   }
@@ -304,9 +304,10 @@ int stdio(const config::StdioSettings& settings) {
 }
 
 constexpr const char* kStdioAbout =
-    "What connect --via and ssh:// run at the other end. It joins this user's own agent, or starts it, and\n"
-    "carries a session over its standard input and output. That agent serves this user's runtimes to this\n"
-    "user alone, without a port, and ends a while after its last session.";
+    "The remote end of farport connect --via and of ssh:// targets. Connects to this user's own agent,\n"
+    "starting it if needed, and carries a session over standard input and output. That agent serves this\n"
+    "user's runtimes to this user alone, without a port, and exits some time after its last session\n"
+    "(--linger).";
 constexpr const char* kStdioExamples = R"(Examples:
   farport connect --via 'ssh ops@web-3 farport stdio'      (on the laptop)
   farport stdio --join /run/farport/agent.sock
@@ -317,14 +318,14 @@ RunCommand add_stdio_options(CLI::App& options, config::Flags& flags) {
   const auto into = std::make_shared<config::StdioSettings>();
   options
       .add_option("--join", into->join,
-                  "Join the farport serve that listens on this local socket, instead of an agent of our own")
+                  "Join a running farport serve at its --local socket, instead of this user's own agent")
       ->type_name("PATH");
   options.add_flag("--foreground", into->foreground,
-                   "Be that agent of our own, for sessions that are to come, until nobody needs it");
+                   "Be this user's own agent, in the foreground, until no session needs it");
   options
-      .add_option(
-          "--directory", into->directory,
-          "That agent's directory: made with mode 0700, and removed at its end with the farport in it")
+      .add_option("--directory", into->directory,
+                  "The own agent's directory: created with mode 0700, and removed with the farport in it "
+                  "when the agent exits")
       ->type_name("DIR");
   options
       .add_option_function<std::string>(
@@ -334,18 +335,19 @@ RunCommand add_stdio_options(CLI::App& options, config::Flags& flags) {
             if (!linger) throw CLI::ValidationError("--linger", linger.error().message());
             into->linger = *linger;
           },
-          "How long after its last session that agent ends [" + config::to_string(config::kLinger) + "]")
+          "How long the own agent keeps running after its last session [" +
+              config::to_string(config::kLinger) + "]")
       ->type_name("DURATION");
   options
       .add_option("--user", into->user,
-                  "As root: become this user first, and keep what taking profiles needs")
+                  "If started as root: switch to this user first, keeping the capabilities for profiling")
       ->type_name("USER[:GROUP]");
   return [into] { return stdio(*into); };
 }
 
 }  // namespace
 
-const Command kStdio{"stdio", "Beside the runtimes: a session over standard input and output", kStdioAbout,
-                     kStdioExamples, add_stdio_options};
+const Command kStdio{"stdio", "Carry a session over standard input and output, beside the runtimes",
+                     kStdioAbout, kStdioExamples, add_stdio_options};
 
 }  // namespace farport::cli

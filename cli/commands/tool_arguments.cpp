@@ -57,8 +57,8 @@ Result<std::optional<RemotePort>> parse_remote_port(std::string_view value) {
   if (!is_host_and_port(agent)) return std::optional<RemotePort>{};
   const std::string_view mode = comma == std::string_view::npos ? "connect" : value.substr(comma + 1);
   if (mode != "connect" && mode != "listen") {
-    return fail("use the diagnostic port", value, "only connect or listen may follow the comma",
-                "leave out what follows the comma");
+    return fail("use the diagnostic port", value, "the mode after the comma must be connect or listen",
+                "remove the comma and the text after it");
   }
   RemotePort port;
   port.listen = mode == "listen";

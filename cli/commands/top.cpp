@@ -259,10 +259,9 @@ int top(const config::TopSettings& settings) {
 }
 
 constexpr const char* kTopAbout =
-    "Shows all runtimes of one or several agents at a glance: what they take of processors and memory, what "
-    "the GC\n"
-    "does, exceptions, the thread pool, and ASP.NET's requests. Keys sort; where it is piped it prints a "
-    "table each time.";
+    "Shows all runtimes of one or several agents at a glance: CPU, memory, garbage collection,\n"
+    "exceptions, thread pool, and ASP.NET requests. Keys change the sort order; without a terminal,\n"
+    "prints a table at each refresh.";
 constexpr const char* kTopExamples = R"(Examples:
   farport top orders.example:9000 payments.example:9000
   farport top k8s://prod/deploy/orders
@@ -270,26 +269,30 @@ constexpr const char* kTopExamples = R"(Examples:
 
 RunCommand add_top_options(CLI::App& options, config::Flags& flags) {
   add_remotes(options, flags);
-  options.add_option("--refresh-interval", flags.interval, "How often the runtimes tell [1s]")
+  options
+      .add_option("--refresh-interval", flags.interval,
+                  "Interval at which the runtimes report their counters [1s]")
       ->type_name("TIME");
   options
       .add_option("--sort", flags.order,
-                  "cpu, memory, heap, allocated, gc, exceptions, queue, requests or name [cpu]")
+                  "Sort by cpu, memory, heap, allocated, gc, exceptions, queue, requests or name [cpu]")
       ->type_name("COLUMN")
       ->check(CLI::IsMember(
           {"cpu", "memory", "heap", "allocated", "gc", "exceptions", "queue", "requests", "name"}));
-  options.add_option("--rounds", flags.rounds, "Show it so often, and end [until q or Ctrl-C]")
+  options.add_option("--rounds", flags.rounds, "Number of refreshes before exiting [until q or Ctrl-C]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
-  add_format(options, flags.format,
-             "text, or json (one object a line for each runtime) [a live table on a terminal]",
-             {"text", "json"});
+  add_format(
+      options, flags.format,
+      "Output format: text or json (one object per line and runtime) [live table on a terminal, else text]",
+      {"text", "json"});
 
   return [&flags] { return run_with(config::resolve_top(flags), top); };
 }
 
 }  // namespace
 
-const Command kTop{"top", "Shows all runtimes at a glance, live", kTopAbout, kTopExamples, add_top_options};
+const Command kTop{"top", "Show CPU, memory, GC and requests of all runtimes, live", kTopAbout, kTopExamples,
+                   add_top_options};
 
 }  // namespace farport::cli

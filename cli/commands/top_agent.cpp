@@ -39,7 +39,7 @@ class VitalsHandler final : public nettrace::Handler {
     const auto* const measurement = std::get_if<events::Measurement>(&read);
     if (measurement == nullptr || !selection_.takes(*measurement)) return;
     if (!measurement->is_meter && measurement->name == "cpu-usage" && !reader_->knows_processors()) {
-      notice_ = "its share of the processors is not known: it does not say how many there are";
+      notice_ = "its CPU share is unknown: the runtime does not report its number of processors";
     }
     reader_->take(*measurement);
     ++taken_;
@@ -71,7 +71,7 @@ Task<void> FollowedRuntime::follow() {
   for (;;) {
     const Result<void> followed = co_await record();
     now_.vitals = {};
-    tell(followed ? "it has ended" : followed.error().why);
+    tell(followed ? "the session has ended" : followed.error().why);
     co_await transport::sleep(sessions_.loop(), kBetweenTries);
   }
 }
@@ -171,7 +171,7 @@ Result<void> TopAgent::follow(const std::string& list) {
     } else {
       TopRuntime& each = unfollowed_.emplace_back();
       each.runtime = runtime;
-      each.trouble = fmt::format("only {} of an agent's are followed", kMostFollowed);
+      each.trouble = fmt::format("at most {} runtimes of an agent are followed", kMostFollowed);
     }
   }
   return {};

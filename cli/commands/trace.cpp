@@ -31,10 +31,10 @@ int trace(const config::TraceSettings& settings) {
 }
 
 constexpr const char* kTraceAbout =
-    "Records what dotnet-trace collect would, into the same kind of file, where there is no .NET. Profiles "
-    "and\n"
-    "providers are those of dotnet-trace; without any, dotnet-common and dotnet-sampled-thread-time. Ctrl-C\n"
-    "ends it well: the runtime names its methods first. Prints the path.";
+    "Records the same .nettrace file as dotnet-trace collect, without .NET on this host. Profiles and\n"
+    "providers are those of dotnet-trace; the defaults are dotnet-common and dotnet-sampled-thread-time.\n"
+    "Ctrl-C stops it cleanly: the runtime writes its method names (rundown) first. Prints the file's\n"
+    "path.";
 constexpr const char* kTraceExamples = R"(Examples:
   farport trace orders.example:9000 --duration 30s
   farport trace prod-orders/orders --profile gc-collect -o orders.nettrace
@@ -46,33 +46,35 @@ constexpr const char* kTraceExamples = R"(Examples:
 
 RunCommand add_trace_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
-  add_output(options, flags, "Where the recording goes; NAME_TIME.nettrace where none is given");
+  add_output(options, flags, "Output file [NAME_TIME.nettrace]");
   add_list(options, "--profile", flags.profiles,
            "dotnet-common, dotnet-sampled-thread-time, gc-verbose, gc-collect or database; may be repeated",
            "NAME[,NAME]");
-  add_list(options, "--providers", flags.providers, "Events by their provider; may be repeated",
+  add_list(options, "--providers", flags.providers,
+           "Event providers to enable, in dotnet-trace's syntax; may be repeated",
            "NAME[:KEYWORDS[:LEVEL[:ARGUMENTS]]][,...]");
   add_duration(options, flags, kUntilStopped);
   options
-      .add_option("--rundown", flags.rundown,
-                  "Whether the runtime names all methods at the end: true or false [as the profiles have it]")
+      .add_option(
+          "--rundown", flags.rundown,
+          "Whether the runtime writes all method names at the end: true or false [set by the profiles]")
       ->type_name("BOOL");
   options.add_flag("--no-resume", flags.no_resume,
-                   "Do not resume a runtime that is suspended at its start: something else has to");
-  options.add_option("--buffersize", flags.buffer_mb, "The runtime's buffer, in MB [256]")
+                   "Do not resume a runtime that is suspended at startup; something else must resume it");
+  options.add_option("--buffersize", flags.buffer_mb, "Size of the runtime's event buffer, in MB [256]")
       ->type_name("MB")
       ->check(CLI::Range(1, 65536));
   options
       .add_option("--stopping-event-provider-name", flags.stopping_provider,
-                  "End the recording when an event of this provider comes")
+                  "Stop the recording at an event of this provider")
       ->type_name("NAME");
   options
       .add_option("--stopping-event-event-name", flags.stopping_event,
-                  "Only at this event of it: a name, or a number")
+                  "Stop only at this event of the provider: a name or an id")
       ->type_name("EVENT");
   options
       .add_option("--stopping-event-payload-filter", flags.stopping_payload,
-                  "Only where these fields have these values")
+                  "Stop only at an event whose fields have these values")
       ->type_name("FIELD:VALUE,...");
 
   return [&flags] { return run_with(config::resolve_trace(flags), trace); };
@@ -80,7 +82,7 @@ RunCommand add_trace_options(CLI::App& options, config::Flags& flags) {
 
 }  // namespace
 
-const Command kTrace{"trace", "Records a remote runtime's events, without any .NET tool", kTraceAbout,
+const Command kTrace{"trace", "Record a remote runtime's events (.nettrace), without .NET tools", kTraceAbout,
                      kTraceExamples, add_trace_options};
 
 namespace {
@@ -98,7 +100,7 @@ class EventWatch final : public ReaderSink {
     return ipc::CollectTracing();
   }
   /// The reader does not keep up.
-  void miss() { give_up({"look for", "the event", "its reader stands still", {}}); }
+  void miss() { give_up({"look for", "the event", "the reader of the events is too slow", {}}); }
   /// Whether nobody watches for the event any more.
   [[nodiscard]] bool failed() const { return failed_; }
 
@@ -106,7 +108,7 @@ class EventWatch final : public ReaderSink {
   /// The recording itself continues.
   void take_failure(const Error& why) override {
     failed_ = true;
-    print_message("the event that ends it will not be seen: " + why.message());
+    print_message("the stopping event will not be noticed: " + why.message());
   }
 
   bool failed_ = false;
@@ -181,7 +183,8 @@ int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing 
   if (file.path().empty()) return code;
   std::ignore = print_path(file.path());
   if (code == kInterrupted)
-    print_message("it was ended before the runtime had said all: some methods may have no names");
+    print_message(
+        "the recording was cut off before the runtime wrote everything: some methods may have no names");
   return code;
 }
 

@@ -28,39 +28,39 @@ constexpr const char* kAbout =
     "\n"
     "Most commands take a TARGET, which says where the runtimes are:\n"
     "  ssh://HOST  podman://CONTAINER  docker://CONTAINER  k8s://POD  k8s://NAMESPACE/deploy/NAME\n"
-    "      nothing has to be installed there: farport brings itself along\n"
+    "      nothing has to be installed there: farport deploys itself\n"
     "  HOST:PORT\n"
-    "      where farport serve listens\n"
-    "  …/RUNTIME behind any of them chooses one of several: its name, pid or id\n";
+    "      an agent: farport serve listens there\n"
+    "  TARGET/RUNTIME selects one of several runtimes by name, pid or id\n";
 
 constexpr const char* kExamples = R"(Examples:
-  Without anything on the other side:
+  With nothing installed on the other side:
     farport ps ssh://ops@web-3
     farport profile podman://orders -o flames.html
     farport run k8s://prod/deploy/orders -- dotnet-trace collect -n orders
-  Certificates, once, where secrets are safe:
+  Create certificates, once, on a trusted host:
     farport certs init certs
     farport certs server certs --name agent --dns orders.example
     farport certs client certs --name alice
     farport certs bundle certs --name agent
     farport certs bundle certs --name alice
-  Beside the application, with agent.pem of these:
+  Beside the application, with the bundle agent.pem:
     farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator \
         --tls-bundle agent.pem
-  Beside the tools, with alice.pem:
+  Beside the tools, with the bundle alice.pem:
     farport connect --detach orders.example:9000 --tls-bundle alice.pem
     dotnet-trace ps
     farport disconnect --all
-  Both in one, for one tool:
+  A mirror for one tool only:
     farport run -- dotnet-trace collect --diagnostic-port orders.example:9000
 
-The bundle may also stand in FARPORT_TLS_BUNDLE, or in
-~/.config/farport/config.toml, and there may be three files in its place.
-"farport COMMAND --help" says more, "farport help-all" everything.)";
+Set the bundle also by FARPORT_TLS_BUNDLE or in ~/.config/farport/config.toml,
+or use separate files: --tls-cert, --tls-key and --tls-ca.
+See "farport COMMAND --help" for a command, "farport help-all" for all.)";
 
 constexpr const char* kHelpAllAbout =
-    "Prints the help of every command, or as JSON all commands, options and settings of the configuration:\n"
-    "names, types, bounds, defaults. The manual pages and the completions are made from that.";
+    "Prints the help of every command or, as JSON, all commands, options and settings of the configuration:\n"
+    "names, types, bounds, defaults. The manual pages and the completions are generated from that.";
 constexpr const char* kHelpAllExamples = R"(Examples:
   farport help-all
   farport help-all --format json)";
@@ -193,7 +193,7 @@ std::string full_name(const CLI::App& command) {
 
 RunCommand add_help_all_options(CLI::App& options, config::Flags& /*flags*/) {
   const auto format = std::make_shared<std::string>("text");
-  add_format(options, *format, "text or json [text]", {"text", "json"});
+  add_format(options, *format, "Output format: text or json [text]", {"text", "json"});
   return [&options, format] {
     print_help_all(*options.get_parent(), *format);
     return kSuccess;
@@ -202,7 +202,7 @@ RunCommand add_help_all_options(CLI::App& options, config::Flags& /*flags*/) {
 
 }  // namespace
 
-const Command kHelpAll{"help-all", "Prints the help of all commands", kHelpAllAbout, kHelpAllExamples,
+const Command kHelpAll{"help-all", "Print the help of all commands", kHelpAllAbout, kHelpAllExamples,
                        add_help_all_options};
 
 std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* argv) {
@@ -257,15 +257,13 @@ void add_remotes(CLI::App& options, config::Flags& flags) {
 }
 
 void add_target(CLI::App& options, config::Flags& flags) {
-  options.add_option(
-      "TARGET", flags.target,
-      std::string(kAgentHelp) +
-          "; with /RUNTIME behind it, a name, pid or id, where there are several (also with @HOST)");
-  CLI::Option* name = options
-                          .add_option("-n,--name", flags.runtime,
-                                      "The runtime's name, where TARGET is an agent that has several")
-                          ->type_name("NAME");
-  options.add_option("-p,--process-id", flags.runtime, "Its pid, as farport ps shows it")
+  options.add_option("TARGET", flags.target,
+                     std::string(kAgentHelp) +
+                         "; append /RUNTIME (name, pid or id, also with @HOST) to select one of several");
+  CLI::Option* name =
+      options.add_option("-n,--name", flags.runtime, "Name of the runtime, if TARGET has several")
+          ->type_name("NAME");
+  options.add_option("-p,--process-id", flags.runtime, "Pid of the runtime, as shown by farport ps")
       ->type_name("PID")
       ->excludes(name);
   options.add_option("--timeout", flags.timeout, "How long to wait for a runtime that does not answer [30s]")
@@ -279,7 +277,7 @@ void add_list(CLI::App& options, const std::string& name, std::vector<std::strin
 
 void add_output(CLI::App& options, config::Flags& flags, const char* help) {
   options.add_option("-o,--output", flags.output, help)->type_name("FILE");
-  options.add_flag("--force", flags.force, "Replace the file if it is there already");
+  options.add_flag("--force", flags.force, "Replace an existing file");
 }
 
 void add_duration(CLI::App& options, config::Flags& flags, const char* help) {
@@ -291,7 +289,7 @@ void add_top(CLI::App& options, std::uint32_t& top) {
       .add_flag_function(
           "--top",
           [&top](std::int64_t rows) { top = rows > 1 ? static_cast<std::uint32_t>(rows) : kUsualRows; },
-          "Print a table of the methods that take most; --top=ROWS [25]")
+          "Print a table of the methods with the most samples; --top=ROWS [25]")
       ->type_name("ROWS");
 }
 
@@ -301,17 +299,19 @@ void add_format(CLI::App& options, std::string& format, const char* help, std::v
   if (!has_json) return;
   const auto choose = [&format] {
     if (!format.empty() && format != kJson) {
-      throw CLI::ValidationError("--json", "--format says " + format + ", which is something else");
+      throw CLI::ValidationError("--json", "--format says " + format + ", which contradicts it");
     }
     format = kJson;
   };
-  options.add_flag_callback("--json", choose, "The same as --format json")->group(kHidden);
+  options.add_flag_callback("--json", choose, "Same as --format json")->group(kHidden);
 }
 
 void add_json_option(CLI::App& options, bool& json, const char* help) {
   options.add_flag("--json", json, help);
   const auto choose = [&json](const std::string& word) { json = json || word == kJson; };
-  options.add_option_function<std::string>("--format", choose, "text, or json: the same as --json [text]")
+  options
+      .add_option_function<std::string>("--format", choose,
+                                        "Output format: text, or json (same as --json) [text]")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", kJson}))
       ->group(kHidden);

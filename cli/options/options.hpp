@@ -60,15 +60,16 @@ void add_json_option(CLI::App& options, bool& json, const char* help);
 
 // What several of them say in their help.
 inline constexpr const char* kAgentHelp =
-    "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, k8s://POD or "
+    "HOST:PORT of an agent, ssh://HOST, podman://CONTAINER, docker://CONTAINER, k8s://POD, "
     "k8s://NAMESPACE/deploy/NAME, or a profile of the configuration file";
-inline constexpr const char* kJsonLinesHelp = "Print each change as a line of JSON";
+inline constexpr const char* kJsonLinesHelp = "Print each change as one line of JSON";
 inline constexpr const char* kDetachHelp =
-    "Return once the runtimes are listed, and go on without a terminal until farport disconnect";
-inline constexpr const char* kUntilStopped = "How long, such as 30s or 00:00:30 [until Ctrl-C]";
-inline constexpr const char* kInPlaceOfOutput = "A file in place of standard output";
+    "Run in the background: return once the runtimes are listed, and run until farport disconnect";
+inline constexpr const char* kUntilStopped = "How long to record, such as 30s or 00:00:30 [until Ctrl-C]";
+inline constexpr const char* kInPlaceOfOutput = "Output file [standard output]";
 inline constexpr const char* kProfileForms =
-    "A file, whose name says what it is: .html or .svg (flame graph), .speedscope.json, .pb.gz (pprof), .txt "
-    "(perf script), .folded; with --wall also .nettrace [a table on a terminal, otherwise folded stacks]";
+    "Output file; its extension chooses the format: .html or .svg (flame graph), .speedscope.json, .pb.gz "
+    "(pprof), .txt (perf script), .folded; with --wall also .nettrace [table on a terminal, else folded "
+    "stacks]";
 
 }  // namespace farport::cli

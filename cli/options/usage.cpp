@@ -32,7 +32,7 @@ Misplaced without_separator(const Words& words) {
   if (tool != words.end()) {
     hint = "write farport" + joined(words.begin(), tool) + " --" + joined(tool, words.end());
   }
-  return {"run needs -- before the tool", hint};
+  return {"farport run needs -- before the tool", hint};
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::optional<Misplaced> find_misplaced(const Words& words, const Words& command
   const auto command = std::find_first_of(words.begin(), words.end(), commands.begin(), commands.end());
   if (!words.front().starts_with("-") || command == words.end()) return {};
   return Misplaced{
-      "options stand after the command",
+      "options must follow the command",
       "write farport " + *command + joined(words.begin(), command) + joined(command + 1, words.end())};
 }
 

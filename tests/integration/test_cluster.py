@@ -167,7 +167,7 @@ class OnACluster(Recordings, Case):
                  if "the liveness probe of web restarts it, and the dump is lost, if that takes 22 s or more" in line]
         self.assertEqual(len(stops), 1, done.stderr)
         # Mostly before anything is written; where the agent is busy, then.
-        self.assertRegex("\n".join(said[stops[0]:]), r"\d+ MiB are to be written, likely in \d+ s")
+        self.assertRegex("\n".join(said[stops[0]:]), r"about \d+ MiB to write, estimated \d+ s")
 
     def test_pods_of_a_deployment_come_and_go(self):
         pod = {"metadata": {"labels": {"app": "fleet"}},

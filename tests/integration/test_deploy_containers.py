@@ -59,7 +59,7 @@ class OfEngines(Containers):
         self.podman.run("kill", "--signal", "STOP", "orders")
         done = self.assert_ok(self.farport("stacks", "podman://orders"))
         self.podman.run("kill", "--signal", "CONT", "orders")
-        self.assertIn("the stacks are seen from outside", done.stderr)
+        self.assertIn("the stacks were sampled from outside the process", done.stderr)
         self.assertIn("libcoreclr.so!coreclr_execute_assembly", done.stdout)
         self.assertRegex(done.stdout, r"Thread \d+ \.NET EventPipe\n    poll\(2\)\n")
         self.assert_nothing_left()

@@ -102,14 +102,14 @@ class Dumps(Case):
         done = self.farport_dump(self.agent.remote, "-o", self.path("x.dmp"), pair=self.watcher)
         self.assertEqual(done.code, 1, done.described)
         self.assertIn("takes the role operator or admin", done.stderr)
-        self.assertNotIn("stands still", done.stderr)
+        self.assertNotIn("is paused", done.stderr)
 
     def test_farport_dump_replaces_a_file_only_by_force(self):
         path = self.path("kept.dmp")
         pathlib.Path(path).write_text("yesterday's dump")
         done = self.farport_dump(self.agent.remote, "-o", path, "--type", "mini")
         self.assertEqual(done.code, 1, done.described)
-        for word in (path, "there is a file already", "--force"):
+        for word in (path, "the file already exists", "--force"):
             self.assertIn(word, done.stderr)
         self.assertEqual(pathlib.Path(path).read_text(), "yesterday's dump")
         self.assert_ok(self.farport_dump(self.agent.remote, "-o", path, "--type", "mini", "--force"))
@@ -187,7 +187,7 @@ class LargeDump(Case):
         path = os.path.join(self.lab.near.directory, "announced.dmp")
         done = self.assert_ok(self.lab.near.run(needs.farport(), "dump", self.agent.remote, "-o", path, "--type", "full",
                                                 *self.lab.tools_pair.flags()))
-        self.assertRegex(done.stderr, r"orders \(pid \d+\) stands still while it writes the dump")
+        self.assertRegex(done.stderr, r"orders \(pid \d+\) is paused while it writes the dump")
 
 
 if __name__ == "__main__":

@@ -248,7 +248,7 @@ class Laptop(Case):
                "heap": (("heap", 1, "cannot "),), "quantiles": (("counters", 0, "spread"),),
                "series": (("counters", 0, "placed"),), "notices": (("counters", 0, "has more to tell"),),
                "threads": (("stacks", 1, "too many threads"), ("wall", 1, "too many threads"), ("logs", 1, "too many threads")),
-               "exceptions": (("exceptions", 0, "more were thrown"),), "logs": (("logs", 0, "Orders"),)}
+               "exceptions": (("exceptions", 0, "exceptions were dropped"),), "logs": (("logs", 0, "Orders"),)}
 
     @classmethod
     def prepare(cls):

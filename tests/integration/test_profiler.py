@@ -410,7 +410,7 @@ class FromOutside(Profiling):
         target = f"{self.agent.remote}/{application.pid_inside}"
         done = self.lab.near.run(needs.farport(), "stacks", target, *self.lab.tools_pair.flags())
         self.assertEqual(done.code, 0, done.described)
-        self.assertIn("the stacks are seen from outside: methods of .NET have no names", done.stderr)
+        self.assertIn("the stacks were sampled from outside the process: methods of .NET have no names", done.stderr)
         self.assertRegex(done.stdout, r"Thread \d+ \.NET EventPipe\n    poll\(2\)\n    libc\.so\.6!__poll\n")
         # What computed is stopped in the middle of it, within the application's own code.
         main_thread = done.stdout.split("\n\n")[0]

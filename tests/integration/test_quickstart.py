@@ -122,7 +122,7 @@ class Quickstart(Case):
 
     def test_an_invitation_to_a_command_is_refused(self):
         invitation = self.invitation(self.quickstart(self.lab.far.address))
-        for address, why in (("ssh://somewhere", "it is a URL"), ("a;id;b:9000", "no host has such a name")):
+        for address, why in (("ssh://somewhere", "it is a URL"), ("a;id;b:9000", "that is not a valid host name")):
             odd = invitation.replace(f"{self.lab.far.address}:{PORT}", address)
             refused = self.paste(f"echo '{odd}' | farport join")
             self.assertEqual(refused.code, 2, refused.described)
@@ -155,7 +155,7 @@ class Quickstart(Case):
         first = self.quickstart()
         self.line(first)
         self.assertIn("Address already in use", self.quickstart(code=1).stderr())
-        self.assertIn("the port must be known", self.quickstart("--listen", "127.0.0.1:0", code=2).stderr())
+        self.assertIn("the invitation must name a fixed port", self.quickstart("--listen", "127.0.0.1:0", code=2).stderr())
         self.assertIn("boss", self.quickstart("--role", "boss", "--listen", "127.0.0.1:9001", code=2).stderr())
         self.assertIn("no host name", self.quickstart("a,b", code=2).stderr())
 
