@@ -358,7 +358,7 @@ Result<Credentials> bundle_in(const PemText& pem, const std::string& path, const
   if (certificates.empty() || keys == 0) return holds_no("bundle", path, pem);
   if (keys > 1) {
     return fail("use bundle", path, "it holds more than one private key",
-                "leave our certificate's in it; a CA's stays where certificates are issued");
+                "keep only our certificate's key in it; a CA's key stays where certificates are issued");
   }
   ASSIGN_OR_RETURN(auto key,
                    is_encrypted(pem) ? encrypted_key_in(pem, path, passphrase) : plain_key_in(pem, path));

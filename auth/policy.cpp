@@ -101,7 +101,7 @@ bool uri_matches(std::string_view pattern, std::string_view uri) {
 
 Result<void> check_filter(const IdentityFilter& filter, const std::string& rule) {
   if (filter.empty()) {
-    return fail("use", rule, "it says nothing of who it is for",
+    return fail("use", rule, "it has no condition on the caller",
                 "give it cn, ou, dns, uri, ip, pin, local or all");
   }
   for (const auto* names : {&filter.cn, &filter.ou, &filter.dns}) {

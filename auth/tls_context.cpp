@@ -161,7 +161,7 @@ std::string what_differs(const SSL* ssl, const Identity& identity) {
     IdentityFilter alone;
     alone.*each.list = filter->*each.list;
     if (matches(alone, identity)) continue;
-    text += fmt::format("{}it has not the {} {} ({})", text.empty() ? "" : ", and ", each.what,
+    text += fmt::format("{}it lacks the {} {} ({})", text.empty() ? "" : ", and ", each.what,
                         fmt::join(alone.*each.list, " or "), each.asked);
   }
   return text.empty() ? "it is rejected" : text + "; its pin is " + identity.spki_pin;

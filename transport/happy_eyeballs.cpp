@@ -117,13 +117,13 @@ Task<Result<void>> ask_for(FdStream& stream, const Proxy& proxy, std::string aut
   if (!status) co_return tl::unexpected(refused(proxy, authority, "it is no HTTP proxy"));
   LineFilter is_end = [](std::string_view line) { return line.empty() || line == "\r"; };
   const auto end = co_await read_to_line(stream, std::move(is_end), kLongestHead);
-  if (!end) co_return tl::unexpected(refused(proxy, authority, "its answer does not end as HTTP's do"));
+  if (!end) co_return tl::unexpected(refused(proxy, authority, "its answer is not a complete HTTP response"));
   // After 2xx the bytes belong to the tunnel (RFC 9110 section 9.3.6).
   if (*status / 100 == 2) co_return Result<void>();
   co_return tl::unexpected(refused(proxy, authority, "it answers " + printable(first->substr(9)),
                                    *status == kProxyAuthenticationRequired
                                        ? "name a user: http://NAME:PASSWORD@HOST:PORT"
-                                       : "may it connect there?"));
+                                       : "does it permit this destination?"));
 }
 
 Task<Result<std::unique_ptr<FdStream>>> connect_now(Loop& loop, Proxy proxy, std::string authority,

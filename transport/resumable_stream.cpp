@@ -79,9 +79,13 @@ constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 ResumableStream::ResumableStream(Loop& loop, Side side, BufferBudget::LazyReservation::AccountOf account_of)
     : Stream(loop), side_(side), interrupted_(loop) {
   counted_.emplace(std::move(account_of), [this] {
-    const char* const who = side_ == Side::answers ? "the agent" : "this program";
-    abort(Error{
-        "keep what was sent on", "a stream", std::string(who) + " keeps as much as it may", {}, ENOBUFS});
+    const char* const who =
+        side_ == Side::answers ? "limits.buffered_bytes of the agent" : "the mirror's memory limit";
+    abort(Error{"keep unacknowledged data of",
+                "a stream",
+                std::string(who) + " is used up: the other side takes data too slowly",
+                {},
+                ENOBUFS});
     kept_.clear();
   });
 }

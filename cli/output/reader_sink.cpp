@@ -77,7 +77,10 @@ Task<void> ReaderSink::take_frames() {
     } else if (finished_) {
       answered_.emplace();
     } else {
-      give_up({"read", "what the runtime says", "its reader has ended before the runtime has", {}});
+      give_up({"read",
+               "what the runtime says",
+               "its reader process exited before the end of the runtime's data",
+               {}});
     }
   }
 }

@@ -154,8 +154,8 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
   // A runtime that sent nothing before it was told to stop has nothing to end.
   if (taken && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
     taken = fail("record", runtime.name,
-                 stopping_ ? "it ended before it had said all: it was killed, or it crashed"
-                           : "it ended in the middle of it: it was killed, or it crashed");
+                 stopping_ ? "it ended before the recording was complete: it was killed, or it crashed"
+                           : "it ended during the recording: it was killed, or it crashed");
   }
   // The sink's output must not share a line with the progress.
   progress_.end();

@@ -14,7 +14,7 @@ using Lines = std::vector<std::string>;
 constexpr transport::Milliseconds kPatience{5000};
 
 constexpr const char* kQuestion = "/v1/doctor?runtimes=false";
-constexpr const char* kOldAgent = "  it is of a version that says no more; its log does";
+constexpr const char* kOldAgent = "  this agent's version explains no more; see its log";
 
 void append(Lines& all, Lines more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));

@@ -97,15 +97,14 @@ void Patience::say_what_is(const router::Runtime& runtime) {
     if (!words.hint.empty()) line += "; " + words.hint;
   }
   say_(line);
-  if (work_ == Work::stacks) return say_("its threads are looked at from outside now");
+  if (work_ == Work::stacks) return say_("sampling its threads from outside the process instead");
   if (is_busy() && !settings_.given) {
-    return say_(fmt::format("it is waited for until {} s have passed; Ctrl-C ends that",
-                            seconds_of(settings_.limit * kBusyTimes)));
+    return say_(
+        fmt::format("waiting for up to {} s; Ctrl-C cancels", seconds_of(settings_.limit * kBusyTimes)));
   }
   say_(fmt::format(
-      "it is waited for until {} s have passed (--timeout); farport stacks and farport profile --event wall "
-      "see its threads without its help, but for the names of methods, and farport doctor what else is "
-      "wrong",
+      "waiting for up to {} s (--timeout); farport stacks and farport profile --event wall show its threads "
+      "without its help, except for method names, and farport doctor looks for other problems",
       seconds_of(settings_.limit)));
 }
 
@@ -121,8 +120,8 @@ Error Patience::silence(const router::Runtime& runtime) const {
   error.hint = std::move(words.hint);
   if (condition_->is_busy()) {
     error.hint =
-        "farport profile shows what it does without its help; where that is no garbage collection, its "
-        "diagnostics have died, and only starting it again helps";
+        "farport profile shows what it does without its help; unless it is a garbage collection, its "
+        "diagnostics are dead, and only a restart helps";
   }
   return error;
 }

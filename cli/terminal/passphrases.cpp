@@ -59,8 +59,8 @@ Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new) 
   const HidingTerminal terminal;
   if (!terminal) {
     return fail(tried, bundle, "there is no terminal",
-                is_new ? "name a file that has it: --passphrase-file"
-                       : "name a file that has it: --tls-passphrase-file");
+                is_new ? "give a file that contains it: --passphrase-file"
+                       : "give a file that contains it: --tls-passphrase-file");
   }
   const std::string prompt = (is_new ? "New passphrase of " : "Passphrase of ") + escape(bundle) + ": ";
   Typed typed;
@@ -69,7 +69,7 @@ Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new) 
   ERR_clear_error();
   const std::size_t size = std::strlen(typed.text.data());
   if (taken && size > 0) return auth::Passphrase({typed.text.data(), size});
-  return fail(tried, bundle, taken || !is_new ? "none was typed" : "it was not typed the same twice");
+  return fail(tried, bundle, taken || !is_new ? "no passphrase was entered" : "the two entries differ");
 }
 
 Result<void> Unlocker::unlock(config::TlsFiles& tls) {

@@ -21,7 +21,7 @@ Result<std::unique_ptr<LocalSocket>> LocalSocket::create(transport::Loop& loop, 
   remove_stale_socket(path);
   auto listener = transport::Listener::unix_socket(loop, path, for_all ? kForAll : kOurs);
   if (!listener && listener.error().cause == EADDRINUSE) {
-    return fail("listen at", path, "something is there already", "is another farport running there?");
+    return fail("listen at", path, "the path already exists", "is another farport running there?");
   }
   if (!listener) return tl::unexpected(listener.error());
   return std::make_unique<LocalSocket>(std::move(*listener), path);
@@ -283,7 +283,7 @@ Task<void> Agent::end_when_unused() {
     const transport::Deadline limit(loop_, linger, [this] { session_began_.set(); });
     while (begun == sessions_begun_ && !limit.expired()) co_await session_began_.wait();
     if (begun != sessions_begun_) continue;
-    log_->info("nobody uses this agent any more");
+    log_->info("no session uses this agent any more: stopping");
     stop();
     co_return;
   }
@@ -309,7 +309,7 @@ void Agent::reload_certificates() {
 void Agent::reopen_audit() {
   const Result<void> opened = audit_->reopen();
   if (opened) {
-    log_->info("the audit log has been opened again");
+    log_->info("reopened the audit log");
   } else {
     log_->error("{}; the old file stays in use", opened.error().message());
   }

@@ -149,13 +149,12 @@ Task<std::string> Agent::examine(const Caller& caller, Examine what, transport::
 
 void Agent::write_process(MetricsText& text) const {
   const ProcessUsage usage = process_usage();
-  text.family("farport_build_info", kGauge, "Which farport this is; always 1.")
+  text.family("farport_build_info", kGauge, "The version of farport, as a label; always 1.")
       .sample(std::uint64_t{1}, MetricsText::label("version", kVersion))
       .family("farport_ready", kGauge, "1 while the agent is ready (/readyz), else 0.")
       .sample(std::uint64_t{why_not_ready().empty() ? 1U : 0U})
       .histogram("farport_loop_stall_seconds",
-                 "How long the turns of the event loop took: everything else waits that long.",
-                 loop_.stalls())
+                 "Durations of event loop iterations: everything else waits that long.", loop_.stalls())
       .family("process_start_time_seconds", kGauge, "When the agent started, in seconds since 1970.")
       .sample(static_cast<std::uint64_t>(start_time_))
       .family("process_cpu_seconds_total", kCounter, "CPU time used, user and system.")
@@ -188,11 +187,12 @@ void Agent::write_sessions(MetricsText& text) const {
       .family("farport_accept_pauses_total", kCounter,
               "How often accepting paused because there were no file descriptors.")
       .sample(metrics_.accept_pauses)
-      .family("farport_buffered_bytes", kGauge,
-              "Bytes that are kept because of peers: sessions, requests, answers, what nobody has taken yet.")
+      .family(
+          "farport_buffered_bytes", kGauge,
+          "Bytes held on behalf of peers: sessions, requests, answers, and data that nobody has read yet.")
       .sample(budget_.bytes())
       .family("farport_lines_lost_total", kCounter,
-              "Lines of the log and of the audit that nothing took in time.")
+              "Lines of the log and of the audit that were dropped because their reader was too slow.")
       .sample(lost_lines(log_), MetricsText::label("what", "log"))
       .sample(audit_->lost(), MetricsText::label("what", "audit"));
 }
@@ -202,7 +202,7 @@ void Agent::write_diagnostics(MetricsText& text) const {
   text.family("farport_diagnostic_connections", kGauge,
               "Diagnostic connections, dumps and profiles that are open.")
       .sample(std::uint64_t{limits_.connections()})
-      .family("farport_commands_total", kCounter, "Commands, and what the gate said to them.")
+      .family("farport_commands_total", kCounter, "Commands, by whether they were allowed.")
       .samples("command", metrics_.commands_allowed, MetricsText::label("decision", "allowed"))
       .samples("command", metrics_.commands_refused, MetricsText::label("decision", "refused"))
       .histogram(

@@ -87,7 +87,7 @@ Task<bool> says_something(transport::FdStream& socket) {
 }
 
 constexpr const char* kTooSlow = "it did not finish the handshake in time";
-constexpr const char* kTooManyHandshakes = "the agent has as many handshakes under way as it takes";
+constexpr const char* kTooManyHandshakes = "the agent has reached its limit of concurrent handshakes";
 
 }  // namespace
 
@@ -171,7 +171,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
   if (settings_.limits.session_lifetime.count() > 0) {
     std::function<void()> end = [this, &stream, &caller] {
       const LimitExceeded exceeded{&limit_of(&LimitSettings::session_lifetime),
-                                   "it has lasted as long as one may"};
+                                   "it has reached the maximum age of a session"};
       refusals_.ended(caller, exceeded);
       stream.abort(Error{"go on with", "the session", exceeded.message, {}, ETIMEDOUT});
     };

@@ -37,7 +37,7 @@ Task<Result<void>> CpuProfile::begin() {
     CO_RETURN_IF_ERROR(co_await read_piece());
   }
   const bool older = wall_ && samples_.start() && samples_.start()->clock != SampleClock::wall;
-  if (older) co_return fail("look at", "the threads", "the agent is older than that");
+  if (older) co_return fail("look at", "the threads", "the agent's version is too old for it");
   co_return Result<void>();
 }
 
@@ -63,7 +63,8 @@ Task<Result<std::size_t>> CpuProfile::read_piece() {
   const transport::Io got = co_await request_.stream().read(piece);
   if (got.status == IoStatus::failed) co_return tl::unexpected(request_.stream().error());
   if (got.status == IoStatus::end) {
-    co_return fail("profile", "the runtime", "the samples end in the middle: what took them has been ended");
+    co_return fail("profile", "the runtime",
+                   "the samples are incomplete: the process that took them was killed");
   }
   CO_RETURN_IF_ERROR(reader_.read(std::span(piece).first(got.bytes)));
   co_return got.bytes;

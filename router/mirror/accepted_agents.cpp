@@ -109,7 +109,11 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
   transport::FdStream& socket = *connection;
   const std::string address = connection->name();
   std::function<void()> make_room = [&socket] {
-    socket.abort(Error{"agree on TLS with", {}, "there are too many handshakes at once", {}, ENOBUFS});
+    socket.abort(Error{"agree on TLS with",
+                       {},
+                       "there are too many handshakes at once, and this one was the oldest",
+                       {},
+                       ENOBUFS});
   };
   const transport::HandshakeLimiter::Entry handshake(handshakes_, address, std::move(make_room));
   auto greeted = co_await with_deadline(
@@ -167,7 +171,7 @@ void AcceptedAgents::remove_gone() {
       ++each;
       continue;
     }
-    services_.log->info("the agent that dialled in from {} is there no more", each->link->address());
+    services_.log->info("the agent that dialled in from {} is gone", each->link->address());
     tasks_.spawn(RunningLink::retire(std::move(each->link)));
     each = links_.erase(each);
   }

@@ -225,7 +225,8 @@ Task<void> AgentLink::mirror(Runtime runtime) {
   if (now == starting_.end()) co_return;
   (*mirrored)->update(now->second);
   tell_halt(now->second, Halt::none);
-  services_.log->info("{} is here as process {}: {}", what, (*mirrored)->local_pid(), (*mirrored)->socket());
+  services_.log->info("{} is mirrored as process {}: {}", what, (*mirrored)->local_pid(),
+                      (*mirrored)->socket());
   mirrored_[id] = std::move(*mirrored);
   services_.on_change();
 }
@@ -234,7 +235,7 @@ void AgentLink::mirror_again(const std::string& id) {
   const auto known = mirrored_.find(id);
   if (known == mirrored_.end()) return;
   Runtime runtime = known->second->runtime();
-  services_.log->warn("process {}, which stood for {}, has ended: starting another",
+  services_.log->warn("the placeholder process {} of {} has ended: starting another",
                       known->second->local_pid(), runtime.name);
   retire(std::move(known->second));
   mirrored_.erase(known);

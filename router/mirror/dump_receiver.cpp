@@ -225,7 +225,7 @@ Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const R
   log->info("taking a {} dump of {} (pid {}) to {}", ipc::name_of(command->type), runtime.name, runtime.pid,
             command->path);
   if ((command->flags & ipc::dump_flag::kCrashReport) != 0) {
-    log->warn("the crash report that the tool asks for stays away: only the dump is brought to {}",
+    log->warn("the tool asked for a crash report, which is not transferred: only the dump is written to {}",
               command->path);
   }
   Task<Result<std::uint64_t>> receiving = receive_dump(sessions, runtime.id, {command->type, command->flags},

@@ -88,8 +88,11 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   transport::BufferBudget::LazyReservation held(
       [this] { return sessions_.party().memory(); },
       [&tool] {
-        tool.abort(Error{
-            "keep what is held for", "a connection", "this program keeps as much as it may", {}, ENOBUFS});
+        tool.abort(Error{"buffer data for",
+                         "a connection",
+                         "the mirror's memory for buffered data is used up: the tool reads too slowly",
+                         {},
+                         ENOBUFS});
       });
   const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers, held);
   services_.log->debug("{} on {}: {} bytes", first.command(), runtime_.name, outcome.to_tool);
@@ -109,15 +112,14 @@ void RuntimeConnections::note_lost_session() {
   if (size() == 0) return;
   ++services_.cut_off;
   services_.log->warn(
-      "what tools had under way on {} (pid {}) was cut off: the session with {} did not come back within "
-      "{:g} s",
+      "work of tools on {} (pid {}) was cut off: the session with {} did not come back within {:g} s",
       runtime_.name, runtime_.pid, sessions_.address(),
       std::chrono::duration<double>(services_.session.grace).count());
 }
 
 void RuntimeConnections::note_cut_off(ipc::Command command, const std::string& why) {
   ++services_.cut_off;
-  services_.log->warn("{} on {} (pid {}) was cut off: {}; what the tool has got ends there",
+  services_.log->warn("{} on {} (pid {}) was cut off: {}; the tool's data is incomplete",
                       ipc::describe(command), runtime_.name, runtime_.pid, why);
 }
 
@@ -264,7 +266,7 @@ void MirroredRuntime::update(Runtime runtime) {
 
 Result<void> MirroredRuntime::dial(const std::string& tool) {
   const auto cookie = Guid::parse(runtime_.id);
-  if (!cookie) return fail("offer", runtime_.name, "the agent gives it no proper identity");
+  if (!cookie) return fail("offer", runtime_.name, "the agent reports an invalid id for it");
   // The placeholder's pid, since a tool looks it up on its own host.
   const ipc::Advertise advertise{*cookie, static_cast<std::uint64_t>(local_pid())};
   acceptors_.spawn(dial_listening_tool(services_.loop, tool, advertise, [this](auto connection) {

@@ -170,7 +170,7 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
   if (instance.empty() || own == nullptr) return true;
   const std::vector<Address>& all = own->route->addresses();
   if (LinkEntry* other = other_with(link, instance)) {
-    services_.log->info("{} is the agent at {}, too", address.text(), other->link->address());
+    services_.log->info("{} is the same agent as {}", address.text(), other->link->address());
     std::vector<Address> more = other->route->addresses();
     if (!contains(more, address)) more.push_back(address);
     other->move_to(std::move(more));

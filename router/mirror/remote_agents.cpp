@@ -87,7 +87,7 @@ void ReachedAgents::remove_gone() {
       ++each;
       continue;
     }
-    services_.log->info("{} is there no more", each->text);
+    services_.log->info("{} is gone", each->text);
     tasks_.spawn(RunningLink::retire(std::move(each->link)));
     each = links_.erase(each);
   }

@@ -82,9 +82,9 @@ void ResumableRequest::limit_turn() {
   grace_.reset();
   if (turn_limit_) return;
   turn_limit_.emplace(sessions_.loop(), kLongestTurn, [this] {
-    stream_.abort(Error{"use", sessions_.address(),
-                        "limits.requests_per_second of the agent left it no turn within a minute",
-                        "ask less often, or raise that limit", Cause::http(http_status::kTooManyRequests)});
+    stream_.abort(
+        Error{"use", sessions_.address(), "the agent deferred it for a minute (limits.requests_per_second)",
+              "send fewer requests, or raise that limit", Cause::http(http_status::kTooManyRequests)});
     head_event_.set();
   });
 }
@@ -107,7 +107,7 @@ Task<ResumableRequest::Outcome> ResumableRequest::ask(std::shared_ptr<AgentSessi
   }
   // A request can only be sent anew if no agent has seen it.
   if (head_ || stream_.acknowledged() > 0) {
-    stream_.abort(broken("the agent knows it no more"));
+    stream_.abort(broken("the agent no longer knows it"));
     co_return Outcome::finished;
   }
   outcome = co_await begin(session);
@@ -176,7 +176,7 @@ Task<ResumableRequest::Outcome> ResumableRequest::outcome_of(std::shared_ptr<Htt
   if (carrier->head().status == http_status::kNotFound) co_return Outcome::not_found;
   const auto refused = co_await read_answer(*carrier);
   if (carrier->lost()) co_return Outcome::connection_lost;
-  stream_.abort(broken(refused ? "the agent answers nonsense" : refused.error().why));
+  stream_.abort(broken(refused ? "the agent's answer is malformed" : refused.error().why));
   co_return Outcome::finished;
 }
 

@@ -140,7 +140,7 @@ Task<Result<std::string>> run_to_end(Command& command, CommandInput input) {
     const transport::Io got = co_await stream.read(part);
     if (got.status != IoStatus::ok) break;
     output.append(reinterpret_cast<const char*>(part.data()), got.bytes);
-    if (output.size() > kMostOutput) co_return fail("run", command.name(), "it prints without end");
+    if (output.size() > kMostOutput) co_return fail("run", command.name(), "its output exceeds the limit");
   }
   const std::optional<int> code = co_await command.exit_code();
   if (code == 0) co_return output;

@@ -450,8 +450,8 @@ class ContainerReach final : public Reach {
   void announce(const Helper& helper) const {
     if (std::exchange(announced_, true)) return;
     deploy_.announce(
-        fmt::format("{}: starts a container beside it that sees its processes{} (image {}), which goes {:g} "
-                    "s after its last session",
+        fmt::format("{}: starts a container beside it that sees its processes{} (image {}), removed {:g} s "
+                    "after its last session",
                     text(), helper.profiles ? " and may have the kernel sample them" : "", helper.image,
                     std::chrono::duration<double>(deploy_.linger).count()));
   }

@@ -630,8 +630,8 @@ class PodReach final : public Reach {
                                        "can't be given that of {}, {}",
                                        added.target, added.user.user);
     deploy_.announce(fmt::format(
-        "{}: adds an ephemeral container (image {}, {}) that sees the processes of {}; it "
-        "goes {:g} s after its last session, its entry stays in the pod",
+        "{}: adds an ephemeral container (image {}, {}) that sees the processes of {}; it exits {:g} s after "
+        "its last session, its entry stays in the pod",
         text(), added.image, user, added.target, std::chrono::duration<double>(deploy_.linger).count()));
   }
 
@@ -679,8 +679,8 @@ class PodReach final : public Reach {
       if (!told && takes_longer_than(kPrompt)) {
         told = true;
         deploy_.announce(
-            fmt::format("{}: its node has not started the container for {} s, and is waited for until {} s",
-                        text(), kPrompt.count() / 1000, kStartLimit.count() / 1000));
+            fmt::format("{}: its node has not started the container for {} s; waiting for up to {} s", text(),
+                        kPrompt.count() / 1000, kStartLimit.count() / 1000));
       }
       co_await transport::sleep(loop, kLookAgain);
     }

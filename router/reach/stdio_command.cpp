@@ -83,7 +83,7 @@ Task<Result<void>> send_program(transport::Stream& stream, StdioCommand& what, b
   if (packed) content = co_await gzip(stream.loop(), program);
   const std::span<const std::byte> sent = packed ? std::span<const std::byte>(content) : program->content();
   what.announce(
-      fmt::format("{}: sends farport there ({:.1f} MB) into a directory of its own, which goes with it",
+      fmt::format("{}: sends farport there ({:.1f} MB) into a directory of its own, removed when it exits",
                   what.text, static_cast<double>(sent.size()) / 1e6));
   auto done = co_await send(stream, sent);
   co_return done;
@@ -116,8 +116,8 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
       continue;
     }
     if (said->kind == Kind::nothing || said->kind == Kind::avoided) {
-      co_return fail("reach", what.text, "the command says something else than farport stdio would",
-                     "does it run that?");
+      co_return fail("reach", what.text, "the command's output is not that of farport stdio",
+                     "does it run farport stdio, and print nothing else?");
     }
     if (said->kind == Kind::ended) {
       Error why = co_await command.ended();

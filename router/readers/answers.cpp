@@ -35,7 +35,7 @@ Result<std::string> CurrentStacks::take_end() {
 
 Result<std::string> HeapTypes::take_end() {
   if (walk_.ended()) return heap::to_json(walk_.take(), process_, std::numeric_limits<std::size_t>::max());
-  return fail("look into the heap of", process_, "the runtime has not come to the end of it",
+  return fail("look into the heap of", process_, "the runtime did not finish reporting it in time",
               "give it more time with seconds=");
 }
 
@@ -84,7 +84,7 @@ Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
     const Result<void> read = reader.read(piece);
     if (!read) return read;
   }
-  if (!reader.ended()) return fail("read", "the samples", "they have no end");
+  if (!reader.ended()) return fail("read", "the samples", "they are incomplete");
   if (to.end() == SamplingEnd::failed) return fail("read", "the samples", to.why_ended());
   return {};
 }
@@ -201,7 +201,7 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
     return tell_measurements(values, from, to);
   }
   const auto maker = line_maker(wanted);
-  if (maker == nullptr) return fail("make", "the answer", "nobody knows how");
+  if (maker == nullptr) return fail("make", "the answer", "there is no such kind of answer");
   return make_lines(*maker, from, to);
 }
 

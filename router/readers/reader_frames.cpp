@@ -32,7 +32,7 @@ Error decode_failure(std::string_view text) {
   std::array<std::string, 4> parts;
   for (std::string& part : parts) part = shortened(take_until(text, '\0'), kMostFailurePart);
   auto& [what, on, why, hint] = parts;
-  if (why.empty()) why = "its reader does not say why";
+  if (why.empty()) why = "its reader process gave no reason";
   return {what.empty() ? "read" : what, on, why, hint};
 }
 

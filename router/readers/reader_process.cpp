@@ -91,7 +91,7 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
       return fail(
           "read", "what the runtime says",
           "the kernel does not let a reader give up its rights (seccomp), and what it reads may be hostile",
-          "FARPORT_CONFINE=off has it read all the same");
+          "set FARPORT_CONFINE=off to read it anyway");
     };
     be_reader(no_work, *wanted, socket);
   };
@@ -108,7 +108,7 @@ Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
   if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) return fail_errno("make", "a pair of sockets", errno);
   const std::string bytes = encoded(wanted);
   if (bytes.size() > HelperProcess::kMostRequest)
-    return fail("start", "a reader", "too much is asked of it", "ask for less at once");
+    return fail("start", "a reader", "the request is too large", "request less at once");
   ASSIGN_OR_RETURN(auto lifeline, process_.begin(bytes, {theirs.get()}));
   return ReaderEnds{std::move(ours), std::move(lifeline)};
 }
@@ -172,7 +172,7 @@ transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> Readers::place_for
   auto place = co_await memory->take(std::move(owner), memory->share_of(kind));
   if (place == nullptr)
     co_return fail("read", "what the runtime writes",
-                   "others that are read at the moment have all the memory that there is for it",
+                   "other recordings that are read at the moment use all of the memory for this",
                    "try again in a while, or raise the agent's memory limit");
   co_return place;
 }

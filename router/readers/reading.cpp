@@ -93,7 +93,7 @@ bool Reading::stands_still() const {
 Task<void> Reading::watch() {
   while (!stands_still()) co_await transport::sleep(loop_, kLook);
   reader_->abort(no_answer(
-      fmt::format("its reader has said nothing for {} s: it was stopped, or gets too little of the processor",
+      fmt::format("its reader process sent nothing for {} s: it was stopped, or gets too little CPU time",
                   kPatience.count())));
 }
 
@@ -163,7 +163,7 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
   std::size_t size = 0;
   for (std::size_t i = head.size(); i-- > 1;) size = (size << 8U) | std::to_integer<std::size_t>(head[i]);
   if (!is_known(frame.kind) || size > (has_text(frame.kind) ? kMostFrame : 0))
-    co_return tl::unexpected(no_answer("its reader has sent something malformed"));
+    co_return tl::unexpected(no_answer("its reader process sent malformed data"));
   frame.text.resize(size);
   const Io text = co_await reader_->read_exactly(std::as_writable_bytes(std::span(frame.text)));
   if (text.status != IoStatus::ok) co_return tl::unexpected(lost(text.status));
@@ -172,9 +172,8 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
     co_return tl::unexpected(for_ == For::user ? std::move(failure) : no_answer(failure.message()));
   }
   if (frame.kind == ReaderFrame::memory) {
-    co_return tl::unexpected(
-        no_answer(fmt::format("it takes more than the {:.4g} MiB of memory that there are for it",
-                              static_cast<double>(wanted_.memory_bytes) / kBytesOfMiB)));
+    co_return tl::unexpected(no_answer(fmt::format("it exceeds its memory limit of {:.4g} MiB",
+                                                   static_cast<double>(wanted_.memory_bytes) / kBytesOfMiB)));
   }
   co_return frame;
 }
@@ -183,8 +182,8 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
 Error Reading::lost(IoStatus status) const {
   const bool gone = reader_->peer_gone() || (status == IoStatus::failed && reader_->error().cause == EPIPE);
   if (status == IoStatus::failed && !gone) return reader_->error();
-  if (for_ == For::user) return no_answer("its reader has ended: it was killed, or crashed");
-  return no_answer(fmt::format("its reader has ended: it used more than {} s of the processor, or crashed",
+  if (for_ == For::user) return no_answer("its reader process exited: it was killed, or it crashed");
+  return no_answer(fmt::format("its reader process exited: it used more than {} s of CPU time, or crashed",
                                wanted_.processor_seconds));
 }
 

@@ -277,7 +277,7 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!result || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return result;
-  return fail("read", "the symbols", "what reads them has crashed");
+  return fail("read", "the symbols", "the process that reads them crashed");
 }
 
 namespace {

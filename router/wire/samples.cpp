@@ -158,14 +158,14 @@ Result<std::size_t> SampleReader::read_records(std::span<const std::byte> bytes)
     taken = magic.size();
   }
   while (taken < bytes.size()) {
-    if (ended_) return broken("something comes behind their end");
+    if (ended_) return broken("data follows the end record");
     const auto left = bytes.subspan(taken);
     // Look at no more than this, so that an overlong size is the same error in pieces of any size.
     Cursor head(left.first(std::min(kMaxHead, left.size())), 0);
     const std::uint8_t kind = head.u8();
     const std::uint32_t size = head.var_u32();
     if (head.failed() && left.size() < kMaxHead) break;
-    if (head.failed() || size > kMaxSize) return broken("a record is larger than any may be");
+    if (head.failed() || size > kMaxSize) return broken("a record exceeds the maximum size");
     const std::size_t begin = head.offset();
     if (left.size() - begin < size) break;
     Record record(left.subspan(begin, size), 0);
@@ -191,7 +191,7 @@ Result<void> SampleReader::hand_on(std::uint8_t kind, Record& record) {
   };
   if (kind >= kReaders.size() || kReaders[kind] == nullptr) return {};
   // A stream that has not begun may consist of an end alone, which says why.
-  if (!started_ && kind != kStart && kind != kEnd && kind != kNote) return broken("they have no beginning");
+  if (!started_ && kind != kStart && kind != kEnd && kind != kNote) return broken("the header is missing");
   (this->*kReaders[kind])(record);
   if (record.failed()) return broken(record.error().value().why);
   return {};
@@ -199,7 +199,7 @@ Result<void> SampleReader::hand_on(std::uint8_t kind, Record& record) {
 
 void SampleReader::take_one(std::uint64_t& left, Record& record) {
   if (left == 0) {
-    record.reject("there are more of a kind than there may be");
+    record.reject("there are more records of a kind than allowed");
     return;
   }
   --left;
@@ -208,7 +208,7 @@ void SampleReader::take_one(std::uint64_t& left, Record& record) {
 std::string SampleReader::text(Record& record) {
   std::string text = record.utf8();
   if (text.size() > left_.text_bytes) {
-    record.reject("there is more text than there may be");
+    record.reject("there is more text than allowed");
     return {};
   }
   left_.text_bytes -= text.size();
@@ -222,7 +222,7 @@ void SampleReader::start(Record& record) {
   start.clock = static_cast<SampleClock>(clock);
   start.kernel = record.var_u32() != 0;
   if (start.frequency == 0 || clock > static_cast<std::uint32_t>(SampleClock::wall) || started_)
-    record.reject("a beginning that is none");
+    record.reject("the header is invalid");
   if (record.failed()) return;
   started_ = true;
   sink_.on_start(start);
@@ -239,7 +239,7 @@ void SampleReader::call(Record& record) {
   SampledCall call;
   call.caller = record.var_u32();
   call.address = last_address_ + static_cast<std::uint64_t>(record.var_i64());
-  if (call.caller > calls_) record.reject("a call by one that there is not");
+  if (call.caller > calls_) record.reject("a call refers to an unknown caller");
   take_one(left_.calls, record);
   if (record.failed()) return;
   ++calls_;
@@ -253,8 +253,8 @@ void SampleReader::sample(Record& record) {
   sample.time = std::chrono::nanoseconds(static_cast<std::int64_t>(time));
   sample.thread = record.var_u32();
   sample.call = record.var_u32();
-  if (sample.time.count() < 0) record.reject("a sample from before the beginning");
-  if (sample.call > calls_) record.reject("a sample of a call that there is not");
+  if (sample.time.count() < 0) record.reject("a sample is earlier than the start");
+  if (sample.call > calls_) record.reject("a sample refers to an unknown call");
   take_one(left_.samples, record);
   if (record.failed()) return;
   last_time_ = time;
@@ -297,7 +297,7 @@ void SampleReader::note(Record& record) {
 void SampleReader::end(Record& record) {
   const std::uint32_t end = record.var_u32();
   const std::string why = text(record);
-  if (end > static_cast<std::uint32_t>(SamplingEnd::failed)) record.reject("an end that is none");
+  if (end > static_cast<std::uint32_t>(SamplingEnd::failed)) record.reject("the end record is invalid");
   if (record.failed()) return;
   ended_ = true;
   sink_.on_end(static_cast<SamplingEnd>(end), why);

@@ -93,7 +93,7 @@ class GivesWay(Scraping, Case):
             "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=100;MaxHistograms=10",
             "--stopping-event-provider-name", "System.Diagnostics.Metrics", "--stopping-event-event-name", "GaugeValuePublished")
         self.assertEqual(tool.wait(60), 0, tool.output())
-        self.assertIn("are left to a caller", self.agent.log())
+        self.assertIn("are not collected while a caller", self.agent.log())
         other = self.assert_ok(self.lab.near.run(needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(), "--counters",
                                                  "Watched.Meter", "--refresh-interval", "2s", "--format", "json", "--duration", "7s"))
         self.assertIn("watched.total", other.stdout)

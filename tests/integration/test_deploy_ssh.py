@@ -149,7 +149,7 @@ class OverSsh(Recordings, Case):
 
     def test_other_sides_that_mean_no_good(self):
         for script, words in (
-                ("yes", "something else"),
+                ("yes", "is not that of farport stdio"),
                 ("echo farport-send gzip; head -c 1000 >/dev/null; echo farport-send gzip; cat >/dev/null",
                  "not to have"),
                 ("echo farport-send plain; head -c 100000 >/dev/null; exit 9", "code 9"),

@@ -10,7 +10,7 @@ from harness.case import Case, main
 
 NOBODY = 65534
 PLAIN_PORT = 9001
-LATE = "it did not come whole in time"
+LATE = "it did not arrive completely in time"
 UNKNOWN = "00000000-0000-0000-0000-000000000000"
 GRANTS = """
 [limits]

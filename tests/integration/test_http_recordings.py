@@ -253,7 +253,7 @@ class Readers(Case):
         request, sampler = self.start_profile()
         os.kill(sampler, signal.SIGKILL)
         self.assertEqual(request.wait(20), 0, request.output())
-        self.assertIn("they have no end", request.stdout())
+        self.assertIn("they are incomplete", request.stdout())
         wait.until(lambda: not self.readers(), self.agent.log)
 
     def test_what_starts_them_is_missed_when_it_is_killed(self):

@@ -73,7 +73,7 @@ class Hung(Case):
     def test_what_goes_on_in_time_is_served(self):
         self.freeze()
         process = self.start("gcdump")
-        process.wait_for_output("it is waited for until 30 s have passed (--timeout)")
+        process.wait_for_output("waiting for up to 30 s (--timeout)")
         self.application.process.thaw()
         self.assertEqual(process.wait(60), 0, process.output())
         self.assertIn("Orders.Order ", process.stdout())

@@ -53,7 +53,7 @@ class LocalReaders(Looking, Case):
                 process, _, reader = self.start(*command)
                 os.kill(reader, signal.SIGKILL)
                 self.assertEqual(process.wait(30), 1, process.output())
-                self.assertIn("cannot read what the runtime says: its reader has ended", process.stderr())
+                self.assertIn("cannot read what the runtime says: its reader process exited", process.stderr())
 
     def test_one_that_stands_still_does_not_hold_ctrl_c_up(self):
         for command, codes in ((LINES, (0, 130)), (("counters",), (0, 130))):
@@ -88,7 +88,7 @@ class LocalReaders(Looking, Case):
         process, starter, reader = self.start("exceptions")
         os.kill(starter, signal.SIGKILL)
         self.assertEqual(process.wait(30), 1, process.output())
-        self.assertIn("its reader has ended", process.stderr())
+        self.assertIn("its reader process exited", process.stderr())
         self.assertFalse(proc.is_alive(reader))
 
     def test_times_are_of_the_users_place(self):

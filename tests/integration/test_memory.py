@@ -206,7 +206,7 @@ class LookedAt(Flooded):
         # Either there is room for it, or the memory that it had was not enough. The group's is.
         self.assertIn(answer.status, (200, 502), answer)
         if answer.status == 502:
-            self.assertIn("of memory", answer.error)
+            self.assertIn("memory limit", answer.error)
         self.assertEqual(self.group.killed(), 0)
         hostile.stop()
         # The one before may not have been counted as over yet.
@@ -234,7 +234,7 @@ class AppMetrics(Flooded):
         warnings = [line for line in self.agent.log().splitlines() if " warning " in line]
         self.assertLess(len(warnings), 50, warnings[:50])
         # They were read.
-        for words in ("the runtime has more to tell", "it takes more than the 0.5 MiB of memory"):
+        for words in ("the runtime has more to tell", "it exceeds its memory limit of 0.5 MiB"):
             self.assertIn(words, "\n".join(warnings))
 
 

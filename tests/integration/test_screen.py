@@ -244,7 +244,7 @@ class Screens(Case):
         agent = next(pid for pid in self.lab.far.processes() if str(PORT + 7).encode() in
                      b" ".join(proc.command_line(pid)))
         os.kill(agent, signal.SIGHUP)
-        opened.wait_for_text("opened again")
+        opened.wait_for_text("reopened the audit log")
         wait.stays(lambda: proc.is_alive(agent), "it goes on", 0.5)
         opened.close()
         wait.until(lambda: not proc.is_alive(agent), "it ends with its terminal")

@@ -161,8 +161,8 @@ class Stdio(Recordings, Case):
         for command, said in (("nosuch-program", "not found; is farport installed there, and in PATH?"),
                               (shell("echo hello; echo no such host >&2; exit 3"), "ended with code 3: no such host"),
                               ("true", "ended with code 0"),
-                              ("head -c 1000000 /dev/zero", "says something else"),
-                              ("yes nonsense", "says something else"),
+                              ("head -c 1000000 /dev/zero", "is not that of farport stdio"),
+                              ("yes nonsense", "is not that of farport stdio"),
                               ("echo farport-stdio 1", "cannot ")):
             with self.subTest(command):
                 done = self.farport("ps", via=command)

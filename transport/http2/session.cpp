@@ -345,7 +345,7 @@ Task<Result<void>> Http2Session::run() {
       break;
     }
     if (nghttp2_session_get_outbound_queue_size(session_.get()) > limits_.queued_frames) {
-      why = Error{"go on with", "the session", "it does not read what it is answered", {}, ENOBUFS};
+      why = Error{"go on with", "the session", "too many frames wait for the peer to read them", {}, ENOBUFS};
       break;
     }
     if (reads >= kReadsPerTurn) {
@@ -439,7 +439,12 @@ void Http2Session::turn_away(std::string_view why) {
 
 void Http2Session::end_of_tick() {
   if (holding_ == nullptr) {
-    const Error much{"go on with", "the session", "farport keeps as much as it may", {}, ENOBUFS};
+    const Error much{"go on with",
+                     "the session",
+                     "the memory for buffered data is used up (limits.buffered_bytes at an agent); read "
+                     "faster, or raise that limit",
+                     {},
+                     ENOBUFS};
     if (!ended_) abort(much);
     // The GOAWAY is sent only as far as that takes no waiting. A peer that reads nothing would otherwise make
     // us keep everything until it reads.

@@ -132,7 +132,12 @@ void Http2Stream::hold() {
     holding_ = std::make_unique<BufferBudget::Reservation>(connection_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
-      abort(Error{"keep what is held for", "a stream", "farport keeps as much as it may", {}, ENOBUFS});
+      abort(Error{"buffer data for",
+                  "a stream",
+                  "the memory for buffered data is used up (limits.buffered_bytes at an agent); read faster, "
+                  "or raise that limit",
+                  {},
+                  ENOBUFS});
     });
   }
   holding_->update(unread() + counted_kept_);

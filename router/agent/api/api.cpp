@@ -204,7 +204,9 @@ Handled Api::metrics(Response& response, Route) {
 
 Handled Api::app_metrics(Response& response, Route) {
   if (!parts_.app_metrics_text)
-    co_return bad_request(http_status::kNotFound, "this agent keeps none: farport serve --app-metrics does");
+    co_return bad_request(
+        http_status::kNotFound,
+        "this agent collects no application metrics: start it with farport serve --app-metrics");
   // Who may make a runtime report its counters may also see what it has reported.
   const Registry::Filter counted = [this](const Runtime& runtime) {
     return session_.caller.sees(runtime) &&

@@ -119,7 +119,7 @@ Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
   std::string said(1, '\0');
   const Io first = co_await samples.read(std::as_writable_bytes(std::span(said)));
   if (first.status != IoStatus::ok) {
-    co_return no_profile(http_status::kBadGateway, "the process that samples others has ended");
+    co_return no_profile(http_status::kBadGateway, "the agent's sampler process has exited");
   }
   if (said[0] == kSampling) co_return std::nullopt;
   std::string text(kMostRefusal, '\0');
@@ -203,7 +203,7 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
     return tl::unexpected(
         no_profile(http_status::kBadGateway, fmt::format("cannot profile {}: {}", runtime.name, why)));
   };
-  if (sampler_ == nullptr) return failed("the agent could start no process that samples others");
+  if (sampler_ == nullptr) return failed("the agent could not start its sampler process");
   const DiagnosticPort* const port = registry_.port(runtime.id);
   if (port == nullptr) return failed("it has ended");
   SamplingRequest request = wanted;

@@ -184,8 +184,8 @@ Task<void> MetricSession::run() {
     // Reserve memory before the meters: nobody who wants the meters has to wait for this memory.
     const auto memory = co_await readers_.place_for(ReadingTask::Kind::metrics, kOwner);
     if (!memory) {
-      log_->warn("cannot read the counters of {}: {}; {}; it is tried again", runtime_.name,
-                 memory.error().why, memory.error().hint);
+      log_->warn("cannot read the counters of {}: {}; {}; retrying", runtime_.name, memory.error().why,
+                 memory.error().hint);
       co_await transport::sleep(loop_, kUntilAgain);
       continue;
     }
@@ -197,7 +197,7 @@ Task<void> MetricSession::run() {
     table_.clear();
     place.reset();
     if (recorded && *recorded == HowEnded::gave_way) continue;
-    if (!recorded) log_->warn("{}; it is tried again", recorded.error().message());
+    if (!recorded) log_->warn("{}; retrying", recorded.error().message());
     co_await transport::sleep(loop_, kUntilAgain);
   }
 }
@@ -220,7 +220,8 @@ Task<Result<MetricSession::HowEnded>> MetricSession::record(ReadingRequest wante
   const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
   if (!claimed && !read) co_return tl::unexpected(read.error());
   if (!claimed) co_return HowEnded::by_itself;
-  log_->info("the counters of {} (pid {}) are left to a caller who reads them", runtime_.name, runtime_.pid);
+  log_->info("the counters of {} (pid {}) are not collected while a caller reads its meters", runtime_.name,
+             runtime_.pid);
   // Reading goes on meanwhile: the session must exist for as long as its stop is under way.
   co_await stop();
   co_return HowEnded::gave_way;
@@ -247,7 +248,7 @@ Task<Result<void>> MetricSession::read_values(transport::FdStream& from, Reading
     if (frame->kind != ReaderFrame::measurement) continue;
     const auto measurement = decode_measurement(frame->text);
     if (!measurement)
-      co_return fail("read the counters of", runtime_.name, "its reader has sent something malformed");
+      co_return fail("read the counters of", runtime_.name, "its reader process sent malformed data");
     table_.take(*measurement, MetricTable::Clock::now());
   }
 }
@@ -296,8 +297,10 @@ void AppMetrics::begin(const Runtime& runtime) {
   const auto known = kept_.find(runtime.id);
   if (known != kept_.end()) return known->second->change(runtime);
   if (kept_.size() == kMostRuntimes) {
-    log_->warn("{} (pid {}) is left out of the applications' metrics: there are {} already", runtime.name,
-               runtime.pid, kMostRuntimes);
+    log_->warn(
+        "{} (pid {}) is left out of the applications' metrics: those of {} runtimes, the maximum, are "
+        "collected already",
+        runtime.name, runtime.pid, kMostRuntimes);
     return;
   }
   kept_.emplace(runtime.id, std::make_unique<MetricSession>(loop_, registry_, meters_, readers_, log_,

@@ -276,8 +276,12 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   transport::BufferBudget::LazyReservation held(
       [this, &caller] { return budget_.account_of(identity_key(caller)); },
       [&tool] {
-        tool.stream().abort(
-            Error{"keep what is held for", "a connection", "the agent keeps as much as it may", {}, ENOBUFS});
+        tool.stream().abort(Error{
+            "buffer data for",
+            "a connection",
+            "the agent's memory for buffered data is used up; read faster, or raise limits.buffered_bytes",
+            {},
+            ENOBUFS});
       });
   std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown, held);
   if (!first) co_return;

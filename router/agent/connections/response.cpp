@@ -107,7 +107,7 @@ Task<void> RawEndpoint::refuse(Refusal refusal) {
 
 Task<void> linger(transport::Stream& stream) {
   const transport::Deadline limit(stream.loop(), kLinger, [&stream] {
-    stream.abort(Error{"wait for", "the peer", "it does not close its side", {}, 0});
+    stream.abort(Error{"wait for", "the peer", "it did not close its side of the connection", {}, 0});
   });
   co_await stream.discard();
 }

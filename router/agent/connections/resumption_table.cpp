@@ -156,7 +156,7 @@ bool ResumptionTable::end(const std::string& token, const Caller& caller) {
   const auto known = responses_.find(token);
   if (known == responses_.end() || known->second->owner_ != identity_key(caller)) return false;
   known->second->stream_.abort(
-      Error{"go on for", "a mirror", "it needs the connection no more", {}, ECANCELED});
+      Error{"go on for", "a mirror", "the mirror has closed the connection", {}, ECANCELED});
   return true;
 }
 

@@ -104,15 +104,15 @@ Task<std::vector<Diagnosis>> Doctor::examine(Registry::Filter seen, Disclosure d
   for (std::size_t i = 0; i < looks.size(); ++i) {
     found.insert(found.end(), looks[i]->found.begin(), looks[i]->found.end());
     if (!looks[i]->over && looks[i]->found.empty()) {
-      found.push_back(
-          of_runtime(*runtimes[i], step::kAnswer, silent(*runtimes[i], "it has not had its turn in time")));
+      found.push_back(of_runtime(*runtimes[i], step::kAnswer,
+                                 silent(*runtimes[i], "there was no time left to examine it")));
     }
   }
   found = as_told(std::move(found), disclosure);
   all.insert(all.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   if (left_out > 0) {
     all.push_back({std::string(step::kAnswer),
-                   {Level::warning, std::to_string(left_out) + " runtimes more were not tried out"}});
+                   {Level::warning, std::to_string(left_out) + " more runtimes were not examined"}});
   }
   co_return all;
 }

@@ -335,7 +335,7 @@ void Dumps::Job::leave_writer() {
   if (asked_ == nullptr) return;
   if (directory_->written() > 0) {
     dumps_.log_->warn(
-        "{} (pid {}) goes on writing a dump that was stopped: its writer can't be ended from here",
+        "{} (pid {}) still writes a cancelled dump: the agent cannot stop the process that writes it",
         runtime_.name, runtime_.pid);
     directory_->cut();
   }
@@ -409,7 +409,7 @@ class Source {
     const std::size_t wanted = std::min<std::uint64_t>(into.size(), left);
     const ssize_t got = ::pread(dump_.fd.get(), into.data(), wanted, static_cast<off_t>(offset_));
     if (got < 0) return fail_errno("read", "the dump", errno);
-    if (got == 0 && wanted > 0) return fail("read", "the dump", "it has been made shorter meanwhile");
+    if (got == 0 && wanted > 0) return fail("read", "the dump", "the file was truncated meanwhile");
     offset_ += static_cast<std::uint64_t>(got);
     return static_cast<std::size_t>(got);
   }

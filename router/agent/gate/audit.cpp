@@ -298,7 +298,7 @@ void Audit::flush() {
 void Audit::note(bool fails, int error) {
   if (fails && !failing_) {
     log_->error("the audit can't be written to {}: {}; lines are lost", to_,
-                error == 0 || error == EAGAIN ? "nothing reads it" : std::strerror(error));
+                error == 0 || error == EAGAIN ? "its reader is too slow" : std::strerror(error));
   }
   if (failing_ && !fails) log_->warn("the audit is written to {} again", to_);
   failing_ = fails;

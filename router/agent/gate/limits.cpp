@@ -61,14 +61,14 @@ Limits::Limits(transport::Loop& loop, LimitSettings settings, Now now)
 tl::expected<std::unique_ptr<Limits::Session>, LimitExceeded> Limits::begin_session(const std::string& key) {
   forget_idle_parties();
   if (*sessions_ >= settings_.sessions) {
-    return exceeded(limit_of(&LimitSettings::sessions), "the agent has as many sessions as it takes",
+    return exceeded(limit_of(&LimitSettings::sessions), "the agent has reached its limit of sessions",
                     settings_.sessions);
   }
   std::shared_ptr<IdentityUsage>& usage = identities_[key];
   if (!usage) usage = std::make_shared<IdentityUsage>(loop_, settings_.requests_per_second, now_());
   if (*usage->sessions >= settings_.sessions_per_identity) {
     return exceeded(limit_of(&LimitSettings::sessions_per_identity),
-                    "this identity has as many sessions as one may have", settings_.sessions_per_identity);
+                    "this identity has reached its limit of sessions", settings_.sessions_per_identity);
   }
   return std::make_unique<Session>(*this, usage);
 }
@@ -92,7 +92,7 @@ std::optional<LimitExceeded> Limits::Session::count_request() {
   if (usage_->requests.take(now)) return std::nullopt;
   if (!usage_->refusals.take(now)) usage_->share->rest(kRefusedRest);
   LimitExceeded over = exceeded(limit_of(&LimitSettings::requests_per_second),
-                                "this identity asks more often than one may in a second",
+                                "this identity has reached its limit of requests per second",
                                 limits_.settings_.requests_per_second)
                            .value();
   over.wait = usage_->requests.until_next(now);
@@ -103,12 +103,12 @@ tl::expected<Limits::Connection, LimitExceeded> Limits::Session::begin_connectio
   const LimitSettings& settings = limits_.settings_;
   if (*connections_ >= settings.connections_per_session) {
     return exceeded(limit_of(&LimitSettings::connections_per_session),
-                    "this session has as many diagnostic connections as one may have",
+                    "this session has reached its limit of diagnostic connections",
                     settings.connections_per_session);
   }
   if (*usage_->connections >= settings.connections_per_identity) {
     return exceeded(limit_of(&LimitSettings::connections_per_identity),
-                    "this identity has as many diagnostic connections as one may have",
+                    "this identity has reached its limit of diagnostic connections",
                     settings.connections_per_identity);
   }
   return Connection{CountedSlot(limits_.connections_), CountedSlot(usage_->connections),

@@ -288,7 +288,8 @@ void ConnectPort::end_a_silent_one() {
                    [user = busiest(counts)](const Silent& each) { return each.user == user; });
   transport::FdStream* connection = oldest->connection;
   silent_.erase(oldest);
-  connection->abort(Error{"read", "the advertise", "too many others are silent too", {}, 0});
+  connection->abort(Error{
+      "read", "the advertise", "too many connections have sent nothing, and this one was the oldest", {}, 0});
 }
 
 Task<void> ConnectPort::greet(Connection connection) {
@@ -320,7 +321,7 @@ Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user)
     FdStream* connection;
   } const entry(silent_, connection, user);
   const transport::Deadline limit(services_.loop, kAdvertiseLimit, [&connection] {
-    connection.abort(Error{"read", "the advertise", "it did not come whole in time", {}, 0});
+    connection.abort(Error{"read", "the advertise", "it did not arrive completely in time", {}, 0});
   });
   std::array<std::byte, ipc::kAdvertiseSize> bytes{};
   const transport::Io io = co_await connection.read_exactly(bytes);

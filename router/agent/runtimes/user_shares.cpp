@@ -130,7 +130,7 @@ Task<Result<void>> ProcessLooks::run(pid_t pid, uid_t user, std::function<void()
   const std::string on = "process " + std::to_string(pid);
   Place taken = co_await take_place(user);
   if (taken == nullptr) {
-    co_return fail("look at", on, "others of its user do not let themselves be looked at");
+    co_return fail("look at", on, "earlier inspections of its user's processes have not finished");
   }
   // The thread itself gives the place back, before it is seen to have ended.
   std::function<void()> work = [look = std::move(look), place = std::move(taken)]() mutable {

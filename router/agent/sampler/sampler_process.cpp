@@ -343,7 +343,7 @@ SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
     if (stopped) return SamplingEnd::stopped;
     if (Clock::now() >= until) return SamplingEnd::time_over;
     if (samples_told_ >= sample_record::kMostSamples) {
-      writer_.on_note("it has ended before its time: there are more samples than a profile may have");
+      writer_.on_note("the profile was cut short: it reached the maximum number of samples");
       return SamplingEnd::time_over;
     }
   }
@@ -420,10 +420,9 @@ void run_sampling(const SamplingRequest& request, const UniqueFd& process, const
   try {
     sample(request, process, control, output, begun);
   } catch (const std::bad_alloc&) {
-    const Error much{
-        "profile", "the process",
-        fmt::format("it takes more than the {} MiB of memory that there are for it", request.memory >> 20U),
-        "raise the agent's memory limit"};
+    const Error much{"profile", "the process",
+                     fmt::format("it exceeds its memory limit of {} MiB", request.memory >> 20U),
+                     "raise the agent's memory limit"};
     if (!begun) return refuse(output, kNoMemory, much);
     ::alarm(0);
     // The stream has already begun, so end it properly.

@@ -65,7 +65,7 @@ TEST_CASE("a mirror accepts just the agent that it is told to", "[auth]") {
 
   CHECK_FALSE(pinned.accepts(wanted(&IdentityFilter::cn, {"billing-agent"}), why));
   CHECK_THAT(why, Catch::Contains("the agent's certificate (CN=orders-agent") &&
-                      Catch::Contains("it has not the common name billing-agent (--verify-cn)"));
+                      Catch::Contains("it lacks the common name billing-agent (--verify-cn)"));
   CHECK_FALSE(pinned.accepts(wanted(&IdentityFilter::uri, {"spiffe://acme.example/ns/*/sa/other"}), why));
   CHECK_THAT(why, Catch::Contains("--verify-uri"));
   CHECK_FALSE(

@@ -43,7 +43,7 @@ TEST_CASE("a command's output, or why there is none") {
   // One that does not read what it is given.
   CHECK(run("exit 0", input).has_value());
   CHECK_THAT(run("echo wrong >&2; exit 4").error().message(), Catch::Contains("ended with code 4: wrong"));
-  CHECK_THAT(run("yes").error().message(), Catch::Contains("without end"));
+  CHECK_THAT(run("yes").error().message(), Catch::Contains("exceeds the limit"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_CASE("a reader says so where samples have no end", "[readers]") {
                               "orders"};
   const std::string whole = samples();
   CHECK(desk.loop.run(read_through(desk, wanted, whole.substr(0, whole.size() - 1))) ==
-        "error: cannot read the samples: they have no end");
+        "error: cannot read the samples: they are incomplete");
 }
 
 namespace {
