@@ -243,7 +243,7 @@ Result<void> check_usable(X509* certificate, Side side, const std::string& path)
   }
   if (X509_cmp_current_time(from) > 0) {
     return fail("use certificate", path, "it is valid only from " + time_text(from),
-                "is the clock of this host right?");
+                "check this host's clock");
   }
   const bool server = side == Side::server;
   if (X509_check_purpose(certificate, server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT, 0) != 1) {

@@ -79,11 +79,11 @@ Result<Parts> parts_in(std::string_view text) {
     at = end + 1;
   }
   if (parts[0] != kKind) {
-    return fail(kRead, {}, "it is not one",
+    return fail(kRead, {}, "it is not an invitation",
                 "paste the line that farport quickstart has printed beside the application");
   }
   if (count == parts.size()) return parts;
-  return fail(kRead, {}, "it is not whole", "copy all of the line");
+  return fail(kRead, {}, "it is incomplete", "copy all of the line");
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Result<Invitation> read_invitation(std::string_view text) {
                      X509_check_private_key(given.chain.front().get(), given.key.get()) == 1;
   ERR_clear_error();
   if (whole) return read;
-  return fail(kRead, {}, "it is not whole, or has been changed", "copy all of the line");
+  return fail(kRead, {}, "it is incomplete, or was changed", "copy all of the line");
 }
 
 }  // namespace farport::auth

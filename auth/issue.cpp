@@ -147,7 +147,7 @@ Result<CertificateRequest> complete_request(CertificateRequest request) {
   for (const auto& dns : request.dns) {
     if (is_ip_address(dns)) return fail("use DNS name", dns, "it is an address", "give it as --ip " + dns);
     if (!is_dns_name(dns))
-      return fail("use DNS name", dns, "it is not one", "a name looks like orders.prod.example");
+      return fail("use DNS name", dns, "it is not a DNS name", "a name looks like orders.prod.example");
   }
   for (const auto& ip : request.ips) {
     if (!is_ip_address(ip))
@@ -155,7 +155,7 @@ Result<CertificateRequest> complete_request(CertificateRequest request) {
   }
   for (const auto& uri : request.uris) {
     if (!is_uri(uri))
-      return fail("use URI", uri, "it is not one", "a URI looks like spiffe://acme.example/ns/prod");
+      return fail("use URI", uri, "it is not a URI", "a URI looks like spiffe://acme.example/ns/prod");
   }
   if (request.side == Side::server && request.dns.empty() && request.ips.empty()) {
     if (is_ip_address(request.name)) {

@@ -56,8 +56,7 @@ Result<void> check_time(const X509_CRL* list, const std::string& path) {
                 "fetch a new one from the CA: an old one doesn't know what has been revoked since");
   }
   if (X509_cmp_current_time(from) > 0) {
-    return fail("use CRL", path, whose + " is valid only from " + time_text(from),
-                "is the clock of this host right?");
+    return fail("use CRL", path, whose + " is valid only from " + time_text(from), "check this host's clock");
   }
   return {};
 }

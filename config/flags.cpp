@@ -236,7 +236,7 @@ Result<void> set_limit(auth::LimitSettings& limits, std::string_view name, std::
   }
   const std::string meant = nearest(name, limit_names());
   return fail(
-      "use the limit", name, "there is none of that name",
+      "use the limit", name, "there is no such limit",
       meant.empty() ? "docs/configuration.md has them, under [limits]" : "did you mean \"" + meant + "\"?");
 }
 

@@ -147,7 +147,7 @@ Task<Result<void>> TlsStream::handshake(Share& time) {
     if (result == 1) co_return Result<void>{};
     if (failed_) co_return tl::unexpected(*error_);
     if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) {
-      fail_tls("agree on TLS with", result);
+      fail_tls("complete the TLS handshake with", result);
       co_return tl::unexpected(*error_);
     }
     co_await lower_->readable();
@@ -191,7 +191,7 @@ bool TlsStream::begin_write(WriteOperation& operation) {
 bool TlsStream::push(WriteOperation& operation) {
   if (!failed_ && operation.chunk.size > 0 && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) {
     // Our close_notify has been sent, for a reason that is known already; this is no TLS error.
-    abort(Error{"write to", "the TLS peer", "this side has ended the connection", {}, EPIPE});
+    abort(Error{"write to", "the TLS peer", "this side has closed the connection", {}, EPIPE});
   }
   while (!failed_ && operation.chunk.size > 0) {
     if (overflow_->pending()) return false;

@@ -113,7 +113,7 @@ class StackSink final : public EventLines {
     profile::Profile threads;
     looked.samples().add_to(threads, {});
     const std::vector<events::ThreadStack> stacks = last_stacks(threads);
-    if (stacks.empty()) co_return fail("look at", "the threads", "no thread could be sampled");
+    if (stacks.empty()) co_return fail("inspect", "the threads", "no thread could be sampled");
     from_outside_ = text_of([&stacks](const auto& take) { std::ranges::for_each(stacks, take); }, json_);
     co_return received;
   }

@@ -230,7 +230,7 @@ Task<void> Agent::drain() {
   endpoints_.clear();
   local_socket_.reset();
   if (settings_.reuse_port) admin_.leave_ports();
-  resumption_.end_waiting(Error{"go on with", "the connection", "the agent is being stopped", {}, ECANCELED});
+  resumption_.end_waiting(Error{"continue", "the connection", "the agent is being stopped", {}, ECANCELED});
   live_.drain();
   if (resumption_.size() > 0) {
     log_->info("draining: {} connections may end by themselves for {} s", resumption_.size(),

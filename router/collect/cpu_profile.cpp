@@ -37,7 +37,7 @@ Task<Result<void>> CpuProfile::begin() {
     CO_RETURN_IF_ERROR(co_await read_piece());
   }
   const bool older = wall_ && samples_.start() && samples_.start()->clock != SampleClock::wall;
-  if (older) co_return fail("look at", "the threads", "the agent's version is too old for it");
+  if (older) co_return fail("inspect", "the threads", "the agent's version is too old for it");
   co_return Result<void>();
 }
 

@@ -109,7 +109,7 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
   transport::FdStream& socket = *connection;
   const std::string address = connection->name();
   std::function<void()> make_room = [&socket] {
-    socket.abort(Error{"agree on TLS with",
+    socket.abort(Error{"complete the TLS handshake with",
                        {},
                        "there are too many handshakes at once, and this one was the oldest",
                        {},

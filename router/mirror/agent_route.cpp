@@ -77,8 +77,11 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
   }
   {
     const transport::Deadline limit(stream.loop(), kHandshakeLimit, [&stream] {
-      stream.abort(
-          Error{"agree on TLS with", {}, "it does not answer; is this the port of farport serve?", {}, 0});
+      stream.abort(Error{"complete the TLS handshake with",
+                         {},
+                         "it does not answer; is this the port of farport serve?",
+                         {},
+                         0});
     });
     const Result<void> agreed = co_await stream.handshake(time);
     if (!agreed) {

@@ -44,7 +44,7 @@ Task<Result<std::string>> read_body(const transport::MessageHead& head, transpor
   std::vector<std::byte> part(16 * 1024);
   for (;;) {
     const transport::Deadline silence(from.loop(), kSilence, [&from] {
-      from.abort(Error{"read", "the agent's answer", "it does not go on", {}, ETIMEDOUT});
+      from.abort(Error{"read", "the agent's answer", "it stalled", {}, ETIMEDOUT});
     });
     const Io io = co_await from.read(part);
     if (io.status == IoStatus::failed) co_return tl::unexpected(from.error());
@@ -239,7 +239,7 @@ std::unique_ptr<Http2Stream> AgentSession::request(std::string_view method, std:
 Task<Result<std::unique_ptr<Http2Stream>>> AgentSession::ask(std::string method, std::string path) {
   for (;;) {
     auto answer = request(method, path, false);
-    if (answer == nullptr) co_return fail("ask", address(), "the session takes no request");
+    if (answer == nullptr) co_return fail("ask", address(), "the session accepts no more requests");
     const IoStatus head = co_await answer->head_received();
     if (head != IoStatus::ok) co_return tl::unexpected(answer->error());
     const auto pause = pause_told(answer->head());

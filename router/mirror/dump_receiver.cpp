@@ -63,7 +63,7 @@ Result<void> DumpSink::append(std::span<const std::byte> bytes) {
 Result<void> DumpSink::decompress(std::span<const std::byte> bytes) {
   // Runs once more if the output was full, since the decompressor may hold more.
   for (bool full = false; !bytes.empty() || full;) {
-    if (frame_ended_) return fail("receive", "the dump", "the agent sent something after its end");
+    if (frame_ended_) return fail("receive", "the dump", "the agent sent data after its end");
     ASSIGN_OR_RETURN(const auto step, decompressor_->step(bytes, buffer_));
     bytes = bytes.subspan(step.taken);
     frame_ended_ = step.ended;
@@ -174,7 +174,7 @@ Task<Result<void>> until_written(SessionManager& sessions, ResumableRequest& req
 
 Result<std::uint64_t> size_of(const transport::MessageHead& head) {
   const auto size = number_in<std::uint64_t>(head.field("farport-dump-size"));
-  if (!size) return fail("receive", "the dump", "the agent does not say how large it is");
+  if (!size) return fail("receive", "the dump", "the agent does not report its size");
   return *size;
 }
 

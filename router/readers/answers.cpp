@@ -35,7 +35,7 @@ Result<std::string> CurrentStacks::take_end() {
 
 Result<std::string> HeapTypes::take_end() {
   if (walk_.ended()) return heap::to_json(walk_.take(), process_, std::numeric_limits<std::size_t>::max());
-  return fail("look into the heap of", process_, "the runtime did not finish reporting it in time",
+  return fail("read the heap of", process_, "the runtime did not finish reporting it in time",
               "give it more time with seconds=");
 }
 

@@ -42,7 +42,7 @@ Result<ReaderInput::Piece> ReaderInput::next_of_part() {
   ASSIGN_OR_RETURN(const auto head, read_whole(kPieceHead));
   std::uint32_t size = 0;
   for (std::size_t i = kPieceHead; i-- > 0;) size = (size << 8U) | std::to_integer<std::uint32_t>(head[i]);
-  if (size > piece_.size()) return fail("read", "what is passed on", "it is malformed");
+  if (size > piece_.size()) return fail("read", "the data passed on", "it is malformed");
   return read_whole(size);
 }
 
@@ -50,7 +50,7 @@ Result<ReaderInput::Piece> ReaderInput::read_some(std::span<std::byte> into) con
   for (;;) {
     const ssize_t got = ::read(from_, into.data(), into.size());
     if (got >= 0) return Piece(into).first(static_cast<std::size_t>(got));
-    if (errno != EINTR) return fail_errno("read", "what is passed on", errno);
+    if (errno != EINTR) return fail_errno("read", "the data passed on", errno);
   }
 }
 
@@ -58,7 +58,7 @@ Result<ReaderInput::Piece> ReaderInput::read_whole(std::size_t size) {
   const std::span<std::byte> whole = std::span(piece_).first(size);
   for (std::size_t have = 0; have < size;) {
     ASSIGN_OR_RETURN(const auto got, read_some(whole.subspan(have)));
-    if (got.empty()) return fail("read", "what is passed on", "it breaks off");
+    if (got.empty()) return fail("read", "the data passed on", "it breaks off");
     have += got.size();
   }
   return whole;

@@ -176,8 +176,7 @@ Result<ipc::CollectTracing> recording_of(const std::vector<std::string>& profile
   for (const std::string& name : names) {
     const TraceProfile* const profile = profile_named(name);
     if (profile == nullptr) {
-      return fail("record the profile", name, "there is none of this name",
-                  "there are " + names_of_profiles());
+      return fail("record the profile", name, "there is no such name", "there are " + names_of_profiles());
     }
     add_missing(wanted.providers, profile->providers);
     if (profile->rundown) keyword = keyword.value_or(0) | *profile->rundown;

@@ -57,7 +57,7 @@ Result<std::string> level_named(std::string_view text) {
   for (const std::string_view level : events::kLogLevels) {
     if (equal_without_case(level, text)) return std::string(level);
   }
-  return fail("read logs at the level", text, "there is none of this name",
+  return fail("read logs at the level", text, "there is no such name",
               "there are Trace, Debug, Information, Warning, Error and Critical");
 }
 

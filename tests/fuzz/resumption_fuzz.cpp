@@ -290,7 +290,7 @@ Task<void> run(Loop& loop, Input input) {
     Mirrors mirrors(loop, agent);
     co_await mirrors.follow(input);
   }
-  agent.table.end_waiting(Error{"go on for", "a mirror", "all of them are gone", {}, ECANCELED});
+  agent.table.end_waiting(Error{"continue for", "a mirror", "all of them are gone", {}, ECANCELED});
   co_await agent.table.idle();
   require(agent.table.size() == 0, "nothing is left of what is over");
 }

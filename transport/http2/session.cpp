@@ -301,7 +301,7 @@ void Http2Session::submit_settings() {
   nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
   settings_limit_.emplace(loop_, limits_.settings_timeout, [this] {
     // RFC 9113 section 6.5.3. run() treats this as a broken connection.
-    lower_->abort(Error{"go on with", "the session", "it does not acknowledge our SETTINGS", {}, ETIMEDOUT});
+    lower_->abort(Error{"continue", "the session", "it does not acknowledge our SETTINGS", {}, ETIMEDOUT});
   });
 }
 
@@ -322,7 +322,7 @@ Task<Result<void>> Http2Session::run() {
       continue;
     }
     if (io.status != IoStatus::ok) {
-      why = io.status == IoStatus::end ? Error{"go on with", "the session", "the other side closed it", {}, 0}
+      why = io.status == IoStatus::end ? Error{"continue", "the session", "the other side closed it", {}, 0}
                                        : lower_->error();
       // A peer that knows the session to be over may just close.
       const bool broken = io.status == IoStatus::failed || (limits_.end_is_break && !peer_left_);
@@ -341,11 +341,11 @@ Task<Result<void>> Http2Session::run() {
       if (used > 0) rest = rest.subspan(static_cast<std::size_t>(used));
     }
     if (used < 0) {
-      why = Error{"go on with", "the session", nghttp2_strerror(static_cast<int>(used)), {}, 0};
+      why = Error{"continue", "the session", nghttp2_strerror(static_cast<int>(used)), {}, 0};
       break;
     }
     if (nghttp2_session_get_outbound_queue_size(session_.get()) > limits_.queued_frames) {
-      why = Error{"go on with", "the session", "too many frames wait for the peer to read them", {}, ENOBUFS};
+      why = Error{"continue", "the session", "too many frames wait for the peer to read them", {}, ENOBUFS};
       break;
     }
     if (reads >= kReadsPerTurn) {
@@ -439,7 +439,7 @@ void Http2Session::turn_away(std::string_view why) {
 
 void Http2Session::end_of_tick() {
   if (holding_ == nullptr) {
-    const Error much{"go on with",
+    const Error much{"continue",
                      "the session",
                      "the memory for buffered data is used up (limits.buffered_bytes at an agent); read "
                      "faster, or raise that limit",
@@ -453,7 +453,7 @@ void Http2Session::end_of_tick() {
     return;
   }
   if (!output_.send_all(session_.get())) {
-    lower_->abort(Error{"go on with", "the session", "out of memory", {}, 0});
+    lower_->abort(Error{"continue", "the session", "out of memory", {}, 0});
     return;
   }
   count();
@@ -473,7 +473,7 @@ void Http2Session::end_if_over() {
   output_.say_farewell();
   last_words_.reset();
   farewell_.emplace(loop_, kFarewell, [this] {
-    end(Error{"go on with", "the session", "one side has ended it (GOAWAY)", {}, 0}, false);
+    end(Error{"continue", "the session", "one side has ended it (GOAWAY)", {}, 0}, false);
   });
 }
 
@@ -508,7 +508,7 @@ void Http2Session::stream_closed(Http2Stream& stream, std::uint32_t error_code) 
   output_.release(stream);
   streams_.remove(stream);
   const bool clean = error_code == NGHTTP2_NO_ERROR;
-  const Error broken{"go on with",
+  const Error broken{"continue",
                      "the stream",
                      clean
                          ? "it has ended"
@@ -586,7 +586,7 @@ void Http2Session::send_ping() {
 
 void Http2Session::gone_silent(Milliseconds limit) {
   // run() treats this as a broken connection.
-  lower_->abort(Error{"go on with",
+  lower_->abort(Error{"continue",
                       "the session",
                       "nothing has been heard for " + std::to_string(limit.count()) + " ms",
                       {},

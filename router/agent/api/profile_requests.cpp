@@ -40,7 +40,7 @@ Result<std::optional<ProfileFile>> profile_file(const std::string& word) {
     if (each.word == word) return ProfileFile{each.form, each.content_type};
     words += (words.empty() ? "" : ", ") + std::string(each.word);
   }
-  return fail("take the parameter", "format", "there is none of this name", "there are " + words);
+  return fail("take the parameter", "format", "there is no such name", "there are " + words);
 }
 
 namespace {

@@ -84,7 +84,7 @@ Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transpo
   Http2Session session(std::move(connection), Http2Session::Role::server, std::move(party), limits,
                        std::move(refuse));
   const transport::Deadline end(loop, kRefusing, [&session, &refusal] {
-    session.abort(Error{"go on with", "the session", refusal.why, {}, 0});
+    session.abort(Error{"continue", "the session", refusal.why, {}, 0});
   });
   std::ignore = co_await session.run();
   co_await requests.idle();

@@ -71,7 +71,7 @@ Task<void> ResumableResponse::watch_carrier() {
         ++table_.expired_;
         const auto seconds = std::chrono::duration<double>(table_.grace_).count();
         stream_.abort(
-            Error{"go on for", "a mirror", fmt::format("it was away for {:g} s", seconds), {}, ETIMEDOUT});
+            Error{"continue for", "a mirror", fmt::format("it was away for {:g} s", seconds), {}, ETIMEDOUT});
       });
     }
   }
@@ -134,7 +134,7 @@ std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& req
     // Each side keeps what the other may have missed, so one of them counts wrongly.
     log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again", caller);
     answer.stream_.abort(
-        Error{"go on for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
+        Error{"continue for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
     return std::nullopt;
   }
   responses_.erase(known);
@@ -156,7 +156,7 @@ bool ResumptionTable::end(const std::string& token, const Caller& caller) {
   const auto known = responses_.find(token);
   if (known == responses_.end() || known->second->owner_ != identity_key(caller)) return false;
   known->second->stream_.abort(
-      Error{"go on for", "a mirror", "the mirror has closed the connection", {}, ECANCELED});
+      Error{"continue for", "a mirror", "the mirror has closed the connection", {}, ECANCELED});
   return true;
 }
 

@@ -269,7 +269,7 @@ Task<Dumps::Job::Answer> Dumps::Job::ask() {
     const auto refused = ipc::decode_error(*answer);
     if (!refused || refused->hresult != ipc::hresult::kUnknownCommand) co_return answer;
   }
-  co_return fail("take a dump of", runtime_.name, "its runtime knows none of the commands for it");
+  co_return fail("take a dump of", runtime_.name, "its runtime supports none of the dump commands");
 }
 
 Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
@@ -290,7 +290,8 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
   const auto answer = co_await read_first_message(*connection);
   asked_ = nullptr;
   if (!answer) {
-    co_return fail("take a dump of", runtime_.name, "the runtime has ended or broken off while writing it");
+    co_return fail("take a dump of", runtime_.name,
+                   "the runtime ended or closed the connection while writing it");
   }
   co_return ipc::decode_message(answer->bytes);
 }

@@ -31,9 +31,9 @@ std::string namespace_of(int process, const std::string& kind) {
 Result<ProcessRoot> ProcessRoot::open(pid_t pid) {
   const std::string path = directory_of_process(pid);
   UniqueFd process(::open(path.c_str(), kOpenRoot));
-  if (!process) return fail_errno("look into", path, errno);
+  if (!process) return fail_errno("inspect", path, errno);
   UniqueFd root(::openat(process.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root) return fail_errno("look into", path + "/root", errno);
+  if (!root) return fail_errno("inspect", path + "/root", errno);
   return ProcessRoot(std::move(process), std::move(root));
 }
 
@@ -83,7 +83,7 @@ bool has(const ProcessCredentials& credentials, int capability) {
 }
 
 Error refused(const std::string& on, std::string why, std::string hint) {
-  return {"look into", on, std::move(why), std::move(hint), EACCES};
+  return {"inspect", on, std::move(why), std::move(hint), EACCES};
 }
 
 std::string as_user(const ProcessCredentials& process) {

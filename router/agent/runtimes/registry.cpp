@@ -151,7 +151,7 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
     return fail("list the runtime at", port.path(),
                 "another process has its identity " + runtime.id + " already: " +
                     known->second.runtime->name + " at " + known->second.entries.front()->port_.path(),
-                "find out which of the two is not what it says");
+                "find out which of the two reports a false identity");
   }
   auto entry = std::make_unique<Entry>(*this, runtime.id, port);
   if (known == listed_.end()) {

@@ -130,7 +130,7 @@ Task<Result<void>> ProcessLooks::run(pid_t pid, uid_t user, std::function<void()
   const std::string on = "process " + std::to_string(pid);
   Place taken = co_await take_place(user);
   if (taken == nullptr) {
-    co_return fail("look at", on, "earlier inspections of its user's processes have not finished");
+    co_return fail("inspect", on, "earlier inspections of its user's processes have not finished");
   }
   // The thread itself gives the place back, before it is seen to have ended.
   std::function<void()> work = [look = std::move(look), place = std::move(taken)]() mutable {
@@ -139,7 +139,7 @@ Task<Result<void>> ProcessLooks::run(pid_t pid, uid_t user, std::function<void()
   };
   const Result<void> looked = co_await transport::run_detached(loop_, std::move(work), kLookLimit);
   ended_.changed();
-  if (!looked) co_return fail("look at", on, looked.error().why);
+  if (!looked) co_return fail("inspect", on, looked.error().why);
   co_return looked;
 }
 

@@ -67,7 +67,7 @@ std::string describe_paranoia(const PerfFacts& facts) {
 
 Error explain_perf_refusal(const PerfFacts& facts, int error) {
   if (!facts.paranoid) {
-    return refused(error, "this kernel has no performance events", "it takes one with CONFIG_PERF_EVENTS");
+    return refused(error, "this kernel has no performance events", "use one with CONFIG_PERF_EVENTS");
   }
   switch (error) {
     case ENOSYS:
@@ -88,7 +88,7 @@ Error explain_perf_refusal(const PerfFacts& facts, int error) {
                      kLeast);
     case EMFILE:
       return refused(error,
-                     "it has so many threads, on so many processors, that farport runs out of descriptors",
+                     "counters for all of its threads on all processors exceed farport's limit of open files",
                      "raise the limit of open files that farport is started with");
     case EINVAL:
       return refused(error, "the kernel takes no samples in this way",
@@ -275,7 +275,7 @@ Result<void> PerfCounters::add_thread(pid_t thread) {
   if (counters_.size() + numbers_.size() > most_counters_) {
     const Error much{
         "have the kernel sample", "the process",
-        "a counter for each of its threads on each processor takes more memory than there is for it",
+        "a counter for each of its threads on each processor needs more memory than is available",
         "raise the agent's memory limit, or look at its threads (--event wall)", ENOMEM};
     return tl::unexpected(much);
   }

@@ -140,13 +140,13 @@ bool is_denial(int error) {
 /// The error when the system refuses, or has nothing of the kind.
 Error denied(pid_t process, const char* what, int error) {
   Error why = is_denial(error) ? explain_refusal("it", credentials_of(::getpid()), credentials_of(process))
-                               : fail_errno("look at", what, error).value();
-  return {"look at", "the threads", is_denial(error) ? why.why : std::string(what) + ": " + why.why, why.hint,
+                               : fail_errno("inspect", what, error).value();
+  return {"inspect", "the threads", is_denial(error) ? why.why : std::string(what) + ": " + why.why, why.hint,
           error};
 }
 
 tl::unexpected<Error> ended() {
-  return fail("look at", "the threads", "the process has ended");
+  return fail("inspect", "the threads", "the process has ended");
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open(pid_t process, uid_t us
                                                          const AddressSpace& space, std::uint64_t kernel_base,
                                                          std::uint64_t kernel_memory) {
 #ifndef __x86_64__
-  return fail("look at", "the threads", "this agent can do that on x86-64 alone");
+  return fail("inspect", "the threads", "this agent can do that on x86-64 alone");
 #endif
   // A file is kept open for each thread.
   raise_descriptor_limit();

@@ -18,7 +18,7 @@ GARBAGE = (b"\0" * 600, b"\x16\x03\x01\xff\xff" + b"\xaa" * 512, b"GET / HTTP/1.
            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
 # What farport says when a break has met its first session.
-NOT_REACHED = ("connect to", "open a session with", "agree on TLS with", "the session", "cannot write to", "cannot read from")
+NOT_REACHED = ("connect to", "open a session with", "complete the TLS handshake with", "the session", "cannot write to", "cannot read from")
 
 
 class Jobs:

@@ -61,12 +61,12 @@ TEST_CASE("what is cut off anywhere is no invitation", "[auth]") {
 TEST_CASE("what is no invitation is said", "[auth]") {
   const TestCa ca;
   const std::string text = written(invitation_of(ca));
-  CHECK_THAT(why_not(""), Contains("it is not one"));
-  CHECK_THAT(why_not("farport2" + text.substr(8)), Contains("it is not one"));
-  CHECK_THAT(why_not("farport1,,,,"), Contains("not whole"));
-  CHECK_THAT(why_not(text + ",more"), Contains("not whole"));
+  CHECK_THAT(why_not(""), Contains("it is not an invitation"));
+  CHECK_THAT(why_not("farport2" + text.substr(8)), Contains("it is not an invitation"));
+  CHECK_THAT(why_not("farport1,,,,"), Contains("incomplete"));
+  CHECK_THAT(why_not(text + ",more"), Contains("incomplete"));
   CHECK_THAT(why_not(std::string(kLongestInvitation + 1, 'x')), Contains("too long"));
-  CHECK_THAT(why_not(std::string(kLongestInvitation, ',')), Contains("it is not one"));
+  CHECK_THAT(why_not(std::string(kLongestInvitation, ',')), Contains("it is not an invitation"));
 }
 
 TEST_CASE("an invitation with a key of another certificate is refused", "[auth]") {
@@ -74,7 +74,7 @@ TEST_CASE("an invitation with a key of another certificate is refused", "[auth]"
   Invitation mixed = invitation_of(ca);
   static_cast<void>(ca.client("bob"));
   mixed.credentials.key = must(load_issued(ca.directory().path(), "bob")).key;
-  CHECK_THAT(why_not(written(mixed)), Contains("has been changed"));
+  CHECK_THAT(why_not(written(mixed)), Contains("was changed"));
 }
 
 }  // namespace

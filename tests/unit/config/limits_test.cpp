@@ -45,7 +45,7 @@ TEST_CASE("what makes no sense as a limit is said") {
   CHECK(problem_of("message_size=1MiB") ==
         "cannot use message_size = 1MiB: it must be from 20 to 65536 bytes");
   CHECK(problem_of("sesions=1") ==
-        "cannot use the limit sesions: there is none of that name; did you mean \"sessions\"?");
+        "cannot use the limit sesions: there is no such limit; did you mean \"sessions\"?");
   CHECK(problem_of("sessions") ==
         "cannot use the limit sessions: it has no value; write it as in: --limit sessions=100");
   CHECK(problem_of("handshake_timeout=off").find("handshake_timeout = off") != std::string::npos);
