@@ -81,7 +81,7 @@ Result<Proxy> parse_proxy(std::string_view url) {
   const std::size_t at = url.rfind('@');
   if (at != std::string_view::npos) {
     const auto user_info = decoded(url.substr(0, at));
-    if (!user_info) return wrong("its user has a % that stands for nothing");
+    if (!user_info) return wrong("its user or password has an invalid %-escape");
     proxy.user_info = *user_info;
     url.remove_prefix(at + 1);
   }

@@ -30,7 +30,8 @@ constexpr std::size_t kBytes = 16;
 std::string random_token() {
   std::array<std::byte, kBytes> bytes{};
   // Directly from the kernel: OpenSSL's generator takes several times as long for so few bytes.
-  if (::getentropy(bytes.data(), bytes.size()) != 0) throw std::runtime_error("no randomness is to be had");
+  if (::getentropy(bytes.data(), bytes.size()) != 0)
+    throw std::runtime_error("the system provides no random numbers");
   return hex(bytes);
 }
 

@@ -62,7 +62,7 @@ Result<User> find_user(std::string_view text) {
                 "make one, or write NUMBER:GROUP");
   }
   if (entry == nullptr && colon == std::string_view::npos) {
-    return fail("run as the user", name, "this host has no name for it, and so no group",
+    return fail("run as the user", name, "this host has no user with that number, so its group is unknown",
                 "write its group too, as in " + name + ":" + name);
   }
   User user;

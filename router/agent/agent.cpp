@@ -186,10 +186,10 @@ Task<void> Agent::run() {
   if (settings_.sampler != nullptr)
     tasks_.spawn(
         watch_helper(settings_.sampler->process(),
-                     "takes profiles has ended, by a signal or for want of memory: nothing can be profiled"));
+                     "takes profiles has ended, by a signal or for lack of memory: nothing can be profiled"));
   if (settings_.readers != nullptr)
     tasks_.spawn(watch_helper(settings_.readers->process(),
-                              "starts readers has ended, by a signal or for want of memory: there are no "
+                              "starts readers has ended, by a signal or for lack of memory: there are no "
                               "recordings over HTTP, no profiles as files, and no --app-metrics,"));
   if (settings_.app_metrics) {
     app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics);

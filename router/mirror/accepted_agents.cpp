@@ -150,8 +150,8 @@ void AcceptedAgents::take(std::string agent, AgentConnection connection) {
 
 void AcceptedAgents::add_link(std::string agent, AgentConnection connection) {
   if (links_.size() >= kMostAgents) {
-    warnings_.add("agents", connection.address + " is one agent too many: " + std::to_string(kMostAgents) +
-                                " are followed already");
+    warnings_.add("agents", connection.address + " is not followed: the maximum of " +
+                                std::to_string(kMostAgents) + " agents is reached");
     return;
   }
   services_.log->info("the agent {} has dialled in from {}",

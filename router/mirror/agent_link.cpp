@@ -191,8 +191,8 @@ bool AgentLink::has_room() {
   if (of_agent && services_.runtimes < kRuntimesInAll) return true;
   if (!full_) {
     services_.log->error(
-        "{} has more runtimes than are mirrored ({} of one agent, {} in all), and some are left out; choose "
-        "those that matter with --select",
+        "{} has more runtimes than can be mirrored (at most {} of one agent, {} in all): some are left out; "
+        "choose with --select",
         address(), kRuntimesOfAgent, kRuntimesInAll);
   }
   full_ = true;

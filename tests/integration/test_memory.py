@@ -145,7 +145,7 @@ class Recorded(Flooded):
         self.assert_lives(self.flood("stacks_read", self.observer, listed))
         told = Api(self.lab, self.observer).request(f"/v1/runtimes/{listed['id']}/stacks")
         self.assertEqual(told.status, 502, told)
-        self.assertIn("8 MiB of memory", told.error)
+        self.assertIn("memory limit of 8 MiB", told.error)
 
 
 class RecordedByEachRoute(Flooded):
@@ -178,7 +178,7 @@ class RecordedByEachRoute(Flooded):
                 for route, (status, why) in answers.items():
                     self.assertIn(status, (200, 502, None), answers)
                     if (attack, route) in self.TOO_MUCH:
-                        self.assertRegex(why, "more than the [0-9.]+ MiB of memory", answers)
+                        self.assertRegex(why, "exceeds its memory limit of [0-9.]+ MiB", answers)
                 self.assertTrue(self.agent.process.running(), self.agent.process.output())
                 wait.until(lambda: not proc.children(self.agent.helper("farport-reader")), "no reader is left")
                 hostile.stop()
