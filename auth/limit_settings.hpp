@@ -64,12 +64,12 @@ inline constexpr std::uint64_t kLeastBufferedBytes = 1ULL << 20;
 /// In the order of the documentation.
 inline constexpr Limit kLimits[] = {
     {.key = "limits.sessions",
-     .help = "Authenticated connections to the agent, raw ones included",
+     .help = "Established sessions and raw connections, of all identities",
      .details = "The new connection's first request gets 503, and the connection is closed.",
      .in_metrics = true,
      .range = LimitedCount{&LimitSettings::sessions}},
     {.key = "limits.sessions_per_identity",
-     .help = "Connections to the agent per identity",
+     .help = "Established sessions and raw connections per identity",
      .details = "The new connection's first request gets 429, and the connection is closed.",
      .in_metrics = true,
      .range = LimitedCount{&LimitSettings::sessions_per_identity}},
