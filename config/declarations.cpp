@@ -177,7 +177,7 @@ std::vector<Setting<Configuration>> common_settings() {
        .flag = "grace",
        .value = "DURATION",
        .help = "How long to keep diagnostic connections after the session breaks, waiting for a reconnect",
-       .details = "The shorter of both sides' values applies. See [resuming](wire.md#resuming).",
+       .details = "The shorter of both sides' values applies. See [resuming](developers/wire.md#resuming).",
        .commands = kSessions,
        .kind = K::Duration{at<&C::session, &SessionSettings::grace>}},
       {.key = "session.ping_interval",

@@ -1,4 +1,4 @@
-"""Follows the tours of docs/architecture.md. A step of a tour names a source, and functions: one at least must be in that
+"""Follows the tours of docs/developers/architecture.md. A step of a tour names a source, and functions: one at least must be in that
 source, the sources of the tour up to there must call it, and the others must be in one of the tour's. Fails where that is
 not so, or where a tour takes more sources than a reader should have to open."""
 
@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-PAGE = pathlib.Path("docs/architecture.md")
+PAGE = pathlib.Path("docs/developers/architecture.md")
 MOST_SOURCES = {"A tour: one ProcessInfo command": 15, "The same at the mirror": 10}
 
 

@@ -67,7 +67,8 @@ class RetransmitBuffer {
   std::uint64_t end_ = 0;
 };
 
-/// A Stream that continues where it was when the session that carries it breaks (docs/wire.md, "Resuming").
+/// A Stream that continues where it was when the session that carries it breaks (docs/developers/wire.md,
+/// "Resuming").
 ///
 /// It runs over an HTTP/2 stream, its carrier. Written bytes are kept until the carrier reports that the peer
 /// has them; received bytes are counted. When the carrier is lost, readers and writers wait until resume()

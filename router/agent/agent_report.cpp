@@ -1,5 +1,5 @@
-// What the agent says about itself: GET /v1/agent, GET /v1/metrics (docs/wire.md), and whether it is ready
-// (docs/monitoring.md).
+// What the agent says about itself: GET /v1/agent, GET /v1/metrics (docs/developers/wire.md), and whether it
+// is ready (docs/monitoring.md).
 #include "base/resources.hpp"
 #include "base/version.hpp"
 #include "ipc/commands.hpp"

@@ -1,5 +1,5 @@
-// ResumableRequest: a request that continues in the next session when its session breaks (docs/wire.md,
-// "Resuming").
+// ResumableRequest: a request that continues in the next session when its session breaks
+// (docs/developers/wire.md, "Resuming").
 #pragma once
 
 #include <optional>

@@ -86,7 +86,8 @@ enum class Disclosure : std::uint8_t {
 /// The entry among the searched directories that stands for looking into every process.
 inline constexpr std::string_view kSearchProcesses = "proc";
 
-/// The JSON for GET /v1/agent (docs/wire.md). Its size is bounded, however many problems there are.
+/// The JSON for GET /v1/agent (docs/developers/wire.md). Its size is bounded, however many problems there
+/// are.
 [[nodiscard]] std::string to_json(const DiscoveryReport& report, Disclosure disclosure);
 
 /// The names of the steps, which never change.

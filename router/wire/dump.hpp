@@ -1,4 +1,4 @@
-// Dumps as both hosts describe them, also in JSON (docs/wire.md).
+// Dumps as both hosts describe them, also in JSON (docs/developers/wire.md).
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ struct Refusal {
 
 namespace farport::router::pace_field {
 
-// Header fields that say how often one identity may ask (docs/wire.md, "Limits").
+// Header fields that say how often one identity may ask (docs/developers/wire.md, "Limits").
 
 /// In the answer with the list of runtimes: how many requests per second one identity may make.
 inline constexpr std::string_view kRate = "farport-requests-per-second";
@@ -64,7 +64,7 @@ inline constexpr std::string_view kRetryAfterMs = "farport-retry-after-ms";
 
 namespace farport::router::resumption_field {
 
-// Header fields of requests that can be resumed (docs/wire.md, "Resuming").
+// Header fields of requests that can be resumed (docs/developers/wire.md, "Resuming").
 
 /// The token by which the next session asks for the answer. Each request that resumes it brings a new one.
 inline constexpr std::string_view kToken = "farport-connection";

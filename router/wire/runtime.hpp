@@ -1,4 +1,5 @@
-// Runtime: what both hosts know about a runtime, its events and its process, also in JSON (docs/wire.md).
+// Runtime: what both hosts know about a runtime, its events and its process, also in JSON
+// (docs/developers/wire.md).
 #pragma once
 
 #include <chrono>
@@ -162,7 +163,7 @@ struct ConditionWords {
 [[nodiscard]] std::string to_json(const ProcessCondition& condition);
 [[nodiscard]] Result<ProcessCondition> process_condition_from_json(std::string_view text);
 
-/// One row of the answer to GET /v1/access (docs/wire.md): whether the caller may do something.
+/// One row of the answer to GET /v1/access (docs/developers/wire.md): whether the caller may do something.
 struct AccessRow {
   std::string command;
   std::string runtime;    ///< Its name; empty if the row is about no particular runtime.

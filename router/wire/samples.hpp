@@ -14,7 +14,7 @@
 
 namespace farport::router::sample_record {
 
-// The records of a stream of samples (docs/wire.md, "Profiles"), for its writer and its reader.
+// The records of a stream of samples (docs/developers/wire.md, "Profiles"), for its writer and its reader.
 
 /// The beginning of a stream: the format and its version.
 inline constexpr std::string_view kMagic = "FPS1";

@@ -253,7 +253,7 @@ RESUMPTIONS = {
     "writes_over_breaks": BEGUN + (bytes((WRITE, 0, 255, TURNS, 1)) + LONG_BREAK + RESUMED) * 4 + bytes((FINISH, 0, 1, TURNS, 9)),
 }
 
-# What an agent says (docs/wire.md), after a byte that says what a mirror takes it for: see agent_json_fuzz.cpp.
+# What an agent says (docs/developers/wire.md), after a byte that says what a mirror takes it for: see agent_json_fuzz.cpp.
 LIST, EVENT, ACCESS, PROGRESS, KEPT, REFUSAL, DOCTOR = b"1234567"
 AGENT_RUNTIME = (
     '{"id":"11111111-2222-3333-4444-555555555555","pid":1,"name":"orders","command_line":"./orders --port 80",'

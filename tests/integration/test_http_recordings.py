@@ -191,7 +191,7 @@ class LeftRunning(Case):
 
 
 class Readers(Case):
-    """The processes that make answers of what a runtime writes (docs/architecture.md, "Readers")."""
+    """The processes that make answers of what a runtime writes (docs/developers/architecture.md, "Readers")."""
 
     @classmethod
     def prepare(cls):

@@ -1,4 +1,4 @@
-"""Every test that docs/promises.md names is there."""
+"""Every test that docs/developers/promises.md names is there."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ class Promises(unittest.TestCase):
     maxDiff = None
 
     def test_every_test_that_is_named_exists(self):
-        named = NAMED.findall((ROOT / "docs/promises.md").read_text())
+        named = NAMED.findall((ROOT / "docs/developers/promises.md").read_text())
         self.assertGreater(len(named), 100)
         self.assertEqual([f"{file}: {name}" for file, name in named if not self.exists(file, name)], [])
 

@@ -1,4 +1,4 @@
-"""Resuming as docs/wire.md says it, with frames of the test's own: who may go on with a connection, and who may not."""
+"""Resuming as docs/developers/wire.md says it, with frames of the test's own: who may go on with a connection, and who may not."""
 
 import os
 import secrets

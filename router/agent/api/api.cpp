@@ -88,7 +88,7 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
     return tl::unexpected(bad_request(http_status::kMethodNotAllowed, "use " + std::string(method)));
   }
   return tl::unexpected(
-      bad_request(http_status::kNotFound, "there is no " + route.path + "; see docs/wire.md"));
+      bad_request(http_status::kNotFound, "there is no " + route.path + "; see docs/developers/wire.md"));
 }
 
 Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {

@@ -1,4 +1,4 @@
-// The agent's API: answers the requests of one HTTP/2 session (docs/wire.md).
+// The agent's API: answers the requests of one HTTP/2 session (docs/developers/wire.md).
 #pragma once
 
 #include <functional>

@@ -66,7 +66,7 @@ transport::Task<void> refuse_session(std::unique_ptr<transport::Stream> connecti
 transport::Task<void> turn_away(std::unique_ptr<transport::Stream> connection, transport::Party party,
                                 std::string why);
 
-/// Raw mode (docs/wire.md): a TLS or TCP connection that is one diagnostic connection.
+/// Raw mode (docs/developers/wire.md): a TLS or TCP connection that is one diagnostic connection.
 class RawEndpoint final : public ToolEndpoint {
  public:
   explicit RawEndpoint(transport::Stream& stream) : stream_(stream) {}

@@ -1,5 +1,5 @@
-// Resuming at the agent (docs/wire.md, "Resuming"): answers that outlive their session, and the table of
-// them.
+// Resuming at the agent (docs/developers/wire.md, "Resuming"): answers that outlive their session, and the
+// table of them.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // Recordings over HTTP, for callers without a tool: GET /v1/runtimes/{id}/trace, counters, logs …
-// (docs/wire.md).
+// (docs/developers/wire.md).
 #pragma once
 
 #include <functional>

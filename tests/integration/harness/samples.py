@@ -1,4 +1,4 @@
-"""Profiles as an agent sends them (docs/wire.md, "Profiles"), read anew: not with the code that is tested."""
+"""Profiles as an agent sends them (docs/developers/wire.md, "Profiles"), read anew: not with the code that is tested."""
 
 MAGIC = b"FPS1"
 START, THREAD, CALL, SAMPLE, LOST, MAPPING, SYMBOL, NOTE, END = range(1, 10)
