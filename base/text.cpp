@@ -49,8 +49,13 @@ std::vector<std::uint8_t> ip_address_bytes(const std::string& text) {
 
 std::string_view shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  return text.substr(0, most);
+  const auto goes_on = [text](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t end = most;
+  // A character has four bytes at most.
+  while (end > 0 && most - end < 3 && goes_on(end)) --end;
+  return text.substr(0, goes_on(end) ? most : end);
 }
 
 namespace {

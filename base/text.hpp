@@ -94,7 +94,7 @@ inline std::string_view take_until(std::string_view& rest, char separator) {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-/// The first `most` bytes of a UTF-8 text, or a few less so as not to cut a character in two.
+/// The first `most` bytes of a text, or up to three less so as not to cut a UTF-8 character in two.
 [[nodiscard]] std::string_view shortened(std::string_view text, std::size_t most);
 
 /// Converts UTF-16, which .NET's formats use, to UTF-8. An unpaired surrogate becomes U+FFFD.

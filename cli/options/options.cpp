@@ -133,7 +133,8 @@ class Parser {
       return;
     }
     runs_.emplace_back(&options, command.add_options(options, flags));
-    add_settings(options, flags.given);
+    // Settings name their commands by one word.
+    if (space == std::string::npos) add_settings(options, flags.given);
   }
 
   [[nodiscard]] CLI::App& app() { return app_; }

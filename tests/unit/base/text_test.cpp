@@ -53,6 +53,7 @@ TEST_CASE("a text is shortened between two characters") {
   CHECK(shortened("Größe", 4) == "Grö");
   CHECK(shortened("🚀", 3).empty());
   CHECK(shortened("orders", 0).empty());
+  CHECK(shortened("\x80\x80\x80\x80\x80\x80", 5).size() == 5);
 }
 
 TEST_CASE("a text is taken part by part") {
