@@ -59,17 +59,6 @@ ino_t network_of(pid_t pid) {
   return ::stat(net_unix_of(pid).c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-std::optional<PortName> port_name(std::string_view file) {
-  if (!file.starts_with(kPortPrefix)) return std::nullopt;
-  file.remove_prefix(kPortPrefix.size());
-  if (!file.ends_with(kPortSuffix)) return std::nullopt;
-  file.remove_suffix(kPortSuffix.size());
-  const auto pid = number_in<std::uint64_t>(take_until(file, '-'));
-  const auto start_time = number_in<std::uint64_t>(file);
-  if (!pid || !start_time) return std::nullopt;
-  return PortName{*pid, *start_time};
-}
-
 void read_network(pid_t pid, const std::vector<PortName>& wanted, BoundPaths& bound) {
   const UniqueFd file(::open(net_unix_of(pid).c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -85,6 +74,17 @@ void read_network(pid_t pid, const std::vector<PortName>& wanted, BoundPaths& bo
 }
 
 }  // namespace
+
+std::optional<PortName> port_name(std::string_view file) {
+  if (!file.starts_with(kPortPrefix)) return std::nullopt;
+  file.remove_prefix(kPortPrefix.size());
+  if (!file.ends_with(kPortSuffix)) return std::nullopt;
+  file.remove_suffix(kPortSuffix.size());
+  const auto pid = number_in<std::uint64_t>(take_until(file, '-'));
+  const auto start_time = number_in<std::uint64_t>(file);
+  if (!pid || !start_time) return std::nullopt;
+  return PortName{*pid, *start_time};
+}
 
 std::string to_string(const PortName& name) {
   return std::string(kPortPrefix) + std::to_string(name.pid) + "-" + std::to_string(name.start_time) +

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,8 @@ struct PortName {
 
 /// The file name of the port.
 [[nodiscard]] std::string to_string(const PortName& name);
+/// The parts of a file's name; empty if it is no default port's.
+[[nodiscard]] std::optional<PortName> port_name(std::string_view file);
 
 /// The paths at which sockets of these names are bound.
 using BoundPaths = std::map<PortName, std::vector<std::string>>;

@@ -9,13 +9,12 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "router/agent/runtimes/process_walk.hpp"
 #include "router/sockets/socket_manifest.hpp"
 
 namespace farport::router {
 namespace {
 
-constexpr std::string_view kSocketPrefix = "dotnet-diagnostic-";
-constexpr std::string_view kSuffix = "-socket";
 /// The most problems reported for one user; further ones are likely to be of the same kind.
 constexpr std::size_t kMaxProblems = 16;
 /// How many entries of one directory are kept while it is read. There may be millions.
@@ -206,11 +205,7 @@ class Scanner {
 }  // namespace
 
 bool is_default_port_name(std::string_view name) {
-  if (!name.starts_with(kSocketPrefix)) return false;
-  name.remove_prefix(kSocketPrefix.size());
-  if (!name.ends_with(kSuffix)) return false;
-  name.remove_suffix(kSuffix.size());
-  return all_digits(take_until(name, '-')) && all_digits(name);
+  return port_name(name).has_value();
 }
 
 Result<SocketFile> inspect_socket(const std::string& path) {

@@ -91,6 +91,19 @@ TEST_CASE("what is not quite a default port's name is none") {
   CHECK_FALSE(counts(""));
 }
 
+TEST_CASE("a default port's name tells the process and its start") {
+  const auto name = router::port_name("dotnet-diagnostic-12-34-socket");
+  REQUIRE(name);
+  CHECK(name->pid == 12);
+  CHECK(name->start_time == 34);
+  for (const char* other : {"", "dotnet-diagnostic-socket", "dotnet-diagnostic--socket",
+                            "dotnet-diagnostic-12-socket", "dotnet-diagnostic-dsrouter-12-34-socket",
+                            "dotnet-diagnostic-12-34-socket2", "dotnet-diagnostic--12-34-socket"}) {
+    CAPTURE(other);
+    CHECK_FALSE(router::port_name(other));
+  }
+}
+
 TEST_CASE("however many sockets have a name, a few paths are kept") {
   router::BoundPaths bound;
   for (int i = 0; i < 100; ++i) {
