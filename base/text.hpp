@@ -25,12 +25,13 @@ namespace farport {
 template <typename Number>
 [[nodiscard]] std::optional<Number> number_in(std::string_view text, int base = 10) {
   Number number{};
-  const char* const behind = text.data() + text.size();
+  const char* const begin = text.data();
+  const char* const behind = begin + text.size();
   std::from_chars_result read{};
   if constexpr (std::is_floating_point_v<Number>) {
-    read = std::from_chars(text.data(), behind, number);
+    read = std::from_chars(begin, behind, number);
   } else {
-    read = std::from_chars(text.data(), behind, number, base);
+    read = std::from_chars(begin, behind, number, base);
   }
   if (read.ec != std::errc() || read.ptr != behind) return std::nullopt;
   return number;

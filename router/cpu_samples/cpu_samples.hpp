@@ -27,6 +27,7 @@ class CpuSamples final : public SampleSink {
   /// Names that are found are added with on_symbol().
   [[nodiscard]] std::vector<UnnamedFile> unnamed(const NameManaged& managed) const;
 
+  [[nodiscard]] const std::optional<SamplingStart>& start() const { return start_; }
   [[nodiscard]] std::size_t samples() const { return samples_.size(); }
   /// All code addresses in samples. One may occur several times.
   [[nodiscard]] const std::vector<SampledCall>& calls() const { return calls_; }

@@ -35,12 +35,13 @@ std::string path_of(std::string_view target) {
 /// The size of the head that begins the text: up to the first empty line, whose line end may lack its CR.
 /// `from`: no empty line ends before. npos if there is none yet.
 std::size_t head_size(std::string_view text, std::size_t from) {
-  for (std::size_t end = text.find('\n', from); end != text.npos; end = text.find('\n', end + 1)) {
+  for (std::size_t end = text.find('\n', from); end != std::string_view::npos;
+       end = text.find('\n', end + 1)) {
     const std::string_view next = text.substr(end + 1);
     if (next.starts_with('\n')) return end + 2;
     if (next.starts_with("\r\n")) return end + 3;
   }
-  return text.npos;
+  return std::string_view::npos;
 }
 
 }  // namespace
