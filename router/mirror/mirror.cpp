@@ -57,7 +57,7 @@ Result<std::unique_ptr<RemoteAgents>> Mirror::agents_behind(const MirroredAgent&
   if (!agent.accept.empty()) {
     ASSIGN_OR_RETURN(auto accepted, AcceptedAgents::listen(*services_, choice, agent.accept,
                                                            agent.address.server_name, credentials));
-    return std::move(accepted);
+    return accepted;
   }
   if (agent.proxy)
     return std::make_unique<ProxiedAgent>(*services_, choice, *agent.proxy, agent.address, credentials);

@@ -169,34 +169,34 @@ Result<std::string> parse_selector(std::string_view json) {
 
 namespace {
 
-struct Kind {
+struct ResourceKind {
   std::string_view word;
   std::string_view kind;
 };
 /// The names and abbreviations that kubectl accepts.
 constexpr std::array kKinds{
-    Kind{"po", "pod"},
-    Kind{"pod", "pod"},
-    Kind{"pods", "pod"},
-    Kind{"deploy", "deployment"},
-    Kind{"deployment", "deployment"},
-    Kind{"deployments", "deployment"},
-    Kind{"sts", "statefulset"},
-    Kind{"statefulset", "statefulset"},
-    Kind{"statefulsets", "statefulset"},
-    Kind{"ds", "daemonset"},
-    Kind{"daemonset", "daemonset"},
-    Kind{"daemonsets", "daemonset"},
-    Kind{"rs", "replicaset"},
-    Kind{"replicaset", "replicaset"},
-    Kind{"replicasets", "replicaset"},
-    Kind{"job", "job"},
-    Kind{"jobs", "job"},
+    ResourceKind{"po", "pod"},
+    ResourceKind{"pod", "pod"},
+    ResourceKind{"pods", "pod"},
+    ResourceKind{"deploy", "deployment"},
+    ResourceKind{"deployment", "deployment"},
+    ResourceKind{"deployments", "deployment"},
+    ResourceKind{"sts", "statefulset"},
+    ResourceKind{"statefulset", "statefulset"},
+    ResourceKind{"statefulsets", "statefulset"},
+    ResourceKind{"ds", "daemonset"},
+    ResourceKind{"daemonset", "daemonset"},
+    ResourceKind{"daemonsets", "daemonset"},
+    ResourceKind{"rs", "replicaset"},
+    ResourceKind{"replicaset", "replicaset"},
+    ResourceKind{"replicasets", "replicaset"},
+    ResourceKind{"job", "job"},
+    ResourceKind{"jobs", "job"},
 };
 
 std::string_view kind_of(std::string_view word) {
   const auto* const found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.word == word; });
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const ResourceKind& kind) { return kind.word == word; });
   return found == kKinds.end() ? std::string_view() : found->kind;
 }
 

@@ -90,12 +90,12 @@ class JsonLine {
     add_number(to_, value);
   }
   /// Adds a JSON object. One that is too long becomes {"cut": …} with its beginning as a string.
-  void object(std::string_view name, std::string_view json) {
+  void object(std::string_view name, std::string_view text) {
     begin(name);
-    if (json.size() <= most_) {
-      to_ += json;
+    if (text.size() <= most_) {
+      to_ += text;
     } else {
-      to_.append("{\"cut\":").append(json_of(std::string(shortened(json, most_)))).append("}");
+      to_.append("{\"cut\":").append(json_of(std::string(shortened(text, most_)))).append("}");
     }
   }
   void now(std::string_view name) {
