@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/reach_scheme.hpp"
 #include "base/text.hpp"
 
 namespace farport::config {
@@ -180,9 +181,7 @@ WithRole split_role(std::string_view text) {
 }
 
 bool is_reach(std::string_view text) {
-  constexpr std::string_view kSchemes[] = {"ssh://", "docker://", "podman://", "k8s://"};
-  return std::any_of(std::begin(kSchemes), std::end(kSchemes),
-                     [&](std::string_view scheme) { return text.starts_with(scheme); });
+  return !reach_scheme(text).empty();
 }
 
 auth::Grant short_grant(GrantKind kind, const std::string& text) {

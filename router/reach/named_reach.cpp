@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reach_scheme.hpp"
 #include "base/text.hpp"
 #include "router/reach/container.hpp"
 #include "router/reach/deploy.hpp"
@@ -36,9 +37,13 @@ Result<std::shared_ptr<const ReachTarget>> single(const Result<std::shared_ptr<c
 }  // namespace
 
 Result<std::shared_ptr<const ReachTarget>> reach_of(const std::string& text, Deploy deploy) {
-  const std::size_t scheme_end = text.find("://");
-  const std::string scheme = text.substr(0, scheme_end);
-  const std::string rest = scheme_end == std::string::npos ? "" : text.substr(scheme_end + 3);
+  const std::string scheme(reach_scheme(text));
+  // The containers' schemes are the names of programs.
+  if (scheme.empty()) {
+    return fail("reach", text, "there is no such scheme",
+                "write ssh://HOST, podman://CONTAINER, docker://CONTAINER or k8s://POD");
+  }
+  const std::string rest = text.substr(scheme.size() + 3);
   if (deploy.image.starts_with('-')) return fail("use the image", deploy.image, "that is no image's name");
   if (scheme == "ssh") return single(ssh_reach(text, rest, std::move(deploy)));
   if (scheme == "k8s") return kubernetes_target(text, rest, std::move(deploy));

@@ -65,17 +65,12 @@ TEST_CASE("targets that are none are refused, and so is what might be an option"
     CAPTURE(right);
     CHECK(fits(right));
   }
-  for (const auto* wrong : {"ssh://",          "ssh://-oProxyCommand=x",
-                            "ssh://:22",       "ssh://a b",
-                            "ssh://a@-b",      "ssh://$(id)",
-                            "ssh://host:22x",  "web-3",
-                            "podman://",       "podman://-v",
-                            "podman://a b",    "podman://a'b",
-                            "docker://a/b",    "k8s://",
-                            "k8s://-n",        "k8s://a//b",
-                            "k8s://a/b/c/d/e", "k8s://@a",
-                            "k8s://Prod/a",    "k8s://a?b",
-                            "k8s://a/?-l",     "k8s://a/?x;y"}) {
+  for (const auto* wrong :
+       {"ssh://",       "ssh://-oProxyCommand=x", "ssh://:22",    "ssh://a b",    "ssh://a@-b",
+        "ssh://$(id)",  "ssh://host:22x",         "web-3",        "podman://",    "podman://-v",
+        "podman://a b", "podman://a'b",           "docker://a/b", "k8s://",       "k8s://-n",
+        "k8s://a//b",   "k8s://a/b/c/d/e",        "k8s://@a",     "k8s://Prod/a", "k8s://a?b",
+        "k8s://a/?-l",  "k8s://a/?x;y",           "echo://x",     "/bin/sh://x"}) {
     CAPTURE(wrong);
     CHECK_FALSE(fits(wrong));
   }
