@@ -175,10 +175,13 @@ void Http2Streams::close_all(const Error& why, bool lost) {
     stream->lost_ = lost;
     stream->closed(why, false);
   }
+  // A session that is ended for its memory does not wait for its peer to say what has arrived.
+  const bool ends_lost = lost || why.cause == ENOBUFS;
   while (ListNode* node = ended_.pop()) {
     auto* stream = static_cast<Http2Stream*>(node);
     stream->ended_in_ = nullptr;
-    if (stream->confirmed_by_ != 0) stream->end_known(lost);
+    stream->lost_ = ends_lost;
+    if (stream->confirmed_by_ != 0) stream->end_known(ends_lost);
   }
 }
 

@@ -74,7 +74,8 @@ class Http2Streams {
   void add_ended(Http2Stream& stream);
   /// Notifies the streams whose end has arrived, now that so many PINGs have been acknowledged.
   void confirm_ends(std::uint64_t acknowledged_pings);
-  /// Fails all of them. `lost`: because the connection broke.
+  /// Fails all of them. `lost`: because the connection broke. Ends that are not confirmed are lost also if
+  /// the cause of `why` is ENOBUFS.
   void close_all(const Error& why, bool lost);
 
   /// How many are open.

@@ -186,7 +186,7 @@ void Http2Stream::confirm_end(Wake& wake) {
   if (ended_in_ != nullptr) {
     confirmed_by_ = ended_in_->ask_whether_arrived();
   } else {
-    end_known(false);
+    end_known(lost_);
   }
 }
 

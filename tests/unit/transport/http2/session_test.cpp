@@ -210,6 +210,38 @@ TEST_CASE("a session over its budget ends at once, and a peer that reads gets GO
   loop.run(scenario());
 }
 
+TEST_CASE("an end that is not confirmed is lost with a session that is ended for its memory") {
+  struct Flag : transport::Wake {
+    void wake() override { set = true; }
+    bool set = false;
+  };
+  Loop loop;
+  const int cause = GENERATE(ENOBUFS, 0);
+  const bool asked_before = GENERATE(true, false);
+  Http2Session* server = nullptr;
+  Flag known;
+  bool lost = false;
+  bool confirmed = false;
+  Sessions sessions(loop, [&](std::unique_ptr<Http2Stream> request) -> Task<void> {
+    co_await request->respond(200, "text/plain", "done");
+    co_await request->gone();
+    if (asked_before) request->confirm_end(known);
+    server->abort(Error{"continue", "the session", "the test broke it", {}, cause});
+    if (!asked_before) request->confirm_end(known);
+    lost = request->lost();
+    confirmed = request->end_confirmed();
+  });
+  server = sessions.server.get();
+  auto scenario = [&]() -> Task<void> {
+    const auto stream = sessions.get("/hello");
+    for (int i = 0; i < 100 && !known.set; ++i) co_await transport::sleep(loop, 5ms);
+  };
+  loop.run(scenario());
+  CHECK(known.set);
+  CHECK(lost == (cause == ENOBUFS));
+  CHECK(confirmed == (cause != ENOBUFS));
+}
+
 TEST_CASE("streams fail when their session is broken off") {
   Loop loop;
   Sessions sessions(loop, echo);
