@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "transport/race.hpp"
 #include "transport/timer.hpp"
@@ -14,6 +15,8 @@ using transport::Task;
 
 constexpr Milliseconds kFirstPause{200};
 constexpr Milliseconds kLongestPause{5'000};
+/// A session that lasted so long was of use.
+constexpr Milliseconds kLastingSession{1'000};
 /// Limit for window growth, which is the most that an agent keeps for us: about five times what 1 Gbit/s
 /// carries in 100 ms. See Http2Window for the reason.
 constexpr std::uint32_t kLargestWindow = 64U << 20;
@@ -52,10 +55,11 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
   transport::Backoff backoff(kFirstPause, kLongestPause);
   for (;;) {
     answered_ = false;
+    const auto begun = std::chrono::steady_clock::now();
     const Error why = co_await hold_session(follow);
     on_end(why);
-    // An agent that has answered is alive, so dial again soon.
-    if (answered_) backoff.reset();
+    // An agent that has answered is alive, so dial again soon. One that ends each session at once is not.
+    if (answered_ && std::chrono::steady_clock::now() - begun >= kLastingSession) backoff.reset();
     co_await with_deadline(loop_, dial_now_.wait(), backoff.next());
   }
 }
