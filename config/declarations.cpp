@@ -203,7 +203,8 @@ std::vector<Setting<Configuration>> common_settings() {
       {.flag = "config",
        .value = "FILE",
        .help = "Configuration file (TOML)",
-       .default_text = "~/.config/farport/config.toml; none for serve",
+       .default_text =
+           "$XDG_CONFIG_HOME/farport/config.toml or ~/.config/farport/config.toml; none for serve",
        .commands = kAll,
        .kind = K::Path{at<&C::file>}},
   };
@@ -266,8 +267,9 @@ std::vector<Setting<RemoteSettings>> remote_settings() {
        .flag = "deploy",
        .value = "WAY",
        .help = "How to deploy farport to the target: auto, never, ephemeral (a helper container) or copy",
-       .details = "auto chooses the best way for the target, and never requires an installed farport. See "
-                  "[without a port](guide.md#without-a-port).",
+       .details =
+           "`auto` chooses the best way for the target. With `never`, farport must be installed there. See "
+           "[without a port](guide.md#without-a-port).",
        .commands = kDialling,
        .kind = K::OneOf{at<&R::deploy>, deploy_choice}},
       {.key = "image",

@@ -80,7 +80,7 @@ ResumableStream::ResumableStream(Loop& loop, Side side, BufferBudget::LazyReserv
     : Stream(loop), side_(side), interrupted_(loop) {
   counted_.emplace(std::move(account_of), [this] {
     const char* const who =
-        side_ == Side::answers ? "limits.buffered_bytes of the agent" : "the mirror's memory limit";
+        side_ == Side::answers ? "limits.buffered_bytes of the agent" : "this program's memory limit";
     abort(Error{"keep unacknowledged data of",
                 "a stream",
                 std::string(who) + " is used up: the other side takes data too slowly",

@@ -64,7 +64,7 @@ Task<Result<std::size_t>> CpuProfile::read_piece() {
   if (got.status == IoStatus::failed) co_return tl::unexpected(request_.stream().error());
   if (got.status == IoStatus::end) {
     co_return fail("profile", "the runtime",
-                   "the samples are incomplete: the process that took them was killed");
+                   "the samples are incomplete: the process that took them ended early");
   }
   CO_RETURN_IF_ERROR(reader_.read(std::span(piece).first(got.bytes)));
   co_return got.bytes;

@@ -109,11 +109,12 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
   transport::FdStream& socket = *connection;
   const std::string address = connection->name();
   std::function<void()> make_room = [&socket] {
-    socket.abort(Error{"complete the TLS handshake with",
-                       {},
-                       "there are too many handshakes at once, and this one was the oldest",
-                       {},
-                       ENOBUFS});
+    socket.abort(Error{
+        "complete the TLS handshake with",
+        {},
+        "there are too many handshakes at once, and this one was the oldest of the network with the most",
+        {},
+        ENOBUFS});
   };
   const transport::HandshakeLimiter::Entry handshake(handshakes_, address, std::move(make_room));
   auto greeted = co_await with_deadline(

@@ -136,7 +136,7 @@ class OfEngines(Containers):
     def test_the_next_command_finds_the_helper_of_the_one_before(self):
         self.application()
         told = [self.assert_ok(self.farport("ps", "podman://orders", "--linger", "20s")).stderr for _ in range(3)]
-        self.assertIn("which goes 20 s after its last session", told[0])
+        self.assertIn("removed 20 s after its last session", told[0])
         self.assertEqual(told[1] + told[2], "")
         self.assertEqual(len(self.helpers("--all")), 1)
 

@@ -82,11 +82,12 @@ Task<void> AdminServer::accept(transport::Listener& listener) {
 Task<void> AdminServer::serve(std::unique_ptr<transport::FdStream> connection) {
   transport::FdStream& socket = *connection;
   std::function<void()> make_room = [&socket] {
-    socket.abort(Error{"answer",
-                       "the peer",
-                       "there are too many connections to this address, and this one was the oldest",
-                       {},
-                       ENOBUFS});
+    socket.abort(
+        Error{"answer",
+              "the peer",
+              "there are too many connections, and this one was the oldest of the network with the most",
+              {},
+              ENOBUFS});
   };
   const transport::HandshakeLimiter::Entry place(places_, socket.name(), std::move(make_room));
   Http1Connection http(socket, share_, patience_, answerer_);

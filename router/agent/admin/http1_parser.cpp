@@ -44,6 +44,15 @@ std::size_t head_size(std::string_view text, std::size_t from) {
   return std::string_view::npos;
 }
 
+/// Whether the request line is one, with a version of HTTP at its end. Beast calls whatever stands behind the
+/// target a version.
+bool names_version(std::string_view head) {
+  const std::string_view line = head.substr(0, std::min(head.find("\r\n"), head.size()));
+  const std::string_view last = line.substr(line.rfind(' ') + 1);
+  return std::count(line.begin(), line.end(), ' ') == 2 && last.size() == 8 && last.starts_with("HTTP/") &&
+         last[6] == '.';
+}
+
 }  // namespace
 
 Http1Parser::State Http1Parser::feed(std::string_view& bytes) {
@@ -79,7 +88,9 @@ Http1Parser::State Http1Parser::parse(const std::string& head) {
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   boost::beast::error_code error;
   parser.put(boost::asio::buffer(head), error);
-  if (!parser.is_header_done()) return fail(error == http::error::bad_version ? 505 : 400);
+  if (!parser.is_header_done()) {
+    return fail(error == http::error::bad_version && names_version(head) ? 505 : 400);
+  }
   const auto& message = parser.get();
   // RFC 9112 section 3.2.
   const std::size_t hosts = message.count(http::field::host);

@@ -288,8 +288,12 @@ void ConnectPort::end_a_silent_one() {
                    [user = busiest(counts)](const Silent& each) { return each.user == user; });
   transport::FdStream* connection = oldest->connection;
   silent_.erase(oldest);
-  connection->abort(Error{
-      "read", "the advertise", "too many connections have sent nothing, and this one was the oldest", {}, 0});
+  connection->abort(
+      Error{"read",
+            "the advertise",
+            "too many connections have sent nothing, and this one was the oldest of the user with the most",
+            {},
+            0});
 }
 
 Task<void> ConnectPort::greet(Connection connection) {

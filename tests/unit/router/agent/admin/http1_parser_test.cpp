@@ -88,7 +88,9 @@ TEST_CASE("what is no request is told apart", "[router]") {
   CHECK(status_of("\x16\x03\x01") == 400);
   CHECK(status_of("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") == 505);
   CHECK(status_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n") == 505);
-  CHECK(status_of("GET / HTTP/1.0\n\n") != 0);
+  CHECK(status_of("GET / HTTP/1.0\n\n") == 400);
+  CHECK(status_of("GET / FOO/1.1\r\nHost: a\r\n\r\n") == 400);
+  CHECK(status_of("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n") == 400);
   CHECK(status_of("GET / \r\n\r\n") == 400);
   CHECK(status_of("GET / HTTP/1.1\r\n\r\n") == 400);
   CHECK(status_of("GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n") == 400);
