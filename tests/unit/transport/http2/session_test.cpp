@@ -211,7 +211,7 @@ TEST_CASE("a session over its budget ends at once, and a peer that reads gets GO
 }
 
 TEST_CASE("an end that is not confirmed is lost with a session that is ended for its memory") {
-  struct Flag : transport::Wake {
+  struct Flag final : transport::Wake {
     void wake() override { set = true; }
     bool set = false;
   };
