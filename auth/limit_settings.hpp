@@ -93,8 +93,9 @@ inline constexpr Limit kLimits[] = {
      .range = LimitedCount{&LimitSettings::connections_per_identity}},
     {.key = "limits.requests_per_second",
      .help = "Requests and raw connections per second and identity, with bursts of up to one second's worth",
-     .details = "The request gets 429 with `retry-after: 1` and, in milliseconds, `farport-retry-after-ms`. "
-                "A mirror waits and retries: its tools see only the delay. See [pace](developers/wire.md#pace).",
+     .details =
+         "The request gets 429 with `retry-after: 1` and, in milliseconds, `farport-retry-after-ms`. "
+         "A mirror waits and retries: its tools see only the delay. See [pace](developers/wire.md#pace).",
      .in_metrics = true,
      .range = LimitedCount{&LimitSettings::requests_per_second}},
     {.key = "limits.head_size",
