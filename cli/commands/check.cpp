@@ -92,7 +92,6 @@ void check_verify(FindingReport& report, const auth::IdentityFilter& verify) {
 }
 
 using Findings = std::vector<Finding>;
-using Level = Finding::Level;
 
 /// Problems with directories are reported separately.
 bool is_about_directory(const router::DiscoveryProblem& problem) {

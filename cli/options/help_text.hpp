@@ -10,7 +10,6 @@
 
 namespace farport::cli {
 
-/// Commands' names as people type them.
 /// Whether `command` is a permission's name (auth::all_permissions()). Errors say what may have been meant.
 [[nodiscard]] Result<void> check_command_name(const std::string& command);
 
