@@ -63,43 +63,40 @@ Result<std::unique_ptr<AcceptedAgents>> AcceptedAgents::listen(
 AcceptedAgents::AcceptedAgents(MirrorServices& services, MirrorChoice choice,
                                std::vector<std::unique_ptr<transport::Listener>> listeners,
                                std::string server_name, CredentialWatch& credentials)
-    : services_(services),
-      choice_(std::move(choice)),
+    : RemoteAgents(services, std::move(choice), listeners.front()->name()),
       server_name_(std::move(server_name)),
       credentials_(credentials),
-      name_(listeners.front()->name()),
       listeners_(std::move(listeners)),
       handshakes_(kHandshakes),
       strangers_(services.loop, kStrangersShare),
       warnings_(services.loop, services.log),
       changed_(services.loop),
-      tasks_(services.loop) {}
+      accepting_(services.loop) {}
 
 AcceptedAgents::~AcceptedAgents() = default;
 
 Task<void> AcceptedAgents::run() {
-  for (const auto& listener : listeners_) tasks_.spawn(accept(*listener));
+  for (const auto& listener : listeners_) accepting_.spawn(accept(*listener));
   for (;;) {
-    remove_gone();
+    // A connection that waits is as good as a session.
+    for (LinkEntry& each : links_) each.found = route_of(each).has_next();
+    remove_gone("it has not dialled in again");
     services_.on_change();
     co_await with_deadline(services_.loop, changed_.wait(), kGraceLook);
   }
 }
 
 Task<void> AcceptedAgents::leave() {
-  tasks_.clear();
+  accepting_.clear();
   listeners_.clear();
-  for (LinkEntry& each : links_) {
-    tasks_.spawn(each.link.leave());
-  }
-  co_await tasks_.idle();
+  return RemoteAgents::leave();
 }
 
 Task<void> AcceptedAgents::accept(transport::Listener& listener) {
   listener.on_pause([this](const Error& why) { warnings_.add("accept", why.message()); });
   for (;;) {
     auto connection = co_await listener.accept();
-    tasks_.spawn(admit(std::move(connection)));
+    accepting_.spawn(admit(std::move(connection)));
     // A connection that was evicted to make room for this one must be gone before the next one is accepted.
     co_await transport::next_turn(services_.loop);
   }
@@ -114,7 +111,7 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
         {},
         "there are too many handshakes at once, and this one was the oldest of the network with the most",
         {},
-        ENOBUFS});
+        Cause(ENOBUFS)});
   };
   const transport::HandshakeLimiter::Entry handshake(handshakes_, address, std::move(make_room));
   auto greeted = co_await with_deadline(
@@ -133,23 +130,23 @@ Task<void> AcceptedAgents::admit(std::unique_ptr<transport::FdStream> connection
 
 void AcceptedAgents::take(std::string agent, AgentConnection connection) {
   const auto known =
-      std::find_if(links_.begin(), links_.end(), [&](const LinkEntry& each) { return each.agent == agent; });
+      std::find_if(links_.begin(), links_.end(), [&](const LinkEntry& each) { return each.key == agent; });
   if (known == links_.end()) {
-    add_link(std::move(agent), std::move(connection));
+    begin(std::move(agent), std::move(connection));
     return;
   }
   // An agent has one connection at a time. The previous one has broken, even if that has not been noticed
   // yet.
-  const auto session = known->link->sessions().session();
+  const auto session = known->link->session();
   if (session != nullptr) {
-    session->abort(
-        Error{"keep the session with", session->address(), "the agent has dialled again", {}, ECONNRESET});
+    session->abort(Error{
+        "keep the session with", session->address(), "the agent has dialled again", {}, Cause(ECONNRESET)});
   }
-  known->route->give(std::move(connection));
+  route_of(*known).give(std::move(connection));
   known->link->sessions().dial_now();
 }
 
-void AcceptedAgents::add_link(std::string agent, AgentConnection connection) {
+void AcceptedAgents::begin(std::string agent, AgentConnection connection) {
   if (links_.size() >= kMostAgents) {
     warnings_.add("agents", connection.address + " is not followed: the maximum of " +
                                 std::to_string(kMostAgents) + " agents is reached");
@@ -158,50 +155,17 @@ void AcceptedAgents::add_link(std::string agent, AgentConnection connection) {
   services_.log->info("the agent {} has dialled in from {}",
                       describe(auth::identity_of(SSL_get0_peer_certificate(connection.ssl))),
                       connection.address);
-  auto route = std::make_unique<AcceptedRoute>(services_.loop, std::move(connection));
-  AcceptedRoute* const way = route.get();
-  LinkOwner& owner = *this;
-  links_.push_back({std::move(agent), way,
-                    RunningLink(std::make_unique<AgentLink>(services_, owner, choice_, std::move(route)))});
-  links_.back().link.start();
+  add_link(std::move(agent), std::make_unique<AcceptedRoute>(services_.loop, std::move(connection)));
 }
 
-void AcceptedAgents::remove_gone() {
-  for (auto each = links_.begin(); each != links_.end();) {
-    if (each->route->has_next() || !each->link->given_up()) {
-      ++each;
-      continue;
-    }
-    services_.log->info("the agent that dialled in from {} is gone", each->link->address());
-    tasks_.spawn(RunningLink::retire(std::move(each->link)));
-    each = links_.erase(each);
-  }
-}
-
-bool AcceptedAgents::settled() const {
-  return !links_.empty() && std::all_of(links_.begin(), links_.end(),
-                                        [](const LinkEntry& each) { return each.link->settled(); });
-}
-
-std::string AcceptedAgents::last_error() const {
-  if (links_.empty()) return "no agent has dialled in at " + name_ + " yet (farport serve --dial)";
-  std::string error;
-  for (const LinkEntry& each : links_) {
-    if (each.link->listed()) return {};
-    if (error.empty()) error = each.link->last_error();
-  }
-  return error;
+std::string AcceptedAgents::search_error() const {
+  return links_.empty() ? "no agent has dialled in at " + name() + " yet (farport serve --dial)"
+                        : std::string();
 }
 
 bool AcceptedAgents::follows(const std::string& agent) const {
   return std::any_of(links_.begin(), links_.end(),
-                     [&](const LinkEntry& each) { return each.agent == agent && !each.link->given_up(); });
-}
-
-std::vector<const AgentLink*> AcceptedAgents::links() const {
-  std::vector<const AgentLink*> all;
-  for (const LinkEntry& each : links_) all.push_back(each.link.get());
-  return all;
+                     [&](const LinkEntry& each) { return each.key == agent && !each.link->given_up(); });
 }
 
 }  // namespace farport::router

@@ -29,7 +29,6 @@ transport::Task<Result<AcceptedConnection>> greet(std::unique_ptr<transport::FdS
                                                   transport::Share& time);
 
 /// The route to an agent that dials in: open() waits for its next connection.
-
 class AcceptedRoute final : public AgentRoute {
  public:
   AcceptedRoute(transport::Loop& loop, AgentConnection first)
@@ -60,7 +59,7 @@ class AcceptedRoute final : public AgentRoute {
 
 /// The agents show an agent's certificate, and the mirror one to which they grant access, as if the mirror
 /// had dialled.
-class AcceptedAgents final : public RemoteAgents, private LinkOwner {
+class AcceptedAgents final : public RemoteAgents {
  public:
   /// Listens at the addresses. `server_name`: the name that the agents' certificates must hold; empty: any
   /// agent's certificate of the CA will do. Errors name the address.
@@ -77,41 +76,30 @@ class AcceptedAgents final : public RemoteAgents, private LinkOwner {
   transport::Task<void> run() override;
   transport::Task<void> leave() override;
   /// Whether an agent has dialled in, and all that have are settled.
-  [[nodiscard]] bool settled() const override;
-  [[nodiscard]] std::string last_error() const override;
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const MirrorChoice& choice() const override { return choice_; }
+  [[nodiscard]] bool settled() const override { return !links_.empty() && RemoteAgents::settled(); }
   [[nodiscard]] bool follows(const std::string& agent) const override;
-  [[nodiscard]] std::vector<const AgentLink*> links() const override;
 
- private:
-  struct LinkEntry {
-    std::string agent;               ///< See agent_of().
-    AcceptedRoute* route = nullptr;  ///< Owned by the link.
-    RunningLink link;
-  };
-
-  bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) override { return true; }
   void link_changed(AgentLink& /*link*/) override { changed_.set(); }
 
+ private:
+  [[nodiscard]] std::string search_error() const override;
   transport::Task<void> accept(transport::Listener& listener);
   transport::Task<void> admit(std::unique_ptr<transport::FdStream> connection);
   void take(std::string agent, AgentConnection connection);
-  void add_link(std::string agent, AgentConnection connection);
-  void remove_gone();
+  void begin(std::string agent, AgentConnection connection);
+  /// Each link of this object has a route of this kind.
+  [[nodiscard]] static AcceptedRoute& route_of(const LinkEntry& entry) {
+    return static_cast<AcceptedRoute&>(*entry.route);
+  }
 
-  MirrorServices& services_;
-  MirrorChoice choice_;
   std::string server_name_;
   CredentialWatch& credentials_;
-  std::string name_;
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::HandshakeLimiter handshakes_;
   transport::Share strangers_;  ///< Loop time for peers that dial in, who may be anybody.
   transport::RateLimitedLog warnings_;
   transport::Event changed_;
-  std::vector<LinkEntry> links_;
-  transport::TaskSet tasks_;
+  transport::TaskSet accepting_;
 };
 
 }  // namespace farport::router

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "router/mirror/agent_session.hpp"
+#include "router/mirror/remote_agents.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/share.hpp"
@@ -30,7 +31,7 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 
 }  // namespace
 
-AgentLink::AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
+AgentLink::AgentLink(MirrorServices& services, RemoteAgents& owner, MirrorChoice choice,
                      std::unique_ptr<AgentRoute> route)
     : services_(services),
       owner_(owner),
@@ -81,7 +82,8 @@ Task<void> AgentLink::follow(AgentSession& session) {
   listed_.clear();
   unselected_ = 0;
   transport::Deadline limit(services_.loop, kListLimit, [&session] {
-    session.abort(Error{"list the runtimes of", session.address(), "it does not answer", {}, ETIMEDOUT});
+    session.abort(
+        Error{"list the runtimes of", session.address(), "it does not answer", {}, Cause(ETIMEDOUT)});
   });
   const auto asked = co_await session.ask("GET", "/v1/runtimes?watch=true");
   limit.cancel();
@@ -89,7 +91,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
   transport::Http2Stream& answer = **asked;
   if (answer.head().status != http_status::kOk) {
     const auto refused = co_await read_answer(answer);
-    if (!refused) session.abort(Error{"use", address(), refused.error().why, {}, 0});
+    if (!refused) session.abort(Error{"use", address(), refused.error().why});
     co_return;
   }
   session.learn_instance(answer.head());
@@ -123,7 +125,7 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
     // Lines may come faster than they are processed, without end.
     co_await budget.give_way();
   }
-  const Error ended{"follow the runtimes of", address(), "the agent ended its list", {}, 0};
+  const Error ended{"follow the runtimes of", address(), "the agent ended its list"};
   session.abort(lines.broken() ? *lines.broken() : ended);
 }
 

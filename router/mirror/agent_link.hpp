@@ -27,24 +27,9 @@ struct MirrorChoice {
   std::string remote;              ///< The user's name for the agent: a profile, or HOST:PORT.
 };
 
-class AgentLink;
-
-/// Keeps the links to agents, and knows which of them lead to the same agent.
-class LinkOwner {
- public:
-  /// Asked in each session, before anything is mirrored: whether the link may follow the agent that answered.
-  /// If not, the owner ends the link or changes its route.
-  [[nodiscard]] virtual bool may_follow(AgentLink& link, const AgentSession& session) = 0;
-  /// The link has listed its runtimes, or its session has ended or could not be opened.
-  virtual void link_changed(AgentLink& link) = 0;
-
- protected:
-  ~LinkOwner() = default;
-};
-
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, LinkOwner& owner, MirrorChoice choice,
+  AgentLink(MirrorServices& services, RemoteAgents& owner, MirrorChoice choice,
             std::unique_ptr<AgentRoute> route);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
@@ -100,7 +85,7 @@ class AgentLink {
   [[nodiscard]] bool selected(const Runtime& runtime) const;
 
   MirrorServices& services_;
-  LinkOwner& owner_;
+  RemoteAgents& owner_;
   MirrorChoice choice_;
   SessionManager sessions_;
   std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.

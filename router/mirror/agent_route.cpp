@@ -77,11 +77,8 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
   }
   {
     const transport::Deadline limit(stream.loop(), kHandshakeLimit, [&stream] {
-      stream.abort(Error{"complete the TLS handshake with",
-                         {},
-                         "it does not answer; is this the port of farport serve?",
-                         {},
-                         0});
+      stream.abort(Error{
+          "complete the TLS handshake with", {}, "it does not answer; is this the port of farport serve?"});
     });
     const Result<void> agreed = co_await stream.handshake(time);
     if (!agreed) {
@@ -90,7 +87,7 @@ Task<Result<AgentConnection>> shake_hands(std::unique_ptr<transport::Stream> con
                                   : auth::describe_handshake_failure(stream.ssl(), stream.openssl_error());
       Error error{"open a session with", address, why, {}, agreed.error().cause};
       // The peer just closed the connection; nothing else is known.
-      if (!limit.expired() && stream.openssl_error() == 0) error.cause = ECONNRESET;
+      if (!limit.expired() && stream.openssl_error() == 0) error.cause = Cause(ECONNRESET);
       co_return tl::unexpected(std::move(error));
     }
   }

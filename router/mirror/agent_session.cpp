@@ -44,7 +44,7 @@ Task<Result<std::string>> read_body(const transport::MessageHead& head, transpor
   std::vector<std::byte> part(16 * 1024);
   for (;;) {
     const transport::Deadline silence(from.loop(), kSilence, [&from] {
-      from.abort(Error{"read", "the agent's answer", "it stalled", {}, ETIMEDOUT});
+      from.abort(Error{"read", "the agent's answer", "it stalled", {}, Cause(ETIMEDOUT)});
     });
     const Io io = co_await from.read(part);
     if (io.status == IoStatus::failed) co_return tl::unexpected(from.error());
@@ -73,8 +73,7 @@ Task<std::optional<std::string>> AnswerLines::next() {
     }
     searched_ = buffered_.size();
     if (searched_ > kMaxLine) {
-      broken_ =
-          Error{"read", "the agent's answer", fmt::format("a line has more than {} bytes", kMaxLine), {}, 0};
+      broken_ = Error{"read", "the agent's answer", fmt::format("a line has more than {} bytes", kMaxLine)};
       co_return std::nullopt;
     }
     const Io io = co_await answer_.read(part);

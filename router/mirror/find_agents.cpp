@@ -26,7 +26,7 @@ bool is_end_of_session(const Error& error) {
 }
 
 Error no_answer(const std::string& address) {
-  return Error{"ask", address, "it does not answer", {}, ETIMEDOUT};
+  return Error{"ask", address, "it does not answer", {}, Cause(ETIMEDOUT)};
 }
 
 }  // namespace

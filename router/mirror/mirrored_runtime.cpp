@@ -92,7 +92,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
                          "a connection",
                          "the mirror's memory for buffered data is used up: the tool reads too slowly",
                          {},
-                         ENOBUFS});
+                         Cause(ENOBUFS)});
       });
   const RelayOutcome outcome = co_await relay(tool, from_runtime, services_.buffers, held);
   services_.log->debug("{} on {}: {} bytes", first.command(), runtime_.name, outcome.to_tool);

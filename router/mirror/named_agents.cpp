@@ -29,19 +29,17 @@ std::vector<Address> without(const std::vector<Address>& all, const Address& add
 
 NamedAgents::NamedAgents(MirrorServices& services, MirrorChoice choice, AgentAddress name,
                          CredentialWatch& credentials)
-    : services_(services),
-      choice_(std::move(choice)),
+    : RemoteAgents(services, std::move(choice), name.text()),
       agent_(std::move(name)),
-      name_(agent_.text()),
       credentials_(credentials),
       pending_changed_(services.loop),
       look_now_(services.loop),
-      tasks_(services.loop) {}
+      dialling_(services.loop) {}
 
 NamedAgents::~NamedAgents() = default;
 
 Task<void> NamedAgents::run() {
-  tasks_.spawn(dial_pending());
+  dialling_.spawn(dial_pending());
   const bool literal = transport::is_literal(agent_.host);
   for (;;) {
     if (!literal || !looked_up_) {
@@ -53,7 +51,7 @@ Task<void> NamedAgents::run() {
       take(addresses_);
     }
     looked_up_ = true;
-    remove_gone();
+    remove_gone(name() + " does not lead there any more");
     services_.on_change();
     co_await transport::sleep(services_.loop, kLeastBetween);
     co_await with_deadline(services_.loop, look_now_.wait(), kLookAgain - kLeastBetween);
@@ -61,11 +59,8 @@ Task<void> NamedAgents::run() {
 }
 
 Task<void> NamedAgents::leave() {
-  tasks_.clear();
-  for (LinkEntry& each : links_) {
-    tasks_.spawn(each.link.leave());
-  }
-  co_await tasks_.idle();
+  dialling_.clear();
+  return RemoteAgents::leave();
 }
 
 void NamedAgents::note_failure(const Error& why) {
@@ -79,13 +74,13 @@ void NamedAgents::take(std::vector<Address> addresses) {
   lookup_error_.clear();
   for (LinkEntry& each : links_) {
     std::vector<Address> still;
-    for (const Address& address : each.route->addresses()) {
+    for (const Address& address : route_of(each).addresses()) {
       if (contains(addresses_, address)) still.push_back(address);
     }
-    each.named = !still.empty();
+    each.found = !still.empty();
     // If none is left, keep the old ones: a name may be wrong for a moment, and running requests wait to be
     // resumed.
-    if (each.named) each.move_to(std::move(still));
+    if (each.found) move_to(each, std::move(still));
   }
   std::erase_if(pending_, [&](const Address& address) { return !contains(addresses_, address); });
   std::erase_if(elsewhere_, [&](const Elsewhere& each) {
@@ -101,7 +96,7 @@ bool NamedAgents::claimed(const Address& address) const {
   const auto is_at = [&](const Elsewhere& each) { return each.address == address; };
   if (std::any_of(elsewhere_.begin(), elsewhere_.end(), is_at)) return true;
   return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
-    return !each.superseded && contains(each.route->addresses(), address);
+    return !each.superseded && contains(route_of(each).addresses(), address);
   });
 }
 
@@ -112,7 +107,7 @@ Task<void> NamedAgents::dial_pending() {
     pending_.erase(pending_.begin());
     if (claimed(address)) continue;
     const std::size_t outcomes = outcomes_;
-    add_link(address);
+    dial(address);
     if (is_fleet()) continue;
     // The other addresses may lead to the same agent, so the first one has a head start (RFC 8305).
     bool waited = false;
@@ -124,13 +119,9 @@ Task<void> NamedAgents::dial_pending() {
   }
 }
 
-void NamedAgents::add_link(const Address& address) {
-  auto route = std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(),
-                                          credentials_, services_.session.agents->strangers());
-  TcpRoute* const way = route.get();
-  links_.push_back(
-      {way, RunningLink(std::make_unique<AgentLink>(services_, *this, choice_, std::move(route)))});
-  links_.back().link.start();
+void NamedAgents::dial(const Address& address) {
+  add_link({}, std::make_unique<TcpRoute>(services_.loop, std::vector{address}, agent_.verified_name(),
+                                          credentials_, services_.session.agents->strangers()));
 }
 
 bool NamedAgents::is_fleet() const {
@@ -157,8 +148,8 @@ NamedAgents::LinkEntry* NamedAgents::other_with(const AgentLink& link, const std
   return found == links_.end() ? nullptr : &*found;
 }
 
-void NamedAgents::LinkEntry::move_to(std::vector<Address> addresses) {
-  if (route->set_addresses(std::move(addresses))) link->sessions().dial_now();
+void NamedAgents::move_to(LinkEntry& entry, std::vector<Address> addresses) {
+  if (route_of(entry).set_addresses(std::move(addresses))) entry.link->sessions().dial_now();
 }
 
 bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
@@ -168,21 +159,21 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
   pending_changed_.set();
   LinkEntry* own = kept(link);
   if (instance.empty() || own == nullptr) return true;
-  const std::vector<Address>& all = own->route->addresses();
+  const std::vector<Address>& all = route_of(*own).addresses();
   if (LinkEntry* other = other_with(link, instance)) {
     services_.log->info("{} is the same agent as {}", address.text(), other->link->address());
-    std::vector<Address> more = other->route->addresses();
+    std::vector<Address> more = route_of(*other).addresses();
     if (!contains(more, address)) more.push_back(address);
-    other->move_to(std::move(more));
+    move_to(*other, std::move(more));
     own->superseded = link.instance().empty();
-    if (!own->superseded) own->move_to(without(all, address));
+    if (!own->superseded) move_to(*own, without(all, address));
     look_now_.set();
     return false;
   }
   if (leave_to_another(*own, address)) return false;
   if (!link.instance().empty() && link.instance() != instance && all.size() > 1) {
     // Addresses that led to one agent may lead to several now: the next lookup dials the others anew.
-    own->move_to({address});
+    move_to(*own, {address});
     look_now_.set();
   }
   return true;
@@ -191,17 +182,11 @@ bool NamedAgents::may_follow(AgentLink& link, const AgentSession& session) {
 bool NamedAgents::leave_to_another(LinkEntry& own, const Address& address) {
   const auto session = own.link->sessions().session();
   if (session == nullptr || !services_.is_followed_elsewhere(*this, session->agent())) return false;
-  services_.log->info("the agent of {} at {} is followed under another name", name_, address.text());
+  services_.log->info("the agent of {} at {} is followed under another name", name(), address.text());
   elsewhere_.push_back({address, session->agent()});
   own.superseded = true;
   look_now_.set();
   return true;
-}
-
-bool NamedAgents::follows(const std::string& agent) const {
-  return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
-    return !each.superseded && each.link->agent() == agent && !each.link->given_up();
-  });
 }
 
 bool NamedAgents::leaves_to_another(const std::string& agent) const {
@@ -224,42 +209,15 @@ void NamedAgents::link_changed(AgentLink& link) {
   }
 }
 
-void NamedAgents::remove_gone() {
-  for (auto each = links_.begin(); each != links_.end();) {
-    const bool gone = each->superseded || (!each->named && each->link->given_up());
-    if (!gone) {
-      ++each;
-      continue;
-    }
-    if (!each->superseded) {
-      services_.log->info("{} does not lead to {} any more", name_, each->link->address());
-    }
-    tasks_.spawn(RunningLink::retire(std::move(each->link)));
-    each = links_.erase(each);
-  }
-}
-
 bool NamedAgents::settled() const {
   if (!looked_up_) return false;
   if (others_ && others_->expired()) return true;
-  return pending_.empty() && std::all_of(links_.begin(), links_.end(), [](const LinkEntry& each) {
-           return each.superseded || each.link->settled();
-         });
-}
-
-std::string NamedAgents::last_error() const {
-  std::string error;
-  for (const LinkEntry& each : links_) {
-    if (each.superseded) continue;
-    if (each.link->listed()) return {};
-    if (error.empty()) error = each.link->last_error();
-  }
-  return error.empty() ? lookup_error_ : error;
+  return pending_.empty() && RemoteAgents::settled();
 }
 
 std::vector<const AgentLink*> NamedAgents::links() const {
   const auto family = [](const LinkEntry& each) {
-    const std::vector<Address>& all = each.route->addresses();
+    const std::vector<Address>& all = route_of(each).addresses();
     return all.empty() ? AF_UNSPEC : static_cast<int>(all.front().storage.ss_family);
   };
   std::vector<int> connected;

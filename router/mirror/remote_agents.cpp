@@ -9,18 +9,72 @@ namespace farport::router {
 
 using transport::Task;
 
-void RunningLink::start() {
-  running_ = link_->run();
-  running_.start();
+RemoteAgents::RemoteAgents(MirrorServices& services, MirrorChoice choice, std::string name)
+    : services_(services), choice_(std::move(choice)), name_(std::move(name)), ending_(services.loop) {}
+
+RemoteAgents::~RemoteAgents() = default;
+
+void RemoteAgents::add_link(std::string key, std::unique_ptr<AgentRoute> route) {
+  AgentRoute* const way = route.get();
+  links_.push_back(
+      {std::move(key), way, std::make_unique<AgentLink>(services_, *this, choice_, std::move(route)), {}});
+  // Started last: a link calls this object, which must know it by then.
+  LinkEntry& entry = links_.back();
+  entry.running = entry.link->run();
+  entry.running.start();
 }
 
-Task<void> RunningLink::leave() {
-  running_.reset();
-  co_await link_->leave();
+Task<void> RemoteAgents::end(LinkEntry& entry) {
+  entry.running.reset();
+  co_await entry.link->leave();
 }
 
-Task<void> RunningLink::retire(RunningLink link) {
-  co_await link.leave();
+Task<void> RemoteAgents::retire(LinkEntry entry) {
+  co_await end(entry);
+}
+
+Task<void> RemoteAgents::leave() {
+  for (LinkEntry& each : links_) ending_.spawn(end(each));
+  co_await ending_.idle();
+}
+
+void RemoteAgents::remove_gone(std::string_view why) {
+  for (auto each = links_.begin(); each != links_.end();) {
+    if (!each->superseded && (each->found || !each->link->given_up())) {
+      ++each;
+      continue;
+    }
+    if (!each->superseded) services_.log->info("the agent at {} is gone: {}", each->link->address(), why);
+    ending_.spawn(retire(std::move(*each)));
+    each = links_.erase(each);
+  }
+}
+
+bool RemoteAgents::settled() const {
+  return std::all_of(links_.begin(), links_.end(),
+                     [](const LinkEntry& each) { return each.superseded || each.link->settled(); });
+}
+
+std::string RemoteAgents::last_error() const {
+  std::string error;
+  for (const LinkEntry& each : links_) {
+    if (each.superseded) continue;
+    if (each.link->listed()) return {};
+    if (error.empty()) error = each.link->last_error();
+  }
+  return error.empty() ? search_error() : error;
+}
+
+bool RemoteAgents::follows(const std::string& agent) const {
+  return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
+    return !each.superseded && each.link->agent() == agent && !each.link->given_up();
+  });
+}
+
+std::vector<const AgentLink*> RemoteAgents::links() const {
+  std::vector<const AgentLink*> all;
+  for (const LinkEntry& each : links_) all.push_back(each.link.get());
+  return all;
 }
 
 namespace {
@@ -29,10 +83,6 @@ namespace {
 constexpr transport::Milliseconds kLookPause{5000};
 
 }  // namespace
-
-ReachedAgents::ReachedAgents(MirrorServices& services, MirrorChoice choice,
-                             std::shared_ptr<const ReachTarget> target)
-    : services_(services), choice_(std::move(choice)), target_(std::move(target)), tasks_(services.loop) {}
 
 Task<void> ReachedAgents::run() {
   for (;;) {
@@ -46,77 +96,39 @@ Task<void> ReachedAgents::run() {
       look_error_ = found.error().message();
     }
     looked_ = true;
-    remove_gone();
+    remove_gone(name() + " does not lead there any more");
     services_.on_change();
     if (found && !target_->changes()) co_return;
     co_await transport::sleep(services_.loop, kLookPause);
   }
 }
 
-Task<void> ReachedAgents::leave() {
-  tasks_.clear();
-  for (LinkEntry& each : links_) {
-    tasks_.spawn(each.link.leave());
-  }
-  co_await tasks_.idle();
-}
-
 void ReachedAgents::take(const ReachTarget::Ways& ways) {
   for (LinkEntry& each : links_) {
     each.found =
-        std::any_of(ways.begin(), ways.end(), [&](const auto& way) { return way->text() == each.text; });
+        std::any_of(ways.begin(), ways.end(), [&](const auto& way) { return way->text() == each.key; });
   }
   for (const std::shared_ptr<const Reach>& way : ways) {
     const bool known = std::any_of(links_.begin(), links_.end(),
-                                   [&](const LinkEntry& each) { return each.text == way->text(); });
-    if (!known) add_link(way);
+                                   [&](const LinkEntry& each) { return each.key == way->text(); });
+    if (!known) add_link(way->text(), std::make_unique<ReachRoute>(services_.loop, services_.log, way));
   }
 }
 
-void ReachedAgents::add_link(const std::shared_ptr<const Reach>& way) {
-  LinkOwner& owner = *this;
-  auto route = std::make_unique<ReachRoute>(services_.loop, services_.log, way);
-  links_.push_back(
-      {way->text(), RunningLink(std::make_unique<AgentLink>(services_, owner, choice_, std::move(route)))});
-  links_.back().link.start();
-}
-
-void ReachedAgents::remove_gone() {
-  for (auto each = links_.begin(); each != links_.end();) {
-    if (each->found || !each->link->given_up()) {
-      ++each;
-      continue;
-    }
-    services_.log->info("{} is gone", each->text);
-    tasks_.spawn(RunningLink::retire(std::move(each->link)));
-    each = links_.erase(each);
-  }
-}
-
-bool ReachedAgents::settled() const {
-  return looked_ && std::all_of(links_.begin(), links_.end(),
-                                [](const LinkEntry& each) { return each.link->settled(); });
-}
-
-std::string ReachedAgents::last_error() const {
-  std::string error;
-  for (const LinkEntry& each : links_) {
-    if (each.link->listed()) return {};
-    if (error.empty()) error = each.link->last_error();
-  }
-  if (!error.empty() || !look_error_.empty()) return error.empty() ? look_error_ : error;
+std::string ReachedAgents::search_error() const {
+  if (!look_error_.empty()) return look_error_;
   return looked_ && links_.empty() ? "cannot reach " + name() + ": nothing runs there" : std::string();
 }
 
-bool ReachedAgents::follows(const std::string& agent) const {
-  return std::any_of(links_.begin(), links_.end(),
-                     [&](const LinkEntry& each) { return each.link->agent() == agent; });
+ProxiedAgent::ProxiedAgent(MirrorServices& services, MirrorChoice choice, const Proxy& proxy,
+                           const AgentAddress& agent, CredentialWatch& credentials)
+    : RemoteAgents(services, std::move(choice), agent.text()) {
+  add_link({}, std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials,
+                                            services.session.agents->strangers()));
 }
 
-std::vector<const AgentLink*> ReachedAgents::links() const {
-  std::vector<const AgentLink*> all;
-  for (const LinkEntry& each : links_) all.push_back(each.link.get());
-  return all;
+Task<void> ProxiedAgent::run() {
+  co_return;
 }
 
 }  // namespace farport::router

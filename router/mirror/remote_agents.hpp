@@ -1,4 +1,5 @@
-// RemoteAgents: the agents behind a name that the user gives, which may change over time.
+// RemoteAgents: the links to the agents behind a name that the user gives. Its kinds differ in how they find
+// them.
 #pragma once
 
 #include <memory>
@@ -14,120 +15,94 @@ namespace farport::router {
 
 class RemoteAgents {
  public:
-  RemoteAgents() = default;
+  RemoteAgents(MirrorServices& services, MirrorChoice choice, std::string name);
   RemoteAgents(const RemoteAgents&) = delete;
   RemoteAgents& operator=(const RemoteAgents&) = delete;
-  virtual ~RemoteAgents() = default;
+  virtual ~RemoteAgents();
 
-  /// Follows the agents until it is cancelled.
+  /// Finds the agents and follows them until it is cancelled.
   virtual transport::Task<void> run() = 0;
   /// Ends the links in good order. run() must have been cancelled before.
-  virtual transport::Task<void> leave() = 0;
+  virtual transport::Task<void> leave();
 
   /// Whether each agent has listed its runtimes or failed to, or one has and the others had their time.
-  [[nodiscard]] virtual bool settled() const = 0;
+  [[nodiscard]] virtual bool settled() const;
   /// Why none has listed its runtimes; empty if one has.
-  [[nodiscard]] virtual std::string last_error() const = 0;
+  [[nodiscard]] std::string last_error() const;
   /// The name that the user gave.
-  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] const std::string& name() const { return name_; }
   /// Which runtimes of these agents are mirrored, and the user's name for the agents.
-  [[nodiscard]] virtual const MirrorChoice& choice() const = 0;
+  [[nodiscard]] const MirrorChoice& choice() const { return choice_; }
   /// Whether this agent (AgentSession::agent()) is followed here.
-  [[nodiscard]] virtual bool follows(const std::string& agent) const = 0;
+  [[nodiscard]] virtual bool follows(const std::string& agent) const;
   /// Whether this agent is one of these, but is followed under another name.
   [[nodiscard]] virtual bool leaves_to_another(const std::string& /*agent*/) const { return false; }
   /// Whether all of these are followed under other names.
   [[nodiscard]] virtual bool is_another_name() const { return false; }
   /// The links that people want to see.
-  [[nodiscard]] virtual std::vector<const AgentLink*> links() const = 0;
-};
+  [[nodiscard]] virtual std::vector<const AgentLink*> links() const;
 
-/// A link to an agent, and the task that runs it.
-class RunningLink {
- public:
-  explicit RunningLink(std::unique_ptr<AgentLink> link) : link_(std::move(link)) {}
+  /// A link asks this in each session, before it mirrors anything: whether it may follow the agent that
+  /// answered. If not, this object ends the link or changes its route.
+  [[nodiscard]] virtual bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) { return true; }
+  /// The link has listed its runtimes, or its session has ended or could not be opened.
+  virtual void link_changed(AgentLink& /*link*/) {}
 
-  /// Starts running the link. Not done by the constructor, since the link calls its owner, who must know it
-  /// by then.
-  void start();
-  /// Ends the link in good order. The object must exist until then.
-  transport::Task<void> leave();
-  /// The same for a link that is moved in, and so kept until then.
-  static transport::Task<void> retire(RunningLink link);
+ protected:
+  struct LinkEntry {
+    std::string key;              ///< By which add_link()'s caller knows it.
+    AgentRoute* route = nullptr;  ///< Owned by the link.
+    std::unique_ptr<AgentLink> link;
+    transport::Task<void> running;
+    bool found = true;        ///< By the latest search.
+    bool superseded = false;  ///< Another link follows the same agent.
+  };
 
-  [[nodiscard]] AgentLink* get() const { return link_.get(); }
-  AgentLink* operator->() const { return link_.get(); }
+  /// Starts a link to the agent at the end of `route`.
+  void add_link(std::string key, std::unique_ptr<AgentRoute> route);
+  /// Ends the links that are superseded, and those that were not found again and are not connected. Logs why
+  /// the latter are gone.
+  void remove_gone(std::string_view why);
+  /// Why no agent was found; empty if one was.
+  [[nodiscard]] virtual std::string search_error() const { return {}; }
+
+  MirrorServices& services_;
+  std::vector<LinkEntry> links_;
 
  private:
-  std::unique_ptr<AgentLink> link_;
-  transport::Task<void> running_;
+  static transport::Task<void> end(LinkEntry& entry);
+  static transport::Task<void> retire(LinkEntry entry);
+
+  MirrorChoice choice_;
+  std::string name_;
+  transport::TaskSet ending_;  ///< Links that are gone.
 };
 
 /// The agents behind a target that commands reach.
-class ReachedAgents final : public RemoteAgents, private LinkOwner {
+class ReachedAgents final : public RemoteAgents {
  public:
-  ReachedAgents(MirrorServices& services, MirrorChoice choice, std::shared_ptr<const ReachTarget> target);
+  ReachedAgents(MirrorServices& services, MirrorChoice choice, std::shared_ptr<const ReachTarget> target)
+      : RemoteAgents(services, std::move(choice), target->text()), target_(std::move(target)) {}
 
   transport::Task<void> run() override;
-  transport::Task<void> leave() override;
-  [[nodiscard]] bool settled() const override;
-  [[nodiscard]] std::string last_error() const override;
-  [[nodiscard]] const std::string& name() const override { return target_->text(); }
-  [[nodiscard]] const MirrorChoice& choice() const override { return choice_; }
-  [[nodiscard]] bool follows(const std::string& agent) const override;
-  [[nodiscard]] std::vector<const AgentLink*> links() const override;
+  [[nodiscard]] bool settled() const override { return looked_ && RemoteAgents::settled(); }
 
  private:
-  struct LinkEntry {
-    std::string text;  ///< Text of the Reach.
-    RunningLink link;
-    bool found = true;  ///< By the latest search.
-  };
-
-  // Routes are told apart by what they lead to, so two routes never lead to the same agent.
-  bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) override { return true; }
-  void link_changed(AgentLink& /*link*/) override {}
-
+  [[nodiscard]] std::string search_error() const override;
   void take(const ReachTarget::Ways& ways);
-  void add_link(const std::shared_ptr<const Reach>& way);
-  void remove_gone();
 
-  MirrorServices& services_;
-  MirrorChoice choice_;
   std::shared_ptr<const ReachTarget> target_;
   bool looked_ = false;
   std::string look_error_;
-  std::vector<LinkEntry> links_;
-  transport::TaskSet tasks_;
 };
 
 /// The one agent behind HOST:PORT as a proxy resolves it.
-class ProxiedAgent final : public RemoteAgents, private LinkOwner {
+class ProxiedAgent final : public RemoteAgents {
  public:
   ProxiedAgent(MirrorServices& services, MirrorChoice choice, const Proxy& proxy, const AgentAddress& agent,
-               CredentialWatch& credentials)
-      : name_(agent.text()),
-        choice_(std::move(choice)),
-        link_(services, *this, choice_,
-              std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials,
-                                           services.session.agents->strangers())) {}
+               CredentialWatch& credentials);
 
-  transport::Task<void> run() override { return link_.run(); }
-  transport::Task<void> leave() override { return link_.leave(); }
-  [[nodiscard]] bool settled() const override { return link_.settled(); }
-  [[nodiscard]] std::string last_error() const override { return link_.last_error(); }
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const MirrorChoice& choice() const override { return choice_; }
-  [[nodiscard]] bool follows(const std::string& agent) const override { return link_.agent() == agent; }
-  [[nodiscard]] std::vector<const AgentLink*> links() const override { return {&link_}; }
-
- private:
-  bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) override { return true; }
-  void link_changed(AgentLink& /*link*/) override {}
-
-  std::string name_;
-  MirrorChoice choice_;
-  AgentLink link_;
+  transport::Task<void> run() override;
 };
 
 }  // namespace farport::router

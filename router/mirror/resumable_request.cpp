@@ -181,7 +181,7 @@ Task<ResumableRequest::Outcome> ResumableRequest::outcome_of(std::shared_ptr<Htt
 }
 
 Error ResumableRequest::broken(std::string why) const {
-  return {"continue the connection to", sessions_.address(), std::move(why), {}, ECONNRESET};
+  return {"continue the connection to", sessions_.address(), std::move(why), {}, Cause(ECONNRESET)};
 }
 
 }  // namespace farport::router

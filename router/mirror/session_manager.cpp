@@ -95,7 +95,7 @@ Task<Error> SessionManager::hold_session(const OnSession& follow) {
   co_await held->over.wait();
   answered_ = !held->session->instance().empty();
   if (held->why) co_return *held->why;
-  co_return Error{"continue the session with", address_text_, "the agent is stopping", {}, 0};
+  co_return Error{"continue the session with", address_text_, "the agent is stopping"};
 }
 
 Task<void> SessionManager::carry(std::shared_ptr<HeldSession> held) {

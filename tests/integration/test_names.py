@@ -230,7 +230,7 @@ class Names(Case):
         mirror.wait_for(*runtimes)
         agents[0].process.kill()
         mirror.wait_for(*runtimes[1:], seconds=12)
-        wait.until(lambda: f"does not lead to {addresses[0]}" in mirror.process.stderr(), "it says so")
+        wait.until(lambda: f"the agent at {addresses[0]} is gone" in mirror.process.stderr(), "it says so")
 
     def test_a_name_that_is_not_known_yet(self):
         runtime = self.runtime()
