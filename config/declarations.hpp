@@ -158,6 +158,8 @@ struct Description {
 
   /// Whether this command takes the flag.
   [[nodiscard]] bool is_flag_of(std::string_view command) const;
+  /// Whether most commands take the flag. Such flags are described once, in farport-options(7).
+  [[nodiscard]] bool is_common() const { return !flag.empty() && commands.size() > 10; }
 };
 
 /// All settings, those of remotes, grants and roles included.

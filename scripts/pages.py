@@ -147,10 +147,35 @@ def said_of(option):
             f"Default: {sentence(default)}" if default and default not in ("none", "false") else "")
 
 
+COMMON = """.PP
+Certificates, sessions, ways to reach a target and the log have options that most commands share:
+.BR farport\\-options (7)."""
+
+
 def options_part(command):
-    parts = [option_entry(each) for each in command["options"] if "--help" not in each["names"]]
+    """A command's own options; where it has common ones, the page that has those."""
+    own = [each for each in command["options"]
+           if not {"--help", "--help-all"} & set(each["names"]) and not each.get("common")]
+    parts = [option_entry(each) for each in own]
+    if any(each.get("common") for each in command["options"]):
+        parts.append(COMMON)
     for each in command["commands"]:
         parts += [f".SS {each['name']}", options_part(each)]
+    return "\n".join(parts)
+
+
+def common_part(commands, settings):
+    """The common options, each with the commands that don't have it."""
+    common = {}
+    for each in settings:
+        if each["common"]:
+            common.setdefault(each["flag"], each)
+    users = {name for each in common.values() for name in each["commands"]}
+    parts = []
+    for each in common.values():
+        without = [c["name"] for c in commands if c["name"] in users - set(each["commands"])]
+        parts.append(option_entry(option_of(each) | {"details": " ".join(filter(None, (
+            each["details"], f"Not in {', '.join(without)}." if without else "")))}))
     return "\n".join(parts)
 
 
@@ -171,7 +196,7 @@ def keys_part(settings):
 
 
 def see_also_part(own, commands):
-    pages = [("farport", 1), *((f"farport-{each['name']}", 1) for each in commands), ("farport.toml", 5)]
+    pages = [("farport", 1), *((f"farport-{each['name']}", 1) for each in commands), ("farport.toml", 5), ("farport-options", 7)]
     known = [(name, section) for name, section in pages
              if name != own and (ROOT / f"docs/man/{name}.{section}").exists()]
     lines = [f".BR {roff(name)} ({section})" for name, section in known]
@@ -205,6 +230,9 @@ def pages(commands, settings):
     yield path, manual_page(path, {"commands": commands_part(commands), "see also": see_also_part("farport", commands)})
     path = "docs/man/farport.toml.5"
     yield path, manual_page(path, {"keys": keys_part(settings), "see also": see_also_part("farport.toml", commands)})
+    path = "docs/man/farport-options.7"
+    yield path, manual_page(path, {"options": common_part(commands, settings),
+                                   "see also": see_also_part("farport-options", commands)})
     for command in commands:
         name = f"farport-{command['name']}"
         path = f"docs/man/{name}.1"

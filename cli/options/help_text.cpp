@@ -10,6 +10,7 @@
 
 #include "auth/rules.hpp"
 #include "base/version.hpp"
+#include "cli/options/commands.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/declarations.hpp"
 #include "config/values.hpp"
@@ -75,6 +76,7 @@ ordered_json json_of(const config::Description& setting) {
           {"choices", setting.choices},
           {"default", setting.default_text},
           {"help", setting.help},
+          {"common", setting.is_common()},
           {"details", setting.details},
           {"commands", setting.commands}};
 }
@@ -163,7 +165,28 @@ std::string whole_help(const CLI::App& app, const std::string& name) {
   return text;
 }
 
+std::vector<const CLI::Option*> options_in(const CLI::App& app, const std::string& group) {
+  return app.get_options(
+      [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
+}
+
 }  // namespace
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  if (mode == CLI::AppFormatMode::Sub) return CLI::Formatter::make_help(app, std::move(name), mode);
+  std::string text = make_description(app) + make_usage(app, std::move(name)) + make_positionals(app);
+  for (const std::string& group : app->get_groups()) {
+    const auto options = options_in(*app, group);
+    if (group.empty() || options.empty()) continue;
+    if (group == kCommonOptions && mode == CLI::AppFormatMode::Normal) {
+      text += "\n" + group + " (certificates, sessions, ways to a target, log): farport " + app->get_name() +
+              " --help-all\n";
+    } else {
+      text += make_group(group, false, options);
+    }
+  }
+  return text + make_subcommands(app, mode) + "\n" + make_footer(app);
+}
 
 std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
   std::string name = CLI::Formatter::make_option_name(option, is_positional);
@@ -176,7 +199,12 @@ void print_help(std::string_view text) {
 }
 
 void print_help_all(const CLI::App& app, const std::string& format) {
-  if (format == "text") return print_help(whole_help(app, app.get_name()));
+  if (format == "text") {
+    // The common options once, at the end.
+    const auto common = options_in(*app.get_subcommand(kConnect.name), kCommonOptions);
+    return print_help(whole_help(app, app.get_name()) +
+                      HelpFormatter().make_group(kCommonOptions, false, common));
+  }
   std::fputs((everything_as_json(app) + "\n").c_str(), stdout);
 }
 

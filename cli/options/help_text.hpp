@@ -13,10 +13,15 @@ namespace farport::cli {
 /// Whether `command` is a permission's name (auth::all_permissions()). Errors say what may have been meant.
 [[nodiscard]] Result<void> check_command_name(const std::string& command);
 
-/// As CLI11's own, but for a flag that may have a value: "--allow-all[=ROLE]".
+/// CLI11's group of the options that most commands have.
+inline constexpr const char* kCommonOptions = "Common options";
+
+/// As CLI11's own, but for a flag that may have a value, "--allow-all[=ROLE]", and for common options, which
+/// only --help-all lists.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 
 /// Prints a help to standard output, as wide as the terminal.

@@ -83,7 +83,7 @@ std::string help_of(const config::Description& setting) {
          setting.variable + (has_default ? "; " + otherwise : "") + "]";
 }
 
-void add_setting(CLI::App& options, const config::Description& setting, config::Given& given) {
+CLI::Option* add_setting(CLI::App& options, const config::Description& setting, config::Given& given) {
   const std::string flag = "--" + setting.flag;
   const auto take = [&given, name = setting.flag](const std::string& text) { given[name] = {text}; };
   const auto take_all = [&given, name = setting.flag](const std::vector<std::string>& texts) {
@@ -91,23 +91,20 @@ void add_setting(CLI::App& options, const config::Description& setting, config::
   };
   switch (setting.takes) {
     case config::Takes::nothing:
-      options.add_flag_callback(
+      return options.add_flag_callback(
           flag, [take] { take(""); }, help_of(setting));
-      break;
     case config::Takes::maybe_one:
       // The braces: without a value it is given "". CLI11 calls nothing for that, so it fills the place
       // itself.
-      options.add_flag(flag + "{}", given[setting.flag], help_of(setting))->type_name(setting.value);
-      break;
+      return options.add_flag(flag + "{}", given[setting.flag], help_of(setting))->type_name(setting.value);
     case config::Takes::one:
-      options.add_option_function<std::string>(flag, take, help_of(setting))->type_name(setting.value);
-      break;
+      return options.add_option_function<std::string>(flag, take, help_of(setting))->type_name(setting.value);
     case config::Takes::many:
-      options.add_option_function<std::vector<std::string>>(flag, take_all, help_of(setting))
-          ->type_name(setting.value)
-          ->allow_extra_args(false);
       break;
   }
+  return options.add_option_function<std::vector<std::string>>(flag, take_all, help_of(setting))
+      ->type_name(setting.value)
+      ->allow_extra_args(false);
 }
 
 /// What CLI11 parses into, and which of the commands was chosen.
@@ -248,8 +245,13 @@ std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* arg
 void add_settings(CLI::App& options, config::Given& given) {
   for (const config::Description& setting : config::descriptions()) {
     // A flag of remotes may also stand for all of them.
-    if (setting.is_flag_of(options.get_name()) && options.get_option_no_throw("--" + setting.flag) == nullptr)
-      add_setting(options, setting, given);
+    if (!setting.is_flag_of(options.get_name()) ||
+        options.get_option_no_throw("--" + setting.flag) != nullptr)
+      continue;
+    CLI::Option* const option = add_setting(options, setting, given);
+    if (!setting.is_common()) continue;
+    option->group(kCommonOptions);
+    options.set_help_all_flag("--help-all", "Print this help message with the common options, and exit");
   }
 }
 

@@ -183,6 +183,15 @@ class CommandLine(Case):
         self.assertIn("--allow-all", self.assert_ok(self.farport("serve", "--help")).stdout)
         self.assertNotIn("{}", self.farport("serve", "--help").stdout)
 
+    def test_common_options_stand_in_the_whole_help_alone(self):
+        short = self.assert_ok(self.farport("counters", "--help")).stdout
+        self.assertIn("farport counters --help-all", short)
+        self.assertNotIn("--tls-cert", short)
+        self.assertIn("--tls-cert", self.assert_ok(self.farport("counters", "--help-all")).stdout)
+        self.assertIn("--accept", self.assert_ok(self.farport("run", "--help-all")).stdout)
+        self.assertNotIn("--help-all", self.assert_ok(self.farport("certs", "init", "--help")).stdout)
+        self.assertEqual(self.assert_ok(self.farport("help-all")).stdout.count("--tls-cert FILE"), 1)
+
     def test_help_all_prints_every_command_for_people_and_for_programs(self):
         text = self.assert_ok(self.farport("help-all")).stdout
         for command in COMMANDS:
