@@ -104,8 +104,7 @@ std::string printable(std::string_view text) {
 }
 
 Error refused(const Proxy& proxy, const std::string& authority, std::string why, std::string hint = {}) {
-  return Error{
-      "reach", authority + " through the proxy " + proxy.text(), std::move(why), std::move(hint), {}};
+  return Error{"reach", authority + " through the proxy " + proxy.text(), std::move(why), std::move(hint)};
 }
 
 Task<Result<void>> ask_for(FdStream& stream, const Proxy& proxy, std::string authority) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "transport/timer.hpp"
+
 namespace farport::transport {
 namespace {
 
@@ -67,10 +69,10 @@ void Loop::run_ready() {
   while (ListNode* node = turn.pop()) static_cast<TurnEndHook*>(node)->end_of_tick();
 }
 
-Loop::Timers::iterator Loop::start_timer(Milliseconds delay, TimerCallback& timed) {
+Loop::Timers::iterator Loop::start_timer(Milliseconds delay, Timer& timer) {
   // The loop's clock stands still within a turn; a timer counts from now.
   uv_update_time(&uv_);
-  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timed);
+  return timers_.emplace(now_ms() + static_cast<std::uint64_t>(delay.count()), &timer);
 }
 
 void Loop::fire_timers() {
@@ -78,9 +80,9 @@ void Loop::fire_timers() {
   const auto later = timers_.upper_bound(now_ms());
   auto due = std::distance(timers_.begin(), later);
   for (; due > 0 && !timers_.empty() && timers_.begin()->first <= now_ms(); --due) {
-    TimerCallback* timed = timers_.begin()->second;
+    Timer* const timer = timers_.begin()->second;
     timers_.erase(timers_.begin());
-    timed->fire();
+    timer->fire();
   }
 }
 

@@ -156,15 +156,7 @@ class FdListener {
   ~FdListener() = default;
 };
 
-/// Interface that the loop calls when a timer expires; see Timer.
-class TimerCallback {
- public:
-  /// Called once, when the time has come.
-  virtual void fire() = 0;
-
- protected:
-  ~TimerCallback() = default;
-};
+class Timer;
 
 /// A turn of the loop polls for I/O, resumes every coroutine that became ready (each once), then runs the
 /// turn-end hooks, which write out what those coroutines left behind, so that many small frames make one
@@ -204,10 +196,9 @@ class Loop {
   void forget(FdListener& watched);
 
   /// Running timers by expiry time, on the loop's clock in milliseconds.
-  using Timers = std::multimap<std::uint64_t, TimerCallback*>;
-  /// Calls `timed.fire()` after `delay`, unless stop_timer() comes first. The returned place is valid until
-  /// either.
-  Timers::iterator start_timer(Milliseconds delay, TimerCallback& timed);
+  using Timers = std::multimap<std::uint64_t, Timer*>;
+  /// Fires `timer` after `delay`, unless stop_timer() comes first. The returned place is valid until either.
+  Timers::iterator start_timer(Milliseconds delay, Timer& timer);
   void stop_timer(Timers::iterator place) { timers_.erase(place); }
 
   /// The number of this turn.

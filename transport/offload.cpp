@@ -68,7 +68,7 @@ Task<Result<void>> run_detached(Loop& loop, std::function<void()> work, std::opt
   }
   if (no_thread != 0) co_return fail_errno("start", "a thread", no_thread);
   std::optional<Deadline> deadline;
-  if (limit) deadline.emplace(loop, *limit, [&ended] { ended.abort(Error{"wait", {}, "too long", {}, 0}); });
+  if (limit) deadline.emplace(loop, *limit, [&ended] { ended.abort(Error{"wait", {}, "too long"}); });
   co_await ended.readable();
   if (deadline && deadline->expired()) co_return fail("wait for", "a thread", "it takes too long");
   if (*failure) co_return fail("work on", "a thread", **failure);

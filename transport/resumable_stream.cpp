@@ -85,7 +85,7 @@ ResumableStream::ResumableStream(Loop& loop, Side side, BufferBudget::LazyReserv
                 "a stream",
                 std::string(who) + " is used up: the other side takes data too slowly",
                 {},
-                ENOBUFS});
+                Cause(ENOBUFS)});
     kept_.clear();
   });
 }

@@ -72,8 +72,9 @@ class WriteOperation {
   ~WriteOperation() = default;
 };
 
-class ReadableAwaiter;
-class GoneAwaiter;
+class Stream;
+template <void (Stream::*when)(Wake*)>
+class WakeAwaiter;
 class WriteAwaiter;
 
 class Stream {
@@ -107,9 +108,9 @@ class Stream {
   [[nodiscard]] virtual const Error& error() const = 0;
 
   /// co_await readable(): passes when try_read() is worth a try.
-  [[nodiscard]] ReadableAwaiter readable();
+  [[nodiscard]] WakeAwaiter<&Stream::when_readable> readable();
   /// co_await gone(): passes when the peer is wholly gone.
-  [[nodiscard]] GoneAwaiter gone();
+  [[nodiscard]] WakeAwaiter<&Stream::when_gone> gone();
   /// co_await write(chunk): passes with ok when all bytes are taken, or with failed.
   [[nodiscard]] WriteAwaiter write(Chunk chunk);
   /// co_await write(bytes): the same without headroom. The bytes must stay until it passes.
@@ -152,40 +153,21 @@ class CoroutineWake : public Wake {
   Waiter waiter_;
 };
 
-class [[nodiscard]] ReadableAwaiter final : CoroutineWake {
+/// Passes when the stream calls what was given to one of its when_… functions.
+template <void (Stream::*when)(Wake*)>
+class [[nodiscard]] WakeAwaiter final : CoroutineWake {
  public:
-  explicit ReadableAwaiter(Stream& stream) : CoroutineWake(stream.loop()), stream_(stream) {}
-  ReadableAwaiter(const ReadableAwaiter&) = delete;
-  ReadableAwaiter& operator=(const ReadableAwaiter&) = delete;
-  ~ReadableAwaiter() {
-    if (waiting_) stream_.when_readable(nullptr);
+  explicit WakeAwaiter(Stream& stream) : CoroutineWake(stream.loop()), stream_(stream) {}
+  WakeAwaiter(const WakeAwaiter&) = delete;
+  WakeAwaiter& operator=(const WakeAwaiter&) = delete;
+  ~WakeAwaiter() {
+    if (waiting_) (stream_.*when)(nullptr);
   }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> coroutine) {
     resume_later(coroutine);
     waiting_ = true;
-    stream_.when_readable(this);
-  }
-  void await_resume() noexcept { waiting_ = false; }
-
- private:
-  Stream& stream_;
-  bool waiting_ = false;
-};
-
-class [[nodiscard]] GoneAwaiter final : CoroutineWake {
- public:
-  explicit GoneAwaiter(Stream& stream) : CoroutineWake(stream.loop()), stream_(stream) {}
-  GoneAwaiter(const GoneAwaiter&) = delete;
-  GoneAwaiter& operator=(const GoneAwaiter&) = delete;
-  ~GoneAwaiter() {
-    if (waiting_) stream_.when_gone(nullptr);
-  }
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> coroutine) {
-    resume_later(coroutine);
-    waiting_ = true;
-    stream_.when_gone(this);
+    (stream_.*when)(this);
   }
   void await_resume() noexcept { waiting_ = false; }
 
@@ -246,11 +228,11 @@ class [[nodiscard]] WriteAwaiter final : WriteOperation {
   bool pending_ = false;
 };
 
-inline ReadableAwaiter Stream::readable() {
-  return ReadableAwaiter(*this);
+inline WakeAwaiter<&Stream::when_readable> Stream::readable() {
+  return WakeAwaiter<&Stream::when_readable>(*this);
 }
-inline GoneAwaiter Stream::gone() {
-  return GoneAwaiter(*this);
+inline WakeAwaiter<&Stream::when_gone> Stream::gone() {
+  return WakeAwaiter<&Stream::when_gone>(*this);
 }
 inline WriteAwaiter Stream::write(Chunk chunk) {
   return {*this, chunk, false};

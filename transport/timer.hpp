@@ -12,7 +12,7 @@
 namespace farport::transport {
 
 /// Fires once, from the loop, unless it is stopped or destroyed before.
-class Timer : public TimerCallback {
+class Timer {
  public:
   explicit Timer(Loop& loop) : loop_(loop) {}
   Timer(const Timer&) = delete;
@@ -22,7 +22,8 @@ class Timer : public TimerCallback {
   void stop() {
     if (place_) loop_.stop_timer(*std::exchange(place_, std::nullopt));
   }
-  void fire() final {
+  /// Called by the loop when the time has come.
+  void fire() {
     place_.reset();
     on_time();
   }

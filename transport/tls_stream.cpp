@@ -191,7 +191,7 @@ bool TlsStream::begin_write(WriteOperation& operation) {
 bool TlsStream::push(WriteOperation& operation) {
   if (!failed_ && operation.chunk.size > 0 && (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) != 0) {
     // Our close_notify has been sent, for a reason that is known already; this is no TLS error.
-    abort(Error{"write to", "the TLS peer", "this side has closed the connection", {}, EPIPE});
+    abort(Error{"write to", "the TLS peer", "this side has closed the connection", {}, Cause(EPIPE)});
   }
   while (!failed_ && operation.chunk.size > 0) {
     if (overflow_->pending()) return false;
@@ -261,7 +261,7 @@ void TlsStream::fail_tls(std::string_view what, int ssl_result) {
               "the TLS peer",
               cut_off ? "it closed the connection" : openssl_reason("protocol error"),
               {},
-              alert_in(openssl_error_)});
+              Cause(alert_in(openssl_error_))});
 }
 
 std::string_view TlsStream::alpn() const {

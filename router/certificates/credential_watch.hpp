@@ -11,6 +11,7 @@
 
 #include "auth/tls_credentials.hpp"
 #include "base/log.hpp"
+#include "transport/directory_watch.hpp"
 #include "transport/event.hpp"
 #include "transport/http2/session.hpp"
 #include "transport/loop.hpp"
@@ -100,18 +101,15 @@ class FileWatch {
   FileWatch(transport::Loop& loop, std::function<void()> on_event);
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
-  ~FileWatch();
 
   /// Watches the directories that lead to these files now, and no others. Call it again after each event, and
   /// at intervals, since directories may be replaced and not every file system sends events.
   void follow(const std::vector<std::string>& paths);
 
  private:
-  class Directory;
-
   transport::Loop& loop_;
   std::function<void()> on_event_;
-  std::map<std::string, std::unique_ptr<Directory>> directories_;  ///< By path.
+  std::map<std::string, std::unique_ptr<transport::DirectoryWatch>> directories_;  ///< By path.
 };
 
 /// Holds the present credentials, and loads new ones when the files change. New credentials are used for new

@@ -16,8 +16,8 @@ std::string_view text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-Http2Events& events_of(void* user_data) {
-  return *static_cast<Http2Events*>(user_data);
+Http2Session& session_of(void* user_data) {
+  return *static_cast<Http2Session*>(user_data);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
   nghttp2_session_callbacks_set_send_callback(
       callbacks,
       [](nghttp2_session*, const std::uint8_t* data, std::size_t size, int, void* user) -> ssize_t {
-        return events_of(user).send(std::as_bytes(std::span(data, size)));
+        return session_of(user).send(std::as_bytes(std::span(data, size)));
       });
   nghttp2_session_callbacks_set_send_data_callback(
       callbacks, [](nghttp2_session* session, nghttp2_frame* frame, const std::uint8_t* header,
@@ -42,7 +42,7 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
         if (stream == nullptr || stream->write_ == nullptr) {
           return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE);
         }
-        return events_of(user).send_data(*stream, header, size);
+        return session_of(user).send_data(*stream, header, size);
       });
   nghttp2_session_callbacks_set_data_source_read_length_callback(
       callbacks,
@@ -53,7 +53,7 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
 
   nghttp2_session_callbacks_set_on_begin_headers_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
-        if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) events_of(user).request_begins(frame->hd.stream_id);
+        if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) session_of(user).request_begins(frame->hd.stream_id);
         return 0;
       });
   nghttp2_session_callbacks_set_on_header_callback(
@@ -62,11 +62,11 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
          std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* user) {
         Http2Stream* stream = find(session, frame->hd.stream_id);
         if (stream == nullptr) return 0;
-        return events_of(user).field_received(*stream, text(name, name_size), text(value, value_size));
+        return session_of(user).field_received(*stream, text(name, name_size), text(value, value_size));
       });
   nghttp2_session_callbacks_set_on_frame_recv_callback(
       callbacks, [](nghttp2_session* session, const nghttp2_frame* frame, void* user) {
-        frame_received(session, *frame, events_of(user));
+        frame_received(session, *frame, session_of(user));
         return 0;
       });
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
@@ -75,13 +75,13 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
         // Reopens the connection's window at once, so that a stalled stream holds up no other.
         nghttp2_session_consume_connection(session, size);
         Http2Stream* stream = find(session, id);
-        if (stream != nullptr) events_of(user).data_received(*stream, std::as_bytes(std::span(data, size)));
+        if (stream != nullptr) session_of(user).data_received(*stream, std::as_bytes(std::span(data, size)));
         return 0;
       });
   nghttp2_session_callbacks_set_on_stream_close_callback(
       callbacks, [](nghttp2_session* session, std::int32_t id, std::uint32_t error_code, void* user) {
         Http2Stream* stream = find(session, id);
-        if (stream != nullptr) events_of(user).stream_closed(*stream, error_code);
+        if (stream != nullptr) session_of(user).stream_closed(*stream, error_code);
         return 0;
       });
   return callbacks;
@@ -89,13 +89,13 @@ nghttp2_session_callbacks* Http2Callbacks::make() {
 
 /// A complete frame. Its stream may have been dropped by its user.
 void Http2Callbacks::frame_received(nghttp2_session* session, const nghttp2_frame& frame,
-                                    Http2Events& events) {
+                                    Http2Session& owner) {
   const bool acknowledges = (frame.hd.flags & NGHTTP2_FLAG_ACK) != 0;
   const bool ends = (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
   Http2Stream* stream = frame.hd.stream_id == 0 ? nullptr : find(session, frame.hd.stream_id);
   switch (frame.hd.type) {
     case NGHTTP2_HEADERS:
-      events.head_received(stream);
+      owner.head_received(stream);
       [[fallthrough]];
     case NGHTTP2_DATA:
       if (stream != nullptr && ends) stream->received_end();
@@ -104,14 +104,14 @@ void Http2Callbacks::frame_received(nghttp2_session* session, const nghttp2_fram
       if (stream != nullptr && stream->acknowledged_wake_ != nullptr) stream->acknowledged_wake_->wake();
       break;
     case NGHTTP2_SETTINGS:
-      acknowledges ? events.settings_acknowledged() : events.settings_received();
+      acknowledges ? owner.settings_acknowledged() : owner.settings_received();
       break;
     case NGHTTP2_PING:
-      acknowledges ? events.ping_acknowledged() : events.ping_received();
+      acknowledges ? owner.ping_acknowledged() : owner.ping_received();
       break;
     case NGHTTP2_GOAWAY:
-      events.goaway_received(frame.goaway.error_code,
-                             text(frame.goaway.opaque_data, frame.goaway.opaque_data_len));
+      owner.goaway_received(frame.goaway.error_code,
+                            text(frame.goaway.opaque_data, frame.goaway.opaque_data_len));
       break;
     default:
       break;
@@ -139,7 +139,7 @@ nghttp2_data_provider Http2Callbacks::body() {
 }
 
 std::unique_ptr<Http2Stream> Http2Streams::make(std::int32_t id) {
-  auto stream = std::make_unique<Http2Stream>(loop_, connection_, id);
+  auto stream = std::make_unique<Http2Stream>(loop_, owner_, id);
   nghttp2_session_set_stream_user_data(session_, id, stream.get());
   open_.push(*stream);
   ++size_;
@@ -152,7 +152,7 @@ void Http2Streams::remove(Http2Stream& stream) {
 }
 
 void Http2Streams::add_ended(Http2Stream& stream) {
-  stream.ended_in_ = &connection_;
+  stream.ended_in_ = &owner_;
   ended_.push(stream);
 }
 
@@ -185,8 +185,8 @@ void Http2Streams::close_all(const Error& why, bool lost) {
   }
 }
 
-Http2Keepalive::Http2Keepalive(Loop& loop, Connection& connection, Milliseconds interval, Milliseconds limit)
-    : Timer(loop), connection_(connection), interval_(interval), limit_(limit) {
+Http2Keepalive::Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit)
+    : Timer(loop), session_(session), interval_(interval), limit_(limit) {
   if (interval_.count() > 0) start(interval_);
 }
 
@@ -213,7 +213,7 @@ std::uint64_t Http2Keepalive::ask() {
 void Http2Keepalive::send() {
   ++sent_;
   heard_ = false;
-  connection_.send_ping();
+  session_.send_ping();
   start(limit_);
 }
 
@@ -225,7 +225,7 @@ void Http2Keepalive::on_time() {
     heard_ = false;
     start(limit_);
   } else {
-    connection_.gone_silent(limit_);
+    session_.gone_silent(limit_);
   }
 }
 
@@ -282,11 +282,10 @@ Http2Session::SessionPtr Http2Session::make_session() {
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_stream_reset_rate_limit(option, limits_.resets_at_once, limits_.resets_per_second);
   nghttp2_session* session = nullptr;
-  auto* events = static_cast<Http2Events*>(this);
   if (is_server()) {
-    nghttp2_session_server_new2(&session, callbacks, events, option);
+    nghttp2_session_server_new2(&session, callbacks, this, option);
   } else {
-    nghttp2_session_client_new2(&session, callbacks, events, option);
+    nghttp2_session_client_new2(&session, callbacks, this, option);
   }
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(callbacks);
@@ -304,13 +303,14 @@ void Http2Session::submit_settings() {
   nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0, kUnlimitedWindow);
   settings_limit_.emplace(loop_, limits_.settings_timeout, [this] {
     // RFC 9113 section 6.5.3. run() treats this as a broken connection.
-    lower_->abort(Error{"continue", "the session", "it does not acknowledge our SETTINGS", {}, ETIMEDOUT});
+    lower_->abort(
+        Error{"continue", "the session", "it does not acknowledge our SETTINGS", {}, Cause(ETIMEDOUT)});
   });
 }
 
 Http2Session::~Http2Session() {
   output_.stop();
-  streams_.close_all(Error{"use", "the session", "it has ended", {}, 0}, false);
+  streams_.close_all(Error{"use", "the session", "it has ended"}, false);
 }
 
 Task<Result<void>> Http2Session::run() {
@@ -325,7 +325,7 @@ Task<Result<void>> Http2Session::run() {
       continue;
     }
     if (io.status != IoStatus::ok) {
-      why = io.status == IoStatus::end ? Error{"continue", "the session", "the other side closed it", {}, 0}
+      why = io.status == IoStatus::end ? Error{"continue", "the session", "the other side closed it"}
                                        : lower_->error();
       // A peer that knows the session to be over may just close.
       const bool broken = io.status == IoStatus::failed || (limits_.end_is_break && !peer_left_);
@@ -344,11 +344,12 @@ Task<Result<void>> Http2Session::run() {
       if (used > 0) rest = rest.subspan(static_cast<std::size_t>(used));
     }
     if (used < 0) {
-      why = Error{"continue", "the session", nghttp2_strerror(static_cast<int>(used)), {}, 0};
+      why = Error{"continue", "the session", nghttp2_strerror(static_cast<int>(used))};
       break;
     }
     if (nghttp2_session_get_outbound_queue_size(session_.get()) > limits_.queued_frames) {
-      why = Error{"continue", "the session", "too many frames wait for the peer to read them", {}, ENOBUFS};
+      why = Error{
+          "continue", "the session", "too many frames wait for the peer to read them", {}, Cause(ENOBUFS)};
       break;
     }
     if (reads >= kReadsPerTurn) {
@@ -433,7 +434,7 @@ void Http2Session::drain() {
 
 void Http2Session::turn_away(std::string_view why) {
   ended_ = true;
-  ended_why_ = Error{"begin a session with", "the peer", std::string(why), {}, 0};
+  ended_why_ = Error{"begin a session with", "the peer", std::string(why)};
   // Refused before anything was processed (RFC 9113 section 7).
   nghttp2_submit_goaway(session_.get(), NGHTTP2_FLAG_NONE, 0, NGHTTP2_REFUSED_STREAM,
                         reinterpret_cast<const std::uint8_t*>(why.data()), why.size());
@@ -447,7 +448,7 @@ void Http2Session::end_of_tick() {
                      "the memory for buffered data is used up (limits.buffered_bytes at an agent); read "
                      "faster, or raise that limit",
                      {},
-                     ENOBUFS};
+                     Cause(ENOBUFS)};
     if (!ended_) abort(much);
     // The GOAWAY is sent only as far as that takes no waiting. A peer that reads nothing would otherwise make
     // us keep everything until it reads.
@@ -456,7 +457,7 @@ void Http2Session::end_of_tick() {
     return;
   }
   if (!output_.send_all(session_.get())) {
-    lower_->abort(Error{"continue", "the session", "out of memory", {}, 0});
+    lower_->abort(Error{"continue", "the session", "out of memory"});
     return;
   }
   count();
@@ -476,7 +477,7 @@ void Http2Session::end_if_over() {
   output_.say_farewell();
   last_words_.reset();
   farewell_.emplace(loop_, kFarewell, [this] {
-    end(Error{"continue", "the session", "one side has ended it (GOAWAY)", {}, 0}, false);
+    end(Error{"continue", "the session", "one side has ended it (GOAWAY)"}, false);
   });
 }
 
@@ -511,13 +512,10 @@ void Http2Session::stream_closed(Http2Stream& stream, std::uint32_t error_code) 
   output_.release(stream);
   streams_.remove(stream);
   const bool clean = error_code == NGHTTP2_NO_ERROR;
-  const Error broken{"continue",
-                     "the stream",
+  const Error broken{"continue", "the stream",
                      clean
                          ? "it has ended"
-                         : std::string("the other side broke it off: ") + nghttp2_http2_strerror(error_code),
-                     {},
-                     0};
+                         : std::string("the other side broke it off: ") + nghttp2_http2_strerror(error_code)};
   stream.closed(ended_why_ ? *ended_why_ : broken, clean);
   if (heads_.receives(stream)) {
     heads_.drop();
@@ -540,8 +538,11 @@ void Http2Session::ping_acknowledged() {
 void Http2Session::goaway_received(std::uint32_t error_code, std::string_view text) {
   if (error_code == NGHTTP2_REFUSED_STREAM && !text.empty()) {
     // The peer closes the connection next.
-    ended_why_ =
-        Error{"begin a session with", "the peer", std::string(shortened(text, kLongestFarewell)), {}, EACCES};
+    ended_why_ = Error{"begin a session with",
+                       "the peer",
+                       std::string(shortened(text, kLongestFarewell)),
+                       {},
+                       Cause(EACCES)};
     return;
   }
   peer_left_ = true;
@@ -593,7 +594,7 @@ void Http2Session::gone_silent(Milliseconds limit) {
                       "the session",
                       "nothing has been heard for " + std::to_string(limit.count()) + " ms",
                       {},
-                      ETIMEDOUT});
+                      Cause(ETIMEDOUT)});
 }
 
 void Http2Session::stop_request(Http2Stream& stream) {

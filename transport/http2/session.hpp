@@ -18,34 +18,10 @@
 
 namespace farport::transport {
 
-class Http2Stream;
-
-/// What nghttp2 reports of a session or asks it to do. Called from inside nghttp2 only. An int or ssize_t
-/// result is nghttp2's error code.
-class Http2Events {
- public:
-  virtual ssize_t send(std::span<const std::byte> frames) = 0;
-  virtual int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) = 0;
-
-  virtual void request_begins(std::int32_t id) = 0;
-  virtual int field_received(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
-  /// `stream`: nullptr once its user has dropped it.
-  virtual void head_received(Http2Stream* stream) = 0;
-  virtual void data_received(Http2Stream& stream, std::span<const std::byte> bytes) = 0;
-  virtual void stream_closed(Http2Stream& stream, std::uint32_t error_code) = 0;
-
-  virtual void settings_received() = 0;
-  virtual void settings_acknowledged() = 0;
-  virtual void ping_received() = 0;
-  virtual void ping_acknowledged() = 0;
-  virtual void goaway_received(std::uint32_t error_code, std::string_view text) = 0;
-
- protected:
-  ~Http2Events() = default;
-};
+class Http2Session;
 
 struct Http2Callbacks {
-  /// The callbacks of every session, whose user data is an Http2Events. The caller frees them with
+  /// The callbacks of every session, whose user data is the Http2Session. The caller frees them with
   /// nghttp2_session_callbacks_del().
   static nghttp2_session_callbacks* make();
   /// The body of an outgoing message, which nghttp2 takes from where the stream's write holds it.
@@ -54,7 +30,7 @@ struct Http2Callbacks {
   static Http2Stream* find(nghttp2_session* session, std::int32_t id);
 
  private:
-  static void frame_received(nghttp2_session* session, const nghttp2_frame& frame, Http2Events& events);
+  static void frame_received(nghttp2_session* session, const nghttp2_frame& frame, Http2Session& owner);
 };
 
 /// The streams of one session: the open ones, and those that both sides have ended but whose users may still
@@ -62,9 +38,9 @@ struct Http2Callbacks {
 /// destroyed.
 class Http2Streams {
  public:
-  /// `connection` and `session` must outlive the streams in here.
-  Http2Streams(Loop& loop, Http2Connection& connection, nghttp2_session* session)
-      : loop_(loop), connection_(connection), session_(session) {}
+  /// `owner` and its `session` must outlive the streams in here.
+  Http2Streams(Loop& loop, Http2Session& owner, nghttp2_session* session)
+      : loop_(loop), owner_(owner), session_(session) {}
 
   /// Makes an open stream with this number.
   [[nodiscard]] std::unique_ptr<Http2Stream> make(std::int32_t id);
@@ -88,31 +64,19 @@ class Http2Streams {
 
  private:
   Loop& loop_;
-  Http2Connection& connection_;
+  Http2Session& owner_;
   nghttp2_session* session_;
   NodeList open_;
   std::size_t size_ = 0;
   NodeList ended_;
 };
 
-// The PINGs of an HTTP/2 session (RFC 9113 section 6.7), which tell a dead connection from an idle one.
-
+/// The PINGs of an HTTP/2 session (RFC 9113 section 6.7), which tell a dead connection from an idle one.
 class Http2Keepalive final : private Timer {
  public:
-  /// The session that sends the PINGs.
-  class Connection {
-   public:
-    virtual void send_ping() = 0;
-    /// Nothing has been received for `limit` since a PING.
-    virtual void gone_silent(Milliseconds limit) = 0;
-
-   protected:
-    ~Connection() = default;
-  };
-
   /// Sends a PING every `interval`, or never if that is 0. A peer that sends nothing for `limit` after one is
   /// reported as silent.
-  Http2Keepalive(Loop& loop, Connection& connection, Milliseconds interval, Milliseconds limit);
+  Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit);
   ~Http2Keepalive() = default;
 
   /// Something was received from the peer.
@@ -129,7 +93,7 @@ class Http2Keepalive final : private Timer {
   void on_time() override;
   void send();
 
-  Connection& connection_;
+  Http2Session& session_;
   Milliseconds interval_;
   Milliseconds limit_;
   std::uint64_t sent_ = 0;
@@ -156,10 +120,7 @@ struct Http2Limits {
   Milliseconds settings_timeout{10'000};  ///< Time for the peer to acknowledge our SETTINGS.
 };
 
-class Http2Session final : private Http2Connection,
-                           private Http2Events,
-                           private Http2Keepalive::Connection,
-                           private TurnEndHook {
+class Http2Session final : private TurnEndHook {
  public:
   enum class Role { client, server };
   /// Called from the loop for each request. The handler owns the stream.
@@ -209,36 +170,48 @@ class Http2Session final : private Http2Connection,
   using SessionPtr = std::unique_ptr<nghttp2_session, SessionFree>;
   [[nodiscard]] SessionPtr make_session();
 
-  // Called by Http2Stream.
-  [[nodiscard]] bool is_server() const override { return role_ == Role::server; }
-  [[nodiscard]] BufferBudget::Account& account() const override { return *party_.memory(); }
-  void write_waits(Http2Stream& stream) override;
-  void write_cancelled(Http2Stream& stream) override { output_.release(stream); }
-  void consumed(Http2Stream& stream, std::size_t bytes) override;
-  void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) override;
-  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) override;
-  void stop_request(Http2Stream& stream) override;
-  void forget(Http2Stream& stream, std::uint32_t error_code) override;
-  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const override;
-  std::uint64_t ask_whether_arrived() override { return keepalive_.ask(); }
+  friend class Http2Stream;
+  [[nodiscard]] bool is_server() const { return role_ == Role::server; }
+  /// The account for the memory that streams hold.
+  [[nodiscard]] BufferBudget::Account& account() const { return *party_.memory(); }
+  /// The stream has something to write.
+  void write_waits(Http2Stream& stream);
+  /// The bytes of the stream's pending write are about to be freed.
+  void write_cancelled(Http2Stream& stream) { output_.release(stream); }
+  /// The stream's reader has taken so many bytes.
+  void consumed(Http2Stream& stream, std::size_t bytes);
+  void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body);
+  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value);
+  /// See Http2Stream::stop_reading().
+  void stop_request(Http2Stream& stream);
+  /// The stream's user has dropped it; reset it with this code if it is still open (RFC 9113 section 7).
+  void forget(Http2Stream& stream, std::uint32_t error_code);
+  /// See Http2Stream::acknowledged().
+  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const;
+  /// Sends a PING. Once the PING with the returned number is acknowledged, everything sent before has
+  /// arrived.
+  std::uint64_t ask_whether_arrived() { return keepalive_.ask(); }
 
-  // Called by Http2Keepalive.
-  void send_ping() override;
-  void gone_silent(Milliseconds limit) override;
+  friend class Http2Keepalive;
+  void send_ping();
+  /// Nothing has been received for `limit` since a PING.
+  void gone_silent(Milliseconds limit);
 
-  // Called by nghttp2.
-  ssize_t send(std::span<const std::byte> frames) override { return output_.collect(frames); }
-  int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size) override;
-  void request_begins(std::int32_t id) override;
-  int field_received(Http2Stream& stream, std::string_view name, std::string_view value) override;
-  void head_received(Http2Stream* stream) override;
-  void data_received(Http2Stream& stream, std::span<const std::byte> bytes) override;
-  void stream_closed(Http2Stream& stream, std::uint32_t error_code) override;
-  void settings_received() override { lower_->hold_unsent(credit_.unsent()); }
-  void settings_acknowledged() override { settings_limit_.reset(); }
-  void ping_received() override { pinged_ = true; }
-  void ping_acknowledged() override;
-  void goaway_received(std::uint32_t error_code, std::string_view text) override;
+  // Called from inside nghttp2 only. An int or ssize_t result is nghttp2's error code.
+  friend struct Http2Callbacks;
+  ssize_t send(std::span<const std::byte> frames) { return output_.collect(frames); }
+  int send_data(Http2Stream& stream, const std::uint8_t* frame_header, std::size_t size);
+  void request_begins(std::int32_t id);
+  int field_received(Http2Stream& stream, std::string_view name, std::string_view value);
+  /// `stream`: nullptr once its user has dropped it.
+  void head_received(Http2Stream* stream);
+  void data_received(Http2Stream& stream, std::span<const std::byte> bytes);
+  void stream_closed(Http2Stream& stream, std::uint32_t error_code);
+  void settings_received() { lower_->hold_unsent(credit_.unsent()); }
+  void settings_acknowledged() { settings_limit_.reset(); }
+  void ping_received() { pinged_ = true; }
+  void ping_acknowledged();
+  void goaway_received(std::uint32_t error_code, std::string_view text);
 
   void end_of_tick() override;
   void submit_settings();
@@ -261,8 +234,7 @@ class Http2Session final : private Http2Connection,
   Http2FlowControl credit_;
   Http2Keepalive keepalive_;
 
-  std::unique_ptr<BufferBudget::Reservation>
-      holding_;  ///< The session's reservation; null once it was evicted.
+  std::unique_ptr<BufferBudget::Reservation> holding_;  ///< Null once the session was evicted.
 
   bool ended_ = false;
   bool peer_left_ = false;

@@ -6,6 +6,8 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "transport/http2/session.hpp"
+
 namespace farport::transport {
 
 namespace {
@@ -24,13 +26,13 @@ std::string_view MessageHead::field(std::string_view name) const {
   return {};
 }
 
-Http2Stream::Http2Stream(Loop& loop, Http2Connection& connection, std::int32_t id)
-    : Stream(loop), connection_(&connection), id_(id), head_event_(loop) {}
+Http2Stream::Http2Stream(Loop& loop, Http2Session& session, std::int32_t id)
+    : Stream(loop), session_(&session), id_(id), head_event_(loop) {}
 
 Http2Stream::~Http2Stream() {
-  if (connection_ == nullptr) return;
+  if (session_ == nullptr) return;
   // A complete answer needs no more of its request (RFC 9113 section 8.1); anything else is reset.
-  connection_->forget(*this, outbound_ended_ && connection_->is_server() ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
+  session_->forget(*this, outbound_ended_ && session_->is_server() ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
 }
 
 Task<IoStatus> Http2Stream::head_received() {
@@ -39,9 +41,9 @@ Task<IoStatus> Http2Stream::head_received() {
 }
 
 void Http2Stream::respond(int status, const HeaderFields& fields, bool body) {
-  if (connection_ == nullptr) return;
+  if (session_ == nullptr) return;
   outbound_ended_ = !body;
-  connection_->submit_response(*this, status, fields, body);
+  session_->submit_response(*this, status, fields, body);
 }
 
 Task<void> Http2Stream::respond(int status, std::string content_type, std::string body) {
@@ -66,7 +68,7 @@ Io Http2Stream::try_read(std::span<std::byte> into) {
     inbound_read_ = 0;
   }
   if (holding_) holding_->update(unread() + counted_kept_);
-  if (connection_ != nullptr) connection_->consumed(*this, taken);
+  if (session_ != nullptr) session_->consumed(*this, taken);
   return {IoStatus::ok, taken};
 }
 
@@ -79,23 +81,23 @@ void Http2Stream::when_readable(Wake* wake) {
 }
 
 bool Http2Stream::begin_write(WriteOperation& operation) {
-  if (failed_ || connection_ == nullptr || outbound_ended_) {
+  if (failed_ || session_ == nullptr || outbound_ended_) {
     operation.status = IoStatus::failed;
     return true;
   }
   if (operation.chunk.size == 0 && !operation.finish) return true;
   write_ = &operation;
-  connection_->write_waits(*this);
+  session_->write_waits(*this);
   return false;
 }
 
 void Http2Stream::cancel_write() {
   write_ = nullptr;
-  if (connection_ != nullptr) connection_->write_cancelled(*this);
+  if (session_ != nullptr) session_->write_cancelled(*this);
 }
 
 void Http2Stream::when_gone(Wake* wake) {
-  if (wake != nullptr && connection_ == nullptr) {
+  if (wake != nullptr && session_ == nullptr) {
     wake->wake();
     return;
   }
@@ -104,14 +106,14 @@ void Http2Stream::when_gone(Wake* wake) {
 
 void Http2Stream::abort(Error why) {
   holding_.reset();
-  if (connection_ != nullptr) std::exchange(connection_, nullptr)->forget(*this, NGHTTP2_CANCEL);
+  if (session_ != nullptr) std::exchange(session_, nullptr)->forget(*this, NGHTTP2_CANCEL);
   fail(std::move(why));
 }
 
 void Http2Stream::stop_reading() {
-  if (connection_ == nullptr || inbound_ended_) return;
+  if (session_ == nullptr || inbound_ended_) return;
   received_end();
-  connection_->stop_request(*this);
+  session_->stop_request(*this);
 }
 
 void Http2Stream::count_kept(std::size_t bytes) {
@@ -127,9 +129,9 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
 
 /// Updates the reservation. If the budget is exceeded, this may abort this stream.
 void Http2Stream::hold() {
-  if (connection_ == nullptr) return;
+  if (session_ == nullptr) return;
   if (!holding_) {
-    holding_ = std::make_unique<BufferBudget::Reservation>(connection_->account(), [this] {
+    holding_ = std::make_unique<BufferBudget::Reservation>(session_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
       abort(Error{"buffer data for",
@@ -137,7 +139,7 @@ void Http2Stream::hold() {
                   "the memory for buffered data is used up (limits.buffered_bytes at an agent); read faster, "
                   "or raise that limit",
                   {},
-                  ENOBUFS});
+                  Cause(ENOBUFS)});
     });
   }
   holding_->update(unread() + counted_kept_);
@@ -155,7 +157,7 @@ void Http2Stream::received_head() {
 
 void Http2Stream::closed(Error why, bool clean) {
   holding_.reset();
-  connection_ = nullptr;
+  session_ = nullptr;
   // An answer may end without a valid head, such as one with status 099.
   if (clean && inbound_ended_ && head_complete_) {
     // Nothing is lost, but nobody reads what is still being written.
@@ -178,7 +180,7 @@ void Http2Stream::fail(Error why) {
 }
 
 std::uint64_t Http2Stream::acknowledged() const {
-  return connection_ == nullptr ? 0 : connection_->acknowledged(*this);
+  return session_ == nullptr ? 0 : session_->acknowledged(*this);
 }
 
 void Http2Stream::confirm_end(Wake& wake) {
@@ -197,9 +199,9 @@ void Http2Stream::end_known(bool lost) {
 }
 
 bool Http2Stream::submit_trailer() {
-  if (trailer_.first.empty() || connection_ == nullptr) return false;
+  if (trailer_.first.empty() || session_ == nullptr) return false;
   const auto [name, value] = std::exchange(trailer_, {});
-  connection_->submit_trailer(*this, name, value);
+  session_->submit_trailer(*this, name, value);
   outbound_ended_ = true;
   return true;
 }

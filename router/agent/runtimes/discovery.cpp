@@ -1,11 +1,9 @@
 #include "router/agent/runtimes/discovery.hpp"
 
 #include <algorithm>
-#include <set>
 #include <unordered_set>
 #include <utility>
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -40,55 +38,7 @@ std::vector<std::string> searched_by(const DiscoverySettings& settings) {
   return searched;
 }
 
-/// Identifies the directory at a path, so that a directory that was made anew is noticed.
-std::pair<dev_t, ino_t> directory_at(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino)
-                                            : std::pair<dev_t, ino_t>();
-}
-
 }  // namespace
-
-/// Watches a directory by inotify, through libuv. Only files that may be diagnostic ports count, since /tmp
-/// is a busy place.
-class Discovery::DirectoryWatch {
- public:
-  DirectoryWatch(Discovery& owner, const std::string& directory, std::set<std::string> names)
-      : owner_(owner), names_(std::move(names)), directory_(directory_at(directory)) {
-    auto* handle = new uv_fs_event_t;
-    uv_fs_event_init(owner.loop_.uv(), handle);
-    handle->data = this;
-    handle_.reset(handle);
-    active_ = uv_fs_event_start(handle, on_event, directory.c_str(), 0) == 0;
-  }
-  /// Whether the watch is on the directory that is at this path now.
-  [[nodiscard]] bool watches(const std::string& directory) const {
-    return active_ && directory_ == directory_at(directory);
-  }
-  /// Allows new events, after a scan.
-  void begin_again() { events_ = 0; }
-
- private:
-  static void on_event(uv_fs_event_t* handle, const char* name, int, int status) {
-    auto* self = static_cast<DirectoryWatch*>(handle->data);
-    const bool too_many = ++self->events_ > kMaxEvents;
-    if (too_many) {
-      uv_fs_event_stop(handle);
-      self->active_ = false;
-    }
-    if (!too_many && status == 0 && name != nullptr && !is_default_port_name(name) &&
-        !self->names_.contains(name))
-      return;
-    self->owner_.changed_.set();
-  }
-
-  Discovery& owner_;
-  std::set<std::string> names_;
-  std::pair<dev_t, ino_t> directory_;
-  bool active_ = false;
-  int events_ = 0;
-  transport::OwnedHandle<uv_fs_event_t> handle_;
-};
 
 struct Discovery::Followed {
   Followed(SocketFile socket, std::unique_ptr<ListenPort> follows)
@@ -156,14 +106,21 @@ void Discovery::watch_directories() {
   for (const std::string& directory : settings_.search) wanted[directory];
   for (const NamedPort& port : settings_.named) wanted[directory_of(port.path)].emplace(file_of(port.path));
   for (const auto& [directory, names] : wanted) {
-    auto& watch = watches_[directory];
-    if (watch != nullptr && watch->watches(directory)) {
-      watch->begin_again();
-      continue;
-    }
+    WatchedDirectory& watched = watches_[directory];
+    watched.events = 0;
+    if (watched.watch != nullptr && watched.watch->watches(directory)) continue;
     // If the directory isn't there yet, or its file system sends no events, the rescan finds the changes.
-    watch = std::make_unique<DirectoryWatch>(*this, directory, names);
+    watched.watch = std::make_unique<transport::DirectoryWatch>(
+        loop_, directory, [this, &watched, names](const char* name) { on_event(watched, names, name); });
   }
+}
+
+void Discovery::on_event(WatchedDirectory& watched, const std::set<std::string>& names, const char* name) {
+  const bool too_many = ++watched.events > kMaxEvents;
+  if (too_many) watched.watch->stop();
+  // Only files that may be diagnostic ports count, since /tmp is a busy place.
+  const bool other = name != nullptr && !is_default_port_name(name) && !names.contains(name);
+  if (too_many || !other) changed_.set();
 }
 
 Task<ScanResult> Discovery::scan() {

@@ -3,12 +3,14 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "router/agent/runtimes/listen_port.hpp"
 #include "router/agent/runtimes/process_watch.hpp"
 #include "router/agent/runtimes/socket_scan.hpp"
+#include "transport/directory_watch.hpp"
 #include "transport/rate_limited_log.hpp"
 
 namespace farport::router {
@@ -50,13 +52,17 @@ class Discovery {
   void write_metrics(MetricsText& text) const;
 
  private:
-  class DirectoryWatch;
+  struct WatchedDirectory {
+    int events = 0;  ///< Since the last scan.
+    std::unique_ptr<transport::DirectoryWatch> watch;
+  };
   struct Followed;
 
   transport::Task<void> settle();
   transport::Task<ScanResult> scan();
   transport::Task<void> apply(ScanResult result);
   void watch_directories();
+  void on_event(WatchedDirectory& watched, const std::set<std::string>& names, const char* name);
   void follow(const FoundSocket& found);
   void report(const ScanResult& result);
   void report_once(const std::string& about, uid_t user, const std::string& message);
@@ -72,7 +78,7 @@ class Discovery {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool scanned_ = false;  ///< A scan has ended that began after the first look into processes.
   ProcessWatch processes_;
-  std::map<std::string, std::unique_ptr<DirectoryWatch>> watches_;
+  std::map<std::string, WatchedDirectory> watches_;
   std::map<std::string, std::unique_ptr<Followed>> followed_;  ///< By path.
   std::map<std::string, std::string> reported_;                ///< The last warning about each path.
   DiscoveryReport findings_;                                   ///< Without the problems of followed sockets.
