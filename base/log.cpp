@@ -23,19 +23,11 @@
 namespace farport {
 namespace {
 
-spdlog::level::level_enum level_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return spdlog::level::debug;
-    case LogLevel::info:
-      return spdlog::level::info;
-    case LogLevel::warn:
-      return spdlog::level::warn;
-    case LogLevel::error:
-      break;
-  }
-  return spdlog::level::err;
+constexpr spdlog::level::level_enum level_of(LogLevel level) {
+  return static_cast<spdlog::level::level_enum>(level);
 }
+static_assert(level_of(LogLevel::debug) == spdlog::level::debug &&
+              level_of(LogLevel::error) == spdlog::level::err);
 
 /// Implements %* in a pattern: the message as a JSON string, with quotes.
 class JsonMessage : public spdlog::custom_flag_formatter {
@@ -66,14 +58,17 @@ std::string_view colour_of(spdlog::level::level_enum level) {
 }
 constexpr std::string_view kNoColour = "\x1b[m";
 
-/// A sink for standard error that never waits for its reader.
+/// A sink for standard error that never waits for its reader, and calls `before_line`, unless it is empty,
+/// before each line.
 class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  explicit StderrSink(bool coloured) : coloured_(coloured) {}
+  StderrSink(bool coloured, std::function<void()> before_line)
+      : coloured_(coloured), before_line_(std::move(before_line)) {}
   [[nodiscard]] std::uint64_t lost() const { return writer_.lost(); }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    if (before_line_) before_line_();
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     std::string text(line.data(), line.size());
@@ -96,6 +91,7 @@ class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
   }
 
   bool coloured_;
+  std::function<void()> before_line_;
   UnblockedWriter writer_;
   std::uint64_t told_ = 0;  ///< How many lost lines were reported so far.
 };
@@ -159,7 +155,7 @@ void Logger::write(LogLevel level, fmt::string_view format, fmt::format_args arg
   to_->log(level_of(level), spdlog::string_view_t(message.data(), message.size()));
 }
 
-Result<Log> make_log(std::string_view level, std::string_view format) {
+Result<Log> make_log(std::string_view level, std::string_view format, std::function<void()> before_line) {
   const auto parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
     return fail("use log level", level, "no such level", "use trace, debug, info, warn, error or off");
@@ -167,7 +163,8 @@ Result<Log> make_log(std::string_view level, std::string_view format) {
   if (format != "text" && format != "json") {
     return fail("use log format", format, "no such format", "use text or json");
   }
-  auto sink = std::make_shared<StderrSink>(format == "text" && isatty(STDERR_FILENO) != 0);
+  auto sink =
+      std::make_shared<StderrSink>(format == "text" && isatty(STDERR_FILENO) != 0, std::move(before_line));
   auto log = std::make_shared<spdlog::logger>("farport", std::move(sink));
   log->set_formatter(format == "json" ? json_formatter()
                      : is_journal()   ? journal_formatter()
@@ -184,39 +181,6 @@ std::uint64_t lost_lines(const Log& log) {
 
 Log make_silent_log() {
   return std::make_shared<Logger>(nullptr);
-}
-
-namespace {
-
-/// A sink that calls back before it writes.
-class AnnouncingSink final : public spdlog::sinks::sink {
- public:
-  AnnouncingSink(spdlog::sink_ptr to, std::function<void()> before_line)
-      : to_(std::move(to)), before_line_(std::move(before_line)) {}
-  void log(const spdlog::details::log_msg& message) override {
-    before_line_();
-    to_->log(message);
-  }
-  void flush() override { to_->flush(); }
-  void set_pattern(const std::string& pattern) override { to_->set_pattern(pattern); }
-  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
-    to_->set_formatter(std::move(formatter));
-  }
-
- private:
-  spdlog::sink_ptr to_;
-  std::function<void()> before_line_;
-};
-
-}  // namespace
-
-Result<Log> make_announcing_log(std::string_view level, std::string_view format,
-                                std::function<void()> before_line) {
-  Result<Log> log = make_log(level, format);
-  if (!log || !before_line) return log;
-  spdlog::sink_ptr& sink = (*log)->sink()->sinks().front();
-  sink = std::make_shared<AnnouncingSink>(sink, std::move(before_line));
-  return log;
 }
 
 Log make_notices() {

@@ -14,7 +14,8 @@
 
 namespace farport {
 
-enum class LogLevel : std::uint8_t { debug, info, warn, error };
+/// With the values of spdlog::level::level_enum.
+enum class LogLevel : std::uint8_t { debug = 1, info, warn, error };
 
 /// Hides spdlog, so that only sources that make loggers include its headers.
 class Logger {
@@ -57,8 +58,10 @@ using Log = std::shared_ptr<Logger>;
 
 /// Makes a logger that writes to standard error and never waits for its reader. `level`: trace, debug, info,
 /// warn, error or off. `format`: "text" (coloured on a terminal only) or "json" (one object a line: time,
-/// level, message).
-[[nodiscard]] Result<Log> make_log(std::string_view level, std::string_view format);
+/// level, message). Calls `before_line`, unless it is empty, before each line that is written, for programs
+/// that draw on the same terminal.
+[[nodiscard]] Result<Log> make_log(std::string_view level, std::string_view format,
+                                   std::function<void()> before_line = {});
 
 /// How many lines were lost because standard error took none: the log never waits.
 [[nodiscard]] std::uint64_t lost_lines(const Log& log);
@@ -77,11 +80,6 @@ class TextFormatter {
     return std::copy(text.begin(), text.end(), context.out());
   }
 };
-
-/// Like make_log(), and calls `before_line`, unless it is empty, before each line that is written. For
-/// programs that draw on the same terminal.
-[[nodiscard]] Result<Log> make_announcing_log(std::string_view level, std::string_view format,
-                                              std::function<void()> before_line);
 
 /// A logger that writes "farport: MESSAGE" to standard error, for a command that runs beside a tool which has
 /// the terminal. It logs errors only, until its level is lowered to warnings.

@@ -80,8 +80,8 @@ int connect_here(const config::ConnectSettings& settings) {
   std::function<void()> make_way;
   if (kind == ViewKind::table) make_way = [&view] { view.make_way(); };
   const auto log =
-      make_announcing_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
-                          settings.log.format, std::move(make_way));
+      make_log(kind == ViewKind::table && !settings.log_level_given ? "error" : settings.log.level,
+               settings.log.format, std::move(make_way));
   if (!log) return report(log.error());
   // With a table only errors are logged, so what it can't show is logged as errors.
   const auto level = kind == ViewKind::table ? LogLevel::error : LogLevel::warn;

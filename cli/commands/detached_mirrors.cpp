@@ -111,7 +111,7 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
         std::ignore = ::ftruncate(log_fd, 0);
     };
   }
-  const auto log = make_announcing_log(settings.log.level, settings.log.format, std::move(bound));
+  const auto log = make_log(settings.log.level, settings.log.format, std::move(bound));
   if (!log) return report.failed(log.error(), kUsage);
   auto wanted = mirror_settings(settings, [to = *log](const std::string& what) { to->warn("{}", what); });
   if (!wanted) return report.failed(wanted.error(), kUsage);
@@ -172,7 +172,7 @@ std::string read_whole(int fd) {
 /// Prints the report and returns the exit code, which is its first byte.
 int pass_on(const std::string& reported) {
   if (reported.empty()) {
-    return report(Error{"start", "the detached mirror", "it exited without reporting an error", {}, 0});
+    return report(Error{"start", "the detached mirror", "it exited without reporting an error"});
   }
   const int exit_code = static_cast<unsigned char>(reported.front());
   std::fputs(reported.c_str() + 1, exit_code == kSuccess ? stdout : stderr);
