@@ -325,7 +325,8 @@ Result<EvpPkeyPtr> encrypted_key_in(const PemText& pem, const std::string& path,
   EvpPkeyPtr key(info ? EVP_PKCS82PKEY(info.get()) : nullptr);
   ERR_clear_error();
   if (key) return key;
-  return tl::unexpected(Error{"use bundle", path, "the passphrase is not that of its key", {}, EKEYREJECTED});
+  return tl::unexpected(
+      Error{"use bundle", path, "the passphrase is not that of its key", {}, Cause(EKEYREJECTED)});
 }
 
 /// Sorts certificates into our own, its chain and the anchors.

@@ -247,7 +247,7 @@ std::string subject_of(const X509* certificate) {
 }
 
 tl::unexpected<Error> distrust(const X509* leaf, const std::string& why, int code) {
-  Error error{"keep the connection of", describe(identity_of(leaf)), why, {}, code};
+  Error error{"keep the connection of", describe(identity_of(leaf)), why, {}, Cause(code)};
   return tl::unexpected(std::move(error));
 }
 

@@ -15,13 +15,13 @@ std::string Error::message() const {
 tl::unexpected<Error> fail(std::string_view what, std::string_view on, std::string_view why,
                            std::string_view hint) {
   return tl::unexpected<Error>(
-      Error{std::string(what), std::string(on), std::string(why), std::string(hint), 0});
+      Error{std::string(what), std::string(on), std::string(why), std::string(hint)});
 }
 
 tl::unexpected<Error> fail_errno(std::string_view what, std::string_view on, int errno_value,
                                  std::string_view hint) {
-  return tl::unexpected<Error>(
-      Error{std::string(what), std::string(on), std::strerror(errno_value), std::string(hint), errno_value});
+  return tl::unexpected<Error>(Error{std::string(what), std::string(on), std::strerror(errno_value),
+                                     std::string(hint), Cause(errno_value)});
 }
 
 BoxedError& BoxedError::operator=(Error error) {

@@ -19,11 +19,11 @@ class Cause {
   constexpr Cause() = default;
   /// An errno value, which most causes are. 0 or an invalid number, such as a negated one or an HRESULT made
   /// an int, means that the cause is unknown.
-  constexpr Cause(int errno_value)
+  constexpr explicit Cause(int errno_value)
       : kind_(errno_value > 0 && errno_value <= kMaxErrno ? Kind::system : Kind::none),
         value_(kind_ == Kind::none ? 0 : static_cast<std::uint32_t>(errno_value)) {}
   /// HRESULTs are unsigned; use runtime() for them.
-  Cause(std::uint32_t) = delete;
+  explicit Cause(std::uint32_t) = delete;
   /// A response's status (RFC 9110 section 15).
   [[nodiscard]] static constexpr Cause http(int status) {
     return {Kind::http, static_cast<std::uint32_t>(status)};
@@ -41,6 +41,10 @@ class Cause {
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
   [[nodiscard]] constexpr std::uint32_t value() const { return value_; }
   bool operator==(const Cause&) const = default;
+  /// Whether it is this errno value.
+  friend constexpr bool operator==(const Cause& cause, int errno_value) {
+    return cause == Cause(errno_value);
+  }
 
  private:
   static constexpr int kMaxErrno = 4095;  ///< Linux's MAX_ERRNO.
@@ -53,11 +57,11 @@ class Cause {
 
 /// An expected failure. Every part is written for a person; `cause` is for the program.
 struct Error {
-  std::string what;  ///< What was tried, as a verb phrase: "connect to", "read certificate".
-  std::string on;    ///< The thing it was tried on: an address, a path, a runtime. May be empty.
-  std::string why;   ///< The cause: "connection refused". Never empty.
-  std::string hint;  ///< What to do about it, as an imperative. May be empty.
-  Cause cause{};     ///< If it is known.
+  std::string what;    ///< What was tried, as a verb phrase: "connect to", "read certificate".
+  std::string on;      ///< The thing it was tried on: an address, a path, a runtime. May be empty.
+  std::string why;     ///< The cause: "connection refused". Never empty.
+  std::string hint{};  ///< What to do about it, as an imperative. May be empty.
+  Cause cause{};       ///< If it is known.
 
   /// One line: "cannot connect to 10.0.0.2:9000: connection refused; is farport serve running there?"
   [[nodiscard]] std::string message() const;

@@ -80,8 +80,8 @@ Result<std::size_t> read_regular_file(std::string_view what, const std::string& 
   if (!size) return fail_errno(tried, path, size.error());
   char more = 0;
   if (*size == buffer.size() && ::read(file.get(), &more, 1) > 0) {
-    return tl::unexpected(
-        Error{tried, path, "it is larger than " + text_of(buffer.size()), "is this the right file?", EFBIG});
+    return tl::unexpected(Error{tried, path, "it is larger than " + text_of(buffer.size()),
+                                "is this the right file?", Cause(EFBIG)});
   }
   return *size;
 }

@@ -74,7 +74,7 @@ constexpr int kOwnFailure = 125;
 void report_missing(const router::Mirror& mirror) {
   for (const router::LinkRow& link : mirror.links()) {
     if (!link.connected && !link.last_error.empty()) {
-      report(Error{"reach", link.agent, link.last_error, {}, 0});
+      report(Error{"reach", link.agent, link.last_error});
     }
   }
 }

@@ -271,11 +271,8 @@ int serve_in_foreground(const Place& place, config::Milliseconds linger) {
 
 int stdio(const config::StdioSettings& settings) {
   if (!settings.foreground && ::isatty(STDOUT_FILENO) != 0) {
-    return report(Error{"carry",
-                        "a session",
-                        "standard output is a terminal",
-                        "run it from the other host: farport connect --via 'ssh HOST farport stdio'",
-                        {}},
+    return report(Error{"carry", "a session", "standard output is a terminal",
+                        "run it from the other host: farport connect --via 'ssh HOST farport stdio'"},
                   kUsage);
   }
   if (const auto became = become_user(settings.user); !became) return report(became.error(), kUsage);

@@ -80,7 +80,7 @@ Task<std::optional<Error>> Patience::standstill(const router::Runtime& runtime) 
   co_await look(runtime);
   if (!condition_ || condition_->halt == router::Halt::none) co_return std::nullopt;
   router::ConditionWords words = router::describe(*condition_, runtime);
-  co_return Error{"get an answer from", runtime.name, std::move(words.text), std::move(words.hint), {}};
+  co_return Error{"get an answer from", runtime.name, std::move(words.text), std::move(words.hint)};
 }
 
 bool Patience::is_busy() const {

@@ -18,7 +18,7 @@ namespace farport::cli {
 
 /// The error of work that Ctrl-C ended. `task`: what it was, such as "record"; `on`: the runtime, if known.
 [[nodiscard]] inline Error interrupted(std::string task, std::string on = {}) {
-  return Error{std::move(task), std::move(on), "it is interrupted", {}, EINTR};
+  return Error{std::move(task), std::move(on), "it is interrupted", {}, Cause(EINTR)};
 }
 
 class RuntimeSession {

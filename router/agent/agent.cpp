@@ -230,7 +230,8 @@ Task<void> Agent::drain() {
   endpoints_.clear();
   local_socket_.reset();
   if (settings_.reuse_port) admin_.leave_ports();
-  resumption_.end_waiting(Error{"continue", "the connection", "the agent is being stopped", {}, ECANCELED});
+  resumption_.end_waiting(
+      Error{"continue", "the connection", "the agent is being stopped", {}, Cause(ECANCELED)});
   live_.drain();
   if (resumption_.size() > 0) {
     log_->info("draining: {} connections may end by themselves for {} s", resumption_.size(),

@@ -104,7 +104,8 @@ Task<void> Agent::serve_secured(Accepted connection, bool dialled) {
   caller.address = connection->name();
   transport::FdStream& socket = *connection;
   std::function<void()> make_room = [&socket] {
-    socket.abort(Error{"complete the TLS handshake with", "the peer", kTooManyHandshakes, {}, ENOBUFS});
+    socket.abort(
+        Error{"complete the TLS handshake with", "the peer", kTooManyHandshakes, {}, Cause(ENOBUFS)});
   };
   std::optional<transport::HandshakeLimiter::Entry> handshake(std::in_place, handshakes_, caller.address,
                                                               std::move(make_room));
@@ -135,7 +136,7 @@ Task<std::unique_ptr<TlsStream>> Agent::shake_hands(Accepted connection, const C
                                                     const transport::HandshakeLimiter::Entry& entry) {
   transport::FdStream& socket = *connection;
   const transport::Deadline limit(loop_, settings_.limits.handshake_timeout, [&socket] {
-    socket.abort(Error{"complete the TLS handshake with", "the peer", kTooSlow, {}, 0});
+    socket.abort(Error{"complete the TLS handshake with", "the peer", kTooSlow});
   });
   // Make no TLS state before the peer speaks: a silent peer costs no more than its socket.
   const bool speaks = co_await says_something(socket);
@@ -173,7 +174,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
       const LimitExceeded exceeded{&limit_of(&LimitSettings::session_lifetime),
                                    "it has reached the maximum age of a session"};
       refusals_.ended(caller, exceeded);
-      stream.abort(Error{"continue", "the session", exceeded.message, {}, ETIMEDOUT});
+      stream.abort(Error{"continue", "the session", exceeded.message, {}, Cause(ETIMEDOUT)});
     };
     life.emplace(loop_, settings_.limits.session_lifetime, std::move(end));
   }
@@ -251,7 +252,7 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   if (ssl != nullptr) peer.emplace(credentials_->peers(), ssl, std::move(end));
   std::function<void()> drain = [&session] { session.drain(); };
   std::function<void()> stop = [&session] {
-    session.abort(Error{"continue", "the session", "the agent is being stopped", {}, ECANCELED});
+    session.abort(Error{"continue", "the session", "the agent is being stopped", {}, Cause(ECANCELED)});
   };
   const LiveConnection live(live_, std::move(drain), std::move(stop));
   const Result<void> ended = co_await session.run();
@@ -278,7 +279,7 @@ Task<void> Agent::serve_local(Accepted connection) {
   caller.access = policy_.access_of(*caller.identity);
   transport::FdStream& socket = *connection;
   std::function<void()> make_room = [&socket] {
-    socket.abort(Error{"begin a session with", "a local user", kTooManyHandshakes, {}, ENOBUFS});
+    socket.abort(Error{"begin a session with", "a local user", kTooManyHandshakes, {}, Cause(ENOBUFS)});
   };
   // Refused callers only count as handshakes, as with TLS.
   std::optional<transport::HandshakeLimiter::Entry> handshake(std::in_place, handshakes_,
@@ -334,7 +335,7 @@ Task<void> Agent::serve_raw(transport::Stream& stream, Caller caller, std::uniqu
   const transport::RecordedTime recorded(metrics_.session_times);
   RawEndpoint tool(stream);
   std::function<void()> end = [&stream] {
-    stream.abort(Error{"continue", "the connection", "the agent is being stopped", {}, ECANCELED});
+    stream.abort(Error{"continue", "the connection", "the agent is being stopped", {}, Cause(ECANCELED)});
   };
   const LiveConnection live(live_, {}, std::move(end));
   auto exceeded = share->count_request();

@@ -110,7 +110,7 @@ Task<Error> Command::ended() {
   co_await with_deadline(loop_, tasks_.idle(), kUntilEnded);
   if (!last_line_.empty()) why += ": " + last_line_;
   const bool missing = code && *code == kNotFound;
-  co_return Error{"reach", {}, std::move(why), missing ? "is farport installed there, and in PATH?" : "", {}};
+  co_return Error{"reach", {}, std::move(why), missing ? "is farport installed there, and in PATH?" : ""};
 }
 
 std::string Command::explain(const Error& why) const {

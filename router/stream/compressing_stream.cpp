@@ -333,7 +333,7 @@ Io DecompressingStream::read_frame(std::span<std::byte> into) {
 }
 
 Io DecompressingStream::broken(std::string why) {
-  lower_.abort(Error{"decompress", "what the agent sent", std::move(why), {}, EPROTO});
+  lower_.abort(Error{"decompress", "what the agent sent", std::move(why), {}, Cause(EPROTO)});
   return {IoStatus::failed, 0};
 }
 

@@ -27,7 +27,7 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
   const auto header = ipc::decode_header(first.bytes);
   if (!header) {
     Error malformed = header.error();
-    malformed.cause = EBADMSG;
+    malformed.cause = Cause(EBADMSG);
     co_return tl::unexpected(malformed);
   }
   if (header->size > max_size) {
@@ -36,7 +36,7 @@ transport::Task<Result<FirstMessage>> read_first_message(transport::Stream& stre
                       "it has " + std::to_string(header->size) +
                           " bytes, and limits.message_size of the agent is " + std::to_string(max_size),
                       {},
-                      EMSGSIZE};
+                      Cause(EMSGSIZE)};
     co_return tl::unexpected(large);
   }
   first.header = *header;

@@ -36,7 +36,7 @@ transport::Task<RelayOutcome> relay(transport::Stream& tool, transport::Stream& 
                                     RelayCounts* counts = nullptr);
 
 [[nodiscard]] inline Error tool_is_gone() {
-  return Error{"go on for", "the tool", "it is gone", {}, ECANCELED};
+  return Error{"go on for", "the tool", "it is gone", {}, Cause(ECANCELED)};
 }
 
 /// Aborts what was done for a tool that is gone, with the error code ECANCELED.

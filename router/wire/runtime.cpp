@@ -381,11 +381,11 @@ Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<co
   }
   const std::string_view on = wanted.empty() ? "a runtime" : wanted;
   if (runtimes.empty()) {
-    return tl::unexpected(Error{"choose", std::string(on), "the agent has no runtime", {}, ESRCH});
+    return tl::unexpected(Error{"choose", std::string(on), "the agent has no runtime", {}, Cause(ESRCH)});
   }
   if (fitting.empty()) {
     return tl::unexpected(Error{"choose", std::string(on), "there is no such runtime",
-                                "choose one of " + offers(runtimes, runtimes), ESRCH});
+                                "choose one of " + offers(runtimes, runtimes), Cause(ESRCH)});
   }
   return fail("choose", on, std::to_string(fitting.size()) + " runtimes fit",
               "choose one of " + offers(fitting, runtimes));

@@ -55,7 +55,7 @@ void FedStream::feed(std::span<const std::byte> bytes) {
 }
 
 void FedStream::end() {
-  if (ways_.fails) return abort(Error{"read from", "the fuzzer", "it fails", {}, 0});
+  if (ways_.fails) return abort(Error{"read from", "the fuzzer", "it fails"});
   ended_ = true;
   wake_reader();
   if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();

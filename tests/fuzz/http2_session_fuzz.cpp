@@ -80,7 +80,7 @@ Task<void> drop_while_writing(Loop& loop, Stream& stream) {
   writing.spawn(write_long(stream));
   for (int i = 0; i < kTurnsPerPiece; ++i) co_await next_turn(loop);
   writing.clear();
-  stream.abort(farport::Error{"write to", "the peer", "the other end gave up", {}, 0});
+  stream.abort(farport::Error{"write to", "the peer", "the other end gave up"});
 }
 
 /// What one user of a stream does with it.

@@ -126,7 +126,7 @@ class Session {
     tasks_.spawn(carry(*agent_));
   }
   void cut(bool mirror_first) {
-    const Error why{"use", "the network", "it broke", {}, ECONNRESET};
+    const Error why{"use", "the network", "it broke", {}, Cause(ECONNRESET)};
     (mirror_first ? mirror : agent_)->lower().abort(why);
     (mirror_first ? agent_ : mirror)->lower().abort(why);
   }
@@ -290,7 +290,7 @@ Task<void> run(Loop& loop, Input input) {
     Mirrors mirrors(loop, agent);
     co_await mirrors.follow(input);
   }
-  agent.table.end_waiting(Error{"continue for", "a mirror", "all of them are gone", {}, ECANCELED});
+  agent.table.end_waiting(Error{"continue for", "a mirror", "all of them are gone", {}, Cause(ECANCELED)});
   co_await agent.table.idle();
   require(agent.table.size() == 0, "nothing is left of what is over");
 }

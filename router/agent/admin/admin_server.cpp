@@ -87,7 +87,7 @@ Task<void> AdminServer::serve(std::unique_ptr<transport::FdStream> connection) {
               "the peer",
               "there are too many connections, and this one was the oldest of the network with the most",
               {},
-              ENOBUFS});
+              Cause(ENOBUFS)});
   };
   const transport::HandshakeLimiter::Entry place(places_, socket.name(), std::move(make_room));
   Http1Connection http(socket, share_, patience_, answerer_);

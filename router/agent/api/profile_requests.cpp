@@ -127,7 +127,7 @@ Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
   text.resize(rest.bytes);
   const std::size_t zero = std::min(text.find('\0'), text.size());
   const Error error{"profile", std::move(name), text.substr(0, zero),
-                    text.substr(std::min(zero + 1, text.size())), 0};
+                    text.substr(std::min(zero + 1, text.size()))};
   const int status = said[0] == kNoMemory ? http_status::kBadGateway : http_status::kNotImplemented;
   co_return no_profile(status, error.message());
 }

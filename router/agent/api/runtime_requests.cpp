@@ -69,7 +69,7 @@ void begin_dump(Response& response, const Runtime& runtime, std::uint64_t size, 
 
 Task<Result<void>> write_for(transport::Stream& caller, Dumps::Job& job) {
   const transport::WhenGone stop(caller, [&job] {
-    job.stop(Error{"take a dump for", "a caller", "it is gone", {}, ECANCELED});
+    job.stop(Error{"take a dump for", "a caller", "it is gone", {}, Cause(ECANCELED)});
   });
   const Result<void> written = co_await job.write();
   co_return written;

@@ -281,7 +281,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
             "a connection",
             "the agent's memory for buffered data is used up; read faster, or raise limits.buffered_bytes",
             {},
-            ENOBUFS});
+            Cause(ENOBUFS)});
       });
   std::optional<FirstMessage> first = co_await admission_.admit(entry, tool, unknown, held);
   if (!first) co_return;

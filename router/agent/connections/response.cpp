@@ -84,7 +84,7 @@ Task<void> refuse_session(std::unique_ptr<transport::Stream> connection, transpo
   Http2Session session(std::move(connection), Http2Session::Role::server, std::move(party), limits,
                        std::move(refuse));
   const transport::Deadline end(loop, kRefusing, [&session, &refusal] {
-    session.abort(Error{"continue", "the session", refusal.why, {}, 0});
+    session.abort(Error{"continue", "the session", refusal.why});
   });
   std::ignore = co_await session.run();
   co_await requests.idle();
@@ -107,7 +107,7 @@ Task<void> RawEndpoint::refuse(Refusal refusal) {
 
 Task<void> linger(transport::Stream& stream) {
   const transport::Deadline limit(stream.loop(), kLinger, [&stream] {
-    stream.abort(Error{"wait for", "the peer", "it did not close its side of the connection", {}, 0});
+    stream.abort(Error{"wait for", "the peer", "it did not close its side of the connection"});
   });
   co_await stream.discard();
 }

@@ -70,8 +70,11 @@ Task<void> ResumableResponse::watch_carrier() {
         expired_ = true;
         ++table_.expired_;
         const auto seconds = std::chrono::duration<double>(table_.grace_).count();
-        stream_.abort(
-            Error{"continue for", "a mirror", fmt::format("it was away for {:g} s", seconds), {}, ETIMEDOUT});
+        stream_.abort(Error{"continue for",
+                            "a mirror",
+                            fmt::format("it was away for {:g} s", seconds),
+                            {},
+                            Cause(ETIMEDOUT)});
       });
     }
   }
@@ -134,7 +137,7 @@ std::optional<Refusal> ResumptionTable::resume(std::unique_ptr<Http2Stream>& req
     // Each side keeps what the other may have missed, so one of them counts wrongly.
     log_->warn("a connection of {} can't go on: it asks for bytes that can't be sent again", caller);
     answer.stream_.abort(
-        Error{"continue for", "a mirror", "it asks for bytes that can't be sent again", {}, EPROTO});
+        Error{"continue for", "a mirror", "it asks for bytes that can't be sent again", {}, Cause(EPROTO)});
     return std::nullopt;
   }
   responses_.erase(known);
@@ -156,7 +159,7 @@ bool ResumptionTable::end(const std::string& token, const Caller& caller) {
   const auto known = responses_.find(token);
   if (known == responses_.end() || known->second->owner_ != identity_key(caller)) return false;
   known->second->stream_.abort(
-      Error{"continue for", "a mirror", "the mirror has closed the connection", {}, ECANCELED});
+      Error{"continue for", "a mirror", "the mirror has closed the connection", {}, Cause(ECANCELED)});
   return true;
 }
 

@@ -178,7 +178,8 @@ DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCreden
   if (process.pid > 0) {
     look_at_process(facts, process);
   } else {
-    facts.closed = Error{"inspect", name, "its process isn't visible here", "share its pid namespace", ESRCH};
+    facts.closed =
+        Error{"inspect", name, "its process isn't visible here", "share its pid namespace", Cause(ESRCH)};
   }
   look_at_directory(facts, settings, process, socket, name);
   return facts;

@@ -110,7 +110,7 @@ constexpr char kOnlyFull[] =
 Result<std::unique_ptr<Dumps::Job>> Dumps::start(const Runtime& runtime, DumpRequest request) {
   if (jobs_.contains(runtime.id)) {
     return tl::unexpected(Error{"take a dump of", runtime.name, "another dump of it is under way",
-                                "wait until that one has ended", EBUSY});
+                                "wait until that one has ended", Cause(EBUSY)});
   }
   const DiagnosticPort* port = registry_.port(runtime.id);
   if (port == nullptr) return fail("take a dump of", runtime.name, "it has ended");

@@ -152,7 +152,7 @@ Task<Result<FirstMessage>> Admission::read_in_time(transport::Stream& stream,
       co_await with_deadline(stream.loop(), read_first_message(stream, limits_.message_size, &counted),
                              limits_.first_message_timeout);
   if (first) co_return std::move(*first);
-  const Error late{"read", "the first message", "it did not arrive completely in time", {}, ETIMEDOUT};
+  const Error late{"read", "the first message", "it did not arrive completely in time", {}, Cause(ETIMEDOUT)};
   co_return tl::unexpected(late);
 }
 

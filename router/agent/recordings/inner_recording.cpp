@@ -80,8 +80,7 @@ Result<std::unique_ptr<InnerConnection>> InnerRecording::connect() const {
 Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
   for (;;) {
     if (abandoned_) {
-      co_return not_recorded(http_status::kUnavailable,
-                             Error{"record for", "a caller", "it is gone", {}, {}});
+      co_return not_recorded(http_status::kUnavailable, Error{"record for", "a caller", "it is gone"});
     }
     auto connection = connect();
     if (!connection) co_return not_recorded(http_status::kUnavailable, connection.error());
@@ -108,7 +107,7 @@ Task<std::optional<Refusal>> InnerRecording::begin(ipc::CollectTracing wanted) {
 void InnerRecording::abandon() {
   abandoned_ = true;
   if (connection_ != nullptr)
-    connection_->stream().abort(Error{"record for", "a caller", "it is gone", {}, ECANCELED});
+    connection_->stream().abort(Error{"record for", "a caller", "it is gone", {}, Cause(ECANCELED)});
 }
 
 Task<void> InnerRecording::stop() {
@@ -116,7 +115,7 @@ Task<void> InnerRecording::stop() {
   if (!stopping) co_return stream().abort(stopping.error());
   const auto stopped = co_await (*stopping)->ask(ipc::make_message(ipc::kStopTracing, session_.encode()));
   if (!stopped || !ipc::is_ok(*stopped))
-    stream().abort(Error{"stop", "the recording", "the runtime does not stop it", {}, {}});
+    stream().abort(Error{"stop", "the recording", "the runtime does not stop it"});
   co_await (*stopping)->end();
 }
 

@@ -289,11 +289,8 @@ void ConnectPort::end_a_silent_one() {
   transport::FdStream* connection = oldest->connection;
   silent_.erase(oldest);
   connection->abort(
-      Error{"read",
-            "the advertise",
-            "too many connections have sent nothing, and this one was the oldest of the user with the most",
-            {},
-            0});
+      Error{"read", "the advertise",
+            "too many connections have sent nothing, and this one was the oldest of the user with the most"});
 }
 
 Task<void> ConnectPort::greet(Connection connection) {
@@ -325,7 +322,7 @@ Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user)
     FdStream* connection;
   } const entry(silent_, connection, user);
   const transport::Deadline limit(services_.loop, kAdvertiseLimit, [&connection] {
-    connection.abort(Error{"read", "the advertise", "it did not arrive completely in time", {}, 0});
+    connection.abort(Error{"read", "the advertise", "it did not arrive completely in time"});
   });
   std::array<std::byte, ipc::kAdvertiseSize> bytes{};
   const transport::Io io = co_await connection.read_exactly(bytes);
@@ -333,7 +330,7 @@ Task<Result<std::string>> ConnectPort::read_id(FdStream& connection, uid_t user)
   if (io.status == transport::IoStatus::end) {
     // A peer that only checks whether the socket is live does no harm.
     co_return tl::unexpected(
-        Error{"read", "the advertise", io.bytes == 0 ? "" : "it broke off in the middle", {}, 0});
+        Error{"read", "the advertise", io.bytes == 0 ? "" : "it broke off in the middle"});
   }
   CO_ASSIGN_OR_RETURN(const auto advertise, ipc::decode_advertise(bytes));
   co_return advertise.cookie.to_string();

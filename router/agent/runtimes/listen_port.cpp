@@ -63,7 +63,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, s
     co_return tl::unexpected(
         Error{"use the socket", path,
               "a process of " + user_text(peer.uid) + " listens on a file of " + user_text(file.owner),
-              "find out who made it", EPERM});
+              "find out who made it", Cause(EPERM)});
   }
   if (opened != nullptr && peer.pid != opened->process) {
     co_return tl::unexpected(Error{"use the socket",
@@ -71,7 +71,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_to_port(transport::Loop& loop, s
                                    "process " + std::to_string(peer.pid) + " listens on it instead of " +
                                        std::to_string(opened->process),
                                    {},
-                                   ESRCH});
+                                   Cause(ESRCH)});
   }
   co_return connection;
 }

@@ -99,7 +99,7 @@ Guid guid_of(pid_t pid, std::uint64_t start) {
 Task<Result<ipc::Message>> ask(FdStream& connection, ipc::Message command) {
   const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
     connection.abort(Error{"ask the runtime at", connection.name(), "it doesn't answer",
-                           "is something else holding its diagnostics?", 0});
+                           "is something else holding its diagnostics?"});
   });
   const auto question = ipc::encode_message(command);
   const IoStatus written = co_await connection.write(*question);
@@ -218,7 +218,7 @@ bool is_above_zero(std::string_view text) {
 Task<Result<std::vector<std::string>>> read_environment(FdStream& connection, std::uint32_t size) {
   if (size > kMaxEnvironment) co_return fail("read the environment at", connection.name(), "it is too large");
   const transport::Deadline limit(connection.loop(), kProbeLimit, [&connection] {
-    connection.abort(Error{"read the environment at", connection.name(), "it doesn't come", {}, 0});
+    connection.abort(Error{"read the environment at", connection.name(), "it doesn't come"});
   });
   std::vector<std::byte> bytes;
   for (bool more = true; more && bytes.size() < size;) {

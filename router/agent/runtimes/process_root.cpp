@@ -83,7 +83,7 @@ bool has(const ProcessCredentials& credentials, int capability) {
 }
 
 Error refused(const std::string& on, std::string why, std::string hint) {
-  return {"inspect", on, std::move(why), std::move(hint), EACCES};
+  return {"inspect", on, std::move(why), std::move(hint), Cause(EACCES)};
 }
 
 std::string as_user(const ProcessCredentials& process) {
@@ -158,7 +158,7 @@ Error explain_refusal(const std::string& on, const ProcessCredentials& own,
 
 Error explain_lost_socket(const std::string& on, const std::string& path, int error,
                           const ProcessCredentials& own, const ProcessCredentials& process) {
-  Error lost{"use the socket of", on, {}, {}, error};
+  Error lost{"use the socket of", on, {}, {}, Cause(error)};
   if (error == EACCES || error == EPERM) {
     const bool powerless_root = own.user == 0 && !has(own, CAP_DAC_OVERRIDE);
     lost.why = "farport, as " + user(own.user) +

@@ -38,7 +38,7 @@ bool may_sample_all(const PerfFacts& facts) {
 }
 
 Error refused(int error, std::string why, std::string hint) {
-  return {"have the kernel sample", "it", std::move(why), std::move(hint), error};
+  return {"have the kernel sample", "it", std::move(why), std::move(hint), Cause(error)};
 }
 
 }  // namespace
@@ -276,7 +276,7 @@ Result<void> PerfCounters::add_thread(pid_t thread) {
     const Error much{
         "have the kernel sample", "the process",
         "a counter for each of its threads on each processor needs more memory than is available",
-        "raise the agent's memory limit, or look at its threads (--event wall)", ENOMEM};
+        "raise the agent's memory limit, or look at its threads (--event wall)", Cause(ENOMEM)};
     return tl::unexpected(much);
   }
   for (auto number = numbers_.begin(); number != numbers_.end();) {

@@ -142,7 +142,7 @@ Error denied(pid_t process, const char* what, int error) {
   Error why = is_denial(error) ? explain_refusal("it", credentials_of(::getpid()), credentials_of(process))
                                : fail_errno("inspect", what, error).value();
   return {"inspect", "the threads", is_denial(error) ? why.why : std::string(what) + ": " + why.why, why.hint,
-          error};
+          Cause(error)};
 }
 
 tl::unexpected<Error> ended() {

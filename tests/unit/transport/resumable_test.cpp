@@ -46,8 +46,8 @@ struct Ends {
   }
   /// Breaks the connection as a network does: both sides only see that it is broken.
   void cut() {
-    pair->client->lower().abort(Error{"use", "the network", "it broke", {}, ECONNRESET});
-    pair->server->lower().abort(Error{"use", "the network", "it broke", {}, ECONNRESET});
+    pair->client->lower().abort(Error{"use", "the network", "it broke", {}, Cause(ECONNRESET)});
+    pair->server->lower().abort(Error{"use", "the network", "it broke", {}, Cause(ECONNRESET)});
   }
   Task<void> break_and_resume() {
     cut();
@@ -213,7 +213,7 @@ TEST_CASE("what is being sent stays, though its peer acknowledges it before") {
     }
     co_await transport::sleep(loop, 0ms);
     CHECK(asking.acknowledged() == text.size());
-    session.abort(Error{"end", "the session", "that was it", {}, 0});
+    session.abort(Error{"end", "the session", "that was it"});
     far.reset();
     co_await tasks.idle();
   };

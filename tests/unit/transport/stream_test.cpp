@@ -75,7 +75,7 @@ TEST_CASE("aborting a stream fails the reader and the writer that wait on it") {
       status = co_await write_all(to, pattern(2'000'000), false);
     }(*left, written));
     co_await transport::sleep(loop, 10ms);
-    left->abort(Error{"carry", "this test", "it was aborted", {}, 0});
+    left->abort(Error{"carry", "this test", "it was aborted"});
     co_await tasks.idle();
   };
   loop.run(scenario());

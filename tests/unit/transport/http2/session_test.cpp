@@ -226,7 +226,7 @@ TEST_CASE("an end that is not confirmed is lost with a session that is ended for
     co_await request->respond(200, "text/plain", "done");
     co_await request->gone();
     if (asked_before) request->confirm_end(known);
-    server->abort(Error{"continue", "the session", "the test broke it", {}, cause});
+    server->abort(Error{"continue", "the session", "the test broke it", {}, Cause(cause)});
     if (!asked_before) request->confirm_end(known);
     lost = request->lost();
     confirmed = request->end_confirmed();
@@ -247,7 +247,7 @@ TEST_CASE("streams fail when their session is broken off") {
   Sessions sessions(loop, echo);
   auto scenario = [&]() -> Task<void> {
     const auto stream = sessions.post("/echo");
-    sessions.client->abort(Error{"keep", "the session", "the test broke it", {}, 0});
+    sessions.client->abort(Error{"keep", "the session", "the test broke it"});
     IoStatus last = IoStatus::ok;
     const std::string nothing = co_await read_all(*stream, &last);
     CHECK(last == IoStatus::failed);

@@ -62,7 +62,7 @@ TEST_CASE("a process that isn't dumpable can't be dumped without CAP_SYS_PTRACE"
 TEST_CASE("a place that can't take a dump is named first, with what to do", "[doctor]") {
   DumpFacts facts = good();
   facts.no_directory =
-      Error{"make a directory for the dump in", "/diag", "Permission denied", "chmod it", EACCES};
+      Error{"make a directory for the dump in", "/diag", "Permission denied", "chmod it", Cause(EACCES)};
   CHECK(judged(facts).level == Level::problem);
   CHECK_THAT(judged(facts).text, Catch::Contains("/diag: Permission denied"));
   CHECK(judged(facts).hint == "chmod it");
@@ -71,7 +71,7 @@ TEST_CASE("a place that can't take a dump is named first, with what to do", "[do
 TEST_CASE("what the agent's own confinement hides is said to be hidden by it", "[doctor]") {
   DumpFacts facts = good();
   facts.createdump = {};
-  facts.closed = Error{"look into", "process 7", "somebody forbids it", {}, EACCES};
+  facts.closed = Error{"look into", "process 7", "somebody forbids it", {}, Cause(EACCES)};
   CHECK(judged(facts, {true, true}).level == Level::warning);
   CHECK_THAT(judged(facts, {true, true}).text, Catch::Contains("own confinement (Landlock)"));
   CHECK_THAT(judged(facts).text, Catch::Contains("somebody forbids it"));
