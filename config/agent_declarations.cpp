@@ -37,7 +37,7 @@ std::vector<Setting<Configuration>> own_settings() {
        .help =
            "Dial a mirror that accepts agents (farport connect --accept), where the agent cannot be dialled",
        .details = "The agent keeps redialling for as long as it runs. See [agents that dial "
-                  "out](guide.md#agents-that-dial-out).",
+                  "out](guide/reaching.md#agents-that-dial-out).",
        .default_text = "none",
        .commands = kAgent,
        .kind = K::Addresses{at<&C::dial>}},
@@ -46,7 +46,7 @@ std::vector<Setting<Configuration>> own_settings() {
        .value = "PATH",
        .help = "Unix socket for users of this host (farport stdio --join)",
        .details = "The kernel identifies the user; `allow.local` and other grants decide what they may do. "
-                  "See [without a port](guide.md#without-a-port).",
+                  "See [without a port](guide/reaching.md#without-a-port).",
        .default_text = "none",
        .commands = kAgent,
        .kind = K::Path{at<&C::local>, true}},
@@ -72,7 +72,7 @@ std::vector<Setting<Configuration>> own_settings() {
        .flag = "reuse-port",
        .help =
            "Share the listening ports with another agent of the same user (SO_REUSEPORT), to hand over to it",
-       .details = "Both agents need it. See [handing over](guide.md#stopping-and-handing-over).",
+       .details = "Both agents need it. See [handing over](guide/agents.md#stopping-and-handing-over).",
        .commands = kAgent,
        .kind = K::Boolean{at<&C::reuse_port>}},
       {.key = "host_name",
@@ -87,8 +87,8 @@ std::vector<Setting<Configuration>> own_settings() {
        .flag = "search",
        .value = "DIR",
        .help = "Directory to search for diagnostic sockets, or proc to search every visible process",
-       .details = "See [without a shared folder](guide.md#without-a-shared-folder). For a directory named "
-                  "proc, write `./proc`.",
+       .details = "See [without a shared folder](guide/agents.md#without-a-shared-folder). For a directory "
+                  "named proc, write `./proc`.",
        .default_text = "$TMPDIR, else /tmp",
        .commands = kHere,
        .kind = K::Paths{at<&C::search>, false, kSearchProcesses}},
@@ -109,9 +109,11 @@ std::vector<Setting<Configuration>> own_settings() {
        .flag = "diagnostic-port",
        .value = "PATH",
        .help = "Create a socket that runtimes connect to (DOTNET_DiagnosticPorts)",
-       .details = "Runtimes wait there until they are resumed, unless started with `PATH,nosuspend`. See "
-                  "[runtimes that dial in](guide.md#runtimes-that-dial-in). A stale socket of an earlier "
-                  "farport is replaced. Only the agent's user can connect; every user if the agent is root.",
+       .details =
+           "Runtimes wait there until they are resumed, unless started with `PATH,nosuspend`. See "
+           "[runtimes that dial in](guide/agents.md#runtimes-that-dial-in). A stale socket of an "
+           "earlier farport is replaced. Only the agent's user can connect; every user if the agent is "
+           "root.",
        .default_text = "none",
        .commands = kAgent,
        .kind = K::Paths{at<&C::diagnostic_ports>, true}},
@@ -126,8 +128,8 @@ std::vector<Setting<Configuration>> own_settings() {
       {.key = "app_metrics.keep",
        .flag = "app-metrics",
        .help = "Continuously collect counters of every runtime and export them for Prometheus",
-       .details =
-           "Exported at `/v1/metrics/runtimes`: see [applications' metrics](guide.md#applications-metrics).",
+       .details = "Exported at `/v1/metrics/runtimes`: see [applications' "
+                  "metrics](guide/agents.md#applications-metrics).",
        .commands = kAgent,
        .kind = K::Boolean{at<&C::app_metrics, &AppMetricsSettings::keep>}},
       {.key = "app_metrics.counters",
@@ -150,7 +152,7 @@ std::vector<Setting<Configuration>> own_settings() {
        .value = "DURATION",
        .help = "How long running sessions may continue after the agent was told to stop",
        .details = "Remaining sessions are then stopped in the runtime. See "
-                  "[stopping](guide.md#stopping-and-handing-over).",
+                  "[stopping](guide/agents.md#stopping-and-handing-over).",
        .commands = kAgent,
        .kind = K::Duration{at<&C::drain>}},
       {.key = "allow.cn",

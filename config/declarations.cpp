@@ -145,7 +145,7 @@ std::vector<Setting<Configuration>> mirror_settings() {
        .value = "DIR",
        .help = "Directory to search for debug symbols of native code that the runtime's host lacks",
        .details = "Files are found by build id: see [names of native "
-                  "functions](guide.md#names-of-native-functions).",
+                  "functions](guide/recording.md#names-of-native-functions).",
        .default_text = "none",
        .commands = kProfile,
        .kind = K::Paths{at<&C::symbols, &SymbolSettings::directories>}},
@@ -244,14 +244,14 @@ std::vector<Setting<RemoteSettings>> remote_settings() {
       {.key = "address",
        .help = "HOST:PORT of one or several agents",
        .details = "A name that resolves to several addresses stands for the agents at all of them, and is "
-                  "followed as they change. See [names](guide.md#names).",
+                  "followed as they change. See [names](guide/tools.md#names).",
        .default_text = "required",
        .commands = kDialling,
        .kind = K::Addresses{at<&R::addresses>}},
       {.key = "reach",
        .help =
            "Target to reach without a port: ssh://HOST, docker://NAME, podman://NAME or k8s://NAMESPACE/POD",
-       .details = "Replaces `address`. See [without a port](guide.md#without-a-port).",
+       .details = "Replaces `address`. See [without a port](guide/reaching.md#without-a-port).",
        .default_text = "none",
        .commands = kDialling,
        .kind = K::Text{at<&R::reach>}},
@@ -269,7 +269,7 @@ std::vector<Setting<RemoteSettings>> remote_settings() {
        .help = "How to deploy farport to the target: auto, never, ephemeral (a helper container) or copy",
        .details =
            "`auto` chooses the best way for the target. With `never`, farport must be installed there. See "
-           "[without a port](guide.md#without-a-port).",
+           "[without a port](guide/reaching.md#without-a-port).",
        .commands = kDialling,
        .kind = K::OneOf{at<&R::deploy>, deploy_choice}},
       {.key = "image",
@@ -284,7 +284,7 @@ std::vector<Setting<RemoteSettings>> remote_settings() {
        .flag = "linger",
        .value = "DURATION",
        .help = "How long a deployed agent keeps running after its last session, for the next command",
-       .details = "See [without a port](guide.md#without-a-port).",
+       .details = "See [without a port](guide/reaching.md#without-a-port).",
        .commands = kDialling,
        .kind = K::Duration{at<&R::linger>}},
       {.key = "static_binary",
@@ -299,7 +299,7 @@ std::vector<Setting<RemoteSettings>> remote_settings() {
        .value = "ADDR:PORT",
        .help = "Listen here for agents that dial out (farport serve --dial), instead of dialling an agent",
        .details = "Accepts any agent's certificate of the CA, unless `server_name` or `verify` narrow it. "
-                  "See [agents that dial out](guide.md#agents-that-dial-out).",
+                  "See [agents that dial out](guide/reaching.md#agents-that-dial-out).",
        .default_text = "none",
        .commands = kAccepting,
        .kind = K::Addresses{at<&R::accept>}},
