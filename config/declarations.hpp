@@ -112,7 +112,8 @@ using Commands = std::span<const std::string_view>;
 template <typename Target>
 struct Setting {
   std::string_view key = {};           ///< In the file, with its sections: "tls.cert"; empty: flag only.
-  std::string_view flag = {};          ///< Without dashes; empty: no flag.
+  std::string flag = {};               ///< Without dashes; empty: see complete().
+  bool file_only = false;              ///< Has no flag.
   std::string_view value = {};         ///< Placeholder for the flag's value: "FILE".
   std::string_view help = {};          ///< A sentence without its full stop.
   std::string_view details = {};       ///< More text for the documentation: Markdown, links from docs/.
@@ -120,6 +121,16 @@ struct Setting {
   Commands commands = {};              ///< Those that take the flag.
   typename Kinds<Target>::Any kind;
 };
+
+/// Fills in what the settings leave out: their commands, and their flags, named after the keys: "tls-cert".
+template <typename Target>
+void complete(std::vector<Setting<Target>>& all, Commands commands) {
+  for (Setting<Target>& setting : all) {
+    if (setting.commands.empty()) setting.commands = commands;
+    if (!setting.flag.empty() || setting.file_only) continue;
+    for (const char c : setting.key) setting.flag += c == '.' || c == '_' ? '-' : c;
+  }
+}
 
 /// The agent's settings, limits included, and those of elements of grants and roles.
 [[nodiscard]] std::vector<Setting<Configuration>> agent_settings();
