@@ -218,42 +218,27 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
 /// The settings without cross-checks; see check_serve().
 ServeSettings serve_settings(Resolver& resolver) {
   const Configuration& from = resolver.configuration();
+  const AgentSettings& common = from;
   ServeSettings settings;
-  settings.host_name = from.host_name;
-  settings.listen = from.listen;
-  settings.socket_activation = from.socket_activation;
+  static_cast<AgentSettings&>(settings) = common;
+  settings.dial.clear();
   for (const Address& mirror : from.dial) {
     const bool known = std::find(settings.dial.begin(), settings.dial.end(), mirror) != settings.dial.end();
     if (!known) settings.dial.push_back(mirror);
   }
   if (!settings.dial.empty()) settings.proxy = resolver.proxy();
-  settings.local = from.local;
-  settings.reuse_port = from.reuse_port;
   if (!from.insecure_loopback.empty()) {
     const auto [address, role] = split_role(from.insecure_loopback);
     settings.insecure_loopback = resolver.parsed(address, parse_address);
     settings.policy.loopback_role = role;
   }
   if (!from.admin.empty()) settings.admin = resolver.parsed(from.admin, parse_admin_address);
-  settings.tls = from.tls;
   settings.log = resolver.log();
-  settings.search = from.search;
   settings.search_processes = std::erase(settings.search, kSearchProcesses) > 0;
   if (settings.search.empty() && !settings.search_processes) settings.search.push_back(temporary_directory());
-  settings.runtimes = from.named;
-  settings.diagnostic_ports = from.diagnostic_ports;
   if (from.resume_after.count() > 0) settings.resume_after = from.resume_after;
   settings.policy.roles = from.roles;
   settings.policy.grants = from.grants;
-  settings.audit = from.audit;
-  settings.audit_waits = from.audit_waits;
-  settings.dump = from.dump;
-  settings.app_metrics = from.app_metrics;
-  settings.confinement = from.confinement;
-  settings.rescan = from.rescan;
-  settings.limits = from.limits;
-  settings.session = from.session;
-  settings.drain = from.drain;
   return settings;
 }
 

@@ -86,26 +86,20 @@ struct AppMetricsSettings {
   Milliseconds interval{1000};
 };
 
-struct ServeSettings {
+/// Settings of an agent that Configuration and ServeSettings have in common.
+struct AgentSettings {
   std::string host_name;  ///< Name of the runtimes' host; empty: the system's.
   std::vector<Address> listen;
   bool socket_activation = false;  ///< Also listen on the service manager's sockets.
   std::vector<Address> dial;       ///< Mirrors that accept agents.
-  ProxyChoice proxy;               ///< For dialling them.
   bool reuse_port = false;         ///< Allow another agent to listen on the same ports.
   std::string local;               ///< Path of a socket for users of this host; empty: none.
-  std::optional<Address> insecure_loopback;
-  std::optional<Address> admin;  ///< For health and metrics, without TLS.
   TlsFiles tls;
-  LogSettings log;
-  std::vector<std::string> search;            ///< Directories; if none is named, $TMPDIR or else /tmp.
-  bool search_processes = false;              ///< Look for runtimes in every visible process.
-  std::vector<NamedSocket> runtimes;          ///< Listen ports at other paths.
+  std::vector<std::string> search;            ///< Directories; in a Configuration also kSearchProcesses.
+  std::vector<NamedSocket> named;             ///< Listen ports at other paths.
   std::vector<std::string> diagnostic_ports;  ///< Paths of sockets that runtimes dial; absolute.
-  std::optional<Milliseconds> resume_after;   ///< How long a suspended runtime waits; empty: for ever.
-  auth::PolicyRules policy;
-  std::string audit = "stderr";  ///< "stderr", "syslog", "off", or a file's path.
-  bool audit_waits = false;      ///< Wait for a slow reader rather than lose lines.
+  std::string audit = "stderr";               ///< "stderr", "syslog", "off", or a file's path.
+  bool audit_waits = false;                   ///< Wait for a slow reader rather than lose lines.
   DumpSettings dump;
   AppMetricsSettings app_metrics;
   ConfinementSettings confinement;
@@ -113,6 +107,17 @@ struct ServeSettings {
   auth::LimitSettings limits;
   SessionSettings session;
   Milliseconds drain{10'000};  ///< How long running requests may continue at shutdown.
+};
+
+/// For `farport serve`.
+struct ServeSettings : AgentSettings {
+  ProxyChoice proxy;  ///< For dialling mirrors.
+  std::optional<Address> insecure_loopback;
+  std::optional<Address> admin;  ///< For health and metrics, without TLS.
+  LogSettings log;
+  bool search_processes = false;             ///< Look for runtimes in every visible process.
+  std::optional<Milliseconds> resume_after;  ///< How long a suspended runtime waits; empty: for ever.
+  auth::PolicyRules policy;
 
   /// Whether any callers use TLS.
   [[nodiscard]] bool uses_tls() const { return !listen.empty() || socket_activation || !dial.empty(); }
@@ -147,34 +152,15 @@ struct SymbolSettings {
 };
 
 /// Every setting, from the file, the environment and the flags, or its default.
-struct Configuration {
-  std::string file;  ///< As given by the flag; empty: the user's own, or none.
-  std::string host_name;
-  std::vector<Address> listen;
-  std::vector<Address> dial;
-  std::string proxy;  ///< A URL or kNoProxy; empty: from the environment.
-  bool reuse_port = false;
-  bool socket_activation = false;
-  std::string local;
+struct Configuration : AgentSettings {
+  std::string file;               ///< As given by the flag; empty: the user's own, or none.
+  std::string proxy;              ///< A URL or kNoProxy; empty: from the environment.
   std::string insecure_loopback;  ///< ADDR:PORT or ADDR:PORT=ROLE; empty: none.
   std::string admin;              ///< ADDR:PORT, :PORT or PORT; empty: none.
-  TlsFiles tls;
-  LogSettings log{.level = {}};  ///< Empty level: the command's own default.
-  std::vector<std::string> search;
-  std::vector<NamedSocket> named;
-  std::vector<std::string> diagnostic_ports;
-  Milliseconds resume_after{0};  ///< 0: never.
-  Milliseconds rescan{5000};
+  LogSettings log{.level = {}};   ///< Empty level: the command's own default.
+  Milliseconds resume_after{0};   ///< 0: never.
   std::vector<auth::RoleRule> roles;
   std::vector<auth::Grant> grants;
-  std::string audit = "stderr";
-  bool audit_waits = false;
-  DumpSettings dump;
-  AppMetricsSettings app_metrics;
-  ConfinementSettings confinement;
-  auth::LimitSettings limits;
-  SessionSettings session;
-  Milliseconds drain{10'000};
   std::string socket_dir;
   std::vector<NamedSocket> sockets;
   std::vector<NamedSocket> tools;

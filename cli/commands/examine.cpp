@@ -65,7 +65,7 @@ router::DiscoverySettings discovery_settings(const config::ServeSettings& settin
   router::DiscoverySettings discovery;
   discovery.search = settings.search;
   discovery.search_processes = settings.search_processes;
-  for (const config::NamedSocket& named : settings.runtimes) {
+  for (const config::NamedSocket& named : settings.named) {
     discovery.named.push_back({named.name, named.path});
   }
   discovery.rescan = kRescan;

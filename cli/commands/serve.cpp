@@ -212,7 +212,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   }
   agent.discovery.search = settings.search;
   agent.discovery.search_processes = settings.search_processes;
-  for (const config::NamedSocket& named : settings.runtimes) {
+  for (const config::NamedSocket& named : settings.named) {
     agent.discovery.named.push_back({named.name, named.path});
   }
   agent.discovery.rescan = settings.rescan;
