@@ -19,22 +19,16 @@ struct Kinds {
   template <typename Value>
   using In = Value& (*)(Target&);
 
-  struct Text {
-    In<std::string> in;
+  template <typename Value>
+  struct Of {
+    In<Value> in;
   };
-  struct Texts {
-    In<std::vector<std::string>> in;
-  };
+  struct Text : Of<std::string> {};
+  struct Texts : Of<std::vector<std::string>> {};
   /// Strings, or whole numbers that are converted to strings.
-  struct Words {
-    In<std::vector<std::string>> in;
-  };
-  struct Numbers {
-    In<std::vector<std::uint64_t>> in;
-  };
-  struct Boolean {
-    In<bool> in;
-  };
+  struct Words : Of<std::vector<std::string>> {};
+  struct Numbers : Of<std::vector<std::uint64_t>> {};
+  struct Boolean : Of<bool> {};
   struct OneOf {
     In<std::string> in;
     const Choice& (*choice)();
@@ -49,50 +43,32 @@ struct Kinds {
     bool make_absolute = false;
     std::string_view word{};  ///< A word that is not a path and is kept as it is.
   };
-  struct Duration {
-    In<Milliseconds> in;
-  };
-  struct Size {
-    In<std::uint64_t> in;
-  };
-  struct Addresses {
-    In<std::vector<Address>> in;
-  };
+  struct Duration : Of<Milliseconds> {};
+  struct Size : Of<std::uint64_t> {};
+  struct Addresses : Of<std::vector<Address>> {};
   /// NAME=PATH as a flag, a table in the file.
   struct Sockets {
     In<std::vector<NamedSocket>> in;
     Result<NamedSocket> (*parse)(std::string_view);
   };
-  struct Audit {
-    In<std::string> in;
-  };
+  struct Audit : Of<std::string> {};
   /// "NAME" or "NAME=ROLE".
   struct Allow {
     In<std::vector<auth::Grant>> in;
     GrantKind kind;
   };
   /// True, or the name of a role.
-  struct AllowAll {
-    In<std::vector<auth::Grant>> in;
-  };
+  struct AllowAll : Of<std::vector<auth::Grant>> {};
   /// One of the limits.
   struct Limit {
     In<auth::LimitSettings> in;
     const auth::Limit* limit;
   };
   /// Any of the limits, as NAME=VALUE.
-  struct AnyLimit {
-    In<auth::LimitSettings> in;
-  };
-  struct Roles {
-    In<std::vector<auth::RoleRule>> in;
-  };
-  struct Grants {
-    In<std::vector<auth::Grant>> in;
-  };
-  struct Remotes {
-    In<std::map<std::string, RemoteSettings>> in;
-  };
+  struct AnyLimit : Of<auth::LimitSettings> {};
+  struct Roles : Of<std::vector<auth::RoleRule>> {};
+  struct Grants : Of<std::vector<auth::Grant>> {};
+  struct Remotes : Of<std::map<std::string, RemoteSettings>> {};
 
   using Any =
       std::variant<Text, Texts, Words, Numbers, Boolean, OneOf, Path, Paths, Duration, Size, Addresses,
