@@ -33,6 +33,13 @@ namespace farport {
 
 // Paths: reading directories, splitting a path, and whether an open file is still the one at a path.
 
+/// A path, and the name of what is there.
+struct NamedPath {
+  std::string name;
+  std::string path;
+  bool operator==(const NamedPath&) const = default;
+};
+
 struct DirectoryClose {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };

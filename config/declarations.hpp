@@ -48,8 +48,8 @@ struct Kinds {
   struct Addresses : Of<std::vector<Address>> {};
   /// NAME=PATH as a flag, a table in the file.
   struct Sockets {
-    In<std::vector<NamedSocket>> in;
-    Result<NamedSocket> (*parse)(std::string_view);
+    In<std::vector<NamedPath>> in;
+    Result<NamedPath> (*parse)(std::string_view);
   };
   struct Audit : Of<std::string> {};
   /// "NAME" or "NAME=ROLE".

@@ -25,9 +25,9 @@ void read_limit(Reader& reader, const toml::node& node, std::string_view name, a
   if (!set) reader.problem(node.source(), set.error().message());
 }
 
-void read_sockets(Reader& reader, const toml::node& node, std::vector<NamedSocket>& sockets) {
+void read_sockets(Reader& reader, const toml::node& node, std::vector<NamedPath>& sockets) {
   reader.free_table(node, [&](const std::string& name, const toml::node& value) {
-    reader.path(value, sockets.emplace_back(NamedSocket{name, {}}).path);
+    reader.path(value, sockets.emplace_back(NamedPath{name, {}}).path);
   });
 }
 

@@ -15,6 +15,7 @@
 #include "auth/limit_settings.hpp"
 #include "auth/rules.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/proxy.hpp"
 
 namespace farport::config {
@@ -42,13 +43,6 @@ struct TlsFiles {
 struct LogSettings {
   std::string level = "info";
   std::string format = "text";
-};
-
-/// NAME=PATH: a Unix socket and the runtime that it is for.
-struct NamedSocket {
-  std::string name;
-  std::string path;
-  bool operator==(const NamedSocket&) const = default;
 };
 
 /// When a session counts as broken, how long it can be resumed, and whether it compresses.
@@ -96,7 +90,7 @@ struct AgentSettings {
   std::string local;               ///< Path of a socket for users of this host; empty: none.
   TlsFiles tls;
   std::vector<std::string> search;            ///< Directories; in a Configuration also kSearchProcesses.
-  std::vector<NamedSocket> named;             ///< Listen ports at other paths.
+  std::vector<NamedPath> named;               ///< Listen ports at other paths.
   std::vector<std::string> diagnostic_ports;  ///< Paths of sockets that runtimes dial; absolute.
   std::string audit = "stderr";               ///< "stderr", "syslog", "off", or a file's path.
   bool audit_waits = false;                   ///< Wait for a slow reader rather than lose lines.
@@ -162,8 +156,8 @@ struct Configuration : AgentSettings {
   std::vector<auth::RoleRule> roles;
   std::vector<auth::Grant> grants;
   std::string socket_dir;
-  std::vector<NamedSocket> sockets;
-  std::vector<NamedSocket> tools;
+  std::vector<NamedPath> sockets;
+  std::vector<NamedPath> tools;
   std::string log_file;
   SymbolSettings symbols;
   std::map<std::string, RemoteSettings> remotes;
@@ -172,8 +166,8 @@ struct Configuration : AgentSettings {
 struct ConnectSettings {
   std::vector<RemoteSettings> remotes;
   std::string socket_dir;
-  std::vector<NamedSocket> sockets;
-  std::vector<NamedSocket> tools;  ///< Sockets of listening tools; without a name: for every runtime.
+  std::vector<NamedPath> sockets;
+  std::vector<NamedPath> tools;  ///< Sockets of listening tools; without a name: for every runtime.
   bool json = false;
   bool detach = false;   ///< Run in the background.
   std::string log_file;  ///< Where to log then; empty: a file of its own.

@@ -139,20 +139,20 @@ Result<std::string> parse_path(std::string_view text) {
   return std::filesystem::absolute(text, error).lexically_normal().string();
 }
 
-Result<NamedSocket> parse_named_socket(std::string_view text) {
+Result<NamedPath> parse_named_socket(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return fail("use", text, "a name and a path are needed", "write NAME=PATH");
   }
   ASSIGN_OR_RETURN(auto path, parse_path(text.substr(equals + 1)));
-  return NamedSocket{std::string(text.substr(0, equals)), std::move(path)};
+  return NamedPath{std::string(text.substr(0, equals)), std::move(path)};
 }
 
-Result<NamedSocket> parse_tool_socket(std::string_view text) {
+Result<NamedPath> parse_tool_socket(std::string_view text) {
   if (text.find('=') != std::string_view::npos) return parse_named_socket(text);
   if (text.empty()) return fail("use", "a tool's socket", "its path is empty", "write PATH, or NAME=PATH");
   std::error_code error;
-  return NamedSocket{{}, std::filesystem::absolute(std::string(text), error).lexically_normal().string()};
+  return NamedPath{{}, std::filesystem::absolute(std::string(text), error).lexically_normal().string()};
 }
 
 Result<std::uint64_t> parse_bytes(std::string_view text) {

@@ -42,10 +42,10 @@ struct Target {
 [[nodiscard]] Result<std::string> parse_path(std::string_view text);
 
 /// Parses "orders=/run/orders.sock". The path is made absolute from the working directory.
-[[nodiscard]] Result<NamedSocket> parse_named_socket(std::string_view text);
+[[nodiscard]] Result<NamedPath> parse_named_socket(std::string_view text);
 
 /// The same, with the name optional: it is empty for "/tmp/trace.sock".
-[[nodiscard]] Result<NamedSocket> parse_tool_socket(std::string_view text);
+[[nodiscard]] Result<NamedPath> parse_tool_socket(std::string_view text);
 
 /// Parses "64GiB", "500MiB", "20KiB", "1000": bytes, above zero.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);

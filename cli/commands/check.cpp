@@ -188,7 +188,7 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
   check_policy(report, settings.policy);
   for (const std::string& path : settings.search) report.add_directory("search directory", path, R_OK | X_OK);
   if (settings.search_processes) report.add(Level::ok, "looks into every process that it sees");
-  for (const config::NamedSocket& named : settings.named) {
+  for (const NamedPath& named : settings.named) {
     report.add(Level::ok, "the runtime " + named.name + " is expected at " + named.path);
   }
   for (const std::string& path : settings.diagnostic_ports) {

@@ -61,21 +61,12 @@ namespace {
 constexpr transport::Milliseconds kSearch{2000};
 constexpr transport::Milliseconds kRescan{300};
 
-router::DiscoverySettings discovery_settings(const config::ServeSettings& settings) {
-  router::DiscoverySettings discovery;
-  discovery.search = settings.search;
-  discovery.search_processes = settings.search_processes;
-  for (const config::NamedSocket& named : settings.named) {
-    discovery.named.push_back({named.name, named.path});
-  }
-  discovery.rescan = kRescan;
-  return discovery;
-}
-
 }  // namespace
 
 LocalSearch::LocalSearch(const config::ServeSettings& settings)
-    : registry_(loop_), discovery_(loop_, registry_, make_silent_log(), discovery_settings(settings)) {}
+    : registry_(loop_),
+      discovery_(loop_, registry_, make_silent_log(),
+                 {settings.search, settings.search_processes, settings.named, kRescan}) {}
 
 transport::Task<void> LocalSearch::run() {
   co_await with_deadline(loop_, discovery_.run(), kSearch);

@@ -210,12 +210,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
     ASSIGN_OR_RETURN(auto admin, listen_addresses({*settings.admin}));
     agent.admin = std::move(admin);
   }
-  agent.discovery.search = settings.search;
-  agent.discovery.search_processes = settings.search_processes;
-  for (const config::NamedSocket& named : settings.named) {
-    agent.discovery.named.push_back({named.name, named.path});
-  }
-  agent.discovery.rescan = settings.rescan;
+  agent.discovery = {settings.search, settings.search_processes, settings.named, settings.rescan};
   agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
                 settings.dump.keep_free_bytes};
   if (settings.app_metrics.keep) {

@@ -109,7 +109,7 @@ std::string against_landlock(const config::ServeSettings& settings) {
            "directories that they share instead";
   }
   std::vector<std::string> places = settings.search;
-  for (const config::NamedSocket& named : settings.named) places.push_back(named.path);
+  for (const NamedPath& named : settings.named) places.push_back(named.path);
   for (const std::string& place : places) {
     if (!leads_through_process(place)) continue;
     return "it looks for runtimes at " + place +
@@ -143,7 +143,7 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   // manifests there that tell which sockets are theirs.
   for (const std::string& directory : settings.search)
     places.add(directory, {Access::read, Access::exchange});
-  for (const config::NamedSocket& named : settings.named) {
+  for (const NamedPath& named : settings.named) {
     places.add(directory_of(named.path), {Access::exchange});
   }
   for (const std::string& socket : settings.diagnostic_ports) {

@@ -86,13 +86,8 @@ std::vector<std::string> names_of(const std::vector<config::RemoteSettings>& rem
 Result<router::MirrorSettings> mirror_settings(const config::ConnectSettings& settings,
                                                const Announce& announce) {
   ASSIGN_OR_RETURN(auto agents, agents_of(settings.remotes, announce));
-  router::MirrorSettings mirror{std::move(agents), settings.socket_dir};
-  mirror.session = session_options(settings.session);
-  for (const config::NamedSocket& socket : settings.sockets) {
-    mirror.sockets.push_back({socket.name, socket.path});
-  }
-  for (const config::NamedSocket& tool : settings.tools) mirror.tools.push_back({tool.name, tool.path});
-  return mirror;
+  return router::MirrorSettings{std::move(agents), settings.socket_dir, settings.sockets, settings.tools,
+                                session_options(settings.session)};
 }
 
 auth::TlsFiles tls_files(const config::TlsFiles& tls, const auth::IdentityFilter& agent) {

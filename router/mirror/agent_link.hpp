@@ -9,15 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "router/mirror/mirrored_runtime.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
 
-struct NamedSocket {
-  std::string name;  ///< Id, pid or name of the runtime; empty: all.
-  std::string path;
-};
+/// A socket for the runtime of that id, pid or name; for all if the name is empty.
+using NamedSocket = NamedPath;
 
 /// Which of an agent's runtimes are mirrored, and where else they are offered.
 struct MirrorChoice {

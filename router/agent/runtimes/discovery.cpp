@@ -104,7 +104,7 @@ Task<void> Discovery::settle() {
 void Discovery::watch_directories() {
   std::map<std::string, std::set<std::string>> wanted;
   for (const std::string& directory : settings_.search) wanted[directory];
-  for (const NamedPort& port : settings_.named) wanted[directory_of(port.path)].emplace(file_of(port.path));
+  for (const NamedPath& port : settings_.named) wanted[directory_of(port.path)].emplace(file_of(port.path));
   for (const auto& [directory, names] : wanted) {
     WatchedDirectory& watched = watches_[directory];
     watched.events = 0;

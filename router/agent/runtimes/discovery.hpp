@@ -21,7 +21,7 @@ class MetricsText;
 struct DiscoverySettings {
   std::vector<std::string> search;  ///< Directories that hold dotnet-diagnostic-{pid}-{key}-socket files.
   bool search_processes = false;    ///< Also look into every visible process.
-  std::vector<NamedPort> named;     ///< Listen ports at other paths.
+  std::vector<NamedPath> named;     ///< Listen ports at other paths.
   transport::Milliseconds rescan{5000};  ///< The longest time between two scans.
   bool tell_of_others = true;            ///< Log what can't be reached, which mostly belongs to other users.
 };

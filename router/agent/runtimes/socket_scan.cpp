@@ -94,7 +94,7 @@ class Scanner {
 
   ScanResult run() {
     // Named ports come first, so that one that is also in a search directory keeps its name.
-    for (const NamedPort& port : scan_.named) look_at_named(port);
+    for (const NamedPath& port : scan_.named) look_at_named(port);
     for (const std::string& directory : scan_.search) look_into(directory);
     share_out();
     return std::move(result_);
@@ -105,7 +105,7 @@ class Scanner {
     if (++problems_[of] <= kMaxProblems) result_.problems.push_back({about, of, issue, error});
   }
 
-  void look_at_named(const NamedPort& port) {
+  void look_at_named(const NamedPath& port) {
     if (!paths_.insert(port.path).second) return;
     const Result<SocketFile> file = inspect_socket(port.path);
     if (file) {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
 #include "router/wire/diagnosis.hpp"
@@ -38,16 +39,10 @@ struct SocketFile {
 /// Whether a file name is that of a runtime's default listen port.
 [[nodiscard]] bool is_default_port_name(std::string_view file_name);
 
-/// A listen port with a configured name and path.
-struct NamedPort {
-  std::string name;
-  std::string path;
-};
-
 /// What to look for.
 struct SocketScan {
   std::vector<std::string> search;         ///< Directories.
-  std::vector<NamedPort> named;            ///< Sockets at paths of their own.
+  std::vector<NamedPath> named;            ///< Runtimes with sockets at paths of their own.
   UserShares shares;                       ///< How many sockets may be found; named ones are not counted.
   std::unordered_set<std::string> listed;  ///< Paths whose runtimes are listed, which go before others.
 };

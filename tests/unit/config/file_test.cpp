@@ -55,7 +55,7 @@ first_message_timeout = "1m"
   CHECK(file->rescan == Milliseconds(500));
   CHECK(file->diagnostic_ports == std::vector<std::string>{"/diag/farport.sock", "/etc/farport/own.sock"});
   CHECK(file->resume_after == Milliseconds(30'000));
-  CHECK(file->named == std::vector<NamedSocket>{{"orders", "/run/orders.sock"}});
+  CHECK(file->named == std::vector<farport::NamedPath>{{"orders", "/run/orders.sock"}});
   REQUIRE(file->grants.size() >= 2);
   CHECK(file->grants[0].text == "allow-cn=alice");
   CHECK(file->grants[1].identity.cn == std::vector<std::string>{"bob"});

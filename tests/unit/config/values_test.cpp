@@ -41,9 +41,9 @@ TEST_CASE("durations have a unit") {
 }
 
 TEST_CASE("NAME=PATH needs both, and the path becomes absolute") {
-  CHECK(*parse_named_socket("orders=/run/x.sock") == NamedSocket{"orders", "/run/x.sock"});
+  CHECK(*parse_named_socket("orders=/run/x.sock") == farport::NamedPath{"orders", "/run/x.sock"});
   CHECK(parse_named_socket("orders=x.sock")->path.front() == '/');
-  CHECK(*parse_named_socket("a=/b=c") == NamedSocket{"a", "/b=c"});
+  CHECK(*parse_named_socket("a=/b=c") == farport::NamedPath{"a", "/b=c"});
   for (const char* wrong : {"", "orders", "=/x", "orders="})
     CHECK_FALSE(parse_named_socket(wrong).has_value());
 }
