@@ -15,7 +15,8 @@ namespace farport::config {
 /// The texts given to settings' flags, by the flag's name without dashes. A flag without a value has "".
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-/// Every flag and argument of every command that has settings; those that a command doesn't have are empty.
+/// Flags and arguments that several commands share, or that need more than parsing. Those that a command
+/// doesn't have are empty; its other ones are parsed into its settings.
 struct Flags {
   Given given;
 
@@ -30,37 +31,13 @@ struct Flags {
   std::string target;   ///< For commands about one runtime: AGENT[/RUNTIME].
   std::string runtime;  ///< The same runtime, given by a flag.
   std::string output;
-  std::string dump_type = "heap";
-  bool stay = false;
   bool force = false;  ///< Replace the file.
-
-  std::vector<std::string> profiles;   ///< For `trace`.
-  std::vector<std::string> providers;  ///< For `trace`.
   std::string duration;
-  std::string timeout;  ///< For commands about one runtime.
-  std::optional<bool> rundown;
-  bool no_resume = false;
-  std::uint32_t buffer_mb = 256;
-  std::string stopping_provider;
-  std::string stopping_event;
-  std::string stopping_payload;
-  std::string format;  ///< For commands that print events: text, json or csv.
-
-  std::vector<std::string> counters;  ///< For `counters`.
-  std::string interval;               ///< For `counters`.
-  std::uint32_t most_series = 1000;
-  std::uint32_t most_histograms = 20;
-
-  std::string level;                    ///< For `logs`.
-  std::vector<std::string> categories;  ///< For `logs`.
-
-  std::string order;         ///< For `top`.
-  std::uint32_t rounds = 0;  ///< For `top`.
-
-  bool wall = false;  ///< For `profile`.
-  std::string event;
-  std::uint32_t frequency = 99;
-  std::uint32_t top = 0;  ///< For `profile`: rows of a table.
+  std::string timeout;     ///< For commands about one runtime.
+  std::string format;      ///< For commands that print events: text, json or csv.
+  std::string interval;    ///< For `counters` and `top`.
+  std::string event;       ///< For `profile`.
+  bool no_resume = false;  ///< For `trace`.
 
   bool all = false;  ///< For `can-i`: each command of the protocol; for `disconnect`: each mirror.
 

@@ -68,21 +68,23 @@ class Resolver {
 };
 
 /// Each function takes flags that the environment has already completed, reads the file that they name (or,
-/// except for serve, the user's own if it exists) and checks the settings as a whole.
+/// except for serve, the user's own if it exists) and checks the settings as a whole. `settings` has what the
+/// command line sets in it.
 [[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);
 [[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
 [[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags);
 [[nodiscard]] Resolved<DoctorSettings> resolve_doctor(const Flags& flags);
 [[nodiscard]] Resolved<CanISettings> resolve_can_i(const Flags& flags);
-[[nodiscard]] Resolved<DumpCommandSettings> resolve_dump(const Flags& flags);
-[[nodiscard]] Resolved<TraceSettings> resolve_trace(const Flags& flags);
-[[nodiscard]] Resolved<CountersSettings> resolve_counters(const Flags& flags);
-[[nodiscard]] Resolved<TopSettings> resolve_top(const Flags& flags);
-[[nodiscard]] Resolved<LogsSettings> resolve_logs(const Flags& flags);
+[[nodiscard]] Resolved<DumpCommandSettings> resolve_dump(const Flags& flags,
+                                                         DumpCommandSettings settings = {});
+[[nodiscard]] Resolved<TraceSettings> resolve_trace(const Flags& flags, TraceSettings settings = {});
+[[nodiscard]] Resolved<CountersSettings> resolve_counters(const Flags& flags, CountersSettings settings = {});
+[[nodiscard]] Resolved<TopSettings> resolve_top(const Flags& flags, TopSettings settings = {});
+[[nodiscard]] Resolved<LogsSettings> resolve_logs(const Flags& flags, LogsSettings settings = {});
 /// For `exceptions` and `stacks`, which have no settings of their own.
 [[nodiscard]] Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_view command);
-[[nodiscard]] Resolved<ProfileSettings> resolve_profile(const Flags& flags);
-[[nodiscard]] Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags);
+[[nodiscard]] Resolved<ProfileSettings> resolve_profile(const Flags& flags, ProfileSettings settings = {});
+[[nodiscard]] Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags, GcdumpSettings settings = {});
 [[nodiscard]] Resolved<RunSettings> resolve_run(const Flags& flags);
 
 }  // namespace farport::config

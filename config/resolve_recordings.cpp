@@ -69,14 +69,11 @@ void check_servers(Resolver& resolver, const std::vector<std::string>& urls) {
 
 }  // namespace
 
-Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
+Resolved<DumpCommandSettings> resolve_dump(const Flags& flags, DumpCommandSettings settings) {
   Resolver resolver(flags, "dump");
-  DumpCommandSettings settings;
   take_target(resolver, flags, settings);
   take_patience(resolver, flags, settings.patience);
   settings.output = flags.output;
-  settings.type = flags.dump_type;
-  settings.stay = flags.stay;
   settings.force = flags.force;
   settings.session = resolver.configuration().session;
   if (settings.stay && !settings.output.empty()) {
@@ -85,48 +82,31 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags) {
   return resolver.finished(std::move(settings));
 }
 
-Resolved<TraceSettings> resolve_trace(const Flags& flags) {
+Resolved<TraceSettings> resolve_trace(const Flags& flags, TraceSettings settings) {
   Resolver resolver(flags, "trace");
-  TraceSettings settings;
   take_recording(resolver, flags, settings);
-  settings.profiles = flags.profiles;
-  settings.providers = flags.providers;
-  settings.rundown = flags.rundown;
   settings.at_start = flags.no_resume ? AtStart::left : AtStart::resumed;
-  settings.buffer_mb = flags.buffer_mb;
-  settings.stopping_event = {flags.stopping_provider, flags.stopping_event, flags.stopping_payload};
   return resolver.finished(std::move(settings));
 }
 
-Resolved<CountersSettings> resolve_counters(const Flags& flags) {
+Resolved<CountersSettings> resolve_counters(const Flags& flags, CountersSettings settings) {
   Resolver resolver(flags, "counters");
-  CountersSettings settings;
   take_recording(resolver, flags, settings);
-  settings.counters = flags.counters;
   take_interval(resolver, flags, settings.interval);
-  settings.most_series = flags.most_series;
-  settings.most_histograms = flags.most_histograms;
   return resolver.finished(std::move(settings));
 }
 
-Resolved<TopSettings> resolve_top(const Flags& flags) {
+Resolved<TopSettings> resolve_top(const Flags& flags, TopSettings settings) {
   Resolver resolver(flags, "top");
-  TopSettings settings;
   settings.remotes = resolver.some_remotes();
   take_interval(resolver, flags, settings.interval);
-  settings.order = flags.order;
-  settings.format = flags.format;
-  settings.rounds = flags.rounds;
   settings.session = resolver.configuration().session;
   return resolver.finished(std::move(settings));
 }
 
-Resolved<LogsSettings> resolve_logs(const Flags& flags) {
+Resolved<LogsSettings> resolve_logs(const Flags& flags, LogsSettings settings) {
   Resolver resolver(flags, "logs");
-  LogsSettings settings;
   take_recording(resolver, flags, settings);
-  settings.level = flags.level;
-  settings.categories = flags.categories;
   return resolver.finished(std::move(settings));
 }
 
@@ -137,25 +117,19 @@ Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_vi
   return resolver.finished(std::move(settings));
 }
 
-Resolved<ProfileSettings> resolve_profile(const Flags& flags) {
+Resolved<ProfileSettings> resolve_profile(const Flags& flags, ProfileSettings settings) {
   Resolver resolver(flags, "profile");
-  ProfileSettings settings;
   take_recording(resolver, flags, settings);
-  settings.wall = flags.wall;
   if (flags.event == "wall") settings.event = ProfileEvent::wall;
-  settings.frequency = flags.frequency;
-  settings.top = flags.top;
   settings.symbols = resolver.configuration().symbols;
   check_servers(resolver, settings.symbols.servers);
   return resolver.finished(std::move(settings));
 }
 
-Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags) {
+Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags, GcdumpSettings settings) {
   Resolver resolver(flags, "gcdump");
-  GcdumpSettings settings;
   take_recording(resolver, flags, settings);
   settings.duration = settings.patience.limit;
-  settings.top = flags.top;
   return resolver.finished(std::move(settings));
 }
 

@@ -126,9 +126,10 @@ constexpr const char* kCountersExamples = R"(Examples:
   farport counters podman://orders --format csv -o orders.csv --duration 5m)";
 
 RunCommand add_counters_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::CountersSettings>();
   add_target(options, flags);
   add_list(
-      options, "--counters", flags.counters,
+      options, "--counters", into->counters,
       "Meters and EventSources, in dotnet-counters' syntax; may be repeated [System.Runtime and ASP.NET's]",
       "NAME[INSTRUMENTS]");
   options
@@ -136,10 +137,10 @@ RunCommand add_counters_options(CLI::App& options, config::Flags& flags) {
                   "Interval at which the application reports its counters [1s]")
       ->type_name("TIME");
   options
-      .add_option("--max-time-series", flags.most_series, "Maximum number of time series of meters [1000]")
+      .add_option("--max-time-series", into->most_series, "Maximum number of time series of meters [1000]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
-  options.add_option("--max-histograms", flags.most_histograms, "Maximum number of histograms [20]")
+  options.add_option("--max-histograms", into->most_histograms, "Maximum number of histograms [20]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
   add_format(options, flags.format,
@@ -148,7 +149,7 @@ RunCommand add_counters_options(CLI::App& options, config::Flags& flags) {
   add_output(options, flags, kInPlaceOfOutput);
   add_duration(options, flags, kUntilStopped);
 
-  return [&flags] { return run_with(config::resolve_counters(flags), counters); };
+  return [&flags, into] { return run_with(config::resolve_counters(flags, *into), counters); };
 }
 
 }  // namespace

@@ -174,14 +174,15 @@ constexpr const char* kDumpExamples = R"(Examples:
   farport dump podman://orders//orders)";
 
 RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::DumpCommandSettings>();
   add_target(options, flags);
   options.add_option("-o,--output", flags.output, "Output file [NAME_TIME.dmp]")->type_name("FILE");
-  options.add_option("--type", flags.dump_type, "Type of dump: mini, heap, triage or full [heap]")
+  options.add_option("--type", into->type, "Type of dump: mini, heap, triage or full [heap]")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
   options.add_flag("--force", flags.force, "Replace an existing file");
-  options.add_flag("--stay", flags.stay, "Leave the dump on the runtime's host, and print its path there");
-  return [&flags] { return run_with(config::resolve_dump(flags), dump); };
+  options.add_flag("--stay", into->stay, "Leave the dump on the runtime's host, and print its path there");
+  return [&flags, into] { return run_with(config::resolve_dump(flags, *into), dump); };
 }
 
 }  // namespace

@@ -229,16 +229,17 @@ constexpr const char* kGcdumpExamples = R"(Examples:
   farport gcdump podman://orders --format json | jq '.types[0]')";
 
 RunCommand add_gcdump_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::GcdumpSettings>();
   add_target(options, flags);
   add_output(options, flags,
              "Output file; its extension chooses the format: .gcdump (objects), .json (types) [table on "
              "standard output]");
-  options.add_option("--top", flags.top, "Number of types to show, largest first [25; all in a file]")
+  options.add_option("--top", into->top, "Number of types to show, largest first [25; all in a file]")
       ->type_name("ROWS")
       ->check(CLI::Range(1, 1'000'000));
   add_format(options, flags.format, "Output format: text or json [text]", {"text", "json"});
 
-  return [&flags] { return run_with(config::resolve_gcdump(flags), gcdump); };
+  return [&flags, into] { return run_with(config::resolve_gcdump(flags, *into), gcdump); };
 }
 
 }  // namespace

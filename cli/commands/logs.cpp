@@ -99,13 +99,14 @@ constexpr const char* kLogsExamples = R"(Examples:
   farport logs podman://orders --format json | jq .message)";
 
 RunCommand add_logs_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::LogsSettings>();
   add_target(options, flags);
   options
-      .add_option("--level", flags.level,
+      .add_option("--level", into->level,
                   "Lowest level: Trace, Debug, Information, Warning, Error or Critical [the application's "
                   "own filters]")
       ->type_name("LEVEL");
-  add_list(options, "--category", flags.categories,
+  add_list(options, "--category", into->categories,
            "Show only these categories, such as 'Orders.*' or 'Orders.*:Debug'; may be repeated",
            "CATEGORY[:LEVEL]");
   add_format(options, flags.format, "Output format: text or json (one object per line) [text]",
@@ -113,7 +114,7 @@ RunCommand add_logs_options(CLI::App& options, config::Flags& flags) {
   add_output(options, flags, kInPlaceOfOutput);
   add_duration(options, flags, kUntilStopped);
 
-  return [&flags] { return run_with(config::resolve_logs(flags), logs); };
+  return [&flags, into] { return run_with(config::resolve_logs(flags, *into), logs); };
 }
 
 }  // namespace

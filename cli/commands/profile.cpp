@@ -343,10 +343,11 @@ constexpr const char* kProfileExamples = R"(Examples:
   farport profile orders.example:9000 | grep Pricing)";
 
 RunCommand add_profile_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::ProfileSettings>();
   add_target(options, flags);
   add_output(options, flags, kProfileForms);
   CLI::Option* const wall = options.add_flag(
-      "--wall", flags.wall, "Use the runtime's own sampler: all .NET threads, running or waiting");
+      "--wall", into->wall, "Use the runtime's own sampler: all .NET threads, running or waiting");
   options
       .add_option("--event", flags.event,
                   "cpu: threads that run; wall: all threads, sampled from outside the process, even if it "
@@ -355,14 +356,14 @@ RunCommand add_profile_options(CLI::App& options, config::Flags& flags) {
       ->check(CLI::IsMember({"cpu", "wall"}))
       ->excludes(wall);
   options
-      .add_option("--frequency", flags.frequency,
+      .add_option("--frequency", into->frequency,
                   "Samples per second of each running thread; with --event wall, of each thread [99]")
       ->type_name("HZ")
       ->check(CLI::Range(1, 999));
-  add_top(options, flags.top);
+  add_top(options, into->top);
   add_duration(options, flags, "How long to sample, such as 30s or 00:00:30 [10s]");
 
-  return [&flags] { return run_with(config::resolve_profile(flags), profile); };
+  return [&flags, into] { return run_with(config::resolve_profile(flags, *into), profile); };
 }
 
 }  // namespace

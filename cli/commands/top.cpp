@@ -268,26 +268,27 @@ constexpr const char* kTopExamples = R"(Examples:
   farport top prod --sort memory --rounds 1)";
 
 RunCommand add_top_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::TopSettings>();
   add_remotes(options, flags);
   options
       .add_option("--refresh-interval", flags.interval,
                   "Interval at which the runtimes report their counters [1s]")
       ->type_name("TIME");
   options
-      .add_option("--sort", flags.order,
+      .add_option("--sort", into->order,
                   "Sort by cpu, memory, heap, allocated, gc, exceptions, queue, requests or name [cpu]")
       ->type_name("COLUMN")
       ->check(CLI::IsMember(
           {"cpu", "memory", "heap", "allocated", "gc", "exceptions", "queue", "requests", "name"}));
-  options.add_option("--rounds", flags.rounds, "Number of refreshes before exiting [until q or Ctrl-C]")
+  options.add_option("--rounds", into->rounds, "Number of refreshes before exiting [until q or Ctrl-C]")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
   add_format(
-      options, flags.format,
+      options, into->format,
       "Output format: text or json (one object per line and runtime) [live table on a terminal, else text]",
       {"text", "json"});
 
-  return [&flags] { return run_with(config::resolve_top(flags), top); };
+  return [&flags, into] { return run_with(config::resolve_top(flags, *into), top); };
 }
 
 }  // namespace

@@ -45,39 +45,40 @@ constexpr const char* kTraceExamples = R"(Examples:
       --stopping-event-provider-name Orders --stopping-event-event-name PricedBadly)";
 
 RunCommand add_trace_options(CLI::App& options, config::Flags& flags) {
+  const auto into = std::make_shared<config::TraceSettings>();
   add_target(options, flags);
   add_output(options, flags, "Output file [NAME_TIME.nettrace]");
-  add_list(options, "--profile", flags.profiles,
+  add_list(options, "--profile", into->profiles,
            "dotnet-common, dotnet-sampled-thread-time, gc-verbose, gc-collect or database; may be repeated",
            "NAME[,NAME]");
-  add_list(options, "--providers", flags.providers,
+  add_list(options, "--providers", into->providers,
            "Event providers to enable, in dotnet-trace's syntax; may be repeated",
            "NAME[:KEYWORDS[:LEVEL[:ARGUMENTS]]][,...]");
   add_duration(options, flags, kUntilStopped);
   options
       .add_option(
-          "--rundown", flags.rundown,
+          "--rundown", into->rundown,
           "Whether the runtime writes all method names at the end: true or false [set by the profiles]")
       ->type_name("BOOL");
   options.add_flag("--no-resume", flags.no_resume,
                    "Do not resume a runtime that is suspended at startup; something else must resume it");
-  options.add_option("--buffersize", flags.buffer_mb, "Size of the runtime's event buffer, in MB [256]")
+  options.add_option("--buffersize", into->buffer_mb, "Size of the runtime's event buffer, in MB [256]")
       ->type_name("MB")
       ->check(CLI::Range(1, 65536));
   options
-      .add_option("--stopping-event-provider-name", flags.stopping_provider,
+      .add_option("--stopping-event-provider-name", into->stopping_event.provider,
                   "Stop the recording at an event of this provider")
       ->type_name("NAME");
   options
-      .add_option("--stopping-event-event-name", flags.stopping_event,
+      .add_option("--stopping-event-event-name", into->stopping_event.event,
                   "Stop only at this event of the provider: a name or an id")
       ->type_name("EVENT");
   options
-      .add_option("--stopping-event-payload-filter", flags.stopping_payload,
+      .add_option("--stopping-event-payload-filter", into->stopping_event.payload,
                   "Stop only at an event whose fields have these values")
       ->type_name("FIELD:VALUE,...");
 
-  return [&flags] { return run_with(config::resolve_trace(flags), trace); };
+  return [&flags, into] { return run_with(config::resolve_trace(flags, *into), trace); };
 }
 
 }  // namespace
