@@ -1,8 +1,8 @@
-#include "cli/commands/certs.hpp"
-
+// The `certs` commands: a small CA and its certificates, for users without a PKI.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -20,6 +20,29 @@
 
 namespace farport::cli {
 namespace {
+
+/// `farport certs init DIR`
+struct CertsInitSettings {
+  std::string directory;
+  bool force = false;  ///< --force: replace a CA that is there already.
+};
+
+/// `farport certs server DIR --name N …` and `farport certs client DIR --name N …`
+struct CertsIssueSettings {
+  std::string directory;             ///< Where ca.crt and ca.key are; the new files go beside them.
+  auth::CertificateRequest request;  ///< Its name is the files' too.
+  bool force = false;                ///< --force: replace files of that name.
+};
+
+/// `farport certs bundle DIR --name N …`
+struct CertsBundleSettings {
+  std::string directory;        ///< Where ca.crt, NAME.crt and NAME.key are.
+  std::string name;             ///< --name
+  std::string output;           ///< --output; empty: DIR/NAME.pem.
+  bool encrypt = false;         ///< --encrypt: ask for a passphrase.
+  std::string passphrase_file;  ///< --passphrase-file: encrypt with its first line.
+  bool force = false;           ///< --force: replace a file of that name.
+};
 
 /// The passphrase for the bundle; null if it is not encrypted.
 Result<std::unique_ptr<auth::Passphrase>> passphrase_for(const std::string& path,
@@ -60,7 +83,8 @@ void print_next_for_agent(const CertsIssueSettings& settings) {
         "  farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator --tls-bundle {1}.pem\n"
         "where alice is the name of a client certificate:\n"
         "  farport certs client {0} --name alice\n",
-        settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
+        settings.directory, settings.request.name,
+        auth::bundle_path(settings.directory, settings.request.name));
 }
 
 void print_next_for_mirror(const CertsIssueSettings& settings) {
@@ -70,42 +94,35 @@ void print_next_for_mirror(const CertsIssueSettings& settings) {
         "puts all into one file, {2}. Copy that to the tools' host and run there:\n"
         "  farport connect HOST:9000 --tls-bundle {1}.pem\n"
         "The agent must allow it: farport serve … --allow-cn '{1}=operator'\n",
-        settings.directory, settings.name, auth::bundle_path(settings.directory, settings.name));
-  for (const auto& uri : settings.uris)
+        settings.directory, settings.request.name,
+        auth::bundle_path(settings.directory, settings.request.name));
+  for (const auto& uri : settings.request.uris)
     print(stdout, "                     or: farport serve … --allow-uri '{}=operator'\n", uri);
 }
 
-int issue(const CertsIssueSettings& settings, auth::Side side) {
-  auth::CertificateRequest wanted;
-  wanted.side = side;
-  wanted.name = settings.name;
-  wanted.dns = settings.dns;
-  wanted.ips = settings.ips;
-  wanted.uris = settings.uris;
-  const auto request = auth::complete_request(std::move(wanted));
+int issue(const CertsIssueSettings& settings) {
+  const auto request = auth::complete_request(settings.request);
   if (!request) return report(request.error(), kUsage);
   const auto ca = auth::load_ca(settings.directory);
   if (!ca) return report(ca.error(), kFailure);
   const auto issued = auth::make_certificate(*ca, *request);
   if (!issued) return report(issued.error(), kFailure);
-  const auth::PairPaths paths = auth::pair_paths(settings.directory, settings.name);
+  const auth::PairPaths paths = auth::pair_paths(settings.directory, request->name);
   if (auto written = auth::write_pair(paths, *issued, settings.force); !written) {
     return report(written.error(), kFailure);
   }
   print(stdout,
         "{}  certificate for a {}: {}; valid until {}\n"
         "{}  private key: keep it secret\n",
-        paths.cert, side == auth::Side::server ? "server (an agent)" : "client (a mirror)", listed(*request),
-        end_of(*issued), paths.key);
-  if (side == auth::Side::server) {
+        paths.cert, request->side == auth::Side::server ? "server (an agent)" : "client (a mirror)",
+        listed(*request), end_of(*issued), paths.key);
+  if (request->side == auth::Side::server) {
     print_next_for_agent(settings);
   } else {
     print_next_for_mirror(settings);
   }
   return kSuccess;
 }
-
-}  // namespace
 
 int certs_init(const CertsInitSettings& settings) {
   if (auto made = make_directory(settings.directory); !made) return report(made.error(), kFailure);
@@ -124,14 +141,6 @@ int certs_init(const CertsInitSettings& settings) {
         "  farport certs client {3} --name alice\n",
         paths.cert, paths.key, end_of(*ca), settings.directory);
   return kSuccess;
-}
-
-int certs_server(const CertsIssueSettings& settings) {
-  return issue(settings, auth::Side::server);
-}
-
-int certs_client(const CertsIssueSettings& settings) {
-  return issue(settings, auth::Side::client);
 }
 
 int certs_bundle(const CertsBundleSettings& settings) {
@@ -154,8 +163,6 @@ int certs_bundle(const CertsBundleSettings& settings) {
   return kSuccess;
 }
 
-namespace {
-
 constexpr const char* kCertsAbout =
     "Creates a small CA, certificates (ECDSA P-256, valid for 90 days) and bundles (one file for each\n"
     "side), for use without a PKI of your own.";
@@ -173,28 +180,22 @@ RunCommand add_certs_init_options(CLI::App& options, config::Flags& /*flags*/) {
   return [into] { return certs_init(*into); };
 }
 
-std::shared_ptr<CertsIssueSettings> add_issue_options(CLI::App& options) {
-  auto into = std::make_shared<CertsIssueSettings>();
+template <auth::Side side>
+RunCommand add_certs_issue_options(CLI::App& options, config::Flags& /*flags*/) {
+  const auto into = std::make_shared<CertsIssueSettings>();
+  auth::CertificateRequest& request = into->request;
+  request.side = side;
   options.add_option("DIR", into->directory, "Directory that holds ca.crt and ca.key")->required();
-  options.add_option("--name", into->name, "Common name of the certificate, and name of its files")
+  options.add_option("--name", request.name, "Common name of the certificate, and name of its files")
       ->required()
       ->type_name("NAME");
-  add_list(options, "--dns", into->dns, "DNS name to put into the certificate; may be repeated", "NAME");
-  add_list(options, "--ip", into->ips, "IP address to put into the certificate; may be repeated", "ADDRESS");
-  add_list(options, "--uri", into->uris,
+  add_list(options, "--dns", request.dns, "DNS name to put into the certificate; may be repeated", "NAME");
+  add_list(options, "--ip", request.ips, "IP address to put into the certificate; may be repeated",
+           "ADDRESS");
+  add_list(options, "--uri", request.uris,
            "URI to put into the certificate, such as a SPIFFE ID; may be repeated", "URI");
   options.add_flag("--force", into->force, "Replace existing files");
-  return into;
-}
-
-RunCommand add_certs_server_options(CLI::App& options, config::Flags& /*flags*/) {
-  const auto into = add_issue_options(options);
-  return [into] { return certs_server(*into); };
-}
-
-RunCommand add_certs_client_options(CLI::App& options, config::Flags& /*flags*/) {
-  const auto into = add_issue_options(options);
-  return [into] { return certs_client(*into); };
+  return [into] { return issue(*into); };
 }
 
 RunCommand add_certs_bundle_options(CLI::App& options, config::Flags& /*flags*/) {
@@ -220,9 +221,9 @@ const Command kCerts{"certs", "Create a small CA and certificates", kCertsAbout,
 const Command kCertsInit{"certs init", "Create a CA: DIR/ca.crt and DIR/ca.key", nullptr, nullptr,
                          add_certs_init_options};
 const Command kCertsServer{"certs server", "Issue a certificate for an agent: DIR/NAME.crt and DIR/NAME.key",
-                           nullptr, nullptr, add_certs_server_options};
+                           nullptr, nullptr, add_certs_issue_options<auth::Side::server>};
 const Command kCertsClient{"certs client", "Issue a certificate for a mirror: DIR/NAME.crt and DIR/NAME.key",
-                           nullptr, nullptr, add_certs_client_options};
+                           nullptr, nullptr, add_certs_issue_options<auth::Side::client>};
 const Command kCertsBundle{"certs bundle",
                            "Combine a certificate, its key and the CA in one file: DIR/NAME.pem", nullptr,
                            nullptr, add_certs_bundle_options};
