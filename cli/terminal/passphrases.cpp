@@ -40,18 +40,6 @@ Result<std::shared_ptr<const auth::Passphrase>> ask_until_right(auth::TlsFiles f
   }
 }
 
-Result<void> unlock_all(Unlocker& unlocker, std::vector<config::RemoteSettings>& remotes) {
-  for (config::RemoteSettings& remote : remotes) {
-    RETURN_IF_ERROR(unlocker.unlock(remote.tls));
-  }
-  return {};
-}
-
-Result<void> unlock_all(std::vector<config::RemoteSettings>& remotes) {
-  Unlocker unlocker;
-  return unlock_all(unlocker, remotes);
-}
-
 }  // namespace
 
 Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new) {
@@ -83,30 +71,13 @@ Result<void> Unlocker::unlock(config::TlsFiles& tls) {
   return {};
 }
 
-Result<void> unlock(config::ServeSettings& settings) {
-  return Unlocker().unlock(settings.tls);
+Result<void> Unlocker::unlock(std::vector<config::RemoteSettings>& remotes) {
+  for (config::RemoteSettings& remote : remotes) {
+    RETURN_IF_ERROR(unlock(remote.tls));
+  }
+  return {};
 }
-Result<void> unlock(config::DumpCommandSettings& settings) {
-  return Unlocker().unlock(settings.remote.tls);
-}
-Result<void> unlock(config::RecordingSettings& settings) {
-  return Unlocker().unlock(settings.remote.tls);
-}
-Result<void> unlock(config::TopSettings& settings) {
-  return unlock_all(settings.remotes);
-}
-Result<void> unlock(config::ConnectSettings& settings) {
-  return unlock_all(settings.remotes);
-}
-Result<void> unlock(config::PsSettings& settings) {
-  return unlock_all(settings.remotes);
-}
-Result<void> unlock(config::CanISettings& settings) {
-  return unlock_all(settings.remotes);
-}
-Result<void> unlock(config::DoctorSettings& settings) {
-  return unlock_all(settings.remotes);
-}
+
 Result<void> unlock(config::RunSettings& settings) {
   const auto unlocker = std::make_shared<Unlocker>();
   // Remotes in the tool's arguments are resolved later.
@@ -117,7 +88,7 @@ Result<void> unlock(config::RunSettings& settings) {
     RETURN_IF_ERROR(unlocker->unlock(remote->tls));
     return remote;
   };
-  return unlock_all(*unlocker, settings.remotes);
+  return unlocker->unlock(settings.remotes);
 }
 
 }  // namespace farport::cli

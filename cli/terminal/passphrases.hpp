@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "auth/credentials.hpp"
 #include "base/error.hpp"
@@ -20,20 +21,23 @@ namespace farport::cli {
 class Unlocker {
  public:
   [[nodiscard]] Result<void> unlock(config::TlsFiles& tls);
+  [[nodiscard]] Result<void> unlock(std::vector<config::RemoteSettings>& remotes);
 
  private:
   std::map<std::string, std::shared_ptr<const auth::Passphrase>> typed_;  ///< By the bundle's path.
 };
 
 /// Asks for the passphrases of all bundles in a command's settings.
-[[nodiscard]] Result<void> unlock(config::ServeSettings& settings);
-[[nodiscard]] Result<void> unlock(config::DumpCommandSettings& settings);
-[[nodiscard]] Result<void> unlock(config::RecordingSettings& settings);
-[[nodiscard]] Result<void> unlock(config::TopSettings& settings);
+template <typename Settings>
+[[nodiscard]] Result<void> unlock(Settings& settings) {
+  if constexpr (requires { settings.tls; }) {
+    return Unlocker().unlock(settings.tls);
+  } else if constexpr (requires { settings.remote; }) {
+    return Unlocker().unlock(settings.remote.tls);
+  } else {
+    return Unlocker().unlock(settings.remotes);
+  }
+}
 [[nodiscard]] Result<void> unlock(config::RunSettings& settings);
-[[nodiscard]] Result<void> unlock(config::ConnectSettings& settings);
-[[nodiscard]] Result<void> unlock(config::PsSettings& settings);
-[[nodiscard]] Result<void> unlock(config::CanISettings& settings);
-[[nodiscard]] Result<void> unlock(config::DoctorSettings& settings);
 
 }  // namespace farport::cli
