@@ -11,6 +11,10 @@ namespace farport::auth {
 /// The longest invitation, in bytes. A terminal accepts lines of 4,095.
 inline constexpr std::size_t kLongestInvitation = 4000;
 
+/// The name in the certificate of an agent that invites, whatever its address: no other agent has a
+/// certificate of its CA.
+inline constexpr const char* kInvitingAgent = "farport-quickstart";
+
 struct Invitation {
   std::string address;      ///< Not validated here.
   Credentials credentials;  ///< One certificate, its key, and one anchor.

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
-#include "cli/commands/method_names.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -19,18 +21,83 @@
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "events/lines.hpp"
+#include "router/collect/recording.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/recordings/recordings.hpp"
+#include "transport/race.hpp"
 
 namespace farport::cli {
 namespace {
 
+using std::chrono::steady_clock;
+using transport::Milliseconds;
 using transport::Task;
 
 /// Limits for exceptions that wait for their methods' names. Further ones are only counted.
 constexpr std::size_t kMostWaiting = 1000;
 constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
+
+/// The pause between two requests for methods' names, and the most addresses to remember as nameless.
+constexpr Milliseconds kBetweenQuestions{5000};
+constexpr std::size_t kMostWithout = 100'000;
+
+/// Names of a remote runtime's methods, requested when one is missing.
+class MethodNames {
+ public:
+  /// For the runtime with this id. `sessions` and `readers` must outlive this.
+  MethodNames(router::SessionManager& sessions, const router::ReaderProcess& readers, std::string runtime_id)
+      : sessions_(sessions), readers_(readers), runtime_id_(std::move(runtime_id)), hurry_(sessions.loop()) {}
+
+  /// Whether any address has no name and was not asked for yet.
+  [[nodiscard]] bool lacks(const std::vector<std::uint64_t>& addresses) const;
+  /// Asks the runtime, but with a pause after the previous request, since each takes it a moment. Fails if
+  /// the runtime does not answer.
+  transport::Task<Result<void>> ask(std::vector<std::uint64_t> addresses);
+  /// Ends the pause of ask().
+  void hurry() { hurry_.set(); }
+
+  /// The method's name for each address; the address in hexadecimal if it is unknown.
+  [[nodiscard]] std::vector<std::string> of(const std::vector<std::uint64_t>& addresses) const;
+
+ private:
+  router::SessionManager& sessions_;
+  const router::ReaderProcess& readers_;
+  std::string runtime_id_;
+  transport::Event hurry_;
+  router::NamedMethods methods_;
+  std::unordered_set<std::uint64_t> without_;  ///< Addresses for which the runtime has no name.
+  std::optional<steady_clock::time_point> asked_;
+};
+
+bool MethodNames::lacks(const std::vector<std::uint64_t>& addresses) const {
+  return std::any_of(addresses.begin(), addresses.end(), [this](std::uint64_t address) {
+    return methods_.find(address) == nullptr && !without_.contains(address);
+  });
+}
+
+Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
+  if (asked_) {
+    const auto rest = std::chrono::ceil<Milliseconds>(*asked_ + kBetweenQuestions - steady_clock::now());
+    if (rest > Milliseconds::zero()) co_await with_deadline(sessions_.loop(), hurry_.wait(), rest);
+  }
+  const Result<void> told =
+      co_await router::read_methods(sessions_, runtime_id_, readers_, addresses, methods_);
+  asked_ = steady_clock::now();
+  for (const std::uint64_t address : addresses) {
+    if (methods_.find(address) == nullptr && without_.size() < kMostWithout) without_.insert(address);
+  }
+  co_return told;
+}
+
+std::vector<std::string> MethodNames::of(const std::vector<std::uint64_t>& addresses) const {
+  std::vector<std::string> names;
+  for (const std::uint64_t address : addresses) {
+    const profile::Frame* const method = methods_.find(address);
+    names.push_back(method == nullptr ? fmt::format("{:#x}", address) : method->name);
+  }
+  return names;
+}
 
 /// Counts exceptions that are not printed, and reports them once a second.
 class LeftOut {
@@ -38,7 +105,7 @@ class LeftOut {
   void add(std::uint64_t exceptions) { count_ += exceptions; }
   /// The messages to print now. `last`: there will be no further call.
   std::vector<std::string> take(bool last) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = steady_clock::now();
     if (count_ == 0 || (!last && now - said_ < std::chrono::seconds(1))) return {};
     said_ = now;
     return {fmt::format("{} exceptions were dropped, since they were thrown faster than they could be shown",
@@ -47,7 +114,7 @@ class LeftOut {
 
  private:
   std::uint64_t count_ = 0;
-  std::chrono::steady_clock::time_point said_;
+  steady_clock::time_point said_;
 };
 
 std::string text_of(const events::ThrownException& thrown, const std::vector<std::string>& frames) {

@@ -14,7 +14,6 @@
 #include "auth/credentials.hpp"
 #include "auth/invitation.hpp"
 #include "base/text.hpp"
-#include "cli/commands/quickstart.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/setup/own_directory.hpp"
@@ -135,7 +134,7 @@ void print_joined(const std::string& agent, const std::string& bundle) {
         "farport: for farport's other commands in another terminal:\n"
         "  export FARPORT_TLS_BUNDLE={} FARPORT_SERVER_NAME={}\n"
         "  farport ps {}\n",
-        bundle, kQuickstartName, agent);
+        bundle, auth::kInvitingAgent, agent);
 }
 
 /// `farport join`: reads an invitation from standard input, stores its key in a private directory, and
@@ -157,7 +156,7 @@ int join(config::Flags flags) {
   forget_credentials(flags.given);
   flags.remotes = {config::to_string(*agent)};
   flags.given["tls-bundle"] = {*bundle};
-  flags.given["server-name"] = {kQuickstartName};
+  flags.given["server-name"] = {auth::kInvitingAgent};
   const auto settings = config::resolve_connect(flags);
   if (!settings) return report(settings.error());
   print_joined(flags.remotes.front(), *bundle);

@@ -1,5 +1,4 @@
 // farport quickstart: runs an agent beside an application without any preparation.
-#include "cli/commands/quickstart.hpp"
 
 #include <cstdio>
 #include <memory>
@@ -143,7 +142,7 @@ int quickstart(const QuickstartSettings& settings) {
   if (!listen) return report(listen.error(), kUsage);
   const auto reached = reached_at(settings.host, *listen);
   if (!reached) return report(reached.error(), kUsage);
-  const auto sides = make_sides(kQuickstartName, kGuest);
+  const auto sides = make_sides(auth::kInvitingAgent, kGuest);
   if (!sides) return report(sides.error());
   const auto invitation = auth::write_invitation(config::to_string(*reached), sides->guest);
   if (!invitation) return report(invitation.error(), kUsage);

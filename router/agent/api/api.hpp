@@ -2,17 +2,146 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "router/agent/api/profile_requests.hpp"
-#include "router/agent/api/runtime_requests.hpp"
+#include "base/error.hpp"
+#include "profile/form.hpp"
+#include "router/agent/api/caller_session.hpp"
 #include "router/agent/connections/diagnostic_connection.hpp"
 #include "router/agent/connections/resumption_table.hpp"
 #include "router/agent/doctor/doctor.hpp"
+#include "router/agent/dumps/dump.hpp"
+#include "router/agent/gate/audit.hpp"
+#include "router/agent/metrics/metrics.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
+#include "router/agent/runtimes/halt_watch.hpp"
+#include "router/agent/sampler/sampler_process.hpp"
+#include "router/wire/session_options.hpp"
 
 namespace farport::router {
+
+/// The API's requests for dumps.
+class DumpRequests {
+ public:
+  DumpRequests(Dumps& dumps, Audit& audit, Metrics& metrics, Compression compression)
+      : dumps_(dumps), audit_(audit), metrics_(metrics), compression_(compression) {}
+
+  /// POST /v1/runtimes/{id}/dump. `runtime` is the one that the route names, or why there is none.
+  Handled take(Response& response, Route route, const Caller& caller,
+               tl::expected<RuntimePtr, Refusal> runtime);
+  /// GET /v1/runtimes/{id}/dump
+  Handled progress(Response& response, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+
+ private:
+  Handled write(Response& response, Route route, Runtime runtime, AuditEntry& entry);
+
+  Dumps& dumps_;
+  Audit& audit_;
+  Metrics& metrics_;
+  Compression compression_;
+};
+
+/// The API's requests about runtimes: their list, the state of their processes, and what the caller may do.
+class RuntimeRequests {
+ public:
+  /// `instance` identifies this run of the agent, for callers that reach it at several addresses.
+  RuntimeRequests(Registry& registry, HaltWatch& halts, std::string instance, std::size_t requests_per_second)
+      : registry_(registry),
+        halts_(halts),
+        instance_(std::move(instance)),
+        requests_per_second_(requests_per_second) {}
+
+  /// The runtime that a request names. Refused if the caller sees no such runtime.
+  [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
+
+  /// GET /v1/runtimes: the list once, or with watch=true the changes for as long as the caller reads.
+  Handled list(Response& response, const Route& route, CallerSession& session);
+  /// GET /v1/runtimes/{id}/process: what the kernel says about its process now.
+  Handled process(Response& response, Route route, CallerSession& session);
+  /// GET /v1/access
+  Handled access(Response& response, Route route, CallerSession& session);
+
+  /// The header field with the agent's instance, for each answer about the agent.
+  [[nodiscard]] transport::HeaderFields instance_field() const;
+
+ private:
+  Handled list_once(Response& response, CallerSession& session);
+  Handled watch(Response& response, CallerSession& session);
+  void begin_watch(Response& response) const;
+
+  Registry& registry_;
+  HaltWatch& halts_;
+  std::string instance_;
+  std::size_t requests_per_second_;
+};
+
+/// A profile as a file, for callers without farport.
+struct ProfileFile {
+  profile::Form form{};
+  std::string content_type;
+};
+
+/// The file that the query parameter `format` asks for. Nothing if `word` is empty: the answer is then the
+/// samples themselves. Errors: there is no such format.
+[[nodiscard]] Result<std::optional<ProfileFile>> profile_file(const std::string& word);
+
+/// The API's requests for profiles of the stacks on which a runtime's threads run.
+class ProfileRequests {
+ public:
+  /// `sampler` may be null.
+  ProfileRequests(transport::Loop& loop, Registry& registry, std::shared_ptr<const SamplerProcess> sampler,
+                  Readers readers, DiagnosticConnections& connections, Audit& audit, Metrics& metrics);
+
+  /// POST /v1/runtimes/{id}/profile. `runtime` is the one that the route names, or why there is none.
+  Handled take(Response& response, Route route, const Caller& caller,
+               tl::expected<RuntimePtr, Refusal> runtime);
+
+ private:
+  Handled sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
+  /// Counts a profile under way, among all and among those of its identity.
+  struct Place {
+    CountedSlot of_all;
+    CountedSlot of_identity;
+  };
+  /// A sampling that has begun: its samples, and the descriptors that end it.
+  struct Samples {
+    Samples(transport::Loop& loop, SamplingEnds ends)
+        : stream(loop, std::move(ends.samples), "the samples"),
+          control(std::move(ends.control)),
+          lifeline(std::move(ends.lifeline)) {}
+    transport::FdStream stream;
+    UniqueFd control;
+    Lifeline lifeline;
+  };
+  transport::Task<tl::expected<std::unique_ptr<Samples>, Refusal>> begin_samples(const Runtime& runtime,
+                                                                                 SamplingRequest wanted);
+  Handled send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
+  struct FileWanted {
+    ReadingRequest reading;
+    std::string content_type;
+  };
+  /// Has a reader make a file of the samples, and sends that.
+  Handled send_file(Response& response, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
+                    AuditEntry& entry);
+  [[nodiscard]] tl::expected<Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
+  [[nodiscard]] tl::expected<SamplingEnds, Refusal> begin(const Runtime& runtime,
+                                                          const SamplingRequest& wanted) const;
+
+  transport::Loop& loop_;
+  Registry& registry_;
+  std::shared_ptr<const SamplerProcess> sampler_;
+  Readers readers_;
+  DiagnosticConnections& connections_;
+  Audit& audit_;
+  Metrics& metrics_;
+  std::size_t at_once_ = 0;           ///< How many profiles may be under way.
+  std::uint64_t memory_of_each_ = 0;  ///< For the samples and symbols of one profile, in bytes.
+  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
+  std::map<std::string, std::shared_ptr<std::size_t>> under_way_of_;  ///< By identity_key().
+};
 
 /// What GET /v1/doctor examines.
 enum class Examine : std::uint8_t {

@@ -1,11 +1,10 @@
-#include "router/agent/api/profile_requests.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/stream/relay.hpp"

@@ -1,5 +1,3 @@
-#include "router/agent/api/runtime_requests.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -11,14 +9,12 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
-#include "router/agent/api/caller_session.hpp"
-#include "router/agent/dumps/dump.hpp"
+#include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/json_members.hpp"
 #include "router/wire/runtime.hpp"
-#include "router/wire/session_options.hpp"
 
 namespace farport::router {
 namespace {
