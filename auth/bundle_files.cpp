@@ -55,9 +55,8 @@ Result<Credentials> load_issued(const std::string& directory, const std::string&
   RETURN_IF_ERROR(check_name(name));
   const PairPaths paths = pair_paths(directory, name);
   const std::string ca = pair_paths(directory, "ca").cert;
-  auto issued = load_credentials({paths.cert, paths.key, ca});
-  if (!issued) return issued;
-  X509* own = issued->chain.front().get();
+  ASSIGN_OR_RETURN(auto issued, load_credentials({paths.cert, paths.key, ca}));
+  X509* own = issued.chain.front().get();
   // Whatever its name: a bundle with a CA's key could issue certificates.
   if (X509_check_ca(own) != 0) {
     return fail("bundle", paths.cert, "it is the certificate of a CA, whose key stays where it is",
@@ -67,11 +66,11 @@ Result<Credentials> load_issued(const std::string& directory, const std::string&
   if (X509_cmp_current_time(until) < 0) {
     return fail("bundle", paths.cert, "it expired on " + time_text(until), "issue it again, with --force");
   }
-  if (!is_signed_by(issued->chain.back().get(), issued->anchors)) {
+  if (!is_signed_by(issued.chain.back().get(), issued.anchors)) {
     return fail("bundle", paths.cert, "it was issued by another CA than " + ca,
                 "issue it again, with --force");
   }
-  for (const X509Ptr& anchor : issued->anchors) {
+  for (const X509Ptr& anchor : issued.anchors) {
     if (X509_self_signed(anchor.get(), 0) == 1) continue;
     return fail("bundle", ca, "it is not self-signed, and could not be told from an intermediate",
                 "give the three files instead: --tls-cert, --tls-key and --tls-ca");

@@ -382,10 +382,9 @@ bool is_encrypted_bundle(const std::string& path) {
 
 Result<Credentials> load_credentials(const TlsFiles& files) {
   if (files.bundled) return load_bundle(files);
-  auto credentials = load_pair(files.cert, files.key);
-  if (!credentials) return credentials;
+  ASSIGN_OR_RETURN(auto credentials, load_pair(files.cert, files.key));
   ASSIGN_OR_RETURN(auto anchors, load_certificates(files.ca));
-  credentials->anchors = std::move(anchors);
+  credentials.anchors = std::move(anchors);
   return credentials;
 }
 

@@ -68,8 +68,7 @@ class RoleMaker {
       role.permissions.insert(permissions->begin(), permissions->end());
     }
     for (const std::string& pattern : rule.commands) {
-      const Result<void> added = add_matching(role.permissions, pattern, rule.name);
-      if (!added) return added;
+      RETURN_IF_ERROR(add_matching(role.permissions, pattern, rule.name));
     }
     if (role.permissions.empty() && !rule.none) {
       return fail("use the role", rule.name, "it has no command", "if none is meant: commands = []");

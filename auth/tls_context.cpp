@@ -250,23 +250,19 @@ Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
 }  // namespace
 
 Result<SslCtxPtr> make_server_context(const TlsFiles& files) {
-  auto context = make_context(files, Side::server);
-  if (!context) return context;
-  SSL_CTX_set_num_tickets(context->get(), 0);
-  SSL_CTX_set_max_early_data(context->get(), 0);
-  SSL_CTX_set_alpn_select_cb(context->get(), choose_protocol, nullptr);
+  ASSIGN_OR_RETURN(auto context, make_context(files, Side::server));
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  SSL_CTX_set_max_early_data(context.get(), 0);
+  SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
   return context;
 }
 
 Result<SslCtxPtr> make_client_context(const TlsFiles& files) {
-  auto context = make_context(files, Side::client);
-  if (!context) return context;
-  if (SSL_CTX_set_alpn_protos(context->get(), kAlpnH2.data(), kAlpnH2.size()) != 0) {  // 0 is success here.
+  ASSIGN_OR_RETURN(auto context, make_context(files, Side::client));
+  if (SSL_CTX_set_alpn_protos(context.get(), kAlpnH2.data(), kAlpnH2.size()) != 0) {  // 0 is success here.
     return fail("offer HTTP/2", "", take_openssl_error());
   }
-  if (auto expected = expect_agent(context->get(), files.agent); !expected) {
-    return tl::unexpected(expected.error());
-  }
+  RETURN_IF_ERROR(expect_agent(context.get(), files.agent));
   return context;
 }
 

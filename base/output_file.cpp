@@ -168,10 +168,8 @@ Result<void> OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_
 
 Result<void> OutputFile::keep() {
   if (failure_) return tl::unexpected(*failure_);
-  Result<void> written = write_out();
-  if (!written) return written;
-  Result<void> named = take_name();
-  if (!named) return named;
+  RETURN_IF_ERROR(write_out());
+  RETURN_IF_ERROR(take_name());
   part_.clear();
   // Makes the name survive a power failure. The file itself is complete, so an error here is not fatal.
   const UniqueFd directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

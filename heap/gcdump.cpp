@@ -339,8 +339,7 @@ Result<void> write_gcdump(Heap heap, const Origin& origin, Sink sink) {
   if (nodes.size() > kMostInt) return fail("write the heap", "", "there are too many objects in it");
   Serializer file(std::move(sink));
   file.begin_object("GCHeapDump", kDumpVersion, kDumpReader);
-  const Result<void> graph = put_graph(file, nodes);
-  if (!graph) return graph;
+  RETURN_IF_ERROR(put_graph(file, nodes));
   file.put_u8(nodes.heap().pointer_bytes == 8 ? 1 : 0);
   file.put_u32(kOne);  // Factors for counts and for sizes: no object is left out.
   file.put_u32(kOne);

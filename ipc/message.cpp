@@ -151,8 +151,7 @@ Result<ErrorAnswer> decode_error(const Message& answer) {
   Reader in(answer.payload, "an error answer");
   ErrorAnswer error;
   error.hresult = in.u32();
-  Result<ErrorAnswer> bare = in.result(error);
-  if (!bare) return bare;
+  ASSIGN_OR_RETURN(auto bare, in.result(error));
   error.text = in.string();
   if (in.failed()) return bare;
   return error;

@@ -116,13 +116,11 @@ Task<Answers> ask(transport::Loop& loop, std::vector<router::MirroredAgent> agen
 
 int can_i(const config::CanISettings& settings) {
   if (!settings.command.empty()) {
-    const Result<void> known = check_command_name(settings.command);
-    if (!known) return report(known.error(), kUsage);
+    REPORT_IF_ERROR(check_command_name(settings.command), kUsage);
   }
-  const auto agents = agents_of(settings.remotes);
-  if (!agents) return report(agents.error(), kUsage);
+  ASSIGN_OR_REPORT(const auto agents, agents_of(settings.remotes), kUsage);
   transport::Loop loop;
-  const Answers answers = loop.run(ask(loop, *agents, settings));
+  const Answers answers = loop.run(ask(loop, agents, settings));
   std::fputs((settings.json ? answers.rows.dump(2) + "\n" : answers.tables).c_str(), stdout);
   for (const Error& failure : answers.failures) report(failure);
   print_messages(answers.explanations);

@@ -101,22 +101,17 @@ void print_next_for_mirror(const CertsIssueSettings& settings) {
 }
 
 int issue(const CertsIssueSettings& settings) {
-  const auto request = auth::complete_request(settings.request);
-  if (!request) return report(request.error(), kUsage);
-  const auto ca = auth::load_ca(settings.directory);
-  if (!ca) return report(ca.error(), kFailure);
-  const auto issued = auth::make_certificate(*ca, *request);
-  if (!issued) return report(issued.error(), kFailure);
-  const auth::PairPaths paths = auth::pair_paths(settings.directory, request->name);
-  if (auto written = auth::write_pair(paths, *issued, settings.force); !written) {
-    return report(written.error(), kFailure);
-  }
+  ASSIGN_OR_REPORT(const auto request, auth::complete_request(settings.request), kUsage);
+  ASSIGN_OR_REPORT(const auto ca, auth::load_ca(settings.directory), kFailure);
+  ASSIGN_OR_REPORT(const auto issued, auth::make_certificate(ca, request), kFailure);
+  const auth::PairPaths paths = auth::pair_paths(settings.directory, request.name);
+  REPORT_IF_ERROR(auth::write_pair(paths, issued, settings.force), kFailure);
   print(stdout,
         "{}  certificate for a {}: {}; valid until {}\n"
         "{}  private key: keep it secret\n",
-        paths.cert, request->side == auth::Side::server ? "server (an agent)" : "client (a mirror)",
-        listed(*request), end_of(*issued), paths.key);
-  if (request->side == auth::Side::server) {
+        paths.cert, request.side == auth::Side::server ? "server (an agent)" : "client (a mirror)",
+        listed(request), end_of(issued), paths.key);
+  if (request.side == auth::Side::server) {
     print_next_for_agent(settings);
   } else {
     print_next_for_mirror(settings);
@@ -125,13 +120,10 @@ int issue(const CertsIssueSettings& settings) {
 }
 
 int certs_init(const CertsInitSettings& settings) {
-  if (auto made = make_directory(settings.directory); !made) return report(made.error(), kFailure);
-  const auto ca = auth::make_ca();
-  if (!ca) return report(ca.error(), kFailure);
+  REPORT_IF_ERROR(make_directory(settings.directory), kFailure);
+  ASSIGN_OR_REPORT(const auto ca, auth::make_ca(), kFailure);
   const auth::PairPaths paths = auth::pair_paths(settings.directory, "ca");
-  if (auto written = auth::write_pair(paths, *ca, settings.force); !written) {
-    return report(written.error(), kFailure);
-  }
+  REPORT_IF_ERROR(auth::write_pair(paths, ca, settings.force), kFailure);
   print(stdout,
         "{0}  CA certificate, for every agent and every mirror; valid until {2}\n"
         "{1}  CA key: keep it here; whoever has it can issue certificates\n"
@@ -139,24 +131,20 @@ int certs_init(const CertsInitSettings& settings) {
         "Next:\n"
         "  farport certs server {3} --name orders --dns orders.prod.example --ip 10.0.0.2\n"
         "  farport certs client {3} --name alice\n",
-        paths.cert, paths.key, end_of(*ca), settings.directory);
+        paths.cert, paths.key, end_of(ca), settings.directory);
   return kSuccess;
 }
 
 int certs_bundle(const CertsBundleSettings& settings) {
-  const auto issued = auth::load_issued(settings.directory, settings.name);
-  if (!issued) return report(issued.error(), kFailure);
+  ASSIGN_OR_REPORT(const auto issued, auth::load_issued(settings.directory, settings.name), kFailure);
   const std::string path =
       settings.output.empty() ? auth::bundle_path(settings.directory, settings.name) : settings.output;
-  const auto passphrase = passphrase_for(path, settings);
-  if (!passphrase) return report(passphrase.error(), kFailure);
-  if (auto written = auth::write_bundle(path, *issued, passphrase->get(), settings.force); !written) {
-    return report(written.error(), kFailure);
-  }
-  const bool server = X509_check_purpose(issued->chain.front().get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
+  ASSIGN_OR_REPORT(const auto passphrase, passphrase_for(path, settings), kFailure);
+  REPORT_IF_ERROR(auth::write_bundle(path, issued, passphrase.get(), settings.force), kFailure);
+  const bool server = X509_check_purpose(issued.chain.front().get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
   print(
       stdout, "{}  certificate, {} and CA of {}: keep it secret\n\nNext: {}\n  {} --tls-bundle {}\n", path,
-      *passphrase ? "encrypted key" : "key", settings.name,
+      passphrase ? "encrypted key" : "key", settings.name,
       server ? "copy it to the agent's host and run there:" : "copy it to the tools' host and run there:",
       server ? "farport serve --listen 0.0.0.0:9000 --allow-cn alice=operator" : "farport connect HOST:9000",
       file_of(path));

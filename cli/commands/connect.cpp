@@ -49,8 +49,7 @@ Task<void> explain_nothing(router::Mirror& mirror, Log log, LogLevel level) {
 
 Task<Result<void>> show(router::Mirror& mirror, MirrorView& view, transport::StopSource& stop,
                         Task<void> explain) {
-  const Result<void> started = co_await mirror.start();
-  if (!started) co_return started;
+  CO_RETURN_IF_ERROR(co_await mirror.start());
   // Redraws at each change of the mirror, until it is cancelled.
   Task<void> redraw = [](router::Mirror& shown, MirrorView& on) -> Task<void> {
     for (;;) {

@@ -34,8 +34,7 @@ Result<void> read_file(const std::string& path, nettrace::Handler& to) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno("read", path, errno);
     if (got == 0) return reader.finish();
-    const Result<void> fed = reader.feed(std::span(piece).first(static_cast<std::size_t>(got)));
-    if (!fed) return fed;
+    RETURN_IF_ERROR(reader.feed(std::span(piece).first(static_cast<std::size_t>(got))));
   }
 }
 

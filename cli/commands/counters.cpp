@@ -33,8 +33,7 @@ class CounterSink : public EventLines {
       : EventLines(loop, readers, settings, {}), settings_(settings), selection_(selection) {}
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
-    auto opened = EventLines::prepare(runtime);
-    if (!opened) return opened;
+    RETURN_IF_ERROR(EventLines::prepare(runtime));
     return selection_.wanted(runtime.version,
                              {settings_.interval, settings_.most_series, settings_.most_histograms});
   }
@@ -90,12 +89,11 @@ class CounterScreenSink final : public CounterSink {
 };
 
 int counters(const config::CountersSettings& settings) {
-  auto selection = router::CounterSelection::parse(settings.counters);
-  if (!selection) return report(selection.error(), kUsage);
+  ASSIGN_OR_REPORT(auto selection, router::CounterSelection::parse(settings.counters), kUsage);
   const double interval = std::chrono::duration<double>(settings.interval).count();
   const bool draws = settings.format.empty() && settings.output.empty() && can_draw_on(STDOUT_FILENO);
   const auto readers = start_readers(settings.remote, [&](const auto&, auto& from, auto& to) -> Result<void> {
-    const auto values = make_counter_lines(settings.format, *selection, interval);
+    const auto values = make_counter_lines(settings.format, selection, interval);
     Result<void> told =
         draws ? router::tell_measurements(*values, from, to) : router::make_lines(*values, from, to);
     if (told && values->is_refused())
@@ -107,11 +105,11 @@ int counters(const config::CountersSettings& settings) {
     // Made before record() watches signals.
     CounterScreen screen(interval);
     transport::Loop loop;
-    CounterScreenSink sink(loop, *readers, settings, *selection, screen);
+    CounterScreenSink sink(loop, *readers, settings, selection, screen);
     return record(settings, sink, loop, Recorder::Progress::hidden);
   }
   transport::Loop loop;
-  CounterSink sink(loop, *readers, settings, *selection);
+  CounterSink sink(loop, *readers, settings, selection);
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
 

@@ -77,16 +77,13 @@ struct DetachedRun {
 };
 
 Task<Result<void>> go_on(router::Mirror& mirror, DetachedRun going, transport::StopSource& stop) {
-  const Result<void> started = co_await mirror.start();
-  if (!started) co_return started;
+  CO_RETURN_IF_ERROR(co_await mirror.start());
   {
     const transport::Deadline limit(mirror.loop(), router::kSettleLimit,
                                     [&mirror] { mirror.stop_settling(); });
-    const Result<void> settled = co_await mirror.settled();
-    if (!settled) co_return settled;
+    CO_RETURN_IF_ERROR(co_await mirror.settled());
   }
-  const Result<void> published = going.entry.publish();
-  if (!published) co_return published;
+  CO_RETURN_IF_ERROR(going.entry.publish());
   std::vector<std::string> notes;
   if (mirror.lists_nothing() && !going.settings.json)
     notes = co_await explain_mirror(mirror, Missing::everything, false);
@@ -133,13 +130,11 @@ int run_detached(const config::ConnectSettings& settings, StartReport report, st
 }  // namespace
 
 int connect_detached(const config::ConnectSettings& settings) {
-  const Result<void> free = check_not_running(settings);
-  if (!free) return report(free.error());
+  REPORT_IF_ERROR(check_not_running(settings));
   const std::size_t columns = terminal_size(STDOUT_FILENO).columns;
-  auto detached = detach();
-  if (!detached) return report(detached.error());
-  if (detached->exit_code) return *detached->exit_code;
-  return run_detached(settings, std::move(*detached->report), columns);
+  ASSIGN_OR_REPORT(auto detached, detach());
+  if (detached.exit_code) return *detached.exit_code;
+  return run_detached(settings, std::move(*detached.report), columns);
 }
 
 namespace {

@@ -59,13 +59,12 @@ Result<std::vector<FoundMirror>> chosen(const std::vector<FoundMirror>& all,
 }
 
 int disconnect(const config::Flags& flags) {
-  const auto all = find_detached_mirrors();
-  if (!all) return report(all.error());
-  if (flags.remotes.empty() && !flags.all) return list(*all);
-  const auto meant = flags.all ? Result<std::vector<FoundMirror>>(*all) : chosen(*all, flags.remotes);
-  if (!meant) return report(meant.error());
+  ASSIGN_OR_REPORT(const auto all, find_detached_mirrors());
+  if (flags.remotes.empty() && !flags.all) return list(all);
+  ASSIGN_OR_REPORT(const auto meant,
+                   flags.all ? Result<std::vector<FoundMirror>>(all) : chosen(all, flags.remotes));
   int exit_code = kSuccess;
-  for (const FoundMirror& found : *meant) {
+  for (const FoundMirror& found : meant) {
     const Result<void> ended = end_detached_mirror(found);
     if (!ended) {
       exit_code = report(ended.error());

@@ -141,12 +141,11 @@ Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::StopSource
 }
 
 int dump(const config::DumpCommandSettings& settings) {
-  const auto agents = agents_of({settings.remote});
-  if (!agents) return report(agents.error(), kUsage);
+  ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
-  DumpTransfer transfer(loop, agents->front(), settings);
+  DumpTransfer transfer(loop, agents.front(), settings);
   const auto path = loop.run(transfer.run(stop));
   if (!path) {
     std::fputs("farport: the dump was cancelled, and partial files were removed\n", stderr);

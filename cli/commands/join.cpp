@@ -103,9 +103,8 @@ bool take(InvitationInput& input) {
 
 /// Checks an address that a stranger may have written, since it is printed as part of a command to copy.
 Result<config::Address> plain_address(const std::string& text) {
-  auto address = config::parse_address(text);
-  if (!address) return address;
-  const bool plain = std::all_of(address->host.begin(), address->host.end(), [](char c) {
+  ASSIGN_OR_RETURN(auto address, config::parse_address(text));
+  const bool plain = std::all_of(address.host.begin(), address.host.end(), [](char c) {
     return is_letter_or_digit(c) || std::string_view(".-_:%").find(c) != std::string_view::npos;
   });
   if (plain) return address;
@@ -142,24 +141,20 @@ void print_joined(const std::string& agent, const std::string& bundle) {
 int join(config::Flags flags) {
   InvitationInput input;
   if (!take(input)) return kInterrupted;
-  const auto invitation = auth::read_invitation(input.word());
-  if (!invitation) return report(invitation.error(), kUsage);
-  const std::string named = flags.remotes.empty() ? invitation->address : flags.remotes.front();
+  ASSIGN_OR_REPORT(const auto invitation, auth::read_invitation(input.word()), kUsage);
+  const std::string named = flags.remotes.empty() ? invitation.address : flags.remotes.front();
   // Only an address is allowed, since other targets run commands and a stranger may have written the
   // invitation.
-  const auto agent = plain_address(named);
-  if (!agent) return report(agent.error(), kUsage);
-  const auto bundle = place_for(*agent);
-  if (!bundle) return report(bundle.error());
-  const auto kept = auth::write_bundle(*bundle, invitation->credentials, nullptr, true);
-  if (!kept) return report(kept.error());
+  ASSIGN_OR_REPORT(const auto agent, plain_address(named), kUsage);
+  ASSIGN_OR_REPORT(const auto bundle, place_for(agent));
+  REPORT_IF_ERROR(auth::write_bundle(bundle, invitation.credentials, nullptr, true));
   forget_credentials(flags.given);
-  flags.remotes = {config::to_string(*agent)};
-  flags.given["tls-bundle"] = {*bundle};
+  flags.remotes = {config::to_string(agent)};
+  flags.given["tls-bundle"] = {bundle};
   flags.given["server-name"] = {auth::kInvitingAgent};
   const auto settings = config::resolve_connect(flags);
   if (!settings) return report(settings.error());
-  print_joined(flags.remotes.front(), *bundle);
+  print_joined(flags.remotes.front(), bundle);
   return connect(*settings);
 }
 

@@ -77,15 +77,14 @@ class LogSink final : public EventLines {
 };
 
 int logs(const config::LogsSettings& settings) {
-  auto wanted = router::wanted_logs(settings.level, settings.categories);
-  if (!wanted) return report(wanted.error(), kUsage);
+  ASSIGN_OR_REPORT(auto wanted, router::wanted_logs(settings.level, settings.categories), kUsage);
   const auto readers = start_readers(settings.remote, [&settings](const auto&, auto& from, auto& to) {
     events::LogLines lines(settings.format == "json" ? log_json : log_text);
     return router::make_lines(lines, from, to);
   });
   if (!readers) return report(readers.error());
   transport::Loop loop;
-  LogSink sink(loop, *readers, settings, std::move(*wanted));
+  LogSink sink(loop, *readers, settings, std::move(wanted));
   return record(settings, sink, loop, Recorder::Progress::hidden);
 }
 

@@ -235,13 +235,11 @@ Result<void> render_samples(const std::string& process, const ProfileOutput& out
       return {};
     };
   };
-  Result<void> rendered;
   if (!output.path.empty()) {
-    rendered = render_file(taken, output, write_to(router::ReaderFrame::file));
-    if (!rendered) return rendered;
+    RETURN_IF_ERROR(render_file(taken, output, write_to(router::ReaderFrame::file)));
     to.write(router::ReaderFrame::file);
   }
-  rendered = render_lines(taken, output, rows, write_to(router::ReaderFrame::lines));
+  const Result<void> rendered = render_lines(taken, output, rows, write_to(router::ReaderFrame::lines));
   // An incomplete recording still makes a complete graph.
   return read ? rendered : read;
 }
@@ -317,7 +315,7 @@ int profile(const config::ProfileSettings& settings) {
   config::ProfileSettings asked = settings;
   asked.duration = settings.duration.value_or(kUsualLength);
   if (settings.output.ends_with(".nettrace")) {
-    if (const auto checked = check_trace(settings); !checked) return report(checked.error(), kUsage);
+    REPORT_IF_ERROR(check_trace(settings), kUsage);
     return record_trace(asked, router::wanted_samples(), {});
   }
   const ProfileOutput output{settings.output, settings.force, settings.top};

@@ -143,10 +143,9 @@ std::string as_table(const Listing& listing) {
 }
 
 int ps(const config::PsSettings& settings) {
-  auto agents = agents_of(settings.remotes);
-  if (!agents) return report(agents.error(), kUsage);
+  ASSIGN_OR_REPORT(auto agents, agents_of(settings.remotes), kUsage);
   transport::Loop loop;
-  Listing listing = loop.run(list_all(loop, std::move(*agents)));
+  Listing listing = loop.run(list_all(loop, std::move(agents)));
   sort_runtimes(listing);
   for (const Error& failure : listing.failures) report(failure);
   // A table without agents would only repeat that nothing answered; a script still gets its array.

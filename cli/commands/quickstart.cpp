@@ -138,27 +138,21 @@ void print_invitation(std::string_view text, const config::Address& agent) {
 /// Runs an agent with a CA of its own, whose key is destroyed before the agent listens, and prints an
 /// invitation for one caller. Nothing is kept. Returns the exit code.
 int quickstart(const QuickstartSettings& settings) {
-  const auto listen = config::parse_address(settings.listen);
-  if (!listen) return report(listen.error(), kUsage);
-  const auto reached = reached_at(settings.host, *listen);
-  if (!reached) return report(reached.error(), kUsage);
-  const auto sides = make_sides(auth::kInvitingAgent, kGuest);
-  if (!sides) return report(sides.error());
-  const auto invitation = auth::write_invitation(config::to_string(*reached), sides->guest);
-  if (!invitation) return report(invitation.error(), kUsage);
-  const auto directory = make_private_directory();
-  if (!directory) return report(directory.error());
-  const std::string bundle = (*directory)->path() + "/agent.pem";
-  if (auto kept = auth::write_bundle(bundle, sides->agent, nullptr, false); !kept)
-    return report(kept.error());
-  const auto log = make_log("info", "text");
-  if (!log) return report(log.error());
+  ASSIGN_OR_REPORT(const auto listen, config::parse_address(settings.listen), kUsage);
+  ASSIGN_OR_REPORT(const auto reached, reached_at(settings.host, listen), kUsage);
+  ASSIGN_OR_REPORT(const auto sides, make_sides(auth::kInvitingAgent, kGuest));
+  ASSIGN_OR_REPORT(const auto invitation, auth::write_invitation(config::to_string(reached), sides.guest),
+                   kUsage);
+  ASSIGN_OR_REPORT(const auto directory, make_private_directory());
+  const std::string bundle = directory->path() + "/agent.pem";
+  REPORT_IF_ERROR(auth::write_bundle(bundle, sides.agent, nullptr, false));
+  ASSIGN_OR_REPORT(const auto log, make_log("info", "text"));
   AgentProgram program;
   program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
   // The invitation to be copied must not scroll away.
   program.tell_of_others = false;
-  program.on_listening = [&] { print_invitation(auth::text_in(invitation->get()), *reached); };
-  return run_agent(agent_for(*listen, settings.role, bundle), *log, program);
+  program.on_listening = [&] { print_invitation(auth::text_in(invitation.get()), reached); };
+  return run_agent(agent_for(listen, settings.role, bundle), log, program);
 }
 
 constexpr const char* kQuickstartAbout =

@@ -370,24 +370,21 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
 }
 
 int run(const config::RunSettings& settings) {
-  const auto fatal = [](const Error& error) {
-    report(error);
+  const auto report = [](const Error& error) {
+    cli::report(error);
     return error.what == "start" && error.cause == ENOENT ? kNotFound : kOwnFailure;
   };
-  const Result<Log> log =
-      settings.log_level_given ? make_log(settings.log.level, settings.log.format) : make_notices();
-  if (!log) return fatal(log.error());
-  const auto plan = make_run_plan(settings);
-  if (!plan) return fatal(plan.error());
-  auto agents = agents_of(plan->remotes);
-  if (!agents) return fatal(agents.error());
-  const auto directory = make_private_directory();
-  if (!directory) return fatal(directory.error());
+  ASSIGN_OR_REPORT(const auto log, settings.log_level_given
+                                       ? make_log(settings.log.level, settings.log.format)
+                                       : make_notices());
+  ASSIGN_OR_REPORT(const auto plan, make_run_plan(settings));
+  ASSIGN_OR_REPORT(auto agents, agents_of(plan.remotes));
+  ASSIGN_OR_REPORT(const auto directory, make_private_directory());
   transport::Loop loop;
-  router::MirrorSettings mirror_settings{std::move(*agents), (*directory)->path()};
+  router::MirrorSettings mirror_settings{std::move(agents), directory->path()};
   mirror_settings.session = session_options(settings.session);
-  router::Mirror mirror(loop, *log, std::move(mirror_settings));
-  const Run running{mirror, (*directory)->path(), *plan, settings.log_level_given ? nullptr : *log};
+  router::Mirror mirror(loop, log, std::move(mirror_settings));
+  const Run running{mirror, directory->path(), plan, settings.log_level_given ? nullptr : log};
   const Result<int> code = loop.run(run_tool(loop, running, settings.tool));
   const Missing missing = mirror.rows().empty() ? Missing::everything : Missing::something;
   std::vector<std::string> explanation;
@@ -395,7 +392,7 @@ int run(const config::RunSettings& settings) {
     explanation = loop.run(explain_mirror(mirror, missing, true));
   loop.run(mirror.leave());
   if (code) return *code;
-  const int failed = fatal(code.error());
+  const int failed = report(code.error());
   print_messages(explanation);
   return failed;
 }

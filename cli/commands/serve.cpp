@@ -133,14 +133,13 @@ Result<std::vector<UniqueFd>> inherited_sockets() {
 namespace {
 
 int serve(const config::ServeSettings& settings) {
-  const auto log = make_log(settings.log.level, settings.log.format);
-  if (!log) return report(log.error());
+  ASSIGN_OR_REPORT(const auto log, make_log(settings.log.level, settings.log.format));
   AgentProgram program;
   program.fatal = [&log](const Error& error, int exit_code) {
-    (*log)->error("{}", error.message());
+    log->error("{}", error.message());
     return exit_code;
   };
-  return run_agent(settings, *log, program);
+  return run_agent(settings, log, program);
 }
 
 constexpr const char* kServeAbout =
@@ -246,35 +245,30 @@ std::string own_host_name() {
 using transport::Loop;
 
 int run_agent(const config::ServeSettings& settings, const Log& log, const AgentProgram& program) {
+  const auto& report = program.fatal;
   const ServiceManager manager;
-  const Result<void> unprivileged = become_user(settings);
-  if (!unprivileged) return program.fatal(unprivileged.error(), kUsage);
+  REPORT_IF_ERROR(become_user(settings), kUsage);
   confinement::forbid_core_dumps();
   const auto sampler = start_sampler(settings, log);
   const auto readers = start_readers(settings, log);
-  auto credentials = agent_credentials(settings);
-  if (!credentials) return program.fatal(credentials.error(), kUsage);
-  auto policy = auth::Policy::make(settings.policy);
-  if (!policy) return program.fatal(policy.error(), kUsage);
+  ASSIGN_OR_REPORT(auto credentials, agent_credentials(settings), kUsage);
+  ASSIGN_OR_REPORT(auto policy, auth::Policy::make(settings.policy), kUsage);
   raise_descriptor_limit();
   Loop loop;
   const auto full = settings.audit_waits ? UnblockedWriter::When::wait : UnblockedWriter::When::drop;
-  auto audit = router::Audit::open(loop, log, settings.audit, full);
-  if (!audit) return program.fatal(audit.error(), kFailure);
-  auto prepared = agent_settings(settings);
-  if (!prepared) return program.fatal(prepared.error(), kFailure);
-  prepared->linger = program.linger;
-  prepared->discovery.tell_of_others = program.tell_of_others;
-  prepared->sampler = sampler;
-  prepared->readers = readers;
-  prepared->local_for_all = program.linger == std::nullopt;
+  ASSIGN_OR_REPORT(auto audit, router::Audit::open(loop, log, settings.audit, full), kFailure);
+  ASSIGN_OR_REPORT(auto prepared, agent_settings(settings), kFailure);
+  prepared.linger = program.linger;
+  prepared.discovery.tell_of_others = program.tell_of_others;
+  prepared.sampler = sampler;
+  prepared.readers = readers;
+  prepared.local_for_all = program.linger == std::nullopt;
   if (settings.socket_activation) {
-    auto inherited = inherited_sockets();
-    if (!inherited) return program.fatal(inherited.error(), kUsage);
-    prepared->inherited = std::move(*inherited);
+    ASSIGN_OR_REPORT(auto inherited, inherited_sockets(), kUsage);
+    prepared.inherited = std::move(inherited);
   }
-  router::Agent agent(loop, log, std::move(*prepared), std::move(*credentials), std::move(*policy),
-                      std::move(*audit));
+  router::Agent agent(loop, log, std::move(prepared), std::move(credentials), std::move(policy),
+                      std::move(audit));
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&](int number) {
     log->info("{}: stopping", number == SIGINT ? "interrupted" : "terminated");
     manager.stopping();
@@ -292,11 +286,9 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
     manager.ready();
   });
   // From the moment that it reports to listen, signals must have their final effect.
-  const Result<void> listening = agent.listen();
-  if (!listening) return program.fatal(listening.error(), kFailure);
-  const auto confined = confine_agent(settings, log);
-  if (!confined) return program.fatal(confined.error(), kFailure);
-  agent.confined_by({confined->files, confined->system_calls});
+  REPORT_IF_ERROR(agent.listen(), kFailure);
+  ASSIGN_OR_REPORT(const auto confined, confine_agent(settings, log), kFailure);
+  agent.confined_by({confined.files, confined.system_calls});
   manager.ready();
   if (program.on_listening) program.on_listening();
   transport::Task<void> alive = manager.stay_alive(loop);

@@ -102,12 +102,10 @@ class StackSink final : public EventLines {
   transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
                                                   std::string runtime_id) override {
     router::CpuProfile looked(sessions, runtime_id, kLook);
-    auto begun = co_await looked.begin();
-    if (!begun) co_return begun;
+    CO_RETURN_IF_ERROR(co_await looked.begin());
     // A thread that moves during one sample is caught by the next.
     co_await transport::sleep(sessions.loop(), kLooks);
-    auto stopped = co_await looked.stop();
-    if (!stopped) co_return stopped;
+    CO_RETURN_IF_ERROR(co_await looked.stop());
     auto received = co_await looked.receive([](std::size_t) {});
     if (!received) co_return received;
     profile::Profile threads;

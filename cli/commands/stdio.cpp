@@ -168,11 +168,10 @@ config::ServeSettings private_agent(const std::string& socket) {
 Result<UniqueFd> lock_directory(const config::StdioSettings& settings) {
   for (;;) {
     ASSIGN_OR_RETURN(const auto place, place_of(settings));
-    auto directory = open_own_directory(place.directory);
-    if (!directory) return directory;
-    ::flock(directory->get(), LOCK_EX);
+    ASSIGN_OR_RETURN(auto directory, open_own_directory(place.directory));
+    ::flock(directory.get(), LOCK_EX);
     // An agent that ended meanwhile has removed the directory.
-    if (is_at(directory->get(), place.directory)) return directory;
+    if (is_at(directory.get(), place.directory)) return directory;
   }
 }
 
@@ -261,12 +260,11 @@ Result<void> become_user(const std::string& text) {
 }
 
 int serve_in_foreground(const Place& place, config::Milliseconds linger) {
-  const auto log = make_log("info", "text");
-  if (!log) return report(log.error());
+  ASSIGN_OR_REPORT(const auto log, make_log("info", "text"));
   AgentProgram program;
   program.linger = linger;
   program.fatal = [](const Error& error, int exit_code) { return report(error, exit_code); };
-  return run_private_agent(place, *log, std::move(program));
+  return run_private_agent(place, log, std::move(program));
 }
 
 int stdio(const config::StdioSettings& settings) {
@@ -275,28 +273,25 @@ int stdio(const config::StdioSettings& settings) {
                         "run it from the other host: farport connect --via 'ssh HOST farport stdio'"},
                   kUsage);
   }
-  if (const auto became = become_user(settings.user); !became) return report(became.error(), kUsage);
+  REPORT_IF_ERROR(become_user(settings.user), kUsage);
   if (!settings.join.empty()) {
     auto joined = join_soon(settings.join);
     return joined ? carry(std::move(*joined)) : report(joined.error());
   }
-  const auto place = place_of(settings);
-  if (!place) return report(place.error());
-  if (settings.foreground) return serve_in_foreground(*place, settings.linger);
-  auto directory = lock_directory(settings);
-  if (!directory) return report(directory.error());
+  ASSIGN_OR_REPORT(const auto place, place_of(settings));
+  if (settings.foreground) return serve_in_foreground(place, settings.linger);
+  ASSIGN_OR_REPORT(auto directory, lock_directory(settings));
   // Connect through the descriptor, since others may replace the directory's path.
-  const std::string path = place->directory + place->name;
-  const std::string socket = "/proc/self/fd/" + std::to_string(directory->get()) + place->name;
+  const std::string path = place.directory + place.name;
+  const std::string socket = "/proc/self/fd/" + std::to_string(directory.get()) + place.name;
   auto joined = join(socket, path);
   if (!joined && joined.error().cause == ETIMEDOUT) return report(joined.error());
   if (!joined) {
-    const auto started = start_agent(*place, settings.linger);
-    if (!started) return report(started.error());
-    if (started->exit_code) return *started->exit_code;
+    ASSIGN_OR_REPORT(const auto started, start_agent(place, settings.linger));
+    if (started.exit_code) return *started.exit_code;
     joined = join(socket, path);
   }
-  directory->reset();
+  directory.reset();
   return joined ? carry(std::move(*joined)) : report(joined.error());
 }
 

@@ -246,13 +246,12 @@ class Top {
 };
 
 int top(const config::TopSettings& settings) {
-  const auto agents = agents_of(settings.remotes);
-  if (!agents) return report(agents.error(), kUsage);
+  ASSIGN_OR_REPORT(const auto agents, agents_of(settings.remotes), kUsage);
   transport::Loop loop;
   Top shown(loop, settings);
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&stop](int) { stop.stop(); });
-  loop.run(shown.run(*agents, stop));
+  loop.run(shown.run(agents, stop));
   const std::vector<Error> failures = shown.failures();
   for (const Error& failure : failures) report(failure);
   return failures.empty() ? kSuccess : kFailure;

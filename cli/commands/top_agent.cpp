@@ -81,9 +81,8 @@ Task<Result<void>> FollowedRuntime::record() {
   if (now_.runtime.state == router::RuntimeState::suspended)
     co_return tl::unexpected(router::is_suspended(now_.runtime));
   router::Recording recording(sessions_, now_.runtime.id);
-  const Result<void> begun =
-      co_await recording.begin(selection->wanted(now_.runtime.version, {interval_, 1000, 20}));
-  if (!begun) co_return begun;
+  CO_RETURN_IF_ERROR(
+      co_await recording.begin(selection->wanted(now_.runtime.version, {interval_, 1000, 20})));
   VitalsHandler handler(*selection, std::chrono::duration<double>(interval_).count());
   nettrace::Reader reader(handler);
   std::vector<std::byte> piece(kCountersPieceBytes);
@@ -92,8 +91,7 @@ Task<Result<void>> FollowedRuntime::record() {
     if (got.status == IoStatus::end) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(recording.stream().error());
     const std::size_t before = handler.taken();
-    const Result<void> fed = reader.feed(std::span(piece).first(got.bytes));
-    if (!fed) co_return fed;
+    CO_RETURN_IF_ERROR(reader.feed(std::span(piece).first(got.bytes)));
     if (handler.taken() > before) show(handler.vitals());
     tell(handler.notice());
   }

@@ -171,12 +171,11 @@ int record_trace(const config::RecordingSettings& settings, ipc::CollectTracing 
                  const events::EventFilter& stopping_event) {
   std::optional<router::ReaderProcess> readers;
   if (!stopping_event.provider.empty()) {
-    auto started = start_readers(settings.remote, [&stopping_event](const auto&, auto& from, auto& to) {
-      events::StoppingEvent search(stopping_event);
-      return router::make_lines(search, from, to);
-    });
-    if (!started) return report(started.error());
-    readers.emplace(std::move(*started));
+    ASSIGN_OR_REPORT(auto started, start_readers(settings.remote, [&](const auto&, auto& from, auto& to) {
+                       events::StoppingEvent search(stopping_event);
+                       return router::make_lines(search, from, to);
+                     }));
+    readers.emplace(std::move(started));
   }
   transport::Loop loop;
   TraceFile file(loop, settings, std::move(wanted), readers ? &*readers : nullptr);

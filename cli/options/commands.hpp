@@ -4,8 +4,10 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "config/flags.hpp"
 #include "config/settings.hpp"
 
@@ -63,3 +65,24 @@ int report_output(const Error& error);
 int report(const std::vector<std::string>& problems);
 
 }  // namespace farport::cli
+
+// Leaving a command with a failure. The optional last argument is the exit code, as report() takes it. Both
+// call the report() in scope, so that a command may report in its own way.
+
+/// ASSIGN_OR_REPORT(const auto agents, agents_of(remotes), kUsage): declares `agents` with the result's
+/// value.
+#define ASSIGN_OR_REPORT(declaration, result, ...) \
+  FARPORT_ASSIGN_OR_REPORT_(__LINE__, declaration, result __VA_OPT__(, ) __VA_ARGS__)
+/// REPORT_IF_ERROR(become_user(settings), kUsage): for results whose value nobody needs.
+#define REPORT_IF_ERROR(result, ...)                                                         \
+  do {                                                                                       \
+    const auto result_to_check = result;                                                     \
+    if (!result_to_check) return report(result_to_check.error() __VA_OPT__(, ) __VA_ARGS__); \
+  } while (false)
+
+#define FARPORT_ASSIGN_OR_REPORT_(number, declaration, result, ...) \
+  FARPORT_ASSIGN_OR_REPORT_NUMBERED_(number, declaration, result __VA_OPT__(, ) __VA_ARGS__)
+#define FARPORT_ASSIGN_OR_REPORT_NUMBERED_(number, declaration, result, ...)               \
+  auto result_##number = result;                                                           \
+  if (!result_##number) return report(result_##number.error() __VA_OPT__(, ) __VA_ARGS__); \
+  declaration = *std::move(result_##number)

@@ -56,8 +56,7 @@ Result<void> write_output(const profile::Profile& taken, const ProfileOutput& ou
     });
     if (!written) return written;
   }
-  Result<void> printed = render_lines(taken, output, rows_for(output), print_piece);
-  if (!printed) return printed;
+  RETURN_IF_ERROR(render_lines(taken, output, rows_for(output), print_piece));
   return keep_output(file.get());
 }
 

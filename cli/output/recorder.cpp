@@ -183,8 +183,7 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
     if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
     piece->size = got.bytes;
     end_.take(std::span(piece->bytes).first(got.bytes));
-    const Result<void> taken = co_await sink.take(piece);
-    if (!taken) co_return taken;
+    CO_RETURN_IF_ERROR(co_await sink.take(piece));
     if (shows_ == Progress::shown) progress_.add(got.bytes);
   }
   co_return Result<void>();
@@ -235,11 +234,10 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
 
 int record(const config::RecordingSettings& settings, RecordingSink& sink, transport::Loop& loop,
            Recorder::Progress progress) {
-  const auto agents = agents_of({settings.remote});
-  if (!agents) return report(agents.error(), kUsage);
+  ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
-  Recorder recorder(loop, agents->front(), settings, progress, sink.work());
+  Recorder recorder(loop, agents.front(), settings, progress, sink.work());
   const auto recorded = loop.run(recorder.run(sink, stop));
   const Result<void> kept = sink.keep();
   if (recorded && !kept) return report(kept.error());

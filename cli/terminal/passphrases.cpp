@@ -83,9 +83,8 @@ Result<void> unlock(config::RunSettings& settings) {
   // Remotes in the tool's arguments are resolved later.
   settings.resolve_remote = [unlocker, resolve = std::move(settings.resolve_remote)](
                                 const std::string& text) -> Result<config::RemoteSettings> {
-    auto remote = resolve(text);
-    if (!remote) return remote;
-    RETURN_IF_ERROR(unlocker->unlock(remote->tls));
+    ASSIGN_OR_RETURN(auto remote, resolve(text));
+    RETURN_IF_ERROR(unlocker->unlock(remote.tls));
     return remote;
   };
   return unlocker->unlock(settings.remotes);

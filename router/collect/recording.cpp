@@ -34,9 +34,8 @@ Task<Result<void>> send(ResumableRequest& connection, ipc::Message command) {
 /// Reads the runtime's answer to `command`. Fails if the answer is an error.
 Task<Result<ipc::Message>> read_answer(Stream& from, ipc::Command command) {
   CO_ASSIGN_OR_RETURN(const auto answer, co_await read_first_message(from));
-  auto message = ipc::decode_message(answer.bytes);
-  if (!message) co_return message;
-  CO_RETURN_IF_ERROR(ipc::outcome_of(*message, command));
+  CO_ASSIGN_OR_RETURN(auto message, ipc::decode_message(answer.bytes));
+  CO_RETURN_IF_ERROR(ipc::outcome_of(message, command));
   co_return message;
 }
 
@@ -63,8 +62,7 @@ Task<Result<void>> Recording::begin(ipc::CollectTracing wanted) {
 Task<Result<void>> Recording::ask_for(ipc::CollectTracing wanted) {
   decompressing_.reset();
   request_.emplace(sessions_, path_, accepted_encodings(sessions_.options()));
-  const Result<void> sent = co_await send(*request_, ipc::make_message(wanted.version, wanted.encode()));
-  if (!sent) co_return sent;
+  CO_RETURN_IF_ERROR(co_await send(*request_, ipc::make_message(wanted.version, wanted.encode())));
   if (is_zstd(request_->head())) decompressing_.emplace(request_->stream());
   CO_ASSIGN_OR_RETURN(const auto answer, co_await read_answer(stream(), wanted.version));
   CO_ASSIGN_OR_RETURN(const auto session, ipc::SessionId::decode(answer.payload));
@@ -83,8 +81,7 @@ Task<Result<void>> Recording::resume() {
 /// Sends a command on a connection of its own, beside the recording.
 Task<Result<void>> Recording::ask(ipc::Command command, std::vector<std::byte> payload) {
   ResumableRequest connection(sessions_, path_);
-  const Result<void> sent = co_await send(connection, ipc::make_message(command, std::move(payload)));
-  if (!sent) co_return sent;
+  CO_RETURN_IF_ERROR(co_await send(connection, ipc::make_message(command, std::move(payload))));
   CO_RETURN_IF_ERROR(co_await read_answer(connection.stream(), command));
   co_return Result<void>();
 }
@@ -128,11 +125,9 @@ Task<Result<void>> read_methods(SessionManager& sessions, std::string runtime_id
                                 NamedMethods& to) {
   const std::set<std::uint64_t> wanted(addresses.begin(), addresses.end());
   Recording recording(sessions, runtime_id);
-  const Result<void> begun = co_await recording.begin(wanted_methods());
-  if (!begun) co_return begun;
+  CO_RETURN_IF_ERROR(co_await recording.begin(wanted_methods()));
   Reading reading(sessions.loop(), local_request(ReadingTask::Kind::methods), Reading::For::user);
-  const Result<void> reads = reading.begin(readers);
-  if (!reads) co_return reads;
+  CO_RETURN_IF_ERROR(reading.begin(readers));
   std::optional<Error> broken;
   // The rundown at the end may not fit the buffers before the runtime answers, so it is read meanwhile.
   transport::TaskSet working(sessions.loop());

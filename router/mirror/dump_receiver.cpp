@@ -68,8 +68,7 @@ Result<void> DumpSink::decompress(std::span<const std::byte> bytes) {
     bytes = bytes.subspan(step.taken);
     frame_ended_ = step.ended;
     full = step.made == buffer_.size() && !frame_ended_;
-    const Result<void> written = append(std::span(buffer_).first(step.made));
-    if (!written) return written;
+    RETURN_IF_ERROR(append(std::span(buffer_).first(step.made)));
   }
   return {};
 }

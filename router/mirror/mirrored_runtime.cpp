@@ -276,8 +276,7 @@ Result<void> MirroredRuntime::dial(const std::string& tool) {
 }
 
 Result<void> MirroredRuntime::open_socket(std::string path) {
-  Result<void> free = services_.files.add(path);
-  if (!free) return free;
+  RETURN_IF_ERROR(services_.files.add(path));
   auto listener = transport::Listener::unix_socket(services_.loop, path);
   if (!listener) {
     services_.files.remove(path);

@@ -128,8 +128,7 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
       }
       co_return tl::unexpected(std::move(why));
     }
-    auto sent = co_await send_program(command.stream(), what, said->kind == Kind::send_gzip);
-    if (!sent) co_return sent;
+    CO_RETURN_IF_ERROR(co_await send_program(command.stream(), what, said->kind == Kind::send_gzip));
   }
 }
 

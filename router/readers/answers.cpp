@@ -81,8 +81,7 @@ Result<void> read_samples(ReaderInput& from, CpuSamples& to) {
   for (;;) {
     ASSIGN_OR_RETURN(const auto piece, from.next_of_part());
     if (piece.empty()) break;
-    const Result<void> read = reader.read(piece);
-    if (!read) return read;
+    RETURN_IF_ERROR(reader.read(piece));
   }
   if (!reader.ended()) return fail("read", "the samples", "they are incomplete");
   if (to.end() == SamplingEnd::failed) return fail("read", "the samples", to.why_ended());

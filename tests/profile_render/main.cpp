@@ -92,11 +92,10 @@ class FoldedReader {
 };
 
 Result<void> write(const Profile& profile, const std::string& path) {
-  const Result<Form> form = form_of(path);
-  if (!form) return tl::unexpected(form.error());
+  ASSIGN_OR_RETURN(const auto form, form_of(path));
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return fail("open", path, "see errno");
-  const Result<void> done = write_profile(profile, *form, [&](std::string_view piece) -> Result<void> {
+  const Result<void> done = write_profile(profile, form, [&](std::string_view piece) -> Result<void> {
     if (std::fwrite(piece.data(), 1, piece.size(), file) != piece.size())
       return fail("write to", path, "see errno");
     return {};

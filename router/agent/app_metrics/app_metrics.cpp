@@ -235,8 +235,7 @@ Task<void> MetricSession::read_to_end(transport::FdStream& from, ReadingRequest 
 
 Task<Result<void>> MetricSession::read_values(transport::FdStream& from, ReadingRequest wanted) {
   Reading reading(loop_, std::move(wanted));
-  const Result<void> begun = reading.begin(*readers_.process);
-  if (!begun) co_return begun;
+  CO_RETURN_IF_ERROR(reading.begin(*readers_.process));
   transport::TaskSet feeding(loop_);
   feeding.spawn(reading.pass_all_on(from));
   for (std::size_t notices = 0;;) {

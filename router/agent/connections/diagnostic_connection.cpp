@@ -200,10 +200,9 @@ Task<DiagnosticPort::Connection> DiagnosticConnections::open_runtime(std::string
                                                                      std::vector<std::byte> message) {
   DiagnosticPort* port = registry_.port(runtime_id);
   if (port == nullptr) co_return fail("reach", "the runtime " + runtime_id, "it has ended");
-  auto runtime = co_await port->open();
-  if (!runtime) co_return runtime;
-  const IoStatus written = co_await (*runtime)->write(message);
-  if (written != IoStatus::ok) co_return tl::unexpected((*runtime)->error());
+  CO_ASSIGN_OR_RETURN(auto runtime, co_await port->open());
+  const IoStatus written = co_await runtime->write(message);
+  if (written != IoStatus::ok) co_return tl::unexpected(runtime->error());
   const auto header = ipc::decode_header(message);
   if (header) suspended_.command_sent(runtime_id, port, header->command());
   co_return runtime;

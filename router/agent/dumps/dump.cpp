@@ -221,8 +221,7 @@ Result<void> Dumps::Job::check_space(std::uint64_t more) const {
 }
 
 Task<Result<void>> Dumps::Job::write() {
-  const Result<void> prepared = co_await prepare();
-  if (!prepared) co_return prepared;
+  CO_RETURN_IF_ERROR(co_await prepare());
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();

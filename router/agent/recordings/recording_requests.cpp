@@ -105,10 +105,9 @@ Result<WantedRecording> wanted_recording(std::string_view kind, const Parameters
                                          const Runtime& runtime) {
   const auto* const known = std::ranges::find(kRecordingKinds, kind, &RecordingKind::name);
   if (known == std::ranges::end(kRecordingKinds)) return fail("record", kind, "there is no such recording");
-  auto wanted = known->made(parameters, runtime);
-  if (!wanted) return wanted;
-  ASSIGN_OR_RETURN(const auto duration, seconds_of("seconds", parameters("seconds"), wanted->duration));
-  wanted->duration = duration;
+  ASSIGN_OR_RETURN(auto wanted, known->made(parameters, runtime));
+  ASSIGN_OR_RETURN(const auto duration, seconds_of("seconds", parameters("seconds"), wanted.duration));
+  wanted.duration = duration;
   return wanted;
 }
 
