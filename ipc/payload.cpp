@@ -185,20 +185,6 @@ Result<std::vector<std::string>> decode_environment(BytesView continuation) {
   return in.result(std::move(variables));
 }
 
-Bytes encode_environment(const std::vector<std::string>& variables) {
-  Writer out;
-  out.count(variables.size());
-  for (const std::string& variable : variables) out.string(variable);
-  return out.take();
-}
-
-namespace {
-
-/// The version of ProcessInfo3's layout. Later versions only append fields.
-constexpr std::uint32_t kLayoutVersion = 1;
-
-}  // namespace
-
 Result<ProcessInfo> decode_process_info(Command command, BytesView payload) {
   if (command != kProcessInfo && command != kProcessInfo2 && command != kProcessInfo3) {
     return fail("decode", describe(command), "its answer holds no process information");
@@ -218,22 +204,6 @@ Result<ProcessInfo> decode_process_info(Command command, BytesView payload) {
   }
   if (command == kProcessInfo3) info.runtime_identifier = in.string();
   return in.result(std::move(info));
-}
-
-Bytes encode_process_info(Command command, const ProcessInfo& info) {
-  Writer out;
-  if (command == kProcessInfo3) out.u32(kLayoutVersion);
-  out.u64(info.pid);
-  out.guid(info.cookie);
-  out.string(info.command_line);
-  out.string(info.os);
-  out.string(info.architecture);
-  if (command != kProcessInfo) {
-    out.string(info.entry_assembly);
-    out.string(info.clr_version);
-  }
-  if (command == kProcessInfo3) out.string(info.runtime_identifier);
-  return out.take();
 }
 
 }  // namespace farport::ipc

@@ -29,7 +29,6 @@ enum class DumpType : std::uint32_t { normal = 1, with_heap = 2, triage = 3, ful
 /// Flags of a dump. The oldest command, GenerateCoreDump, knows only the first.
 namespace dump_flag {
 inline constexpr std::uint32_t kLogging = 1;
-inline constexpr std::uint32_t kVerboseLogging = 2;
 inline constexpr std::uint32_t kCrashReport = 4;
 }  // namespace dump_flag
 
@@ -103,7 +102,6 @@ struct EnvironmentAnswer {
 
 /// The continuation of ProcessEnvironment: entries "NAME=value".
 [[nodiscard]] Result<std::vector<std::string>> decode_environment(BytesView continuation);
-[[nodiscard]] Bytes encode_environment(const std::vector<std::string>& variables);
 
 /// What a runtime reports about itself in its answer to ProcessInfo, ProcessInfo2 or ProcessInfo3.
 
@@ -120,7 +118,5 @@ struct ProcessInfo {
 
 /// Reads the payload of the OK answer to kProcessInfo, kProcessInfo2 or kProcessInfo3; other commands fail.
 [[nodiscard]] Result<ProcessInfo> decode_process_info(Command command, BytesView payload);
-/// Encodes the payload of the answer to `command`, one of the three.
-[[nodiscard]] Bytes encode_process_info(Command command, const ProcessInfo& info);
 
 }  // namespace farport::ipc

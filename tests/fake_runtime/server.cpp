@@ -10,10 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "answers.hpp"
 #include "dump.hpp"
 #include "ipc/event_pipe.hpp"
 #include "ipc/message.hpp"
-#include "ipc/payload.hpp"
 #include "stream_block.hpp"
 
 namespace farport::fake {

@@ -6,6 +6,7 @@
 #include "ipc/event_pipe.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
+#include "tests/fake_runtime/answers.hpp"
 #include "tests/fuzz/target.hpp"
 
 using namespace farport::ipc;

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "ipc/payload.hpp"
+#include "tests/fake_runtime/answers.hpp"
 #include "tests/unit/ipc/bytes.hpp"
 
 using namespace farport::ipc;
