@@ -8,6 +8,7 @@
 
 #include "tests/fuzz/fed_stream.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/unit/streams.hpp"
 #include "transport/http2/session.hpp"
 #include "transport/task_set.hpp"
 
@@ -105,8 +106,7 @@ Task<void> use(Loop& loop, std::unique_ptr<Http2Stream> stream, int way) {
 Task<void> answer(Loop& loop, std::unique_ptr<Http2Stream> request, int way) {
   check_head(request->head(), true);
   if (way % 2 == 0) {
-    const std::string text = request->head().path;
-    co_await request->respond(200, "text/plain", text);
+    co_await farport::test::respond(*request, 200, request->head().path);
     co_return;
   }
   request->respond(200, {}, true);

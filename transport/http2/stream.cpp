@@ -10,15 +10,6 @@
 
 namespace farport::transport {
 
-namespace {
-
-/// A function of its own since GCC 12 destroys an initializer_list's elements twice in a coroutine.
-HeaderFields whole_body_fields(const std::string& content_type, std::size_t size) {
-  return {{"content-type", content_type}, {"content-length", std::to_string(size)}};
-}
-
-}  // namespace
-
 std::string_view MessageHead::field(std::string_view name) const {
   for (const auto& [key, value] : fields) {
     if (key == name) return value;
@@ -44,14 +35,6 @@ void Http2Stream::respond(int status, const HeaderFields& fields, bool body) {
   if (session_ == nullptr) return;
   outbound_ended_ = !body;
   session_->submit_response(*this, status, fields, body);
-}
-
-Task<void> Http2Stream::respond(int status, std::string content_type, std::string body) {
-  respond(status, whole_body_fields(content_type, body.size()), true);
-  const IoStatus written = co_await write(std::as_bytes(std::span(body)));
-  if (written != IoStatus::ok) co_return;
-  // The stream is over, whether this succeeds or not.
-  std::ignore = co_await finish();
 }
 
 Io Http2Stream::try_read(std::span<std::byte> into) {

@@ -48,8 +48,6 @@ class Http2Stream final : public Stream, private ListNode {
   /// Sends an answer's head. With `body`, the caller then writes to the stream and finishes it; otherwise it
   /// ends.
   void respond(int status, const HeaderFields& fields, bool body);
-  /// Sends a whole answer: head and body, then ends this direction.
-  Task<void> respond(int status, std::string content_type, std::string body);
   /// Ends this direction with a trailer of one field (RFC 9113 section 8.1), which the peer finds in head().
   /// Both strings must outlive the stream.
   void end_with(std::string_view name, std::string_view value) { trailer_ = {name, value}; }

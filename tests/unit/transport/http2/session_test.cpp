@@ -46,7 +46,7 @@ struct Sessions {
 
 Task<void> hello(std::unique_ptr<Http2Stream> request) {
   const std::string text = request->head().method + " " + request->head().path;
-  co_await request->respond(200, "text/plain", text);
+  co_await respond(*request, 200, text);
 }
 
 Task<void> echo(std::unique_ptr<Http2Stream> request) {
@@ -223,7 +223,7 @@ TEST_CASE("an end that is not confirmed is lost with a session that is ended for
   bool lost = false;
   bool confirmed = false;
   Sessions sessions(loop, [&](std::unique_ptr<Http2Stream> request) -> Task<void> {
-    co_await request->respond(200, "text/plain", "done");
+    co_await respond(*request, 200, "done");
     co_await request->gone();
     if (asked_before) request->confirm_end(known);
     server->abort(Error{"continue", "the session", "the test broke it", {}, Cause(cause)});
@@ -281,7 +281,7 @@ TEST_CASE("a head that is too large is told to be, and the session goes on") {
   Loop loop;
   Sessions sessions(loop, [](std::unique_ptr<Http2Stream> request) -> Task<void> {
     const int status = request->head().too_large ? 431 : 200;
-    co_await request->respond(status, "text/plain", "");
+    co_await respond(*request, status, "");
   });
   auto scenario = [&]() -> Task<void> {
     const auto large = sessions.client->request("GET", "/" + std::string(20'000, 'x'), "agent", {}, false);
