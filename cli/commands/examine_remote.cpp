@@ -39,7 +39,7 @@ namespace step = router::step;
 using Level = Finding::Level;
 using router::Diagnosis;
 
-Diagnosis introduced(std::string_view step, Level level, std::string text, std::string hint = {}) {
+Diagnosis said(std::string_view step, Level level, std::string text, std::string hint = {}) {
   return {std::string(step), {level, std::move(text), std::move(hint)}};
 }
 
@@ -70,20 +70,19 @@ Result<Introduction> introduction_in(const std::string& body) {
 Diagnosis diagnosis_of_version(const std::string& agent, const std::string& version) {
   const std::string own(kVersion);
   const std::string answers = agent + " answers: farport " + version;
-  if (version == own)
-    return introduced(step::kVersion, Level::ok, answers + ", the same version as this one");
-  return introduced(step::kVersion, Level::warning, answers + ", and this is " + own,
-                    "features that both versions have work; for others, update the older side");
+  if (version == own) return said(step::kVersion, Level::ok, answers + ", the same version as this one");
+  return said(step::kVersion, Level::warning, answers + ", and this is " + own,
+              "features that both versions have work; for others, update the older side");
 }
 
 /// Whether we have any role there.
 Diagnosis diagnosis_of_access(const Introduction& introduction) {
   const std::string who = "you are " + introduction.identity + " there";
   if (introduction.roles.empty()) {
-    return introduced(step::kAccess, Level::problem, who + ", without a role",
-                      "grant it a role in the agent's configuration: --allow-cn NAME=ROLE or [[grants]]");
+    return said(step::kAccess, Level::problem, who + ", without a role",
+                "grant it a role in the agent's configuration: --allow-cn NAME=ROLE or [[grants]]");
   }
-  return introduced(step::kAccess, Level::ok, who + ", with the role " + introduction.roles);
+  return said(step::kAccess, Level::ok, who + ", with the role " + introduction.roles);
 }
 
 /// When our certificate is valid; empty if it can't be read.
@@ -109,10 +108,6 @@ std::vector<Diagnosis> diagnoses_of_own(const auth::TlsFiles& files, const std::
 
 using router::MirroredAgent;
 using transport::Task;
-
-Diagnosis said(std::string_view step, Level level, std::string text, std::string hint = {}) {
-  return {std::string(step), {level, std::move(text), std::move(hint)}};
-}
 
 Diagnosis said_of_error(std::string_view step, Level level, Error error) {
   std::string hint = std::move(error.hint);

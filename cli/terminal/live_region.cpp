@@ -80,7 +80,7 @@ std::string DumpRate::describe(const router::DumpProgress& progress) {
 }
 
 void ProgressBar::show(const router::DumpProgress& progress) {
-  if (line_.on_terminal()) line_.draw(bar(progress) + rate_.describe(progress));
+  if (on_terminal()) draw(bar(progress) + rate_.describe(progress));
 }
 
 namespace {
@@ -100,17 +100,17 @@ void ProgressLine::begin(std::string what, std::optional<Clock::duration> length
   what_ = std::move(what);
   length_ = length;
   began_ = Clock::now();
-  draw();
+  redraw();
 }
 
 void ProgressLine::note(std::string doing) {
   doing_ = std::move(doing);
-  draw();
+  redraw();
 }
 
 void ProgressLine::end() {
   stop();
-  line_.end();
+  StatusLine::end();
 }
 
 std::string ProgressLine::describe(Clock::time_point now) const {
@@ -124,9 +124,9 @@ std::string ProgressLine::describe(Clock::time_point now) const {
   return text + fmt::format(", {:.0f} s left", left > 0 ? left : 0);
 }
 
-void ProgressLine::draw() {
-  if (!line_.on_terminal() || what_.empty()) return;
-  line_.draw(describe(Clock::now()));
+void ProgressLine::redraw() {
+  if (!on_terminal() || what_.empty()) return;
+  draw(describe(Clock::now()));
   stop();
   start(kBetween);
 }

@@ -49,22 +49,17 @@ class DumpRate {
 };
 
 /// A dump's progress in one line on standard error; nothing if that is no terminal.
-class ProgressBar {
+class ProgressBar : public StatusLine {
  public:
   void show(const router::DumpProgress& progress);
-  /// See StatusLine.
-  void interrupted(const std::string& why) { line_.interrupted(why); }
-  void say(const std::string& text) { line_.say(text); }
-  void end() { line_.end(); }
 
  private:
-  StatusLine line_;
   DumpRate rate_;
 };
 
 /// A recording's progress in one line on standard error, redrawn several times a second; nothing if that is
 /// no terminal.
-class ProgressLine final : transport::Timer {
+class ProgressLine final : public StatusLine, transport::Timer {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -77,18 +72,14 @@ class ProgressLine final : transport::Timer {
   void add(std::uint64_t bytes) { bytes_ += bytes; }
   /// Shows `doing` from now on, instead of the remaining time.
   void note(std::string doing);
-  /// See StatusLine.
-  void interrupted(const std::string& why) { line_.interrupted(why); }
-  void say(const std::string& text) { line_.say(text); }
   void end();
 
  private:
-  void on_time() override { draw(); }
-  void draw();
+  void on_time() override { redraw(); }
+  void redraw();
   /// "orders: 12.5 MiB, 310 KiB/s, 18 s left"
   [[nodiscard]] std::string describe(Clock::time_point now) const;
 
-  StatusLine line_;
   std::string what_;
   std::string doing_;
   std::optional<Clock::duration> length_;
