@@ -284,7 +284,7 @@ Task<void> Examination::of_ways(MirroredAgent agent) {
   }
   for (const auto& way : *ways) {
     MirroredAgent one = agent;
-    one.reach = router::single_way(way);
+    one.reach = way;
     Examined mine{way->text(), {}};
     co_await of_session(std::move(one), way->text(), mine);
     add(std::move(mine));

@@ -29,11 +29,6 @@ class ShellReach final : public Reach {
   [[nodiscard]] std::vector<std::string> arguments() const { return {"/bin/sh", "-c", "exec " + text()}; }
 };
 
-Result<std::shared_ptr<const ReachTarget>> single(const Result<std::shared_ptr<const Reach>>& way) {
-  if (!way) return tl::unexpected(way.error());
-  return single_way(*way);
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const ReachTarget>> reach_of(const std::string& text, Deploy deploy) {
@@ -45,13 +40,13 @@ Result<std::shared_ptr<const ReachTarget>> reach_of(const std::string& text, Dep
   }
   const std::string rest = text.substr(scheme.size() + 3);
   if (deploy.image.starts_with('-')) return fail("use the image", deploy.image, "that is no image's name");
-  if (scheme == "ssh") return single(ssh_reach(text, rest, std::move(deploy)));
+  if (scheme == "ssh") return ssh_reach(text, rest, std::move(deploy));
   if (scheme == "k8s") return kubernetes_target(text, rest, std::move(deploy));
-  return single(container_reach(text, scheme, rest, std::move(deploy)));
+  return container_reach(text, scheme, rest, std::move(deploy));
 }
 
 std::shared_ptr<const ReachTarget> reach_by_shell(const std::string& command) {
-  return single_way(std::make_shared<ShellReach>(command));
+  return std::make_shared<ShellReach>(command);
 }
 
 namespace {

@@ -765,7 +765,7 @@ Result<std::shared_ptr<const ReachTarget>> kubernetes_target(std::string text, s
   }
   if (parsed.kind == "pod") {
     const std::string pod = parsed.name;
-    return single_way(std::make_shared<PodReach>(std::move(parsed), pod, std::move(deploy)));
+    return std::make_shared<PodReach>(std::move(parsed), pod, std::move(deploy));
   }
   return std::make_shared<Pods>(std::move(text), std::move(parsed), std::move(deploy));
 }

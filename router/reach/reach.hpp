@@ -27,25 +27,7 @@ struct Restart {
   std::string by{};              ///< "the liveness probe of web".
 };
 
-class Reach {
- public:
-  Reach(const Reach&) = delete;
-  Reach& operator=(const Reach&) = delete;
-  virtual ~Reach() = default;
-
-  /// Opens a connection. Errors say what failed there and include a hint.
-  [[nodiscard]] virtual transport::Task<Result<Reached>> open(transport::Loop& loop, Log log) const = 0;
-  /// What restarts the application there if it stops responding; empty if nothing does or it is not known.
-  [[nodiscard]] virtual transport::Task<std::optional<Restart>> restart(transport::Loop& loop) const;
-  /// The text by which a person names it.
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- protected:
-  explicit Reach(std::string text) : text_(std::move(text)) {}
-
- private:
-  std::string text_;
-};
+class Reach;
 
 /// What a person names: a target with one Reach behind it, or one for each pod of a deployment.
 class ReachTarget {
@@ -70,10 +52,22 @@ class ReachTarget {
   std::string text_;
 };
 
+/// A way to one agent, which is also a target that consists of it. It is always owned by a shared_ptr.
+class Reach : public ReachTarget, public std::enable_shared_from_this<Reach> {
+ public:
+  /// Opens a connection. Errors say what failed there and include a hint.
+  [[nodiscard]] virtual transport::Task<Result<Reached>> open(transport::Loop& loop, Log log) const = 0;
+  /// What restarts the application there if it stops responding; empty if nothing does or it is not known.
+  [[nodiscard]] virtual transport::Task<std::optional<Restart>> restart(transport::Loop& loop) const;
+
+  [[nodiscard]] transport::Task<Result<Ways>> find(transport::Loop& loop) const final;
+  [[nodiscard]] bool changes() const final { return false; }
+
+ protected:
+  using ReachTarget::ReachTarget;
+};
+
 /// Turns the error of one step into an error about the target `text`.
 [[nodiscard]] tl::unexpected<Error> cannot_reach(std::string text, Error why);
-
-/// A target that consists of this one Reach.
-[[nodiscard]] std::shared_ptr<const ReachTarget> single_way(std::shared_ptr<const Reach> way);
 
 }  // namespace farport::router
