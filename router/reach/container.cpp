@@ -23,8 +23,7 @@ bool is_capability(std::string_view name) {
 
 std::vector<std::string> capabilities_of(const Json& list) {
   std::vector<std::string> names;
-  if (!list.is_array()) return names;
-  for (const Json& each : list) {
+  for (const Json& each : elements(list)) {
     std::string name = string_of(each);
     if (is_capability(name)) names.push_back(std::move(name));
   }

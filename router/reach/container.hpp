@@ -31,6 +31,12 @@ namespace farport::router {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
+/// The elements of an array; none of anything else.
+[[nodiscard]] inline const nlohmann::json& elements(const nlohmann::json& value) {
+  static const nlohmann::json none = nlohmann::json::array();
+  return value.is_array() ? value : none;
+}
+
 /// A container as its engine describes it, as far as the helper container needs it.
 struct InspectedContainer {
   std::string id;

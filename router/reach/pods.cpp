@@ -27,8 +27,7 @@ constexpr const char* kDefaultContainer = "kubectl.kubernetes.io/default-contain
 
 /// The kubelet's status of the container; null if there is none yet.
 Json status_of(const Json& statuses, const std::string& name) {
-  if (!statuses.is_array()) return {};
-  for (const Json& each : statuses) {
+  for (const Json& each : elements(statuses)) {
     if (string_of(member(each, "name")) == name) return each;
   }
   return {};
@@ -58,9 +57,7 @@ EphemeralContainer ephemeral_of(const Json& asked, const Json& statuses) {
 /// The pod's phase, with the message of the scheduler or the kubelet (core/v1 PodStatus).
 std::string why_not_running(const Json& status) {
   std::string why = string_of(member(status, "phase"));
-  const Json& conditions = member(status, "conditions");
-  if (!conditions.is_array()) return why;
-  for (const Json& each : conditions) {
+  for (const Json& each : elements(member(status, "conditions"))) {
     const std::string message = string_of(member(each, "message"));
     if (!message.empty()) return why + ": " + message;
   }
@@ -89,20 +86,18 @@ Pod pod_of(const Json& object) {
   if (!pod.running) pod.why_not = why_not_running(status);
   pod.version = string_of(member(metadata, "resourceVersion"));
   pod.default_container = string_of(member(member(metadata, "annotations"), kDefaultContainer));
-  const Json& containers = member(member(object, "spec"), "containers");
-  if (pod.default_container.empty() && containers.is_array() && !containers.empty()) {
+  const Json& spec = member(object, "spec");
+  const Json& containers = elements(member(spec, "containers"));
+  if (pod.default_container.empty() && !containers.empty()) {
     pod.default_container = string_of(member(containers.front(), "name"));
   }
-  if (containers.is_array()) {
-    for (const Json& each : containers) {
-      const Json& probe = member(each, "livenessProbe");
-      if (probe.is_object()) pod.restarted_after[string_of(member(each, "name"))] = restarted_after(probe);
-    }
+  for (const Json& each : containers) {
+    const Json& probe = member(each, "livenessProbe");
+    if (probe.is_object()) pod.restarted_after[string_of(member(each, "name"))] = restarted_after(probe);
   }
-  const Json& ephemeral = member(member(object, "spec"), "ephemeralContainers");
   const Json& statuses = member(status, "ephemeralContainerStatuses");
-  if (ephemeral.is_array()) {
-    for (const Json& each : ephemeral) pod.ephemeral.push_back(ephemeral_of(each, statuses));
+  for (const Json& each : elements(member(spec, "ephemeralContainers"))) {
+    pod.ephemeral.push_back(ephemeral_of(each, statuses));
   }
   return pod;
 }
@@ -113,10 +108,8 @@ std::string requirement(const Json& expression) {
   std::string key = string_of(member(expression, "key"));
   const std::string how = string_of(member(expression, "operator"));
   std::string values;
-  const Json& list = member(expression, "values");
-  if (list.is_array()) {
-    for (const Json& value : list) values += (values.empty() ? "" : ",") + string_of(value);
-  }
+  for (const Json& value : elements(member(expression, "values")))
+    values += (values.empty() ? "" : ",") + string_of(value);
   if (key.empty()) return {};
   if (how == "In") return fmt::format("{} in ({})", key, values);
   if (how == "NotIn") return fmt::format("{} notin ({})", key, values);
@@ -153,15 +146,12 @@ Result<std::string> parse_selector(std::string_view json) {
   if (labels.is_object()) {
     for (const auto& [key, value] : labels.items()) add(text, key + "=" + string_of(value));
   }
-  const Json& expressions = member(selector, "matchExpressions");
-  if (expressions.is_array()) {
-    for (const Json& expression : expressions) {
-      const std::string one = requirement(expression);
-      // Leaving one out would select more pods than the workload does.
-      if (one.empty())
-        return fail("read", "the workload's selector", "it has a requirement of an unknown kind");
-      add(text, one);
-    }
+  for (const Json& expression : elements(member(selector, "matchExpressions"))) {
+    const std::string one = requirement(expression);
+    // Leaving one out would select more pods than the workload does.
+    if (one.empty())
+      return fail("read", "the workload's selector", "it has a requirement of an unknown kind");
+    add(text, one);
   }
   if (text.empty()) return fail("read", "the workload's selector", "it selects no pods by labels");
   return text;
@@ -170,34 +160,20 @@ Result<std::string> parse_selector(std::string_view json) {
 namespace {
 
 struct ResourceKind {
-  std::string_view word;
-  std::string_view kind;
+  std::string_view abbreviation;
+  std::string_view name;
 };
-/// The names and abbreviations that kubectl accepts.
-constexpr std::array kKinds{
-    ResourceKind{"po", "pod"},
-    ResourceKind{"pod", "pod"},
-    ResourceKind{"pods", "pod"},
-    ResourceKind{"deploy", "deployment"},
-    ResourceKind{"deployment", "deployment"},
-    ResourceKind{"deployments", "deployment"},
-    ResourceKind{"sts", "statefulset"},
-    ResourceKind{"statefulset", "statefulset"},
-    ResourceKind{"statefulsets", "statefulset"},
-    ResourceKind{"ds", "daemonset"},
-    ResourceKind{"daemonset", "daemonset"},
-    ResourceKind{"daemonsets", "daemonset"},
-    ResourceKind{"rs", "replicaset"},
-    ResourceKind{"replicaset", "replicaset"},
-    ResourceKind{"replicasets", "replicaset"},
-    ResourceKind{"job", "job"},
-    ResourceKind{"jobs", "job"},
-};
+constexpr std::array kKinds{ResourceKind{"po", "pod"},          ResourceKind{"deploy", "deployment"},
+                            ResourceKind{"sts", "statefulset"}, ResourceKind{"ds", "daemonset"},
+                            ResourceKind{"rs", "replicaset"},   ResourceKind{"job", "job"}};
 
+/// The kind by its name, singular or plural, or by its abbreviation, as kubectl takes it; empty: none.
 std::string_view kind_of(std::string_view word) {
-  const auto* const found =
-      std::find_if(kKinds.begin(), kKinds.end(), [&](const ResourceKind& kind) { return kind.word == word; });
-  return found == kKinds.end() ? std::string_view() : found->kind;
+  for (const auto& [abbreviation, name] : kKinds) {
+    const bool plural = word.ends_with('s') && word.substr(0, word.size() - 1) == name;
+    if (word == abbreviation || word == name || plural) return name;
+  }
+  return {};
 }
 
 /// Whether the text is a DNS subdomain (RFC 1123), as names in Kubernetes are.
@@ -294,9 +270,7 @@ const Json& container_of(const Json& pod, std::string_view name) {
   static const Json nothing;
   // A native sidecar is an init container.
   for (const char* kind : {"containers", "initContainers"}) {
-    const Json& all = member(member(pod, "spec"), kind);
-    if (!all.is_array()) continue;
-    for (const Json& each : all) {
+    for (const Json& each : elements(member(member(pod, "spec"), kind))) {
       if (string_of(member(each, "name")) == name) return each;
     }
   }
