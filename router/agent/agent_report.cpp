@@ -13,15 +13,12 @@ namespace {
 
 /// Writes the metrics of the agent's certificates.
 inline void write_metrics(MetricsText& text, const CredentialWatch& credentials) {
-  text.family("farport_certificate_expiry_timestamp_seconds", "gauge",
-              "When the agent's certificate expires, in seconds since 1970.")
-      .sample(static_cast<std::uint64_t>(credentials.expires()))
-      .family("farport_certificate_reloads_total", "counter",
-              "How often new certificate files were taken over.")
-      .sample(credentials.reloads())
-      .family("farport_certificate_reload_failures_total", "counter",
-              "How often new certificate files could not be used.")
-      .sample(credentials.failed_reloads());
+  text.single("farport_certificate_expiry_timestamp_seconds", kGauge,
+              "When the agent's certificate expires, in seconds since 1970.", credentials.expires())
+      .single("farport_certificate_reloads_total", kCounter,
+              "How often new certificate files were taken over.", credentials.reloads())
+      .single("farport_certificate_reload_failures_total", kCounter,
+              "How often new certificate files could not be used.", credentials.failed_reloads());
 }
 
 }  // namespace
@@ -151,46 +148,37 @@ void Agent::write_process(MetricsText& text) const {
   const ProcessUsage usage = process_usage();
   text.family("farport_build_info", kGauge, "The version of farport, as a label; always 1.")
       .sample(std::uint64_t{1}, MetricsText::label("version", kVersion))
-      .family("farport_ready", kGauge, "1 while the agent is ready (/readyz), else 0.")
-      .sample(std::uint64_t{why_not_ready().empty() ? 1U : 0U})
+      .single("farport_ready", kGauge, "1 while the agent is ready (/readyz), else 0.",
+              why_not_ready().empty())
       .histogram("farport_loop_stall_seconds",
                  "Durations of event loop iterations: everything else waits that long.", loop_.stalls())
-      .family("process_start_time_seconds", kGauge, "When the agent started, in seconds since 1970.")
-      .sample(static_cast<std::uint64_t>(start_time_))
-      .family("process_cpu_seconds_total", kCounter, "CPU time used, user and system.")
-      .sample(usage.cpu_seconds)
-      .family("process_resident_memory_bytes", kGauge, "Resident memory.")
-      .sample(usage.resident_bytes)
-      .family("process_open_fds", kGauge, "Open file descriptors.")
-      .sample(std::uint64_t{open_descriptors()})
-      .family("process_max_fds", kGauge, "Most file descriptors that may be open.")
-      .sample(std::uint64_t{descriptor_limit()});
+      .single("process_start_time_seconds", kGauge, "When the agent started, in seconds since 1970.",
+              start_time_)
+      .single("process_cpu_seconds_total", kCounter, "CPU time used, user and system.", usage.cpu_seconds)
+      .single("process_resident_memory_bytes", kGauge, "Resident memory.", usage.resident_bytes)
+      .single("process_open_fds", kGauge, "Open file descriptors.", open_descriptors())
+      .single("process_max_fds", kGauge, "Most file descriptors that may be open.", descriptor_limit());
 }
 
 void Agent::write_sessions(MetricsText& text) const {
-  text.family("farport_sessions", kGauge, "Sessions and raw connections that are open.")
-      .sample(std::uint64_t{limits_.sessions()})
-      .family("farport_sessions_total", kCounter, "Sessions and raw connections so far.")
-      .sample(metrics_.sessions)
+  text.single("farport_sessions", kGauge, "Sessions and raw connections that are open.", limits_.sessions())
+      .single("farport_sessions_total", kCounter, "Sessions and raw connections so far.", metrics_.sessions)
       .histogram("farport_session_duration_seconds", "How long sessions and raw connections lasted.",
                  metrics_.session_times)
-      .family("farport_handshakes", kGauge, "TLS handshakes under way.")
-      .sample(std::uint64_t{handshakes_.count()})
+      .single("farport_handshakes", kGauge, "TLS handshakes under way.", handshakes_.count())
       .family("farport_handshakes_failed_total", kCounter, "TLS handshakes that failed.")
       .samples("reason", metrics_.handshakes_failed)
-      .family("farport_requests_total", kCounter, "Requests over HTTP/2.")
-      .sample(metrics_.requests)
+      .single("farport_requests_total", kCounter, "Requests over HTTP/2.", metrics_.requests)
       .family("farport_refused_total", kCounter,
               "What was refused or ended because of a limit, or because the caller has no role.")
       .samples("reason", metrics_.refused)
       .sample(budget_.given_up(), MetricsText::label("reason", "buffered_bytes"))
-      .family("farport_accept_pauses_total", kCounter,
-              "How often accepting paused because there were no file descriptors.")
-      .sample(metrics_.accept_pauses)
-      .family(
+      .single("farport_accept_pauses_total", kCounter,
+              "How often accepting paused because there were no file descriptors.", metrics_.accept_pauses)
+      .single(
           "farport_buffered_bytes", kGauge,
-          "Bytes held on behalf of peers: sessions, requests, answers, and data that nobody has read yet.")
-      .sample(budget_.bytes())
+          "Bytes held on behalf of peers: sessions, requests, answers, and data that nobody has read yet.",
+          budget_.bytes())
       .family("farport_lines_lost_total", kCounter,
               "Lines of the log and of the audit that were dropped because their reader was too slow.")
       .sample(lost_lines(log_), MetricsText::label("what", "log"))
@@ -199,9 +187,8 @@ void Agent::write_sessions(MetricsText& text) const {
 
 void Agent::write_diagnostics(MetricsText& text) const {
   const RelayCounts bytes = metrics_.traffic.total();
-  text.family("farport_diagnostic_connections", kGauge,
-              "Diagnostic connections, dumps and profiles that are open.")
-      .sample(std::uint64_t{limits_.connections()})
+  text.single("farport_diagnostic_connections", kGauge,
+              "Diagnostic connections, dumps and profiles that are open.", limits_.connections())
       .family("farport_commands_total", kCounter, "Commands, by whether they were allowed.")
       .samples("command", metrics_.commands_allowed, MetricsText::label("decision", "allowed"))
       .samples("command", metrics_.commands_refused, MetricsText::label("decision", "refused"))
@@ -216,10 +203,10 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .samples("outcome", metrics_.dumps);
   text.family("farport_profiles_total", kCounter, "Profiles that callers asked for, by how they ended.")
       .samples("outcome", metrics_.profiles)
-      .family("farport_sampler_running", kGauge, "1 while the process that takes profiles runs, else 0.")
-      .sample(std::uint64_t{samples() ? 1U : 0U})
-      .family("farport_reader_running", kGauge, "1 while the process that starts readers runs, else 0.")
-      .sample(std::uint64_t{readers_.running() ? 1U : 0U});
+      .single("farport_sampler_running", kGauge, "1 while the process that takes profiles runs, else 0.",
+              samples())
+      .single("farport_reader_running", kGauge, "1 while the process that starts readers runs, else 0.",
+              readers_.running());
   std::uint64_t suspended = 0;
   std::uint64_t running = 0;
   for (const RuntimePtr& runtime : registry_.all([](const Runtime&) { return true; })) {
@@ -231,17 +218,14 @@ void Agent::write_diagnostics(MetricsText& text) const {
 }
 
 void Agent::write_resumption(MetricsText& text) const {
-  text.family("farport_connections_waiting", kGauge, "Diagnostic connections that wait for their mirror.")
-      .sample(std::uint64_t{resumption_.waiting()})
-      .family("farport_connections_resumed_total", kCounter,
-              "Diagnostic connections that another session took over.")
-      .sample(resumption_.resumed())
-      .family("farport_connections_given_up_total", kCounter,
-              "Diagnostic connections whose mirror did not come back in time.")
-      .sample(resumption_.expired())
-      .family("farport_tracing_sessions_abandoned_total", kCounter,
-              "Runtimes' sessions that were stopped since nobody read them any more.")
-      .sample(tracing_.abandoned());
+  text.single("farport_connections_waiting", kGauge, "Diagnostic connections that wait for their mirror.",
+              resumption_.waiting())
+      .single("farport_connections_resumed_total", kCounter,
+              "Diagnostic connections that another session took over.", resumption_.resumed())
+      .single("farport_connections_given_up_total", kCounter,
+              "Diagnostic connections whose mirror did not come back in time.", resumption_.expired())
+      .single("farport_tracing_sessions_abandoned_total", kCounter,
+              "Runtimes' sessions that were stopped since nobody read them any more.", tracing_.abandoned());
 }
 
 std::vector<std::string> Agent::why_not_ready() const {

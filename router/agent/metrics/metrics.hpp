@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "router/stream/relay.hpp"
@@ -87,6 +88,12 @@ class MetricsText {
   MetricsText& sample(std::uint64_t value, std::string_view labels = {});
   /// `suffix` is appended to the family's name, such as "_sum" of a summary.
   MetricsText& sample(double value, std::string_view labels = {}, std::string_view suffix = {});
+  /// Writes a family of one sample without labels.
+  template <typename Number>
+  MetricsText& single(std::string_view name, std::string_view type, std::string_view help, Number value) {
+    using Sample = std::conditional_t<std::is_integral_v<Number>, std::uint64_t, double>;
+    return family(name, type, help).sample(static_cast<Sample>(value));
+  }
   /// Adds a sample for each value of the label `label_name`.
   MetricsText& samples(std::string_view label_name, const LabelledCounter& counter,
                        std::string_view more_labels = {});
