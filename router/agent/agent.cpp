@@ -2,10 +2,7 @@
 
 #include <cerrno>
 
-#include <unistd.h>
-
 #include "base/resources.hpp"
-#include "router/sockets/socket_manifest.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -25,19 +22,6 @@ Result<std::unique_ptr<LocalSocket>> LocalSocket::create(transport::Loop& loop, 
   }
   if (!listener) return tl::unexpected(listener.error());
   return std::make_unique<LocalSocket>(std::move(*listener), path);
-}
-
-LocalSocket::LocalSocket(std::unique_ptr<transport::Listener> listener, std::string path)
-    : listener_(std::move(listener)), path_(std::move(path)) {
-  // If this fails, made_ keeps the inode 0, which no file has, and nothing is removed later.
-  std::ignore = ::lstat(path_.c_str(), &made_);
-}
-
-LocalSocket::~LocalSocket() {
-  struct stat now {};
-  const bool same =
-      ::lstat(path_.c_str(), &now) == 0 && now.st_dev == made_.st_dev && now.st_ino == made_.st_ino;
-  if (same) ::unlink(path_.c_str());
 }
 
 using transport::Task;

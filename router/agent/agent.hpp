@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/stat.h>
-
 #include "auth/policy.hpp"
 #include "base/error.hpp"
 #include "router/agent/admin/admin_server.hpp"
@@ -20,6 +18,7 @@
 #include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/certificates/credential_watch.hpp"
+#include "router/sockets/socket_manifest.hpp"
 #include "router/wire/session_options.hpp"
 #include "transport/handshake_limiter.hpp"
 #include "transport/loop.hpp"
@@ -39,18 +38,19 @@ class LocalSocket {
   static Result<std::unique_ptr<LocalSocket>> create(transport::Loop& loop, const std::string& path,
                                                      bool for_all);
 
-  LocalSocket(std::unique_ptr<transport::Listener> listener, std::string path);
+  LocalSocket(std::unique_ptr<transport::Listener> listener, std::string path)
+      : listener_(std::move(listener)), path_(std::move(path)), made_(path_) {}
   LocalSocket(const LocalSocket&) = delete;
   LocalSocket& operator=(const LocalSocket&) = delete;
   /// Removes the socket, unless its name belongs to another file by now.
-  ~LocalSocket();
+  ~LocalSocket() { made_.remove(path_); }
 
   [[nodiscard]] transport::Listener& listener() { return *listener_; }
 
  private:
   std::unique_ptr<transport::Listener> listener_;
   std::string path_;
-  struct stat made_ {};
+  MadeFile made_;
 };
 
 /// The open connections to an agent, so that it can end them when it stops.

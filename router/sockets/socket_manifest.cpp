@@ -161,6 +161,18 @@ bool remove_stale_socket(const std::string& path) {
   return ::unlink(path.c_str()) == 0;
 }
 
+MadeFile::MadeFile(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return;
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+}
+
+void MadeFile::remove(const std::string& path) const {
+  const MadeFile now(path);
+  if (inode_ != 0 && now.device_ == device_ && now.inode_ == inode_) ::unlink(path.c_str());
+}
+
 Result<std::unique_ptr<SocketManifest>> SocketManifest::claim(std::string directory, const Log& log) {
   for (const std::string& manifest : manifests_in(directory)) clean_up_after(manifest, log);
   ASSIGN_OR_RETURN(auto manifest, make_manifest(directory));
@@ -171,7 +183,7 @@ SocketManifest::SocketManifest(std::string directory, Manifest manifest)
     : directory_(std::move(directory)), manifest_(std::move(manifest)) {}
 
 SocketManifest::~SocketManifest() {
-  for (const auto& [path, file] : files_) remove_file(path, file);
+  for (const auto& [path, file] : files_) file.remove(path);
   ::unlink(manifest_.path.c_str());
 }
 
@@ -182,27 +194,16 @@ Result<void> SocketManifest::add(const std::string& path) {
                 S_ISSOCK(status.st_mode) ? "a socket is there already" : "something else is there already",
                 "choose another path, or remove it if nothing needs it any more");
   }
-  if (files_.emplace(path, File{}).second) append(manifest_, path + "\n");
+  if (files_.emplace(path, MadeFile()).second) append(manifest_, path + "\n");
   return {};
-}
-
-void SocketManifest::made(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0) files_[path] = {status.st_dev, status.st_ino};
 }
 
 void SocketManifest::remove(const std::string& path) {
   const auto place = files_.find(path);
   if (place == files_.end()) return;
-  remove_file(path, place->second);
+  place->second.remove(path);
   files_.erase(place);
   if (++forgotten_ > files_.size() + kSpareLines) begin_anew();
-}
-
-void SocketManifest::remove_file(const std::string& path, const File& file) {
-  struct stat status {};
-  if (file.inode == 0 || ::lstat(path.c_str(), &status) != 0) return;
-  if (status.st_dev == file.device && status.st_ino == file.inode) ::unlink(path.c_str());
 }
 
 /// Writes a new manifest. The old one stays until the new one is complete; until then both are valid.

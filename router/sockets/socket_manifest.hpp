@@ -44,6 +44,20 @@ class MirrorManifests {
   std::map<uid_t, std::vector<std::string>> names_;
 };
 
+/// Remembers which file was made at a path, so that no other is removed there.
+class MadeFile {
+ public:
+  MadeFile() = default;
+  /// The file that is at `path` now.
+  explicit MadeFile(const std::string& path);
+  /// Removes what is at `path` if it is still this file.
+  void remove(const std::string& path) const;
+
+ private:
+  dev_t device_ = 0;
+  ino_t inode_ = 0;  ///< 0: none.
+};
+
 /// A mirror's claim on a socket directory: a locked manifest in it lists the sockets that the mirror has
 /// made. The destructor removes both.
 class SocketManifest {
@@ -67,24 +81,19 @@ class SocketManifest {
   /// Lists a socket that is about to be made. Errors: something is there already.
   [[nodiscard]] Result<void> add(const std::string& path);
   /// Call this when the socket has been made. Only this very file will be removed, and no other at its path.
-  void made(const std::string& path);
+  void made(const std::string& path) { files_[path] = MadeFile(path); }
   /// Removes a socket if it was made here, and its entry.
   void remove(const std::string& path);
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
-  struct File {
-    dev_t device = 0;
-    ino_t inode = 0;  ///< 0 until it has been made.
-  };
-  static void remove_file(const std::string& path, const File& file);
   void begin_anew();
   bool append(Manifest& manifest, const std::string& lines);
 
   std::string directory_;
   Manifest manifest_;
-  std::size_t forgotten_ = 0;  ///< Lines of removed sockets.
-  std::map<std::string, File> files_;
+  std::size_t forgotten_ = 0;              ///< Lines of removed sockets.
+  std::map<std::string, MadeFile> files_;  ///< By path; none until it has been made.
 };
 
 /// Removes the socket at `path` if it belongs to this user and nobody listens on it. Returns false if
