@@ -95,13 +95,31 @@ Result<std::string> read_regular_file(std::string_view what, const std::string& 
 
 namespace {
 
+/// Opens an open directory once more, to read it from its beginning; null if that fails.
+OpenDirectory open_directory_again(int directory) {
+  const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  OpenDirectory opened(copy < 0 ? nullptr : ::fdopendir(copy));
+  // Only what is opened owns the copy.
+  if (opened == nullptr && copy >= 0) ::close(copy);
+  return opened;
+}
+
 /// Calls `each` with each name until it returns false.
-void for_each_entry(const std::string& directory, const std::function<bool(const char*)>& each) {
-  const OpenDirectory open(::opendir(directory.c_str()));
-  while (const dirent* entry = open == nullptr ? nullptr : ::readdir(open.get())) {
+void for_each_entry(const OpenDirectory& directory, const std::function<bool(const char*)>& each) {
+  while (const dirent* entry = directory == nullptr ? nullptr : ::readdir(directory.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != ".." && !each(entry->d_name)) return;
   }
+}
+
+std::vector<std::string> names_in(const OpenDirectory& directory, std::string_view prefix, std::size_t most) {
+  std::vector<std::string> names;
+  for_each_entry(directory, [&](const char* name) {
+    if (names.size() == most) return false;
+    if (std::string_view(name).starts_with(prefix)) names.emplace_back(name);
+    return true;
+  });
+  return names;
 }
 
 }  // namespace
@@ -113,33 +131,23 @@ bool is_at(int fd, const std::string& path) {
          open.st_ino == there.st_ino;
 }
 
-std::vector<std::string> entries_of(const std::string& directory, std::size_t most) {
-  std::vector<std::string> names;
-  for_each_entry(directory, [&](const char* name) {
-    if (names.size() == most) return false;
-    names.emplace_back(name);
-    return true;
-  });
-  return names;
+std::vector<std::string> entries_of(const std::string& directory, std::string_view prefix, std::size_t most) {
+  return names_in(OpenDirectory(::opendir(directory.c_str())), prefix, most);
+}
+
+std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
+  return names_in(open_directory_again(directory), prefix, most);
 }
 
 std::vector<int> numbered_entries(const std::string& directory, std::size_t most) {
   std::vector<int> numbers;
-  for_each_entry(directory, [&](const char* name) {
+  for_each_entry(OpenDirectory(::opendir(directory.c_str())), [&](const char* name) {
     if (numbers.size() == most) return false;
     if (const auto number = number_in<int>(name)) numbers.push_back(*number);
     return true;
   });
   std::sort(numbers.begin(), numbers.end());
   return numbers;
-}
-
-OpenDirectory open_directory_again(int directory) {
-  const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  OpenDirectory opened(copy < 0 ? nullptr : ::fdopendir(copy));
-  // Only what is opened owns the copy.
-  if (opened == nullptr && copy >= 0) ::close(copy);
-  return opened;
 }
 
 }  // namespace farport

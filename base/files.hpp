@@ -46,9 +46,6 @@ struct DirectoryClose {
 /// An open directory (opendir(3)); null if it can't be opened.
 using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 
-/// Opens an open directory once more, to read it from its beginning; null if that fails.
-[[nodiscard]] OpenDirectory open_directory_again(int directory);
-
 /// The directory of a path; "." if the path has none.
 [[nodiscard]] inline std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -63,9 +60,12 @@ using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 /// Whether the open file or directory is still the one at `path`. A symbolic link is not followed.
 [[nodiscard]] bool is_at(int fd, const std::string& path);
 
-/// At most `most` names in a directory, without "." and "..". Empty if it can't be opened; partial if reading
-/// fails.
-[[nodiscard]] std::vector<std::string> entries_of(const std::string& directory,
+/// At most `most` names in a directory that begin with `prefix`, without "." and "..". Empty if it can't be
+/// opened; partial if reading fails.
+[[nodiscard]] std::vector<std::string> entries_of(const std::string& directory, std::string_view prefix = {},
+                                                  std::size_t most = std::numeric_limits<std::size_t>::max());
+/// The same of an open directory, from its beginning.
+[[nodiscard]] std::vector<std::string> entries_of(int directory, std::string_view prefix,
                                                   std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// The entries whose names are numbers, in ascending order.

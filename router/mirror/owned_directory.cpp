@@ -57,16 +57,9 @@ void remove_if_abandoned(const std::string& path) {
 }
 
 void remove_abandoned(const std::string& base, std::string_view prefix) {
-  std::vector<std::string> candidates;
-  const OpenDirectory entries(::opendir(base.c_str()));
-  if (entries == nullptr) return;
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix)) continue;
-    candidates.push_back(base + "/" + std::string(name));
-    if (candidates.size() == kMostLookedAt) break;
+  for (const std::string& name : entries_of(base, prefix, kMostLookedAt)) {
+    remove_if_abandoned(base + "/" + name);
   }
-  for (const std::string& path : candidates) remove_if_abandoned(path);
 }
 
 }  // namespace

@@ -113,17 +113,6 @@ void clean_up_after(const std::string& manifest, const Log& log) {
   log->info("removed {} sockets that a mirror had left behind ({})", removed, manifest);
 }
 
-std::vector<std::string> manifests_in(const std::string& directory) {
-  std::vector<std::string> found;
-  const OpenDirectory entries(::opendir(directory.c_str()));
-  if (entries == nullptr) return found;
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (name.starts_with(kManifestPrefix)) found.push_back(directory + "/" + std::string(name));
-  }
-  return found;
-}
-
 /// Makes a manifest for this process, and locks it.
 Result<SocketManifest::Manifest> make_manifest(const std::string& directory) {
   // Others may write to the directory too. They can't take a name that they can't guess.
@@ -174,7 +163,9 @@ void MadeFile::remove(const std::string& path) const {
 }
 
 Result<std::unique_ptr<SocketManifest>> SocketManifest::claim(std::string directory, const Log& log) {
-  for (const std::string& manifest : manifests_in(directory)) clean_up_after(manifest, log);
+  for (const std::string& name : entries_of(directory, kManifestPrefix)) {
+    clean_up_after(directory + "/" + name, log);
+  }
   ASSIGN_OR_RETURN(auto manifest, make_manifest(directory));
   return std::make_unique<SocketManifest>(std::move(directory), std::move(manifest));
 }

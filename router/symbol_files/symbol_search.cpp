@@ -161,13 +161,10 @@ Result<SymbolCache> SymbolCache::open(const std::string& path) {
 }
 
 void SymbolCache::remove_left() const {
-  const OpenDirectory all = open_directory_again(directory_.get());
-  if (all == nullptr) return;
-  while (const dirent* const each = ::readdir(all.get())) {
+  for (const std::string& name : entries_of(directory_.get(), kDraft)) {
     struct stat status {};
-    const bool is_draft = std::string_view(each->d_name).starts_with(kDraft);
-    if (!is_draft || ::fstatat(directory_.get(), each->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (std::time(nullptr) - status.st_mtime > kOldDraft) ::unlinkat(directory_.get(), each->d_name, 0);
+    if (::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (std::time(nullptr) - status.st_mtime > kOldDraft) ::unlinkat(directory_.get(), name.c_str(), 0);
   }
 }
 

@@ -35,6 +35,7 @@ constexpr const char* kDump = "dump";
 constexpr std::size_t kLongestNamePart = 100;
 /// The most files of one dump. A runtime writes two: the dump and its log.
 constexpr std::size_t kMaxFiles = 64;
+/// Others may have made any number.
 constexpr std::size_t kMaxAbandoned = 1024;
 /// Twice the longest variable with which a program can be started (execve(2)).
 constexpr std::size_t kMaxEnvironFile = 256 * 1024;
@@ -44,18 +45,6 @@ constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 /// which the kubelet sets on volumes of pods with an fsGroup. That bit lets nobody in.
 bool is_private(const struct stat& status) {
   return (status.st_mode & 07777 & ~S_ISGID) == S_IRWXU;
-}
-
-/// The entries whose names begin with `prefix`, `most` of them at most: others may have made any number.
-std::vector<std::string> entries_of(int directory, std::string_view prefix, std::size_t most) {
-  std::vector<std::string> names;
-  const OpenDirectory entries = open_directory_again(directory);
-  if (entries == nullptr) return names;
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (name.starts_with(prefix) && names.size() < most) names.emplace_back(name);
-  }
-  return names;
 }
 
 /// Removes a private directory and the files that runtimes write in it. If it holds anything else, that and
