@@ -1,11 +1,11 @@
 #include "cli/commands/detached_mirrors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <span>
 
 #include <fcntl.h>
@@ -153,17 +153,6 @@ UniqueFd leave_files(UniqueFd report) {
   return report;
 }
 
-std::string read_whole(int fd) {
-  std::string text;
-  std::array<char, 4096> part{};
-  for (;;) {
-    const ssize_t got = ::read(fd, part.data(), part.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(got));
-  }
-}
-
 /// Prints the report and returns the exit code, which is its first byte.
 int pass_on(const std::string& reported) {
   if (reported.empty()) {
@@ -195,20 +184,18 @@ bool StartReport::send(int exit_code, const std::string& text) {
 }
 
 Result<Detached> detach() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
-  UniqueFd from(ends[0]);
-  UniqueFd to(ends[1]);
+  ASSIGN_OR_RETURN(auto pipe, make_pipe(O_CLOEXEC));
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("start", "the detached mirror", errno);
   if (child > 0) {
-    to.reset();
-    return Detached{pass_on(read_whole(from.get())), {}};
+    pipe.writing.reset();
+    const auto reported = read_limited(pipe.reading.get(), std::numeric_limits<std::size_t>::max());
+    return Detached{pass_on(reported.value_or("")), {}};
   }
   ::setsid();
-  from.reset();
-  return Detached{{}, StartReport(leave_files(std::move(to)))};
+  pipe.reading.reset();
+  return Detached{{}, StartReport(leave_files(std::move(pipe.writing)))};
 }
 
 namespace {

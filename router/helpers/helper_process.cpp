@@ -146,17 +146,12 @@ std::uint64_t memory_for_helpers() {
 }
 
 Result<HelperProcess> HelperProcess::start(const Work& work) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return fail_errno("make", "a pair of sockets", errno);
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  ASSIGN_OR_RETURN(auto requests, make_socket_pair(SOCK_SEQPACKET));
   const pid_t self = ::getpid();
   const pid_t child = fork_for_engine();
   if (child < 0) return fail_errno("start", work.name, errno);
-  if (child == 0) be_helper(theirs.get(), self, work);
-  return HelperProcess(work.name, std::move(ours), transport::open_pidfd(child));
+  if (child == 0) be_helper(requests.theirs.get(), self, work);
+  return HelperProcess(work.name, std::move(requests.ours), transport::open_pidfd(child));
 }
 
 HelperProcess::~HelperProcess() {
@@ -179,17 +174,14 @@ transport::Task<void> HelperProcess::ended(transport::Loop& loop) const {
 }
 
 Result<Lifeline> HelperProcess::begin(std::string_view request, std::vector<int> descriptors) const {
-  std::array<int, 2> lifeline{};
-  if (::pipe2(lifeline.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
-  UniqueFd reading(lifeline[0]);
-  UniqueFd writing(lifeline[1]);
-  descriptors.push_back(reading.get());
+  ASSIGN_OR_RETURN(auto lifeline, make_pipe(O_CLOEXEC));
+  descriptors.push_back(lifeline.reading.get());
   std::vector<char> bytes(request.begin(), request.end());
   RequestMessage message(bytes);
   message.enclose(descriptors);
   if (::sendmsg(requests_.get(), &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
     return fail_errno("reach the process", name_, errno, "start the agent again");
-  return Lifeline(std::move(reading), std::move(writing));
+  return Lifeline(std::move(lifeline.reading), std::move(lifeline.writing));
 }
 
 }  // namespace farport::router

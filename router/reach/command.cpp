@@ -30,17 +30,8 @@ constexpr std::array<std::string_view, 3> kLastWords{"command terminated with ex
 /// Exit code of a shell that does not find the program (POSIX, Shell Command Language 2.8.2).
 constexpr int kNotFound = 127;
 
-struct Pair {
-  UniqueFd ours;
-  UniqueFd theirs;
-};
-
-Result<Pair> socket_pair() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return fail_errno("make", "a socket for a command", errno);
-  }
-  Pair pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+Result<SocketPair> socket_pair() {
+  ASSIGN_OR_RETURN(auto pair, make_socket_pair(SOCK_STREAM));
   // Only on our end: programs do not expect standard streams that don't block.
   ::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
   return pair;

@@ -100,17 +100,14 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
 }
 
 Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+  ASSIGN_OR_RETURN(auto sockets, make_socket_pair(SOCK_STREAM));
+  if (::fcntl(sockets.ours.get(), F_SETFL, O_NONBLOCK) != 0)
     return fail_errno("make", "a pair of sockets", errno);
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) return fail_errno("make", "a pair of sockets", errno);
   const std::string bytes = encoded(wanted);
   if (bytes.size() > HelperProcess::kMostRequest)
     return fail("start", "a reader", "the request is too large", "request less at once");
-  ASSIGN_OR_RETURN(auto lifeline, process_.begin(bytes, {theirs.get()}));
-  return ReaderEnds{std::move(ours), std::move(lifeline)};
+  ASSIGN_OR_RETURN(auto lifeline, process_.begin(bytes, {sockets.theirs.get()}));
+  return ReaderEnds{std::move(sockets.ours), std::move(lifeline)};
 }
 
 namespace {

@@ -260,19 +260,16 @@ Result<std::string> read_all(int from, Clock::time_point until, std::uint64_t mo
 
 Result<std::string> run_isolated(const std::function<std::string()>& work, std::chrono::milliseconds limit,
                                  std::uint64_t memory) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
-  UniqueFd from(ends[0]);
-  UniqueFd to(ends[1]);
+  ASSIGN_OR_RETURN(auto pipe, make_pipe(O_CLOEXEC));
   const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return fail_errno("start", "a process", errno);
-  if (child == 0) work_and_tell(work, to.get(), self, memory);
-  to.reset();
-  auto result = read_all(from.get(), Clock::now() + limit, std::min(memory / 4, kMostResult));
+  if (child == 0) work_and_tell(work, pipe.writing.get(), self, memory);
+  pipe.writing.reset();
+  auto result = read_all(pipe.reading.get(), Clock::now() + limit, std::min(memory / 4, kMostResult));
   if (!result) ::tgkill(child, child, SIGKILL);
   // Close the pipe first, so that a child that still writes ends.
-  from.reset();
+  pipe.reading.reset();
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -454,18 +454,12 @@ Result<SamplerProcess> SamplerProcess::start(std::function<void()> confine) {
 }
 
 Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const UniqueFd& process) const {
-  std::array<int, 2> samples{};
-  if (::pipe2(samples.data(), O_CLOEXEC | O_NONBLOCK) != 0) return fail_errno("make", "a pipe", errno);
-  UniqueFd samples_read(samples[0]);
-  const UniqueFd samples_write(samples[1]);
-  std::array<int, 2> control{};
-  if (::pipe2(control.data(), O_CLOEXEC) != 0) return fail_errno("make", "a pipe", errno);
-  const UniqueFd control_read(control[0]);
-  UniqueFd control_write(control[1]);
+  ASSIGN_OR_RETURN(auto samples, make_pipe(O_CLOEXEC | O_NONBLOCK));
+  ASSIGN_OR_RETURN(auto control, make_pipe(O_CLOEXEC));
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
   ASSIGN_OR_RETURN(auto lifeline,
-                   process_.begin(bytes, {process.get(), samples_write.get(), control_read.get()}));
-  return SamplingEnds{std::move(samples_read), std::move(control_write), std::move(lifeline)};
+                   process_.begin(bytes, {process.get(), samples.writing.get(), control.reading.get()}));
+  return SamplingEnds{std::move(samples.reading), std::move(control.writing), std::move(lifeline)};
 }
 
 }  // namespace farport::router
