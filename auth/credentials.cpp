@@ -258,7 +258,7 @@ Result<void> check_usable(X509* certificate, Side side, const std::string& path)
 namespace {
 
 /// Takes about a second. OpenSSL writes 2048, farport 600,000.
-constexpr std::uint64_t kMostIterations = 2'000'000;
+constexpr std::uint64_t kMaxIterations = 2'000'000;
 constexpr const char* kMakeOne = "farport certs bundle makes one";
 
 using Pbe2Ptr = std::unique_ptr<PBE2PARAM, OpenSslFree<PBE2PARAM_free>>;
@@ -301,7 +301,7 @@ bool is_bounded(const X509_SIG* encrypted) {
   const auto derivation = parameters_of<PbkdfPtr>(scheme->keyfunc, NID_id_pbkdf2, PBKDF2PARAM_it);
   std::uint64_t iterations = 0;
   return derivation && ASN1_INTEGER_get_uint64(&iterations, derivation->iter) == 1 &&
-         iterations <= kMostIterations;
+         iterations <= kMaxIterations;
 }
 
 Result<EvpPkeyPtr> encrypted_key_in(const PemText& pem, const std::string& path,

@@ -146,12 +146,12 @@ Identity identity_of(uid_t user) {
 
 std::string describe(const Identity& identity) {
   if (identity.local) return "local:" + std::to_string(*identity.local);
-  constexpr std::size_t kMostNames = 4;
+  constexpr std::size_t kMaxSubjectNames = 4;
   constexpr std::size_t kLongestName = 128;
   std::string text;
   std::size_t count = 0;
   const auto add = [&](std::string_view prefix, std::string_view name) {
-    if (++count > kMostNames) return;
+    if (++count > kMaxSubjectNames) return;
     const std::string_view shown = shortened(name, kLongestName);
     text.append(count == 1 ? "" : ", ").append(prefix).append(shown);
     if (shown.size() < name.size()) text += "…";
@@ -162,7 +162,7 @@ std::string describe(const Identity& identity) {
     if (dns != identity.common_name) add("", dns);
   }
   if (count == 0) return "serial " + identity.serial;
-  if (count > kMostNames) text += " and " + std::to_string(count - kMostNames) + " more";
+  if (count > kMaxSubjectNames) text += " and " + std::to_string(count - kMaxSubjectNames) + " more";
   return text;
 }
 

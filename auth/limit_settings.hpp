@@ -59,7 +59,7 @@ struct Limit {
 };
 
 /// The smallest buffered_bytes: one stream's window.
-inline constexpr std::uint64_t kLeastBufferedBytes = 1ULL << 20;
+inline constexpr std::uint64_t kMinBufferedBytes = 1ULL << 20;
 
 /// In the order of the documentation.
 inline constexpr Limit kLimits[] = {
@@ -113,7 +113,7 @@ inline constexpr Limit kLimits[] = {
                 "of it, the largest stream or session of the identity that holds the most memory is closed.",
      .default_text = "256MiB, or [less](#memory)",
      .in_metrics = true,
-     .range = LimitedSize{&LimitSettings::buffered_bytes, kLeastBufferedBytes, 1ULL << 40}},
+     .range = LimitedSize{&LimitSettings::buffered_bytes, kMinBufferedBytes, 1ULL << 40}},
     {.key = "limits.handshake_timeout",
      .help = "Maximum duration of a TLS handshake",
      .details = "The connection is closed.",

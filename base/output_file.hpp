@@ -22,7 +22,7 @@ class OutputFile {
   enum class Existing : std::uint8_t { refuse, replace };
   /// When the file gets its name.
   enum class Named : std::uint8_t {
-    once_kept,   ///< When it is complete.
+    on_commit,   ///< When it is complete.
     from_start,  ///< At once, so that it can be read while it grows. Only if no file has that name.
   };
 

@@ -189,17 +189,17 @@ void limit_memory([[maybe_unused]] std::uint64_t more_bytes, [[maybe_unused]] st
 #endif
 }
 
-void be_ended_first() {
+void prefer_as_oom_victim() {
   // If the process is not dumpable, its /proc files belong to root.
   const int dumpable = ::prctl(PR_GET_DUMPABLE);
   ::prctl(PR_SET_DUMPABLE, 1);
   const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
-  constexpr std::string_view kMost = "1000";
-  std::ignore = ::write(file.get(), kMost.data(), kMost.size());
+  constexpr std::string_view kMax = "1000";
+  std::ignore = ::write(file.get(), kMax.data(), kMax.size());
   ::prctl(PR_SET_DUMPABLE, dumpable == 1 ? 1 : 0);
 }
 
-void end_with(pid_t parent) {
+void end_with_parent(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
 }

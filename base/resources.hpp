@@ -42,11 +42,11 @@ void limit_memory(std::uint64_t more_bytes, std::uint64_t for_children = 0);
 
 /// If a control group runs out of memory, the kernel kills this process or its children before others
 /// (proc(5), /proc/PID/oom_score_adj).
-void be_ended_first();
+void prefer_as_oom_victim();
 
 /// Makes the kernel kill this process when its parent ends; exits now if the parent is no longer `parent`.
 /// Call it again after a change of user (prctl(2), PR_SET_PDEATHSIG).
-void end_with(pid_t parent);
+void end_with_parent(pid_t parent);
 
 /// Raises the soft limit of descriptors (getrlimit(2), RLIMIT_NOFILE) to the hard one. The soft limit exists
 /// for select(2), which nothing here uses.

@@ -111,14 +111,14 @@ Result<Milliseconds> parse_time_span(std::string_view text) {
   };
   // The value in seconds of each place, and its limit.
   constexpr std::array<std::int64_t, 4> kSeconds{86'400, 3'600, 60, 1};
-  constexpr std::array<std::int64_t, 4> kMost{10'000, 24, 60, 60};
+  constexpr std::array<std::int64_t, 4> kMax{10'000, 24, 60, 60};
   const auto colons = static_cast<std::size_t>(std::count(text.begin(), text.end(), ':'));
   if (colons < 2 || colons > 3) return wrong();
   std::string_view rest = text;
   std::int64_t seconds = 0;
   for (std::size_t place = 3 - colons; place < kSeconds.size(); ++place) {
     const auto number = number_in<std::int64_t>(take_until(rest, ':'));
-    if (!number || *number < 0 || *number >= kMost[place]) return wrong();
+    if (!number || *number < 0 || *number >= kMax[place]) return wrong();
     seconds += *number * kSeconds[place];
   }
   if (seconds == 0) return wrong();

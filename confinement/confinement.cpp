@@ -28,7 +28,7 @@ Result<std::string> no_new_privileges() {
 }
 
 Result<std::string> give_up_files(const Needs& needs) {
-  if (!needs.against_landlock.empty()) return fail("use", "Landlock", needs.against_landlock);
+  if (!needs.landlock_conflict.empty()) return fail("use", "Landlock", needs.landlock_conflict);
   std::vector<FileRule> rules = needs.files;
 #ifdef FARPORT_INSTRUMENTED
   const std::vector<FileRule> more = instrument_files();
@@ -137,7 +137,7 @@ bool confine_parser() {
   return filter_system_calls(Purpose::parsing).has_value();
 }
 
-Confinement foresee(const Needs& needs) {
+Confinement dry_run(const Needs& needs) {
   const auto unknown = [](std::string_view what) {
     return Confinement{{}, {"can't be found out: " + fail_errno(what, {}, errno).value().message()}};
   };

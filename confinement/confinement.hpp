@@ -17,14 +17,14 @@ struct Needs {
   /// Whether it dials over TCP, also by name: it then needs internet sockets and the resolver's files.
   bool dials = false;
   /// Why Landlock must not be used: the feature that it would break. Empty: it may be.
-  std::string against_landlock{};
+  std::string landlock_conflict{};
 };
 
 /// The result, as short texts for people.
 struct Confinement {
   std::vector<std::string> in_force;
   std::vector<std::string> missing;  ///< With the reason.
-  bool files = false;                ///< Landlock is in force; unknown in the result of foresee().
+  bool files = false;                ///< Landlock is in force; unknown in the result of dry_run().
   bool system_calls = false;         ///< The system call filter is in force; unknown there, too.
 };
 
@@ -53,7 +53,7 @@ void confine_reader_starter();
 bool confine_parser();
 
 /// The result that confine() would have, determined in a child process.
-[[nodiscard]] Confinement foresee(const Needs& needs);
+[[nodiscard]] Confinement dry_run(const Needs& needs);
 
 /// "no new privileges; system calls filtered; …".
 [[nodiscard]] std::string join(const std::vector<std::string>& items);

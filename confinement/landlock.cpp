@@ -104,7 +104,7 @@ int landlock_version() {
 
 Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials) {
   const int version = landlock_version();
-  if (version < kLeastLandlock) {
+  if (version < kMinLandlock) {
     return fail(
         "use", "Landlock",
         version == 0 ? "this kernel doesn't offer it" : "this kernel's is too old (Linux 5.19 has it)");

@@ -26,7 +26,7 @@ struct FileRule {
 [[nodiscard]] int landlock_version();
 
 /// The lowest usable version: below it a file can't be moved to another directory at all (Linux 5.19).
-inline constexpr int kLeastLandlock = 2;
+inline constexpr int kMinLandlock = 2;
 
 /// Restricts the calling thread and what it starts, irrevocably, to the file access of the rules and, if the
 /// kernel supports it (version 4), forbids connecting and binding TCP sockets. Listing directories, looking

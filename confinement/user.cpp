@@ -85,7 +85,7 @@ std::optional<ActingAs> act_as(uid_t user, Capabilities use) {
   if (::geteuid() != kRoot || ::setresuid(kRoot, user, kRoot) != 0) return std::nullopt;
   use_capabilities(use);
   // The change of user has cleared the parent-death signal.
-  end_with(parent);
+  end_with_parent(parent);
   return ActingAs(parent);
 }
 
@@ -93,7 +93,7 @@ ActingAs::~ActingAs() {
   if (parent_ == 0) return;
   // The caller relies on being root again, so it must not continue as another user.
   if (::setresuid(0, 0, 0) != 0) ::_exit(1);
-  end_with(parent_);
+  end_with_parent(parent_);
 }
 
 Result<void> become(const User& user, Capabilities keep) {

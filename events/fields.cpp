@@ -88,9 +88,9 @@ double Fields::number(std::string_view name) const {
 }
 
 std::int64_t Fields::integer(std::string_view name) const {
-  constexpr double kMost = 9.2e18;
+  constexpr double kMax = 9.2e18;
   const double value = number(name);
-  return std::abs(value) < kMost ? static_cast<std::int64_t>(value) : 0;
+  return std::abs(value) < kMax ? static_cast<std::int64_t>(value) : 0;
 }
 
 const nettrace::Structure* Fields::structure(std::string_view name) const {

@@ -89,7 +89,7 @@ void TypeTable::forget_objects() {
 }
 
 bool TypeTable::has_room(std::size_t bytes) {
-  if (held_ + bytes + kTypeEntryBytes > kMostTypeBytes) return false;
+  if (held_ + bytes + kTypeEntryBytes > kMaxTypeBytes) return false;
   held_ += bytes + kTypeEntryBytes;
   return true;
 }
@@ -123,7 +123,7 @@ constexpr std::uint32_t kWeak = 2;
 constexpr std::uint32_t kThreadStatic = 1;
 
 /// Most collections that are tracked at a time.
-constexpr std::size_t kMostCollections = 16;
+constexpr std::size_t kMaxCollections = 16;
 
 heap::RootKind kind_of(std::uint8_t kind, std::uint32_t flags) {
   if (kind == kStackRoot) return heap::RootKind::local;
@@ -205,7 +205,7 @@ HeapWalk::Collection& HeapWalk::collection(std::uint32_t number) {
   for (Collection& known : collections_) {
     if (known.number == number) return known;
   }
-  if (collections_.size() == kMostCollections) collections_.pop_front();
+  if (collections_.size() == kMaxCollections) collections_.pop_front();
   return collections_.emplace_back(Collection{number, {}, {}});
 }
 
@@ -213,7 +213,7 @@ void HeapWalk::begin_walk(std::int64_t time) {
   // Earlier events are the end of a walk for another session.
   begun_ = time;
   next_objects_ = next_references_ = next_roots_ = next_dependents_ = 0;
-  referred_ = heap_.objects = heap_.bytes = heap_.references = 0;
+  expected_references_ = heap_.objects = heap_.bytes = heap_.references = 0;
   heap_.complete = true;
   types_.forget_objects();
   if (keep_ == Keep::objects && !heap_.graph) heap_.graph.emplace();
@@ -261,7 +261,7 @@ void HeapWalk::add_objects(nettrace::Cursor in) {
     types_.count(object.type, object.bytes);
     ++heap_.objects;
     heap_.bytes += object.bytes;
-    referred_ += references;
+    expected_references_ += references;
     if (has_room(sizeof(object))) heap_.graph->objects.push_back(object);
   }
   find_end();
@@ -330,7 +330,7 @@ void HeapWalk::add_statics(nettrace::Cursor in) {
 bool HeapWalk::has_room(std::size_t bytes) {
   if (!heap_.graph) return false;
   held_ += bytes;
-  if (held_ > kMostGraphBytes) heap_.graph.reset();
+  if (held_ > kMaxGraphBytes) heap_.graph.reset();
   return heap_.graph.has_value();
 }
 

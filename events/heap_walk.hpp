@@ -43,7 +43,7 @@ class TypeTable {
 };
 
 /// Approximate limit of a type table's memory.
-inline constexpr std::size_t kMostTypeBytes = std::size_t{128} << 20;
+inline constexpr std::size_t kMaxTypeBytes = std::size_t{128} << 20;
 
 /// Handles the events of a session with kHeapSnapshotKeywords: the runtime collects at once, and reports the
 /// surviving objects before that collection ends.
@@ -60,7 +60,9 @@ class HeapWalk final : public nettrace::Handler {
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override;
 
   /// Whether the walk is complete. Names of modules come after that.
-  [[nodiscard]] bool ended() const { return over_ && heap_.objects > 0 && referred_ == heap_.references; }
+  [[nodiscard]] bool ended() const {
+    return over_ && heap_.objects > 0 && expected_references_ == heap_.references;
+  }
   /// Whether any object was reported.
   [[nodiscard]] bool begun() const { return heap_.objects > 0; }
   /// The heap. Call it after the last event.
@@ -103,7 +105,7 @@ class HeapWalk final : public nettrace::Handler {
   std::uint32_t next_references_ = 0;
   std::uint32_t next_roots_ = 0;
   std::uint32_t next_dependents_ = 0;
-  std::uint64_t referred_ = 0;  ///< Sum of the reference counts that objects report.
+  std::uint64_t expected_references_ = 0;  ///< Sum of the reference counts that objects report.
   TypeTable types_;
   Keep keep_;
   heap::Heap heap_;
@@ -111,6 +113,6 @@ class HeapWalk final : public nettrace::Handler {
 };
 
 /// Approximate limit for objects and references: some 25 million typical objects. A larger heap has no graph.
-inline constexpr std::size_t kMostGraphBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kMaxGraphBytes = std::size_t{1} << 30;
 
 }  // namespace farport::events

@@ -122,7 +122,7 @@ void LogLines::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t even
   dropped_ += events;
 }
 
-std::string LogLines::take_lines() {
+std::string LogLines::drain_lines() {
   // Events come thread by thread, so sort them by time.
   std::stable_sort(entries_.begin(), entries_.end(),
                    [](const LogEntry& a, const LogEntry& b) { return a.time < b.time; });
@@ -142,8 +142,8 @@ void MeasurementReader::notice(const MeterNotice& notice) {
   refused_ = refused_ || notice.fatal;
   if (noticed_ == notice.text) return;
   noticed_ = notice.text;
-  if (++notice_count_ <= kMostNotices) notices_.push_back(noticed_);
-  if (notice_count_ == kMostNotices + 1)
+  if (++notice_count_ <= kMaxNotices) notices_.push_back(noticed_);
+  if (notice_count_ == kMaxNotices + 1)
     notices_.emplace_back("the runtime has more to tell, which is left out");
 }
 
@@ -156,7 +156,7 @@ void MeasurementReader::on_event(const nettrace::Event& event) {
   any_ = true;
 }
 
-std::string JsonMeasurementLines::take_lines() {
+std::string JsonMeasurementLines::drain_lines() {
   std::string lines;
   for (const Measurement& each : take()) lines += to_json(each) + "\n";
   return lines;
@@ -164,7 +164,7 @@ std::string JsonMeasurementLines::take_lines() {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
 
 std::size_t size_of(const ThrownException& thrown) {
   return sizeof thrown + thrown.type.size() + thrown.message.size() +
@@ -176,7 +176,7 @@ std::size_t size_of(const ThrownException& thrown) {
 void ExceptionReport::on_event(const nettrace::Event& event) {
   if (!is_exception(event)) return methods_.add(event);
   // An estimate, checked before decoding: there may be many more exceptions than are kept.
-  const bool room = held_ + event.payload.size() + event.stack.size() * sizeof(std::uint64_t) <= kMostBytes;
+  const bool room = held_ + event.payload.size() + event.stack.size() * sizeof(std::uint64_t) <= kMaxBytes;
   if (!room) {
     ++left_out_;
   } else if (auto thrown = read_exception(trace_, event)) {

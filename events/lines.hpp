@@ -1,4 +1,4 @@
-// LineMaker: turns events into lines of output, as they come or at the end.
+// EventFormatter: turns events into lines of output, as they come or at the end.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@
 
 namespace farport::events {
 
-class LineMaker : public nettrace::Handler {
+class EventFormatter : public nettrace::Handler {
  public:
   /// The lines since the last call, with newlines, ordered by time.
-  [[nodiscard]] virtual std::string take_lines() { return {}; }
+  [[nodiscard]] virtual std::string drain_lines() { return {}; }
   /// Whether it has all it needs, so that the recording may stop.
   [[nodiscard]] virtual bool has_enough() const { return false; }
   /// Output after the last event. Fails if the events do not suffice.
@@ -40,7 +40,7 @@ void write_json(const EachStack& stacks, const std::function<void(std::string_vi
 
 /// An application's log entries as lines.
 
-class LogLines final : public LineMaker {
+class LogLines final : public EventFormatter {
  public:
   /// `line_of`: formats an entry, with its newline.
   explicit LogLines(std::function<std::string(const LogEntry&)> line_of) : line_of_(std::move(line_of)) {}
@@ -48,7 +48,7 @@ class LogLines final : public LineMaker {
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override;
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override;
-  std::string take_lines() override;
+  std::string drain_lines() override;
   std::vector<std::string> take_notices() override;
 
  private:
@@ -59,10 +59,10 @@ class LogLines final : public LineMaker {
 };
 
 /// Most notices shown for one recording.
-inline constexpr std::size_t kMostNotices = 10;
+inline constexpr std::size_t kMaxNotices = 10;
 
 /// Collects an application's wanted counter values, and the runtime's notices about them.
-class MeasurementReader : public LineMaker {
+class MeasurementReader : public EventFormatter {
  public:
   using Takes = std::function<bool(const Measurement&)>;
 
@@ -71,7 +71,7 @@ class MeasurementReader : public LineMaker {
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override;
-  /// At most kMostNotices, then a note that there are more.
+  /// At most kMaxNotices, then a note that there are more.
   std::vector<std::string> take_notices() override { return std::exchange(notices_, {}); }
 
   /// Whether the runtime refused to send meters and nothing else has come.
@@ -98,13 +98,13 @@ class MeasurementReader : public LineMaker {
 class JsonMeasurementLines final : public MeasurementReader {
  public:
   using MeasurementReader::MeasurementReader;
-  std::string take_lines() override;
+  std::string drain_lines() override;
 };
 
 /// The exceptions of a recording as lines of JSON, ordered by time. Keeps exceptions until the rundown has
 /// named the methods on their stacks. If there are more than it keeps, the last line has their number:
 /// {"left_out":N}.
-class ExceptionReport final : public LineMaker {
+class ExceptionReport final : public EventFormatter {
  public:
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override;
@@ -131,7 +131,7 @@ struct EventFilter {
   static Result<EventFilter> parse(std::string provider, std::string event, const std::string& payload);
 };
 
-class StoppingEvent final : public LineMaker {
+class StoppingEvent final : public EventFormatter {
  public:
   explicit StoppingEvent(EventFilter filter) : filter_(std::move(filter)) {}
 

@@ -169,7 +169,7 @@ void VitalsReader::take(const Measurement& measurement) {
   const auto known = last_.find(key);
   if (known != last_.end()) {
     known->second = measurement;
-  } else if (last_.size() < kMostVitalMeasurements) {
+  } else if (last_.size() < kMaxVitalMeasurements) {
     last_.emplace(std::move(key), measurement);
   }
 }

@@ -68,7 +68,7 @@ class VitalsReader {
  public:
   /// `interval`: between measurements, in seconds. `processors`: the number that the runtime reports.
   VitalsReader(double interval, unsigned processors)
-      : interval_(interval), processors_(processors > kMostProcessors ? 0 : processors) {}
+      : interval_(interval), processors_(processors > kMaxProcessors ? 0 : processors) {}
 
   void take(const Measurement& measurement);
   [[nodiscard]] Vitals vitals() const;
@@ -78,7 +78,7 @@ class VitalsReader {
 
  private:
   /// A higher number is invalid.
-  static constexpr unsigned kMostProcessors = 16'384;
+  static constexpr unsigned kMaxProcessors = 16'384;
 
   [[nodiscard]] std::optional<double> sum(const char* name, const char* tag = "") const;
   [[nodiscard]] std::optional<double> rate(const char* name) const;
@@ -92,6 +92,6 @@ class VitalsReader {
 };
 
 /// Limit of kept measurements, since an application may have any number of tags.
-inline constexpr std::size_t kMostVitalMeasurements = 1000;
+inline constexpr std::size_t kMaxVitalMeasurements = 1000;
 
 }  // namespace farport::events

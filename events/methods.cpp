@@ -40,7 +40,7 @@ void ModuleTable::add(const nettrace::Event& event) {
   in.u32();  // Reserved.
   const std::string path = in.utf16();
   const std::string_view name = file_name_of(path);
-  if (in.failed() || held_ + name.size() + kModuleEntryBytes > kMostModuleBytes) return;
+  if (in.failed() || held_ + name.size() + kModuleEntryBytes > kMaxModuleBytes) return;
   held_ += name.size() + kModuleEntryBytes;
   names_.insert_or_assign(module, std::string(name));
 }
@@ -57,7 +57,7 @@ constexpr std::uint32_t kMethodLoadVerbose = 143;  // In a rundown: MethodDCStar
 constexpr std::uint32_t kRundownMethodEnd = 144;   // MethodDCEndVerbose.
 /// Cost of a map node without the text.
 constexpr std::size_t kEntryBytes = 160;
-constexpr std::size_t kMostAddresses = std::size_t{1} << 17;
+constexpr std::size_t kMaxAddresses = std::size_t{1} << 17;
 
 bool tells_of_method(const nettrace::Definition& definition) {
   if (definition.provider == kRuntimeProvider) return definition.event_id == kMethodLoadVerbose;
@@ -83,12 +83,12 @@ std::string parameters_of(std::string_view signature) {
 }  // namespace
 
 void CodeAddresses::add(const std::vector<std::uint64_t>& addresses) {
-  if (addresses_.size() + addresses.size() > kMostAddresses) return;
+  if (addresses_.size() + addresses.size() > kMaxAddresses) return;
   addresses_.insert(addresses.begin(), addresses.end());
 }
 
 void CodeAddresses::add(std::uint64_t address) {
-  if (addresses_.size() < kMostAddresses) addresses_.insert(address);
+  if (addresses_.size() < kMaxAddresses) addresses_.insert(address);
 }
 
 bool CodeAddresses::any_in(std::uint64_t begin, std::uint64_t end) const {
@@ -122,7 +122,7 @@ void MethodTable::add_method(nettrace::Cursor in) {
 }
 
 bool MethodTable::has_room(std::size_t bytes) {
-  if (held_ + bytes + kEntryBytes > kMostMethodBytes) return false;
+  if (held_ + bytes + kEntryBytes > kMaxMethodBytes) return false;
   held_ += bytes + kEntryBytes;
   return true;
 }

@@ -29,7 +29,7 @@ class ModuleTable {
 };
 
 /// Approximate limit of a module table's memory. Modules beyond it have no names.
-inline constexpr std::size_t kMostModuleBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxModuleBytes = std::size_t{16} << 20;
 
 /// The code of a method.
 struct Method {
@@ -85,6 +85,6 @@ class MethodTable {
 };
 
 /// Approximate limit of a method table's memory. Methods beyond it have no names.
-inline constexpr std::size_t kMostMethodBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxMethodBytes = std::size_t{256} << 20;
 
 }  // namespace farport::events

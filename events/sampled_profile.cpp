@@ -13,7 +13,7 @@ std::chrono::nanoseconds nanoseconds_of(std::int64_t units) {
 }
 
 /// Enough intervals to tell the usual one.
-constexpr std::size_t kMostIntervals = std::size_t{1} << 16;
+constexpr std::size_t kMaxIntervals = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void SampleTimes::add(std::uint32_t thread, std::chrono::nanoseconds time) {
   last_ = std::max(last_, time);
   if (thread >= last_of_.size()) last_of_.resize(thread + std::size_t{1});
   std::optional<std::chrono::nanoseconds>& before = last_of_[thread];
-  if (before && *before <= time && between_.size() < kMostIntervals) between_.push_back(time - *before);
+  if (before && *before <= time && between_.size() < kMaxIntervals) between_.push_back(time - *before);
   before = time;
 }
 
@@ -114,15 +114,15 @@ void SampledProfile::name_calls(profile::Profile& made) const {
   calls.reserve(calls_.size());
   for (profile::CallId call = 1; call < calls_.size(); ++call)
     calls.push_back(made.calls.add(calls[calls_.caller(call)], frames[calls_.frame(call)]));
-  made.samples.rename_calls(calls);
+  made.samples.remap_calls(calls);
 }
 
 namespace {
 
 /// More threads than a runtime can have.
-constexpr std::size_t kMostThreads = std::size_t{1} << 16;
+constexpr std::size_t kMaxThreads = std::size_t{1} << 16;
 /// Limit for all stacks together. A runtime writes at most a hundred addresses per stack.
-constexpr std::size_t kMostStackAddresses = std::size_t{4} << 20;
+constexpr std::size_t kMaxStackAddresses = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -138,8 +138,8 @@ void ThreadStacks::add_sample(const nettrace::Event& event) {
   if (event.stack.empty()) return;
   const auto known = threads_.find(event.thread.id);
   const std::size_t had = known == threads_.end() ? 0 : known->second.stack.size();
-  const bool room = kept_ - had + event.stack.size() <= kMostStackAddresses;
-  if (!room || (known == threads_.end() && threads_.size() == kMostThreads)) {
+  const bool room = kept_ - had + event.stack.size() <= kMaxStackAddresses;
+  if (!room || (known == threads_.end() && threads_.size() == kMaxThreads)) {
     ++left_out_;
     return;
   }

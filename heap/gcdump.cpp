@@ -84,7 +84,7 @@ constexpr std::uint32_t kDumpReader = 8;
 constexpr std::uint32_t kGraphVersion = 1;
 constexpr std::uint32_t kGraphReader = 0;
 constexpr std::uint32_t kOne = 0x3F800000;  ///< As a float.
-constexpr std::uint64_t kMostInt = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
 /// An address that no object has.
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
@@ -93,7 +93,7 @@ constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 using Children = std::vector<std::uint32_t>;
 
 /// Limit for names of static fields, since each includes its type's name, which may have any length.
-constexpr std::size_t kMostFieldNameBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxFieldNameBytes = std::size_t{16} << 20;
 
 /// A type in the file: the unused one, a type of the heap, or the type of a root node.
 struct FileType {
@@ -163,7 +163,7 @@ struct ByteCounter {
 };
 
 std::uint32_t size_of(const Object& object) {
-  return static_cast<std::uint32_t>(std::min(object.bytes, kMostInt));
+  return static_cast<std::uint32_t>(std::min(object.bytes, kMaxInt));
 }
 
 struct SizeClass {
@@ -174,7 +174,7 @@ struct SizeClass {
 /// Like dotnet-gcdump, gives large objects separate types by size class (DotNetHeapDumpGraphReader.cs in
 /// dotnet/diagnostics, GetTypeIndex and GetObjectSizeSuffix). So an array of a megabyte is not hidden among
 /// thousands of small ones.
-constexpr std::uint32_t kMostSmall = 1000;
+constexpr std::uint32_t kMaxSmall = 1000;
 constexpr std::array<SizeClass, 6> kSizeClasses{{{10'000, " (Bytes > 1K)"},
                                                  {100'000, " (Bytes > 10K)"},
                                                  {1'000'000, " (Bytes > 100K)"},
@@ -234,7 +234,7 @@ void Nodes::make_types() {
   types_.push_back({"UNDEFINED"});
   for (const Type& type : heap_.types) types_.push_back({{}, &type});
   for (const Object& object : graph().objects) {
-    if (size_of(object) > kMostSmall) add_large_type(object);
+    if (size_of(object) > kMaxSmall) add_large_type(object);
     std::uint32_t& bytes = types_[type_of(object)].bytes;
     if (bytes == 0) bytes = size_of(object);
   }
@@ -249,7 +249,7 @@ void Nodes::add_large_type(const Object& object) {
 }
 
 std::uint32_t Nodes::type_of(const Object& object) const {
-  if (size_of(object) <= kMostSmall) return object.type + 1;
+  if (size_of(object) <= kMaxSmall) return object.type + 1;
   return large_types_.at({object.type, size_class_of(size_of(object))});
 }
 
@@ -271,7 +271,7 @@ void Nodes::add_statics(Children& to, bool of_threads) {
     const auto object = static_cast<std::uint32_t>(place);
     std::string name = "[static var " + label_of(heap_.types[field.type]) + "." + field.name + "]";
     field_names_ += name.size();
-    to.push_back(field_names_ > kMostFieldNameBytes ? object : add_root_node(std::move(name), {object}));
+    to.push_back(field_names_ > kMaxFieldNameBytes ? object : add_root_node(std::move(name), {object}));
   }
 }
 
@@ -310,7 +310,7 @@ Result<void> put_graph(Serializer& file, const Nodes& nodes) {
   ByteCounter counter{2};
   file.put_u32(static_cast<std::uint32_t>(nodes.size()));
   nodes.put(counter, [&] { file.put_u32(static_cast<std::uint32_t>(counter.bytes)); });
-  if (counter.bytes > kMostInt) return fail("write the heap", "", "there are too many references in it");
+  if (counter.bytes > kMaxInt) return fail("write the heap", "", "there are too many references in it");
   file.put_u32(static_cast<std::uint32_t>(counter.bytes));
   file.put_u8(0);
   file.put_u8(0);
@@ -327,8 +327,8 @@ Result<void> put_graph(Serializer& file, const Nodes& nodes) {
 /// A DateTime's value: units of 100 ns since the year 1.
 std::uint64_t ticks_of(std::int64_t since_1970) {
   constexpr std::int64_t kAt1970 = 621'355'968'000'000'000;
-  constexpr std::int64_t kMost = 3'155'378'975'999'999'999;
-  const bool known = since_1970 >= -kAt1970 && since_1970 <= kMost - kAt1970;
+  constexpr std::int64_t kMax = 3'155'378'975'999'999'999;
+  const bool known = since_1970 >= -kAt1970 && since_1970 <= kMax - kAt1970;
   return static_cast<std::uint64_t>(known ? kAt1970 + since_1970 : 0);
 }
 
@@ -336,7 +336,7 @@ std::uint64_t ticks_of(std::int64_t since_1970) {
 
 Result<void> write_gcdump(Heap heap, const Origin& origin, Sink sink) {
   const Nodes nodes(std::move(heap));
-  if (nodes.size() > kMostInt) return fail("write the heap", "", "there are too many objects in it");
+  if (nodes.size() > kMaxInt) return fail("write the heap", "", "there are too many objects in it");
   Serializer file(std::move(sink));
   file.begin_object("GCHeapDump", kDumpVersion, kDumpReader);
   RETURN_IF_ERROR(put_graph(file, nodes));

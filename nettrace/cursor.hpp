@@ -15,35 +15,35 @@ namespace farport::nettrace {
 // Limits of what a stream can make its reader hold. A trace that exceeds one is refused.
 
 /// The most that format 6 can express; runtimes write blocks of about 100 KiB.
-inline constexpr std::size_t kMostBlockBytes = (std::size_t{1} << 24) - 1;
+inline constexpr std::size_t kMaxBlockBytes = (std::size_t{1} << 24) - 1;
 /// Of an object type's name (formats 4 and 5). The longest existing one has 13.
-inline constexpr std::size_t kMostTypeNameBytes = 64;
+inline constexpr std::size_t kMaxTypeNameBytes = 64;
 /// Memory of all definitions known at a time.
-inline constexpr std::size_t kMostDefinitionBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxDefinitionBytes = std::size_t{16} << 20;
 /// Of one definition, including fields within structures.
-inline constexpr std::size_t kMostFields = 4096;
+inline constexpr std::size_t kMaxFields = 4096;
 /// Nesting depth of structures and arrays in a definition.
-inline constexpr int kMostFieldDepth = 16;
+inline constexpr int kMaxFieldDepth = 16;
 /// Memory of all stacks between two sequence points. Runtimes write a sequence point for every 10 MiB of
 /// events.
-inline constexpr std::size_t kMostStackBytes = std::size_t{32} << 20;
+inline constexpr std::size_t kMaxStackBytes = std::size_t{32} << 20;
 /// Of one stack. Runtimes write up to a hundred, kernels several hundred.
-inline constexpr std::size_t kMostFrames = 4096;
+inline constexpr std::size_t kMaxFrames = 4096;
 /// Known at a time.
-inline constexpr std::size_t kMostThreads = 65'536;
+inline constexpr std::size_t kMaxThreads = 65'536;
 /// Of all thread names known at a time.
-inline constexpr std::size_t kMostThreadNameBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxThreadNameBytes = std::size_t{4} << 20;
 /// Memory of all label lists between two sequence points.
-inline constexpr std::size_t kMostLabelBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMaxLabelBytes = std::size_t{8} << 20;
 /// Of one label list.
-inline constexpr std::size_t kMostLabels = 1024;
+inline constexpr std::size_t kMaxLabels = 1024;
 /// Of the strings in the trace's own header (format 6).
-inline constexpr std::size_t kMostTraceTextBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxTraceTextBytes = std::size_t{1} << 20;
 /// Values in one decoded payload, including those within arrays and structures.
-inline constexpr std::size_t kMostPayloadValues = 131'072;
+inline constexpr std::size_t kMaxPayloadValues = 131'072;
 /// The highest clock rate at which timestamps are converted without overflow. Linux counts nanoseconds,
 /// Windows usually tenths of microseconds.
-inline constexpr std::int64_t kMostTicksPerSecond = 100'000'000'000;
+inline constexpr std::int64_t kMaxTicksPerSecond = 100'000'000'000;
 
 using BytesView = std::span<const std::byte>;
 

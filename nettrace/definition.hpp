@@ -78,8 +78,8 @@ class FieldLimit {
  public:
   /// Counts one more field at this depth. Makes `in` fail if there are too many or it is too deep.
   [[nodiscard]] bool admits(Cursor& in, int depth) {
-    if (depth > kMostFieldDepth) in.reject("the fields of an event are nested too deeply");
-    if (++fields_ > kMostFields) in.reject("an event has too many fields");
+    if (depth > kMaxFieldDepth) in.reject("the fields of an event are nested too deeply");
+    if (++fields_ > kMaxFields) in.reject("an event has too many fields");
     return !in.failed();
   }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kUnitsPerSecond = 10'000'000;
 constexpr std::int64_t kUnitsPerMillisecond = 10'000;
 /// The last year that fits 64 bits in units of 100 ns, and Windows' last.
-constexpr int kMostYear = 30'827;
+constexpr int kMaxYear = 30'827;
 
 /// Windows' SYSTEMTIME: eight 16-bit numbers.
 std::int64_t read_system_time(Cursor& in) {
@@ -23,8 +23,7 @@ std::int64_t read_system_time(Cursor& in) {
   std::array<std::uint16_t, 8> part{};
   for (std::uint16_t& number : part) number = in.u16();
   const auto [year_number, month_number, day_of_week, day_number, hour, minute, second, millisecond] = part;
-  const year_month_day date{year{std::min<int>(year_number, kMostYear)}, month{month_number},
-                            day{day_number}};
+  const year_month_day date{year{std::min<int>(year_number, kMaxYear)}, month{month_number}, day{day_number}};
   // std::chrono stores months and days in one byte, so check the numbers first.
   if (month_number > 12 || day_number > 31 || !date.ok() || hour > 23 || minute > 59 || second > 60 ||
       millisecond > 999) {
@@ -40,7 +39,7 @@ void read_clock(Cursor& in, TraceHeader& into) {
   into.sync_ticks = in.i64();
   into.ticks_per_second = in.i64();
   into.pointer_size = in.u32();
-  if (into.ticks_per_second < 1 || into.ticks_per_second > kMostTicksPerSecond) {
+  if (into.ticks_per_second < 1 || into.ticks_per_second > kMaxTicksPerSecond) {
     in.reject("the clock's frequency can't be");
   }
   if (into.pointer_size != 4 && into.pointer_size != 8) in.reject("pointers are neither of 4 nor of 8 bytes");
@@ -82,7 +81,7 @@ Result<TraceHeader> read_trace_block(Cursor in) {
     if (key == "ProcessId") header.process_id = number_in<std::uint64_t>(value).value_or(0);
     if (key == "HardwareThreadCount") header.processors = number_in<std::uint32_t>(value).value_or(0);
     held += sizeof(header.attributes.front()) + key.size() + value.size();
-    if (held > kMostTraceTextBytes) in.reject("the trace says too much of itself");
+    if (held > kMaxTraceTextBytes) in.reject("the trace says too much of itself");
   }
   if (in.failed()) return in.error();
   return header;
@@ -207,7 +206,7 @@ Result<FramePeek> Framing::look_at_object(BytesView begin, std::uint64_t offset)
   }
   ObjectType type{.version = in.u32(), .least_reader = in.u32()};
   const std::uint32_t name_size = in.u32();
-  if (name_size > kMostTypeNameBytes) return fail_at(offset, "the name of an object's type is too long");
+  if (name_size > kMaxTypeNameBytes) return fail_at(offset, "the name of an object's type is too long");
   const std::size_t head = kTypeBytes + name_size + 1;
   if (begin.size() < head) return needs(head);
   const std::string_view name = text_of(in.take(name_size));
@@ -224,7 +223,7 @@ Result<FramePeek> Framing::look_at_object(BytesView begin, std::uint64_t offset)
   } else {
     if (begin.size() < head + kBlockSizeBytes) return needs(head + kBlockSizeBytes);
     frame.content_size = in.u32();
-    if (frame.content_size > kMostBlockBytes) return fail_at(offset, "a block is too large");
+    if (frame.content_size > kMaxBlockBytes) return fail_at(offset, "a block is too large");
     const std::uint64_t unaligned = (offset + head + kBlockSizeBytes) % kAlignment;
     frame.content_begin = head + kBlockSizeBytes + (unaligned == 0 ? 0 : kAlignment - unaligned);
   }
@@ -240,7 +239,7 @@ Result<FramePeek> Framing::look_at_block(BytesView begin, std::uint64_t offset) 
   Frame frame{.size = 0,
               .kind = BlockKind::unknown,
               .content_begin = kHeader6Bytes,
-              .content_size = header & kMostBlockBytes};
+              .content_size = header & kMaxBlockBytes};
   if (kind <= static_cast<std::uint32_t>(BlockKind::labels)) frame.kind = static_cast<BlockKind>(kind);
   frame.size = frame.content_begin + frame.content_size;
   return found(frame);

@@ -48,7 +48,7 @@ class PayloadReader {
   }
 
   Found read_value(Cursor& in, const Field& field) {
-    if (++values_ > kMostPayloadValues) in.reject("a payload has too many values");
+    if (++values_ > kMaxPayloadValues) in.reject("a payload has too many values");
     Found value = is_compound(field.type) ? read_compound(in, field) : read_plain(in, field.type);
     if (in.failed()) return std::nullopt;
     return value;

@@ -56,7 +56,7 @@ inline bool Value::operator==(const Value& other) const {
 
 /// Decodes the fields of an event's `payload`, which is at `offset` in the stream. Stops before a field of an
 /// unknown type. Ignores bytes after the last field, since newer versions of an event append fields. Fails if
-/// a field exceeds the payload, or beyond kMostPayloadValues. Names are views into the definition.
+/// a field exceeds the payload, or beyond kMaxPayloadValues. Names are views into the definition.
 [[nodiscard]] Result<Structure> decode_payload(const Definition& definition, BytesView payload,
                                                std::uint64_t offset);
 

@@ -8,7 +8,7 @@ namespace farport::nettrace {
 namespace {
 
 /// Size and flags of 16 bits each, and two timestamps.
-constexpr std::uint16_t kLeastHeaderBytes = 20;
+constexpr std::uint16_t kMinHeaderBytes = 20;
 constexpr unsigned kHeaderCompression = 1;
 constexpr std::uint32_t kNotSorted = 0x8000'0000;
 
@@ -29,7 +29,7 @@ constexpr unsigned kPayloadSize = 128;
 EventRows::EventRows(Cursor block, Format format) : block_(block), format_(format) {
   const std::uint16_t header_size = block_.u16();
   compressed_ = (block_.u16() & kHeaderCompression) != 0;
-  if (header_size < kLeastHeaderBytes) {
+  if (header_size < kMinHeaderBytes) {
     block_.reject("the header of a block of events is too small");
     return;
   }
@@ -229,18 +229,18 @@ Result<void> BlockReader::define(Result<Definition> definition, std::uint64_t of
 
 Result<void> BlockReader::read_sequence_point_4(Cursor in) {
   const std::int64_t timestamp = in.i64();
-  threads_.begin_point();
+  threads_.begin_sequence_point();
   for (std::uint32_t left = in.u32(); left > 0 && !in.failed(); --left) {
     const std::uint64_t id = in.u64();
     const std::uint32_t number = in.u32();
     if (in.failed()) break;
     const auto thread = threads_.find_or_add(id, trace_->process_id, number, in.offset());
     if (!thread) return as_outcome(thread);
-    threads_.name_at_point(**thread);
+    threads_.mark_at_sequence_point(**thread);
     note_last_event(**thread, number);
   }
   if (in.failed()) return in.error();
-  threads_.forget_unnamed();
+  threads_.remove_unmarked();
   pass_sequence_point(timestamp);
   return {};
 }

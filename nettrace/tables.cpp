@@ -8,7 +8,7 @@ namespace farport::nettrace {
 
 Result<const Definition*> DefinitionTable::add(Definition definition, std::uint64_t offset) {
   held_ += held_bytes(definition);
-  if (held_ > kMostDefinitionBytes) return fail_at(offset, "there are too many kinds of events");
+  if (held_ > kMaxDefinitionBytes) return fail_at(offset, "there are too many kinds of events");
   const std::uint32_t id = definition.id;
   if (id == 0) return fail_at(offset, "a kind of events has no id");
   const auto [added, is_new] = definitions_.try_emplace(id, std::move(definition));
@@ -38,9 +38,9 @@ Result<void> StackTable::read_block(Cursor block, std::size_t pointer_size) {
   for (; left > 0 && !in.failed(); --left, ++id) {
     const std::uint32_t size = in.u32();
     if (size % pointer_size != 0) in.reject("a stack does not consist of whole addresses");
-    if (size / pointer_size > kMostFrames) in.reject("a stack is longer than any that there is");
+    if (size / pointer_size > kMaxFrames) in.reject("a stack is longer than any that there is");
     held_ += kEntryBytes;
-    if (held_ > kMostStackBytes) in.reject("there are too many stacks without a sequence point");
+    if (held_ > kMaxStackBytes) in.reject("there are too many stacks without a sequence point");
     const BytesView addresses = in.take(size);
     if (!in.failed() && !stacks_.try_emplace(id, addresses, pointer_size).second) {
       in.reject("a stack is defined twice");
@@ -96,7 +96,7 @@ void read_label(Cursor& in, Kind kind, LabelList& into) {
       return;
     case Kind::text:
     case Kind::number: {
-      if (into.others.size() == kMostLabels) in.reject("a label list is too long");
+      if (into.others.size() == kMaxLabels) in.reject("a label list is too long");
       Label& label = into.others.emplace_back();
       label.key = in.utf8();
       if (kind == Kind::text) label.value = in.utf8();
@@ -145,7 +145,7 @@ Result<void> LabelTable::read_block(Cursor block) {
   for (std::uint32_t left = block.u32(); left > 0 && !block.failed(); --left, ++id) {
     LabelList list = read_list(block);
     held_ += held_bytes(list);
-    if (held_ > kMostLabelBytes) block.reject("there are too many labels without a sequence point");
+    if (held_ > kMaxLabelBytes) block.reject("there are too many labels without a sequence point");
     if (!block.failed() && (id == 0 || !lists_.try_emplace(id, std::move(list)).second)) {
       block.reject("a label list is defined twice");
     }
@@ -205,7 +205,7 @@ Result<void> ThreadTable::read_block(Cursor block) {
     remove(index);
     name_bytes_ += thread.name.size();
     threads_.insert_or_assign(index, std::move(thread));
-    if (threads_.size() > kMostThreads || name_bytes_ > kMostThreadNameBytes) block.reject(kTooManyThreads);
+    if (threads_.size() > kMaxThreads || name_bytes_ > kMaxThreadNameBytes) block.reject(kTooManyThreads);
   }
   return block.outcome();
 }
@@ -220,7 +220,7 @@ Result<Thread*> ThreadTable::find_or_add(std::uint64_t id, std::uint64_t process
                                          std::uint64_t offset) {
   const auto found = threads_.find(id);
   if (found != threads_.end()) return &found->second;
-  if (threads_.size() == kMostThreads) return fail_at(offset, kTooManyThreads);
+  if (threads_.size() == kMaxThreads) return fail_at(offset, kTooManyThreads);
   Thread thread{.id = id, .process_id = process_id, .name = {}, .last_event = last_event, .named = point_};
   return &threads_.try_emplace(id, std::move(thread)).first->second;
 }
@@ -246,7 +246,7 @@ void ThreadTable::clear() {
   name_bytes_ = 0;
 }
 
-void ThreadTable::forget_unnamed() {
+void ThreadTable::remove_unmarked() {
   std::erase_if(threads_, [&](const auto& entry) { return entry.second.named != point_; });
 }
 

@@ -15,7 +15,7 @@ namespace farport::nettrace {
 
 class DefinitionTable {
  public:
-  /// Fails if the id is 0 or exists already, or beyond kMostDefinitionBytes. `offset`: position in the
+  /// Fails if the id is 0 or exists already, or beyond kMaxDefinitionBytes. `offset`: position in the
   /// stream, for errors. The result is valid until clear().
   [[nodiscard]] Result<const Definition*> add(Definition definition, std::uint64_t offset);
 
@@ -54,7 +54,7 @@ class Stack {
 class StackTable {
  public:
   /// Adds a StackBlock. Fails if sizes and counts don't fit, if an id occurs twice, or beyond
-  /// kMostStackBytes.
+  /// kMaxStackBytes.
   [[nodiscard]] Result<void> read_block(Cursor block, std::size_t pointer_size);
 
   /// nullptr if the id is unknown. Id 0 is the empty stack unless it was defined. Valid until the table
@@ -96,7 +96,7 @@ struct LabelList {
 class LabelTable {
  public:
   /// Adds a LabelListBlock. Fails if it is broken, if a label has an unknown kind, since the next one can't
-  /// be located then, or beyond kMostLabelBytes.
+  /// be located then, or beyond kMaxLabelBytes.
   [[nodiscard]] Result<void> read_block(Cursor block);
 
   /// nullptr if the id is unknown. Id 0 is the empty list. Valid until the table changes.
@@ -118,7 +118,7 @@ struct Thread {
 
   /// The number of the latest event known to be written or dropped.
   std::uint32_t last_event = 0;
-  /// When it was last named; see ThreadTable::forget_unnamed().
+  /// When it was last named; see ThreadTable::remove_unmarked().
   std::uint32_t named = 0;
 };
 
@@ -144,12 +144,12 @@ class ThreadTable {
   void remove(std::uint64_t name);
   void clear();
 
-  /// A sequence point of formats 4 and 5 names every existing thread. Call this first, then name_at_point()
-  /// for each ...
-  void begin_point() { ++point_; }
-  void name_at_point(Thread& thread) const { thread.named = point_; }
+  /// A sequence point of formats 4 and 5 names every existing thread. Call this first, then
+  /// mark_at_sequence_point() for each ...
+  void begin_sequence_point() { ++point_; }
+  void mark_at_sequence_point(Thread& thread) const { thread.named = point_; }
   /// ... and this last, to remove the threads that were not named.
-  void forget_unnamed();
+  void remove_unmarked();
 
  private:
   std::unordered_map<std::uint64_t, Thread> threads_;

@@ -69,7 +69,7 @@ enum class Form : std::uint8_t {
 /// Writes the file to `sink` in pieces. Names from a runtime (of methods, modules, threads and the process)
 /// are escaped for the format and never reach a file or terminal raw. Memory use depends on the number of
 /// different samples, not on the file's size. Fails with the sink's error, or if the file would exceed
-/// kMostBytes.
+/// kMaxBytes.
 [[nodiscard]] Result<void> write_profile(const Profile& profile, Form form, Sink sink);
 
 }  // namespace farport::profile

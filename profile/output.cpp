@@ -22,7 +22,7 @@ void Output::flush_if_large() {
 
 void Output::flush() {
   handed_on_ += pending_.size();
-  if (good() && handed_on_ > kMostBytes) {
+  if (good() && handed_on_ > kMaxBytes) {
     state_ = fail("write the profile", "", "it takes more than 2 GiB in this form",
                   "choose another form: an .html file is far smaller");
   }

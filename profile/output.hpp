@@ -18,7 +18,7 @@ namespace farport::profile {
 using Sink = std::function<Result<void>(std::string_view piece)>;
 
 /// The largest file. Formats write each sample's stack, so a crafted trace could otherwise cause any size.
-inline constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;
+inline constexpr std::uint64_t kMaxBytes = std::uint64_t{2} << 30;
 
 /// Collects small pieces into large ones, and remembers the first error.
 class Output {

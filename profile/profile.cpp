@@ -64,7 +64,7 @@ CallId CallTree::add(CallId caller, FrameId frame) {
   const std::uint64_t edge = std::uint64_t{caller} << 32 | frame;
   const auto known = by_edge_.find(edge);
   if (known != by_edge_.end()) return known->second;
-  if (calls_.size() == kMostCalls) return caller;
+  if (calls_.size() == kMaxCalls) return caller;
   const auto call = static_cast<CallId>(calls_.size());
   calls_.push_back({caller, frame});
   by_edge_.emplace(edge, call);
@@ -171,7 +171,7 @@ void Samples::add(const Sample& sample) {
 }
 
 bool Samples::full() const {
-  return keep_ == Keep::each ? each_.size() >= kMostSamples : counter_.different() >= kMostCounts;
+  return keep_ == Keep::each ? each_.size() >= kMaxSamples : counter_.different() >= kMaxCounts;
 }
 
 std::vector<Count> Samples::counts() const {
@@ -185,7 +185,7 @@ void Samples::sort_by_time() {
                    [](const Sample& one, const Sample& other) { return one.time < other.time; });
 }
 
-void Samples::rename_calls(const std::vector<CallId>& calls) {
+void Samples::remap_calls(const std::vector<CallId>& calls) {
   for (Sample& sample : each_) sample.call = calls[sample.call];
   SampleCounter renamed;
   for (Count count : counter_.take()) {

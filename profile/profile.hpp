@@ -63,7 +63,7 @@ using CallId = std::uint32_t;
 /// The empty stack.
 inline constexpr CallId kRoot = 0;
 /// Limit of the tree. A stack that would exceed it is cut off there.
-inline constexpr std::size_t kMostCalls = std::size_t{1} << 21;
+inline constexpr std::size_t kMaxCalls = std::size_t{1} << 21;
 
 /// Stacks as a tree, since most of them share their outer frames.
 class CallTree {
@@ -177,7 +177,7 @@ class Samples {
 
   void sort_by_time();
   /// Replaces each sample's call by the element of `calls` at its index.
-  void rename_calls(const std::vector<CallId>& calls);
+  void remap_calls(const std::vector<CallId>& calls);
 
  private:
   Keep keep_;
@@ -187,9 +187,9 @@ class Samples {
 };
 
 /// Most samples that are kept individually.
-inline constexpr std::size_t kMostSamples = std::size_t{1} << 24;
+inline constexpr std::size_t kMaxSamples = std::size_t{1} << 24;
 /// Most different samples that are counted.
-inline constexpr std::size_t kMostCounts = std::size_t{1} << 22;
+inline constexpr std::size_t kMaxCounts = std::size_t{1} << 22;
 
 struct ProfiledThread {
   std::uint64_t id = 0;  ///< The operating system's.

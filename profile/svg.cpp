@@ -14,7 +14,7 @@ constexpr double kNarrowestText = 30;
 constexpr std::size_t kRowHeight = 18;
 constexpr std::size_t kTitleHeight = 56;
 
-constexpr std::size_t kMostRows = 1000;
+constexpr std::size_t kMaxRows = 1000;
 
 struct Box {
   CallId call = kRoot;
@@ -78,7 +78,7 @@ class Picture {
     std::vector<Box> boxes{{}};
     for (std::size_t at = 0; at < boxes.size(); ++at) {
       const Box caller = boxes[at];
-      if (caller.row + 1 == kMostRows) break;
+      if (caller.row + 1 == kMaxRows) break;
       double left = caller.left;
       for (const CallId call : seen_children(caller.call)) {
         boxes.push_back({call, left, caller.row + 1});

@@ -74,10 +74,10 @@ void ChildProcess::signal(int number) {
 }
 
 ChildProcess::~ChildProcess() {
-  if (!exit_code_) let_end(loop_, std::move(process_), SIGTERM);
+  if (!exit_code_) terminate_detached(loop_, std::move(process_), SIGTERM);
 }
 
-void let_end(Loop& loop, OwnedHandle<uv_process_t> process, int signal) {
+void terminate_detached(Loop& loop, OwnedHandle<uv_process_t> process, int signal) {
   uv_process_kill(process.get(), signal);
   auto leftover = std::make_unique<Leftover>();
   leftover->process = std::move(process);
@@ -112,7 +112,7 @@ UniqueFd open_pidfd(pid_t pid) {
   return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-std::uint64_t start_of(pid_t pid) {
+std::uint64_t start_time_of(pid_t pid) {
   if (pid <= 0) return 0;
   const auto stat = process_stat(pid);
   return stat ? stat->start_time : 0;

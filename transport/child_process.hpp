@@ -27,7 +27,7 @@ inline constexpr int kKilledBySignal = 128;
 /// Sends `signal` to a running process that its owner no longer needs, and SIGKILL if it still runs a moment
 /// later. Returns at once; the loop reaps the process. The loop's destructor waits for what is left, two such
 /// moments at most.
-void let_end(Loop& loop, OwnedHandle<uv_process_t> process, int signal);
+void terminate_detached(Loop& loop, OwnedHandle<uv_process_t> process, int signal);
 
 class ChildProcess {
  public:
@@ -42,7 +42,7 @@ class ChildProcess {
   explicit ChildProcess(Loop& loop) : loop_(loop), ended_(loop) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  /// Ends the process if it still runs: let_end() with SIGTERM.
+  /// Ends the process if it still runs: terminate_detached() with SIGTERM.
   ~ChildProcess();
 
   /// Waits until the process has ended. Returns its exit code, or kKilledBySignal + N if signal N killed it.
@@ -64,7 +64,7 @@ class ChildProcess {
 [[nodiscard]] UniqueFd open_pidfd(pid_t pid);
 
 /// When the process started, in clock ticks after boot; 0 if it isn't visible here.
-[[nodiscard]] std::uint64_t start_of(pid_t pid);
+[[nodiscard]] std::uint64_t start_time_of(pid_t pid);
 
 /// Whether the process behind the pidfd has ended already.
 [[nodiscard]] bool has_ended(const UniqueFd& pidfd);

@@ -83,17 +83,17 @@ class StopSource {
 
   /// Asks to stop, once more if that was asked before.
   void stop() {
-    ++wishes_;
+    ++requests_;
     changed_.changed();
   }
 
-  [[nodiscard]] bool stopped() const { return wishes_ > 0; }
+  [[nodiscard]] bool stopped() const { return requests_ > 0; }
 
   class [[nodiscard]] Wait {
    public:
     Wait(StopSource& source, unsigned before)
         : source_(source), before_(before), change_(source.changed_.wait()) {}
-    [[nodiscard]] bool await_ready() const noexcept { return source_.wishes_ > before_; }
+    [[nodiscard]] bool await_ready() const noexcept { return source_.requests_ > before_; }
     void await_suspend(std::coroutine_handle<> coroutine) { change_.await_suspend(coroutine); }
     void await_resume() const noexcept {}
 
@@ -105,10 +105,10 @@ class StopSource {
   /// Passes at the first request.
   Wait wait() { return {*this, 0}; }
   /// Passes at the second request if the first one came before this call, otherwise at the first.
-  Wait again() { return {*this, std::min(wishes_, 1U)}; }
+  Wait again() { return {*this, std::min(requests_, 1U)}; }
 
  private:
-  unsigned wishes_ = 0;
+  unsigned requests_ = 0;
   Condition changed_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 /// a write of one byte counts as some 770 bytes of the 208 KiB that a Unix socket may have in flight. poll(2)
 /// lets a writer use a quarter of that, so with 69 such writes the peer would wait for ever. A command
 /// without arguments is shorter than this.
-constexpr std::size_t kMostPeeked = 32;
+constexpr std::size_t kMaxPeeked = 32;
 
 }  // namespace
 
@@ -51,12 +51,12 @@ Io FdStream::try_read(std::span<std::byte> into) {
 }
 
 ssize_t FdStream::receive(std::span<std::byte> into) {
-  if (peeks_ && peeked_ > 0 && !peeks_on_) peek_on();
-  if (!peeks_) return ::read(fd_.get(), into.data(), into.size());
+  if (peek_mode_ && peeked_ > 0 && !peek_offset_mode_) peek_on();
+  if (!peek_mode_) return ::read(fd_.get(), into.data(), into.size());
   const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), MSG_PEEK);
   if (got > 0) peeked_ += static_cast<std::size_t>(got);
   // Consume them, so that the peer has room to send.
-  if (peeked_ > kMostPeeked) take_peeked(peeked_ - 1);
+  if (peeked_ > kMaxPeeked) take_peeked(peeked_ - 1);
   return got;
 }
 
@@ -64,9 +64,9 @@ ssize_t FdStream::receive(std::span<std::byte> into) {
 /// command that is answered at once needs one peek only.
 void FdStream::peek_on() {
   const int next = static_cast<int>(peeked_);
-  peeks_on_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &next, sizeof next) == 0;
-  if (peeks_on_) return;
-  peeks_ = false;
+  peek_offset_mode_ = setsockopt(fd_.get(), SOL_SOCKET, SO_PEEK_OFF, &next, sizeof next) == 0;
+  if (peek_offset_mode_) return;
+  peek_mode_ = false;
   take_peeked(peeked_);
 }
 
@@ -117,7 +117,7 @@ bool FdStream::push(WriteOperation& operation) {
   }
   if (!failed_ && operation.finish) {
     take_peeked(peeked_);
-    peeks_ = false;
+    peek_mode_ = false;
     ::shutdown(fd_.get(), SHUT_WR);
   }
   operation.status = failed_ ? IoStatus::failed : IoStatus::ok;
@@ -131,7 +131,7 @@ void FdStream::flush() {
 }
 
 void FdStream::hold_unsent(std::size_t bytes) {
-  const int size = static_cast<int>(std::max(bytes, kLeastUnsent));
+  const int size = static_cast<int>(std::max(bytes, kMinUnsent));
   if (!failed_) setsockopt(fd_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &size, sizeof size);
 }
 

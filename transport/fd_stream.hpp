@@ -11,7 +11,7 @@ namespace farport::transport {
 
 /// Initial limit of unsent bytes that the kernel holds for a TCP connection: few, so that a command isn't
 /// stuck behind a bulk trace.
-inline constexpr std::size_t kLeastUnsent = 16 * 1024;
+inline constexpr std::size_t kMinUnsent = 16 * 1024;
 
 class FdStream final : public Stream, private FdListener {
  public:
@@ -42,7 +42,7 @@ class FdStream final : public Stream, private FdListener {
   /// For a Unix socket: unless we finish our direction, closing the stream resets the connection for the peer
   /// (ECONNRESET), so that the peer does not take broken-off data for complete. Bytes are read with MSG_PEEK
   /// and stay in the kernel for that: a socket that is closed with unread data resets its peer.
-  void reset_unless_finished() { peeks_ = true; }
+  void reset_unless_finished() { peek_mode_ = true; }
   /// Whether the peer is known to be unable to receive any more.
   [[nodiscard]] bool peer_gone() const { return gone_; }
   /// Holds `companion` for as long as the stream lives.
@@ -74,9 +74,9 @@ class FdStream final : public Stream, private FdListener {
   Wake* gone_wake_ = nullptr;
   WriteOperation* write_ = nullptr;
 
-  bool peeks_ = false;      ///< Read with MSG_PEEK.
-  bool peeks_on_ = false;   ///< SO_PEEK_OFF is set.
-  std::size_t peeked_ = 0;  ///< Bytes read by peeking that are still in the kernel.
+  bool peek_mode_ = false;         ///< Read with MSG_PEEK.
+  bool peek_offset_mode_ = false;  ///< SO_PEEK_OFF is set.
+  std::size_t peeked_ = 0;         ///< Bytes read by peeking that are still in the kernel.
 
   bool failed_ = false;
   BoxedError error_;

@@ -38,7 +38,7 @@ Task<void> attempt(Race& race, Address address, Milliseconds limit) {
 
 }  // namespace
 
-std::vector<Address> by_turns(const std::vector<Address>& addresses) {
+std::vector<Address> interleave_families(const std::vector<Address>& addresses) {
   std::vector<Address> left = addresses;
   std::vector<Address> turns;
   while (!left.empty()) {
@@ -130,7 +130,7 @@ Task<Result<std::unique_ptr<FdStream>>> connect_now(Loop& loop, Proxy proxy, std
   const auto addresses = co_await resolve(loop, proxy.host, proxy.port);
   if (!addresses)
     co_return tl::unexpected(refused(proxy, authority, addresses.error().why, addresses.error().hint));
-  auto connected = co_await connect_any(loop, by_turns(*addresses), limit);
+  auto connected = co_await connect_any(loop, interleave_families(*addresses), limit);
   if (!connected)
     co_return tl::unexpected(refused(proxy, authority, connected.error().why, connected.error().hint));
   CO_RETURN_IF_ERROR(co_await ask_for(*connected->stream, proxy, std::move(authority)));

@@ -17,7 +17,7 @@ inline constexpr Milliseconds kAttemptDelay{250};
 
 /// The same addresses with IPv6 and IPv4 alternating, so that a broken family costs one attempt (RFC 8305
 /// section 4). The first stays first.
-[[nodiscard]] std::vector<Address> by_turns(const std::vector<Address>& addresses);
+[[nodiscard]] std::vector<Address> interleave_families(const std::vector<Address>& addresses);
 
 struct Connected {
   std::unique_ptr<FdStream> stream;

@@ -18,8 +18,8 @@ constexpr int kRoundsPerTurn = 4;
 Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_ || uv_loop_init(&uv_) != 0) std::abort();
   uv_.data = this;
-  uv_prepare_init(&uv_, &keeper_);
-  uv_prepare_start(&keeper_, [](uv_prepare_t*) {});
+  uv_prepare_init(&uv_, &keep_alive_);
+  uv_prepare_start(&keep_alive_, [](uv_prepare_t*) {});
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = nullptr;  // Stands for libuv's own loop.
@@ -27,7 +27,7 @@ Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
 }
 
 Loop::~Loop() {
-  uv_close(reinterpret_cast<uv_handle_t*>(&keeper_), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&keep_alive_), nullptr);
   uv_run(&uv_, UV_RUN_DEFAULT);
   uv_loop_close(&uv_);
 }

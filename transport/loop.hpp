@@ -226,7 +226,7 @@ class Loop {
   [[nodiscard]] int poll_timeout() const;
 
   uv_loop_t uv_{};
-  uv_prepare_t keeper_{};  ///< Does nothing. Without an active handle libuv reports nothing to wait for.
+  uv_prepare_t keep_alive_{};  ///< Does nothing. Without an active handle libuv reports nothing to wait for.
   UniqueFd epoll_;
   std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of the latest poll.
   std::size_t event_count_ = 0;

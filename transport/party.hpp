@@ -113,24 +113,24 @@ class BufferBudget::LazyReservation {
   LazyReservation& operator=(const LazyReservation&) = delete;
 
   /// Whether it has counted anything yet.
-  [[nodiscard]] bool begun() const { return holding_.has_value(); }
+  [[nodiscard]] bool begun() const { return reservation_.has_value(); }
   /// Sets how many bytes are held now. May call a `give_up`.
   void update(std::uint64_t bytes) {
     if (over_) return;
-    if (!holding_) {
+    if (!reservation_) {
       if (bytes == 0) return;
       account_ = account_of_();
-      holding_.emplace(*account_, [this] { let_go(); });
+      reservation_.emplace(*account_, [this] { let_go(); });
     }
-    holding_->update(bytes);
+    reservation_->update(bytes);
   }
   /// See Reservation. Only after begun().
-  [[nodiscard]] std::uint64_t even_part() const { return holding_->even_part(); }
+  [[nodiscard]] std::uint64_t even_part() const { return reservation_->even_part(); }
 
  private:
   void let_go() {
     over_ = true;
-    holding_.reset();
+    reservation_.reset();
     // Copied, since the call may destroy this object.
     const std::function<void()> give_up = give_up_;
     give_up();
@@ -140,7 +140,7 @@ class BufferBudget::LazyReservation {
   std::function<void()> give_up_;
   bool over_ = false;
   std::shared_ptr<Account> account_;
-  std::optional<Reservation> holding_;
+  std::optional<Reservation> reservation_;
 };
 
 /// Whoever reads what a peer sends does so for a party: it waits for the party's turn on the loop, charges

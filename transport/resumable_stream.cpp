@@ -66,11 +66,11 @@ constexpr std::string_view kAnswerRead = "read";
 
 /// Most bytes kept for a peer that reads ever more without giving credit: as much as a mirror's largest
 /// window.
-constexpr std::uint64_t kMostKept = 64ULL << 20;
+constexpr std::uint64_t kMaxKept = 64ULL << 20;
 /// Kept data is counted in the budget beyond this size, which few commands' answers reach.
 constexpr std::uint64_t kWorthCounting = 8 * 1024;
 /// Bytes that may be kept however much others keep: about one buffer.
-constexpr std::uint64_t kLeastKept = 64 * 1024;
+constexpr std::uint64_t kMinKept = 64 * 1024;
 /// A stream's fixed cost while it waits for a carrier. With a carrier, the carrier's session counts it.
 constexpr std::uint64_t kWaitingBytes = 8 * 1024;
 
@@ -191,8 +191,8 @@ void ResumableStream::count_kept() {
 /// Bytes that may be kept now. The writer waits for a tool that reads slowly or not at all; nothing is
 /// dropped.
 std::uint64_t ResumableStream::most_kept() const {
-  if (!counted_ || !counted_->begun()) return kMostKept;
-  return std::clamp(counted_->even_part(), kLeastKept, kMostKept);
+  if (!counted_ || !counted_->begun()) return kMaxKept;
+  return std::clamp(counted_->even_part(), kMinKept, kMaxKept);
 }
 
 void ResumableStream::look_after_carrier() {
@@ -298,7 +298,7 @@ void ResumableStream::send() {
   sending_ = chunk.size;
   WriteOperation::finish = finish_wanted_ && kept_.sent() + sending_ == kept_.end();
   if (WriteOperation::finish && side_ == Side::asks && inbound_ended_) {
-    carrier_->end_with(kAnswerField, kAnswerRead);
+    carrier_->set_trailer(kAnswerField, kAnswerRead);
   }
   // A carrier never completes a write at once, except by failing, and it reports that as being gone.
   write_pending_ = !carrier_->begin_write(*this);

@@ -82,8 +82,8 @@ class Work {
 inline constexpr std::chrono::microseconds kWorkPerTurn{500};
 
 /// Limits one coroutine that might go on and on, such as one that accepts connections or walks a long list.
-/// Counts the time since the first give_way() of the turn, or since it last yielded. A Share limits all work
-/// of one party instead.
+/// Counts the time since the first yield_if_used_up() of the turn, or since it last yielded. A Share limits
+/// all work of one party instead.
 class TurnBudget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -94,9 +94,9 @@ class TurnBudget {
   TurnBudget& operator=(const TurnBudget&) = delete;
 
   class [[nodiscard]] GiveWay;
-  /// co_await give_way(): passes at once while the budget lasts; otherwise lets all others run first. Call it
-  /// for each piece of work. For one caller at a time.
-  GiveWay give_way();
+  /// co_await yield_if_used_up(): passes at once while the budget lasts; otherwise lets all others run first.
+  /// Call it for each piece of work. For one caller at a time.
+  GiveWay yield_if_used_up();
 
  private:
   [[nodiscard]] bool lasts();
@@ -131,7 +131,7 @@ class TurnBudget::GiveWay {
   bool passed_ = false;
 };
 
-inline TurnBudget::GiveWay TurnBudget::give_way() {
+inline TurnBudget::GiveWay TurnBudget::yield_if_used_up() {
   return GiveWay(*this);
 }
 

@@ -194,7 +194,7 @@ void set_option(int fd, int level, int option, int value) {
 
 void tune_tcp(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, static_cast<int>(kLeastUnsent));
+  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, static_cast<int>(kMinUnsent));
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUserTimeoutMs));
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleS);
@@ -340,7 +340,7 @@ Task<void> Listener::pause(int error) {
 
 Task<std::unique_ptr<FdStream>> Listener::accept() {
   for (;;) {
-    co_await budget_.give_way();
+    co_await budget_.yield_if_used_up();
     if (scarce_ && !has_descriptors(socket_.fd())) co_await pause(EMFILE);
     UniqueFd fd(::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd) {

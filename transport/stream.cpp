@@ -33,7 +33,7 @@ Task<void> Stream::discard() {
   std::vector<std::byte> part(kPart);
   TurnBudget budget(loop());
   for (IoStatus status = IoStatus::ok; status == IoStatus::ok;) {
-    co_await budget.give_way();
+    co_await budget.yield_if_used_up();
     const Io io = co_await read(part);
     status = io.status;
   }

@@ -157,7 +157,7 @@ void check_confinement(FindingReport& report, const config::ServeSettings& setti
   if (settings.confinement.mode == "off") {
     return report.add(Level::warning, "the agent isn't confined: it is switched off");
   }
-  const confinement::Confinement foreseen = confinement::foresee(needs_of(settings));
+  const confinement::Confinement foreseen = confinement::dry_run(needs_of(settings));
   for (const std::string& item : foreseen.in_force) report.add(Level::ok, item);
   const bool required = settings.confinement.mode == "required";
   for (const std::string& item : foreseen.missing) {

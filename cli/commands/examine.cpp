@@ -33,7 +33,7 @@ std::optional<Finding> check_clocks(const ClockSigns& signs, const std::string& 
   const std::string here = "this host's clock says " + auth::time_text(signs.now);
   if (signs.agent_now) {
     const std::time_t difference = std::abs(signs.now - *signs.agent_now);
-    if (difference <= kMostApart) return std::nullopt;
+    if (difference <= kMaxApart) return std::nullopt;
     return problem(here + ", that of " + who + " " + auth::time_text(*signs.agent_now) + ": they are " +
                    apart(difference) + " apart");
   }

@@ -46,7 +46,7 @@ struct ClockSigns {
 };
 
 /// Largest acceptable difference of the clocks, in seconds.
-inline constexpr std::time_t kMostApart = 300;
+inline constexpr std::time_t kMaxApart = 300;
 
 /// Describes a wrong clock, with the times that show it; empty if the clocks agree as far as is known. `who`:
 /// the agent.

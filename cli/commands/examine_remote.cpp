@@ -56,9 +56,9 @@ Result<Introduction> introduction_in(const std::string& body) {
   };
   Introduction introduction{text(answer, "version"), text(answer, "identity"), {}};
   const auto grants = answer.find("grants");
-  constexpr std::size_t kMostGrants = 20;
+  constexpr std::size_t kMaxGrants = 20;
   if (grants == answer.end() || !grants->is_array()) return introduction;
-  for (std::size_t i = 0; i < std::min(grants->size(), kMostGrants); ++i) {
+  for (std::size_t i = 0; i < std::min(grants->size(), kMaxGrants); ++i) {
     const nlohmann::json& grant = (*grants)[i];
     if (grant.is_object())
       introduction.roles += (introduction.roles.empty() ? "" : ", ") + text(grant, "role");
@@ -265,7 +265,7 @@ Task<void> Examination::of_proxied(MirroredAgent agent, auth::TlsFiles files) {
 
 Task<void> Examination::suspect_clock(std::string name, bool called_expired, Examined& into) {
   ClockSigns signs{std::time(nullptr), own_, {}, called_expired, {}};
-  if (address_) signs.agents = co_await router::look_at_certificate(loop_, *address_, server_name_);
+  if (address_) signs.agents = co_await router::peek_certificate_validity(loop_, *address_, server_name_);
   if (const auto wrong = check_clocks(signs, name))
     into.diagnoses.push_back({std::string(step::kClock), *wrong});
 }

@@ -35,12 +35,12 @@ using transport::Milliseconds;
 using transport::Task;
 
 /// Limits for exceptions that wait for their methods' names. Further ones are only counted.
-constexpr std::size_t kMostWaiting = 1000;
-constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxWaiting = 1000;
+constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
 
 /// The pause between two requests for methods' names, and the most addresses to remember as nameless.
 constexpr Milliseconds kBetweenQuestions{5000};
-constexpr std::size_t kMostWithout = 100'000;
+constexpr std::size_t kMaxWithout = 100'000;
 
 /// Names of a remote runtime's methods, requested when one is missing.
 class MethodNames {
@@ -85,7 +85,7 @@ Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
       co_await router::read_methods(sessions_, runtime_id_, readers_, addresses, methods_);
   asked_ = steady_clock::now();
   for (const std::uint64_t address : addresses) {
-    if (methods_.find(address) == nullptr && without_.size() < kMostWithout) without_.insert(address);
+    if (methods_.find(address) == nullptr && without_.size() < kMaxWithout) without_.insert(address);
   }
   co_return told;
 }
@@ -125,14 +125,14 @@ std::string text_of(const events::ThrownException& thrown, const std::vector<std
 }
 
 /// Sends each thrown exception to the command.
-class ExceptionTeller final : public events::LineMaker {
+class ExceptionTeller final : public events::EventFormatter {
  public:
   explicit ExceptionTeller(router::ReaderOutput& to) : to_(to) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override {
     if (!events::is_exception(event)) return;
-    if (at_once_ == kMostWaiting) return left_out_.add(1);
+    if (at_once_ == kMaxWaiting) return left_out_.add(1);
     const auto thrown = events::read_exception(trace_, event);
     if (!thrown) return;
     ++at_once_;
@@ -141,7 +141,7 @@ class ExceptionTeller final : public events::LineMaker {
   void on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t events) override {
     left_out_.add(events);
   }
-  std::string take_lines() override {
+  std::string drain_lines() override {
     at_once_ = 0;
     return {};
   }
@@ -189,8 +189,7 @@ class ExceptionSink final : public EventLines {
  private:
   void take_part(const router::Reading::Frame& part) override {
     auto thrown = router::decode_exception(part.text);
-    const bool room =
-        pending_.size() < kMostWaiting && waiting_bytes_ + part.text.size() <= kMostWaitingBytes;
+    const bool room = pending_.size() < kMaxWaiting && waiting_bytes_ + part.text.size() <= kMaxWaitingBytes;
     if (!thrown || !room) {
       left_out_.add(1);
     } else {
@@ -209,7 +208,7 @@ class ExceptionSink final : public EventLines {
         if (!told) say_nameless(told.error());
       }
       print_messages(left_out_.take(false));
-      printed_ = co_await append(take_lines());
+      printed_ = co_await append(drain_lines());
     }
     if (!printed_) give_up(printed_.error());
   }
@@ -221,7 +220,7 @@ class ExceptionSink final : public EventLines {
     return all;
   }
 
-  std::string take_lines() {
+  std::string drain_lines() {
     std::stable_sort(pending_.begin(), pending_.end(),
                      [](const auto& a, const auto& b) { return a.time < b.time; });
     std::string lines;

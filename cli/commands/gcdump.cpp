@@ -83,7 +83,7 @@ Result<std::unique_ptr<OutputFile>> open_output(const config::GcdumpSettings& se
                 "use .gcdump or .json");
   return OutputFile::create("the heap", output_path(path, {}, {}),
                             settings.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse,
-                            OutputFile::Named::once_kept);
+                            OutputFile::Named::on_commit);
 }
 
 /// The output for standard output; empty if the heap goes to a file and no table is wanted. `width`: of a
@@ -138,7 +138,7 @@ std::vector<std::string> gaps_of(const heap::Heap& heap) {
 }
 
 /// The reader's output, made once the walk is complete.
-class HeapLines final : public events::LineMaker {
+class HeapLines final : public events::EventFormatter {
  public:
   HeapLines(const config::GcdumpSettings& settings, std::size_t width, heap::Origin origin,
             router::ReaderOutput& to)

@@ -180,7 +180,7 @@ Task<Result<void>> CpuProfiling::ask_names(const router::Runtime& runtime, const
     co_return tl::unexpected(router::is_suspended(runtime));
   // After Ctrl-C the user wants what there is, without waiting for a runtime that can't answer.
   std::optional<Error> still;
-  if (stopped_early_) still = co_await patience_.standstill(runtime);
+  if (stopped_early_) still = co_await patience_.check_stopped(runtime);
   if (still) co_return tl::unexpected(std::move(*still));
   std::vector<std::uint64_t> addresses;
   for (const router::SampledCall& call : samples.calls()) addresses.push_back(call.address);

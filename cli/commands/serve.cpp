@@ -38,7 +38,7 @@ namespace {
 
 /// The first inherited descriptor, and more sockets than anybody has (sd-daemon.h).
 constexpr int kFirstSocket = 3;
-constexpr std::uint64_t kMostSockets = 64;
+constexpr std::uint64_t kMaxServedSockets = 64;
 
 /// Reads and removes a variable that is for this process only, so that child processes don't use it.
 std::string take_variable(const char* name) {
@@ -113,7 +113,7 @@ Result<std::vector<UniqueFd>> inherited_sockets() {
   const bool ours = is_for_us(take_variable("LISTEN_PID"));
   const std::uint64_t count = number_in<std::uint64_t>(take_variable("LISTEN_FDS")).value_or(0);
   ::unsetenv("LISTEN_FDNAMES");
-  if (!ours || count == 0 || count > kMostSockets) {
+  if (!ours || count == 0 || count > kMaxServedSockets) {
     return fail(kListen, {}, "systemd passed none",
                 "start farport by its socket unit: systemctl start farport.socket");
   }
@@ -180,7 +180,7 @@ auth::LimitSettings fit_to_memory(auth::LimitSettings limits) {
   const std::uint64_t memory = memory_limit().value_or(std::numeric_limits<std::uint64_t>::max());
   // The rest is for the agent itself, for its sockets' kernel buffers, and a margin for inexact counts.
   if (limits.buffered_bytes == 0)
-    limits.buffered_bytes = std::clamp(memory / 8 * 3, auth::kLeastBufferedBytes, kBufferedBytes);
+    limits.buffered_bytes = std::clamp(memory / 8 * 3, auth::kMinBufferedBytes, kBufferedBytes);
   if (limits.handshakes == 0)
     limits.handshakes = std::clamp(memory / 8 / kHandshakeBytes, std::uint64_t{1}, kHandshakes);
   return limits;

@@ -70,7 +70,7 @@ std::string text_of(const events::EachStack& stacks, bool json) {
 }
 
 /// The reader's output, made at the end of the recording.
-class StackLines final : public events::LineMaker {
+class StackLines final : public events::EventFormatter {
  public:
   explicit StackLines(bool json) : json_(json) {}
 
@@ -99,8 +99,8 @@ class StackSink final : public EventLines {
   [[nodiscard]] Patience::Work work() const override { return Patience::Work::stacks; }
   /// Incomplete stacks are not shown.
   transport::Task<void> broke_off() override { co_return; }
-  transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
-                                                  std::string runtime_id) override {
+  transport::Task<Result<void>> run_fallback(router::SessionManager& sessions,
+                                             std::string runtime_id) override {
     router::CpuProfile looked(sessions, runtime_id, kLook);
     CO_RETURN_IF_ERROR(co_await looked.begin());
     // A thread that moves during one sample is caught by the next.

@@ -107,7 +107,7 @@ Result<Place> place_of(const config::StdioSettings& settings) {
 
 /// Waits for the agent's first bytes, which an HTTP/2 server sends at once (RFC 9113, section 3.4). An agent
 /// that is ending accepts connections but sends nothing. Fails like join().
-Result<void> await_agent(int socket, const std::string& called) {
+Result<void> wait_for_agent(int socket, const std::string& called) {
   pollfd readable{socket, POLLIN, 0};
   if (::poll(&readable, 1, static_cast<int>(kUntilSpeaks.count())) == 0) {
     ucred process{};
@@ -135,7 +135,7 @@ Result<UniqueFd> join(const std::string& path, const std::string& called) {
     return fail_errno("join the agent at", called, errno,
                       "does farport serve have local = \"" + called + "\"?");
   }
-  RETURN_IF_ERROR(await_agent(socket.get(), called));
+  RETURN_IF_ERROR(wait_for_agent(socket.get(), called));
   return socket;
 }
 
@@ -208,7 +208,7 @@ bool entered_from_outside() {
 
 /// In a container this process stays the agent's parent for the agent's lifetime. Otherwise that would be the
 /// container's first process, the application, which reaps no children, so each agent would leave a zombie.
-void outlive_agent() {
+void reap_agent() {
   if (!entered_from_outside()) return;
   close_streams();
   while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
@@ -223,7 +223,7 @@ Result<Started> start_agent(const Place& place, config::Milliseconds linger) {
   if (!detached) return tl::unexpected(detached.error());
   if (detached->exit_code) {
     if (*detached->exit_code == kSuccess) return Started{};
-    outlive_agent();
+    reap_agent();
     return Started{detached->exit_code};
   }
   StartReport& report = *detached->report;
@@ -247,7 +247,7 @@ int carry(UniqueFd agent) {
   });
   to_agent.detach();
   const bool whole = copy_all(agent.get(), STDOUT_FILENO);
-  outlive_agent();
+  reap_agent();
   // Don't return through main: the thread for the other direction may wait for input for ever.
   ::_exit(whole ? kSuccess : kFailure);
 }

@@ -114,7 +114,7 @@ namespace {
 /// How often an agent is asked for its list of runtimes.
 constexpr transport::Milliseconds kBetweenLists{2000};
 /// Limit for one agent, since each needs a counter session in the application.
-constexpr std::size_t kMostFollowed = 200;
+constexpr std::size_t kMaxFollowed = 200;
 
 }  // namespace
 
@@ -163,13 +163,13 @@ Result<void> TopAgent::follow(const std::string& list) {
     const auto known = followed_.find(runtime.id);
     if (known != followed_.end()) {
       known->second->update(runtime);
-    } else if (followed_.size() < kMostFollowed) {
+    } else if (followed_.size() < kMaxFollowed) {
       followed_.emplace(runtime.id,
                         std::make_unique<FollowedRuntime>(agent_->sessions(), runtime, interval_, changed_));
     } else {
       TopRuntime& each = unfollowed_.emplace_back();
       each.runtime = runtime;
-      each.trouble = fmt::format("at most {} runtimes of an agent are followed", kMostFollowed);
+      each.trouble = fmt::format("at most {} runtimes of an agent are followed", kMaxFollowed);
     }
   }
   return {};

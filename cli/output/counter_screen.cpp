@@ -36,7 +36,7 @@ double shown_value(const CounterRow& row) {
 class TextLines final : public CounterReader {
  public:
   using CounterReader::CounterReader;
-  std::string take_lines() override {
+  std::string drain_lines() override {
     std::string lines;
     for (const Measurement& each : take()) {
       for (const CounterRow& row : rows_of(each))
@@ -74,7 +74,7 @@ std::string csv_time(events::Time time) {
 class CsvLines final : public CounterReader {
  public:
   using CounterReader::CounterReader;
-  std::string take_lines() override {
+  std::string drain_lines() override {
     std::string lines;
     if (!std::exchange(begun_, true)) lines = "Timestamp,Provider,Counter Name,Counter Type,Mean/Increment\n";
     for (const Measurement& each : take()) {
@@ -285,7 +285,7 @@ std::string counter_heading(double interval, std::size_t columns) {
 namespace {
 
 /// Limit for hostile applications with very many series; nobody looks at so many rows.
-constexpr std::size_t kMostRows = 2000;
+constexpr std::size_t kMaxRows = 2000;
 
 }  // namespace
 
@@ -300,7 +300,7 @@ void CounterScreen::take(const events::Measurement& measurement) {
     const auto provider = providers_.find(measurement.provider);
     const bool known = provider != providers_.end() && provider->second.contains(row.instrument) &&
                        provider->second[row.instrument].contains(row.tags);
-    if (!known && ++rows_ > kMostRows) continue;
+    if (!known && ++rows_ > kMaxRows) continue;
     providers_[measurement.provider][row.instrument].insert_or_assign(row.tags, std::move(row));
   }
 }

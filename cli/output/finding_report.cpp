@@ -20,7 +20,7 @@ using Level = Finding::Level;
 /// Column where texts begin: after the longest level and a space.
 constexpr std::size_t kTextColumn = 9;
 /// In narrower windows text is not wrapped.
-constexpr std::size_t kLeastColumns = 30;
+constexpr std::size_t kMinColumns = 30;
 
 std::string_view colour_of(Level level) {
   switch (level) {
@@ -45,7 +45,7 @@ bool may_colour() {
 /// A text wrapped into lines that fit beside the level.
 std::vector<std::string> lines_beside(const std::string& text) {
   const std::size_t columns = terminal_size(STDOUT_FILENO).columns;
-  return wrap(escape(text), columns > kLeastColumns ? columns - kTextColumn : 0);
+  return wrap(escape(text), columns > kMinColumns ? columns - kTextColumn : 0);
 }
 
 void print_line(const std::string& begin, const std::string& text) {

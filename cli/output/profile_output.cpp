@@ -23,7 +23,7 @@ Result<std::unique_ptr<OutputFile>> open_output(const ProfileOutput& output) {
   RETURN_IF_ERROR(profile::form_of(output.path));
   return OutputFile::create("the profile", output_path(output.path, {}, {}),
                             output.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse,
-                            OutputFile::Named::once_kept);
+                            OutputFile::Named::on_commit);
 }
 
 profile::Keep keep_for(const ProfileOutput& output) {

@@ -123,7 +123,7 @@ void ReaderSink::print_notice(const std::string& notice) {
     notices_since_ = now;
     notices_ = 0;
   }
-  if (++notices_ <= router::kMostNotices) print_message(notice);
+  if (++notices_ <= router::kMaxNotices) print_message(notice);
 }
 
 Task<Result<void>> ReaderSink::append(std::string lines) {

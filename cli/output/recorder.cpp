@@ -27,7 +27,7 @@ constexpr transport::Milliseconds kShowLimit{300};
 constexpr transport::Milliseconds kBreakLimit{5'000};
 /// Time limit for the command's end after Ctrl-C.
 constexpr transport::Milliseconds kLeaveLimit{450};
-/// How much longer do_without_answer() may run once the answer is given up.
+/// How much longer run_fallback() may run once the answer is given up.
 constexpr transport::Milliseconds kWithoutLimit{30'000};
 /// Time limit for resuming a suspended runtime at the end.
 constexpr transport::Milliseconds kResumeLimit{1000};
@@ -55,8 +55,8 @@ Task<void> RecordingSink::broke_off() {
   co_return;
 }
 
-Task<Result<void>> RecordingSink::do_without_answer(router::SessionManager& /*sessions*/,
-                                                    std::string /*runtime_id*/) {
+Task<Result<void>> RecordingSink::run_fallback(router::SessionManager& /*sessions*/,
+                                               std::string /*runtime_id*/) {
   co_return tl::unexpected(Error{});
 }
 
@@ -114,7 +114,7 @@ Task<Result<bool>> Recorder::begin(const router::Runtime& runtime, router::Recor
                                    ipc::CollectTracing wanted, RecordingSink& sink) {
   Without without(loop_);
   transport::TaskSet meanwhile(loop_);
-  meanwhile.spawn(do_without_answer(runtime, sink, without));
+  meanwhile.spawn(run_fallback(runtime, sink, without));
   const auto begun =
       co_await first_of(patience_.wait(runtime, recording.begin(std::move(wanted))), without.done.wait());
   if (!begun) co_return false;
@@ -127,10 +127,9 @@ Task<Result<bool>> Recorder::begin(const router::Runtime& runtime, router::Recor
   co_return tl::unexpected(begun->error());
 }
 
-Task<void> Recorder::do_without_answer(const router::Runtime& runtime, RecordingSink& sink,
-                                       Without& without) {
+Task<void> Recorder::run_fallback(const router::Runtime& runtime, RecordingSink& sink, Without& without) {
   co_await patience_.first_word();
-  const Result<void> done = co_await sink.do_without_answer(session_.sessions(), runtime.id);
+  const Result<void> done = co_await sink.run_fallback(session_.sessions(), runtime.id);
   without.succeeded = done.has_value();
   if (done) without.done.set();
   without.over.set();
@@ -147,12 +146,12 @@ Task<void> Recorder::resume(const router::Runtime& runtime, router::Recording& r
 Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router::Recording& recording,
                                          RecordingSink& sink) {
   auto taken = co_await take_all(recording, sink);
-  if (taken && shows_until_) {
+  if (taken && display_deadline_) {
     auto shown = co_await with_deadline(loop_, sink.finish(), kShowLimit);
     co_return shown.value_or(Result<void>());
   }
   // A runtime that sent nothing before it was told to stop has nothing to end.
-  if (taken && !has_left_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
+  if (taken && !stopped_reading_ && end_.breaks_off() && (!stopping_ || end_.begun())) {
     taken = fail("record", runtime.name,
                  stopping_ ? "it ended before the recording was complete: it was killed, or it crashed"
                            : "it ended during the recording: it was killed, or it crashed");
@@ -169,7 +168,7 @@ Task<Result<void>> Recorder::take_to_end(const router::Runtime& runtime, router:
 
 /// Decompressed data may be very large, so showing it is limited in time.
 bool Recorder::has_shown_enough() const {
-  return shows_until_ && std::chrono::steady_clock::now() > *shows_until_;
+  return display_deadline_ && std::chrono::steady_clock::now() > *display_deadline_;
 }
 
 Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSink& sink) {
@@ -179,7 +178,7 @@ Task<Result<void>> Recorder::take_all(router::Recording& recording, RecordingSin
   while (!has_shown_enough()) {
     const transport::Io got = co_await from.read(piece->bytes);
     if (got.status == IoStatus::end) co_return Result<void>();
-    if (got.status == IoStatus::failed && has_left_) co_return Result<void>();
+    if (got.status == IoStatus::failed && stopped_reading_) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(stop_failed_.value_or(from.error()));
     piece->size = got.bytes;
     end_.take(std::span(piece->bytes).first(got.bytes));
@@ -215,8 +214,8 @@ Task<void> Recorder::stop_in_time(const router::Runtime& runtime, router::Record
     // The agent makes the runtime stop a session that nobody reads. Received data is still shown, but after
     // Ctrl-C only for a short time.
     co_await first_of(stop_soon(recording), stop.again());
-    has_left_ = true;
-    if (stop.stopped()) shows_until_ = std::chrono::steady_clock::now() + kShowLimit;
+    stopped_reading_ = true;
+    if (stop.stopped()) display_deadline_ = std::chrono::steady_clock::now() + kShowLimit;
     recording.stream().abort(interrupted("record", runtime.name));
     co_await stop.wait();
     co_await with_deadline(loop_, stop.again(), kLeaveLimit);

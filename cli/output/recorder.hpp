@@ -48,8 +48,7 @@ class Recorder {
     transport::Event over;  ///< Succeeded, failed or not wanted.
     bool succeeded = false;
   };
-  transport::Task<void> do_without_answer(const router::Runtime& runtime, RecordingSink& sink,
-                                          Without& without);
+  transport::Task<void> run_fallback(const router::Runtime& runtime, RecordingSink& sink, Without& without);
   transport::Task<void> resume(const router::Runtime& runtime, router::Recording& recording);
   [[nodiscard]] bool has_shown_enough() const;
   transport::Task<Result<void>> take_all(router::Recording& recording, RecordingSink& sink);
@@ -70,10 +69,10 @@ class Recorder {
   transport::Event enough_;  ///< Set when the sink has enough.
   transport::Event cut_off_;
   nettrace::EndWatch end_;
-  bool stopping_ = false;  ///< The runtime was asked to stop.
-  bool has_left_ = false;  ///< The runtime's output is no longer read.
+  bool stopping_ = false;         ///< The runtime was asked to stop.
+  bool stopped_reading_ = false;  ///< The runtime's output is no longer read.
   /// After Ctrl-C: when to stop showing received data.
-  std::optional<std::chrono::steady_clock::time_point> shows_until_;
+  std::optional<std::chrono::steady_clock::time_point> display_deadline_;
   bool left_suspended_ = false;  ///< The runtime was suspended at startup and stays so.
   std::optional<Error> stop_failed_;
 };

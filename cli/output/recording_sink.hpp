@@ -77,8 +77,8 @@ class RecordingSink {
   /// Called when the runtime has not answered for some seconds: produces a result without its answer, if
   /// possible. Cancelled if the runtime answers. Fails if there is no way; the error is for people, and empty
   /// if that is normal.
-  virtual transport::Task<Result<void>> do_without_answer(router::SessionManager& sessions,
-                                                          std::string runtime_id);
+  virtual transport::Task<Result<void>> run_fallback(router::SessionManager& sessions,
+                                                     std::string runtime_id);
   /// The runtime has sent everything. An error fails the command.
   virtual transport::Task<Result<void>> finish();
   /// The recording broke off. The received data may still be shown, briefly.

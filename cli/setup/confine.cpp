@@ -102,7 +102,7 @@ bool leads_through_process(const std::string& path) {
 }
 
 /// Why these settings rule Landlock out; empty if they don't.
-std::string against_landlock(const config::ServeSettings& settings) {
+std::string landlock_conflict(const config::ServeSettings& settings) {
   if (settings.search_processes) {
     return "it looks into processes (--search proc), and Landlock forbids that whatever its rules say; "
            "search the "
@@ -153,7 +153,7 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   places.add(settings.dump.directory, {Access::exchange});
   const bool dials = !settings.dial.empty();
   if (dials) add_resolver(places);
-  return {places.take(), confinement::agent_capabilities(), dials, against_landlock(settings)};
+  return {places.take(), confinement::agent_capabilities(), dials, landlock_conflict(settings)};
 }
 
 Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings, const Log& log) {

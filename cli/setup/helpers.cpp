@@ -34,7 +34,7 @@ std::shared_ptr<const router::SamplerProcess> start_sampler(const config::ServeS
                                                             const Log& log) {
   auto started = router::SamplerProcess::start([&settings] {
     forget(settings.tls);
-    be_ended_first();
+    prefer_as_oom_victim();
     if (settings.confinement.mode != "off") confinement::confine_sampler();
   });
   if (started) return std::make_shared<const router::SamplerProcess>(std::move(*started));

@@ -76,7 +76,7 @@ Task<std::optional<router::ProcessCondition>> Patience::condition(const router::
   co_return condition_;
 }
 
-Task<std::optional<Error>> Patience::standstill(const router::Runtime& runtime) {
+Task<std::optional<Error>> Patience::check_stopped(const router::Runtime& runtime) {
   co_await look(runtime);
   if (!condition_ || condition_->halt == router::Halt::none) co_return std::nullopt;
   router::ConditionWords words = router::describe(*condition_, runtime);

@@ -45,7 +45,7 @@ class Patience {
   transport::Task<std::optional<router::ProcessCondition>> condition(const router::Runtime& runtime);
   /// Asks the agent whether the runtime's process is stopped or frozen, so that waiting is useless. Returns
   /// the error to report; empty if it is neither or the agent does not tell.
-  transport::Task<std::optional<Error>> standstill(const router::Runtime& runtime);
+  transport::Task<std::optional<Error>> check_stopped(const router::Runtime& runtime);
   /// Passes once the missing answer was reported, or the wait was given up.
   [[nodiscard]] auto first_word() { return said_.wait(); }
   /// The current work has had an answer; the rest may take its time.

@@ -206,7 +206,7 @@ std::string line_of(const TableRow& row, const std::vector<std::size_t>& shown, 
 }
 
 /// With less room there would be about one word a line.
-constexpr std::size_t kLeastRoom = 24;
+constexpr std::size_t kMinRoom = 24;
 constexpr std::size_t kBelow = 4;
 
 /// A row whose last cell is wrapped beside the others, or below them if there is no room.
@@ -214,7 +214,7 @@ std::string wrapped_row(const TableRow& row, const std::vector<std::size_t>& all
                         std::size_t width) {
   const std::vector<std::size_t> others(all.begin(), all.end() - 1);
   const std::size_t before = width_of(others, widths) + kGap;
-  const bool beside = before + kLeastRoom <= width;
+  const bool beside = before + kMinRoom <= width;
   const std::size_t margin = beside ? before : kBelow;
   std::string text = line_of(row, others, widths);
   if (beside) {

@@ -31,7 +31,7 @@ namespace {
 /// How long after the last connection has ended free memory goes back to the system.
 constexpr transport::Milliseconds kUntilRest{2000};
 /// How long stopping a session may take. MeterClaims may first hold the stop back.
-constexpr transport::Milliseconds kStopLimit = MeterClaims::kMostHold + transport::Milliseconds(3000);
+constexpr transport::Milliseconds kStopLimit = MeterClaims::kMaxHold + transport::Milliseconds(3000);
 /// How long peers may take to be told that their sessions are over.
 constexpr transport::Milliseconds kEndLimit{4000};
 /// How long the handshakes of all peers, and those who are refused, may keep the loop busy in one turn.

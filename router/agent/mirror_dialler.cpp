@@ -51,8 +51,8 @@ Task<Result<std::unique_ptr<transport::FdStream>>> MirrorDialler::dial() {
     co_return connection;
   }
   CO_ASSIGN_OR_RETURN(const auto addresses, co_await transport::resolve(loop_, mirror_.host, mirror_.port));
-  CO_ASSIGN_OR_RETURN(auto connected,
-                      co_await transport::connect_any(loop_, transport::by_turns(addresses), kDialLimit));
+  CO_ASSIGN_OR_RETURN(auto connected, co_await transport::connect_any(
+                                          loop_, transport::interleave_families(addresses), kDialLimit));
   co_return std::move(connected.stream);
 }
 

@@ -19,7 +19,7 @@ transport::Task<void> PeerRevalidator::trust(auth::TlsCredentialsPtr credentials
   transport::TurnBudget budget(loop_);
   while (transport::ListNode* node = waiting_.pop()) {
     static_cast<VerifiedPeer*>(node)->verify();
-    co_await budget.give_way();
+    co_await budget.yield_if_used_up();
   }
 }
 

@@ -56,7 +56,7 @@ class RequestMessage {
  private:
   msghdr header_{};
   iovec part_;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMostDescriptors + 1))> space_{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMaxDescriptors + 1))> space_{};
 };
 
 /// Has the kernel kill this process once nobody can write to the pipe any more (fcntl(2), F_SETSIG).
@@ -81,7 +81,7 @@ int keep_only(int descriptor) {
 
 /// Forks a process for each request, until the agent is gone.
 [[noreturn]] void serve(int requests, const HelperProcess::Work& work) {
-  std::vector<char> request(HelperProcess::kMostRequest);
+  std::vector<char> request(HelperProcess::kMaxRequest);
   for (;;) {
     RequestMessage message(request);
     const ssize_t got = ::recvmsg(requests, &message.header(), MSG_CMSG_CLOEXEC);
@@ -93,7 +93,7 @@ int keep_only(int descriptor) {
     // fork(2) would run handlers of libraries. They would use descriptors that are closed here, and whose
     // numbers now belong to other files.
     if (::_Fork() != 0) continue;
-    end_with(self);
+    end_with_parent(self);
     const UniqueFd lifeline = std::move(descriptors.back());
     descriptors.pop_back();
     end_with_lifeline(lifeline.get());
@@ -121,9 +121,9 @@ pid_t fork_for_engine() {
   return static_cast<pid_t>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
 
-[[noreturn]] void be_helper(int requests, pid_t agent, const HelperProcess::Work& work) {
+[[noreturn]] void run_helper(int requests, pid_t agent, const HelperProcess::Work& work) {
   // Otherwise the end of the requests ends it.
-  if (::getppid() != 0) end_with(agent);
+  if (::getppid() != 0) end_with_parent(agent);
   ::prctl(PR_SET_NAME, work.name);
   // The agent decides when this process ends, since it may have to finish its connections.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
@@ -150,7 +150,7 @@ Result<HelperProcess> HelperProcess::start(const Work& work) {
   const pid_t self = ::getpid();
   const pid_t child = fork_for_engine();
   if (child < 0) return fail_errno("start", work.name, errno);
-  if (child == 0) be_helper(requests.theirs.get(), self, work);
+  if (child == 0) run_helper(requests.theirs.get(), self, work);
   return HelperProcess(work.name, std::move(requests.ours), transport::open_pidfd(child));
 }
 

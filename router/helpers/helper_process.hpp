@@ -44,8 +44,8 @@ inline constexpr const char* kReaderName = "farport-reader";
 class HelperProcess {
  public:
   /// The most bytes of a request.
-  static constexpr std::size_t kMostRequest = 16 * 1024;
-  static constexpr std::size_t kMostDescriptors = 3;  ///< In addition to the lifeline.
+  static constexpr std::size_t kMaxRequest = 16 * 1024;
+  static constexpr std::size_t kMaxDescriptors = 3;  ///< In addition to the lifeline.
 
   /// What a helper does.
   struct Work {

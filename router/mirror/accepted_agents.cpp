@@ -41,7 +41,7 @@ constexpr std::chrono::milliseconds kStrangersShare{5};
 /// Time limit for a handshake and the greeting that follows it.
 constexpr Milliseconds kGreetingLimit{15'000};
 /// Most agents that are followed.
-constexpr std::size_t kMostAgents = 1000;
+constexpr std::size_t kMaxAgents = 1000;
 /// How often to look for agents whose grace period is over.
 constexpr Milliseconds kGraceLook{1000};
 
@@ -147,9 +147,9 @@ void AcceptedAgents::take(std::string agent, AgentConnection connection) {
 }
 
 void AcceptedAgents::begin(std::string agent, AgentConnection connection) {
-  if (links_.size() >= kMostAgents) {
+  if (links_.size() >= kMaxAgents) {
     warnings_.add("agents", connection.address + " is not followed: the maximum of " +
-                                std::to_string(kMostAgents) + " agents is reached");
+                                std::to_string(kMaxAgents) + " agents is reached");
     return;
   }
   services_.log->info("the agent {} has dialled in from {}",

@@ -62,7 +62,7 @@ void AgentLink::lost(const Error& why) {
 }
 
 void AgentLink::give_up_mirrored() {
-  for (const auto& [id, mirrored] : mirrored_) mirrored->note_lost_session();
+  for (const auto& [id, mirrored] : mirrored_) mirrored->log_lost_session();
   forget_mirrored();
 }
 
@@ -123,7 +123,7 @@ Task<void> AgentLink::read_list(AgentSession& session, transport::Http2Stream& a
     }
     co_await apply(std::move(*event));
     // Lines may come faster than they are processed, without end.
-    co_await budget.give_way();
+    co_await budget.yield_if_used_up();
   }
   const Error ended{"follow the runtimes of", address(), "the agent ended its list"};
   session.abort(lines.broken() ? *lines.broken() : ended);

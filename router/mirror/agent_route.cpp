@@ -150,8 +150,9 @@ Task<std::optional<auth::Validity>> look(transport::Loop& loop, transport::Addre
 
 }  // namespace
 
-Task<std::optional<auth::Validity>> look_at_certificate(transport::Loop& loop, transport::Address address,
-                                                        std::string server_name) {
+Task<std::optional<auth::Validity>> peek_certificate_validity(transport::Loop& loop,
+                                                              transport::Address address,
+                                                              std::string server_name) {
   const auto shown = co_await with_deadline(loop, look(loop, address, std::move(server_name)), kLookLimit);
   co_return shown.value_or(std::nullopt);
 }

@@ -158,8 +158,8 @@ class ReachRoute final : public AgentRoute {
 /// Reads the validity of the certificate shown at `address` for `server_name`, to explain a failure. It
 /// verifies nothing and shows no certificate, so the result may be forged. Empty if no TLS server answers in
 /// time.
-transport::Task<std::optional<auth::Validity>> look_at_certificate(transport::Loop& loop,
-                                                                   transport::Address address,
-                                                                   std::string server_name);
+transport::Task<std::optional<auth::Validity>> peek_certificate_validity(transport::Loop& loop,
+                                                                         transport::Address address,
+                                                                         std::string server_name);
 
 }  // namespace farport::router

@@ -183,7 +183,7 @@ Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string r
                                          std::string path, OnDumpProgress on_progress) {
   // Created first: without a file, the runtime would write the dump for nothing.
   CO_ASSIGN_OR_RETURN(auto file, OutputFile::create("the dump", path, OutputFile::Existing::replace,
-                                                    OutputFile::Named::once_kept));
+                                                    OutputFile::Named::on_commit));
   const auto request = post(sessions, path_of(runtime_id) + query_of(wanted));
   DumpProgress progress;
   CO_RETURN_IF_ERROR(co_await until_written(sessions, *request, runtime_id, progress, on_progress));

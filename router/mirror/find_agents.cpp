@@ -208,7 +208,8 @@ Task<Result<std::vector<AgentPlace>>> places_of(transport::Loop& loop, MirroredA
   }
   CO_ASSIGN_OR_RETURN(const auto addresses,
                       co_await transport::resolve(loop, agent.address.host, agent.address.port));
-  for (const transport::Address& address : transport::by_turns(addresses)) places.push_back({address, {}});
+  for (const transport::Address& address : transport::interleave_families(addresses))
+    places.push_back({address, {}});
   co_return places;
 }
 

@@ -108,7 +108,7 @@ bool Mirror::is_followed_elsewhere(const RemoteAgents& than, const std::string& 
 bool Mirror::leads_to(std::string_view remote, const AgentLink& link) const {
   if (remote.empty() || link.remote() == remote) return true;
   return std::any_of(agents_.begin(), agents_.end(), [&](const auto& agents) {
-    return agents->choice().remote == remote && agents->leaves_to_another(link.agent());
+    return agents->choice().remote == remote && agents->followed_elsewhere(link.agent());
   });
 }
 
@@ -139,8 +139,7 @@ std::vector<LinkRow> Mirror::links() const {
     const auto links = agents->links();
     for (const AgentLink* link : links)
       rows.push_back({link->address(), link->connected(), link->last_error()});
-    if (links.empty() && !agents->is_another_name())
-      rows.push_back({agents->name(), false, agents->last_error()});
+    if (links.empty() && !agents->is_alias()) rows.push_back({agents->name(), false, agents->last_error()});
   }
   return rows;
 }

@@ -108,7 +108,7 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   co_return Result<void>{};
 }
 
-void RuntimeConnections::note_lost_session() {
+void RuntimeConnections::log_lost_session() {
   if (size() == 0) return;
   ++services_.cut_off;
   services_.log->warn(

@@ -54,7 +54,7 @@ class RuntimeConnections {
   transport::Task<void> idle() { return tasks_.idle(); }
   void clear() { tasks_.clear(); }
   /// Logs open connections as cut off, since the session did not come back in time.
-  void note_lost_session();
+  void log_lost_session();
   /// Progress of the dump that a tool waits for; empty if there is none.
   [[nodiscard]] const std::optional<DumpProgress>& dump() const { return dump_; }
 
@@ -121,7 +121,7 @@ class MirroredRuntime {
   /// last bytes may still be in flight.
   void retire();
   /// Logs open connections as cut off, since the session did not come back in time.
-  void note_lost_session() { connections_.note_lost_session(); }
+  void log_lost_session() { connections_.log_lost_session(); }
   /// Waits until no connection is open.
   transport::Task<void> idle() { return connections_.idle(); }
   /// The number of open diagnostic connections.

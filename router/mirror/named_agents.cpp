@@ -13,7 +13,7 @@ using transport::Task;
 
 /// Usual and shortest interval between name lookups.
 constexpr Milliseconds kLookAgain{3000};
-constexpr Milliseconds kLeastBetween{500};
+constexpr Milliseconds kMinBetween{500};
 
 bool contains(const std::vector<Address>& all, const Address& address) {
   return std::find(all.begin(), all.end(), address) != all.end();
@@ -44,7 +44,7 @@ Task<void> NamedAgents::run() {
   for (;;) {
     if (!literal || !looked_up_) {
       auto found = co_await transport::resolve(services_.loop, agent_.host, agent_.port);
-      if (found) take(transport::by_turns(*found));
+      if (found) take(transport::interleave_families(*found));
       if (!found) note_failure(found.error());
     } else {
       // Retries addresses whose agent was followed under another name until now.
@@ -53,8 +53,8 @@ Task<void> NamedAgents::run() {
     looked_up_ = true;
     remove_gone(name() + " does not lead there any more");
     services_.on_change();
-    co_await transport::sleep(services_.loop, kLeastBetween);
-    co_await with_deadline(services_.loop, look_now_.wait(), kLookAgain - kLeastBetween);
+    co_await transport::sleep(services_.loop, kMinBetween);
+    co_await with_deadline(services_.loop, look_now_.wait(), kLookAgain - kMinBetween);
   }
 }
 
@@ -189,12 +189,12 @@ bool NamedAgents::leave_to_another(LinkEntry& own, const Address& address) {
   return true;
 }
 
-bool NamedAgents::leaves_to_another(const std::string& agent) const {
+bool NamedAgents::followed_elsewhere(const std::string& agent) const {
   return std::any_of(elsewhere_.begin(), elsewhere_.end(),
                      [&](const Elsewhere& each) { return each.agent == agent; });
 }
 
-bool NamedAgents::is_another_name() const {
+bool NamedAgents::is_alias() const {
   return links().empty() && !elsewhere_.empty() && pending_.empty();
 }
 

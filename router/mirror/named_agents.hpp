@@ -21,8 +21,8 @@ class NamedAgents final : public RemoteAgents {
   transport::Task<void> run() override;
   transport::Task<void> leave() override;
   [[nodiscard]] bool settled() const override;
-  [[nodiscard]] bool leaves_to_another(const std::string& agent) const override;
-  [[nodiscard]] bool is_another_name() const override;
+  [[nodiscard]] bool followed_elsewhere(const std::string& agent) const override;
+  [[nodiscard]] bool is_alias() const override;
   /// Leaves out addresses that were never reached once an address of the other family is connected.
   [[nodiscard]] std::vector<const AgentLink*> links() const override;
 

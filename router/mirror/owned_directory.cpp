@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kMark[] = ".farport-owned";
 /// Limit of entries examined: other users may make many directories with such names in a shared /tmp.
-constexpr std::size_t kMostLookedAt = 1000;
+constexpr std::size_t kMaxLookedAt = 1000;
 
 UniqueFd open_directory(const std::string& path) {
   return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -57,7 +57,7 @@ void remove_if_abandoned(const std::string& path) {
 }
 
 void remove_abandoned(const std::string& base, std::string_view prefix) {
-  for (const std::string& name : entries_of(base, prefix, kMostLookedAt)) {
+  for (const std::string& name : entries_of(base, prefix, kMaxLookedAt)) {
     remove_if_abandoned(base + "/" + name);
   }
 }

@@ -137,7 +137,7 @@ void Placeholder::look_taken() {
 }
 
 Placeholder::~Placeholder() {
-  if (alive_) transport::let_end(loop_, std::move(process_), SIGKILL);
+  if (alive_) transport::terminate_detached(loop_, std::move(process_), SIGKILL);
 }
 
 void Placeholder::end_of_tick() {

@@ -36,9 +36,9 @@ class RemoteAgents {
   /// Whether this agent (AgentSession::agent()) is followed here.
   [[nodiscard]] virtual bool follows(const std::string& agent) const;
   /// Whether this agent is one of these, but is followed under another name.
-  [[nodiscard]] virtual bool leaves_to_another(const std::string& /*agent*/) const { return false; }
+  [[nodiscard]] virtual bool followed_elsewhere(const std::string& /*agent*/) const { return false; }
   /// Whether all of these are followed under other names.
-  [[nodiscard]] virtual bool is_another_name() const { return false; }
+  [[nodiscard]] virtual bool is_alias() const { return false; }
   /// The links that people want to see.
   [[nodiscard]] virtual std::vector<const AgentLink*> links() const;
 

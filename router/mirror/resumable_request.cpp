@@ -57,7 +57,7 @@ Task<void> ResumableRequest::keep() {
     Outcome outcome = Outcome::connection_lost;
     if (session != nullptr) outcome = co_await ask(session);
     if (outcome == Outcome::attached) {
-      carried_in_ = session;
+      last_session_ = session;
       grace_.reset();
       turn_limit_.reset();
       while (!stream_.waits() && !stream_.over()) co_await stream_.interrupted().wait();
@@ -122,7 +122,7 @@ Task<ResumableRequest::Outcome> ResumableRequest::begin(std::shared_ptr<AgentSes
   std::shared_ptr<Http2Stream> carrier = session->request("POST", path_, true, fields);
   if (carrier == nullptr) co_return Outcome::connection_lost;
   begun_ = true;
-  begun_in_ = std::move(session);
+  first_session_ = std::move(session);
   const Outcome outcome = co_await attach(std::move(carrier), true);
   // The agent refused before it looked at the token.
   if (outcome == Outcome::refused) begun_ = false;
@@ -133,8 +133,8 @@ Task<ResumableRequest::Outcome> ResumableRequest::resume(AgentSession& session, 
   std::string next = random_token();
   transport::HeaderFields fields;
   fields.emplace_back(resumption_field::kToken, next);
-  if (!begun_in_->instance().empty()) {
-    fields.emplace_back(resumption_field::kInstance, begun_in_->instance());
+  if (!first_session_->instance().empty()) {
+    fields.emplace_back(resumption_field::kInstance, first_session_->instance());
   }
   fields.emplace_back(resumption_field::kReceived, std::to_string(stream_.received()));
   fields.emplace_back(resumption_field::kFrom, std::to_string(stream_.acknowledged()));

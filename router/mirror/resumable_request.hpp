@@ -28,7 +28,7 @@ class ResumableRequest {
   /// Whether the session that carried it last is no longer in use, because its agent wants no more requests
   /// or it ended.
   [[nodiscard]] bool agent_stopped() const {
-    return carried_in_ != nullptr && carried_in_ != sessions_.session();
+    return last_session_ != nullptr && last_session_ != sessions_.session();
   }
 
  private:
@@ -52,10 +52,10 @@ class ResumableRequest {
   transport::ResumableStream stream_;
   transport::Event head_event_;
   std::optional<transport::MessageHead> head_;
-  bool begun_ = false;                        ///< An agent may know of the request.
-  std::shared_ptr<AgentSession> begun_in_;    ///< In which it was sent; knows the agent by now or soon.
-  std::shared_ptr<AgentSession> carried_in_;  ///< The last session in which it was answered.
-  std::vector<std::string> tokens_;           ///< Tokens that the agent may know it by, the likeliest first.
+  bool begun_ = false;                           ///< An agent may know of the request.
+  std::shared_ptr<AgentSession> first_session_;  ///< In which it was sent; knows the agent by now or soon.
+  std::shared_ptr<AgentSession> last_session_;   ///< The last session in which it was answered.
+  std::vector<std::string> tokens_;  ///< Tokens that the agent may know it by, the likeliest first.
   std::optional<transport::Deadline> grace_;
   RequestPace::Turn turn_;
   std::optional<transport::Deadline> turn_limit_;  ///< How long the agent's rate limit may delay it.

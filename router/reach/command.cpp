@@ -20,7 +20,7 @@ using transport::Task;
 
 /// Limits for standard error: bytes of a line, and lines that are logged.
 constexpr std::size_t kLongestLine = 1000;
-constexpr std::size_t kMostLines = 100;
+constexpr std::size_t kMaxLines = 100;
 /// How long a command may take to exit after it has closed its output.
 constexpr transport::Milliseconds kUntilEnded{2000};
 /// Last lines of container engines and kubectl after any failure. They would hide the line that names the
@@ -81,7 +81,7 @@ Task<void> Command::read_messages() {
 
 void Command::take_line(std::string line) {
   if (line.empty()) return;
-  if (++lines_ <= kMostLines) log_->info("{}: {}", name_, line);
+  if (++lines_ <= kMaxLines) log_->info("{}: {}", name_, line);
   const bool last_word = std::any_of(kLastWords.begin(), kLastWords.end(),
                                      [&](std::string_view words) { return line.starts_with(words); });
   if (!last_line_.empty() && last_word) return;
@@ -114,7 +114,7 @@ using transport::IoStatus;
 
 constexpr transport::Milliseconds kLimit{60'000};
 /// More than the JSON of a thousand pods.
-constexpr std::size_t kMostOutput = 32ULL << 20;
+constexpr std::size_t kMaxOutput = 32ULL << 20;
 constexpr std::size_t kPart = 16 * 1024;
 
 Task<Result<std::string>> run_to_end(Command& command, CommandInput input) {
@@ -131,7 +131,7 @@ Task<Result<std::string>> run_to_end(Command& command, CommandInput input) {
     const transport::Io got = co_await stream.read(part);
     if (got.status != IoStatus::ok) break;
     output.append(reinterpret_cast<const char*>(part.data()), got.bytes);
-    if (output.size() > kMostOutput) co_return fail("run", command.name(), "its output exceeds the limit");
+    if (output.size() > kMaxOutput) co_return fail("run", command.name(), "its output exceeds the limit");
   }
   const std::optional<int> code = co_await command.exit_code();
   if (code == 0) co_return output;

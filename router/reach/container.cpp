@@ -192,7 +192,7 @@ constexpr const char* kProgramPath = "usr/bin/farport";
 constexpr std::size_t kShortId = 12;
 /// Most helpers to start, one after the other, until one answers. More than one is needed only while the
 /// engine removes an ended one.
-constexpr int kMostStarts = 4;
+constexpr int kMaxStarts = 4;
 /// Interval and number of attempts to join a helper that is being started.
 constexpr transport::Milliseconds kTryAgain{200};
 constexpr int kTries = 50;
@@ -345,7 +345,7 @@ class ContainerReach final : public Reach {
       const bool failed = !started && state.empty();
       if (!failed) reached = co_await join(loop, log, helper);
       if (reached) co_return reached;
-      if (++starts == kMostStarts) co_return tl::unexpected(failed ? started.error() : reached.error());
+      if (++starts == kMaxStarts) co_return tl::unexpected(failed ? started.error() : reached.error());
     }
   }
 

@@ -396,9 +396,9 @@ constexpr transport::Milliseconds kPrompt{10'000};
 constexpr transport::Milliseconds kStartLimit{120'000};
 constexpr std::string_view kHelperPrefix = "farport-";
 /// Most helpers that are tried until one answers.
-constexpr int kMostTries = 4;
+constexpr int kMaxTries = 4;
 /// Most ended helpers in a pod: their entries stay for as long as the pod lives.
-constexpr std::ptrdiff_t kMostEnded = 10;
+constexpr std::ptrdiff_t kMaxEnded = 10;
 /// Time limit for a command in the target container.
 constexpr transport::Milliseconds kLookIntoLimit{5000};
 /// User "app" in Microsoft's .NET images, and its group.
@@ -512,7 +512,7 @@ class PodReach final : public Reach {
   Task<Result<Reached>> open_ephemeral(transport::Loop& loop, Log log) const {
     Result<Reached> reached = fail("reach", text(), "no helper container answers");
     std::vector<std::string> silent;
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries < kMaxTries; ++tries) {
       CO_ASSIGN_OR_RETURN(const auto helper, co_await choose(loop, silent));
       CO_ASSIGN_OR_RETURN(const auto container, co_await await_start(loop, helper));
       if (container.running) {
@@ -553,7 +553,7 @@ class PodReach final : public Reach {
       }
     }
     if (!found.empty()) co_return found;
-    if (ended >= kMostEnded) {
+    if (ended >= kMaxEnded) {
       co_return fail("reach", text(),
                      fmt::format("{} ephemeral containers of ours have ended in this pod, and their entries "
                                  "stay for as long as it lives",
@@ -577,7 +577,7 @@ class PodReach final : public Reach {
     if (!form) co_return cannot_reach(text(), form.error());
     Error refused;
     std::string refused_version;
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries < kMaxTries; ++tries) {
       CO_ASSIGN_OR_RETURN(const auto told, co_await look_at_pod(loop));
       CO_ASSIGN_OR_RETURN(const auto pod, the_pod(told));
       if (pod.version == refused_version) break;

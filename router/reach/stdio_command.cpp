@@ -14,7 +14,7 @@ using transport::IoStatus;
 using transport::Task;
 
 /// Most bytes that may be printed before the greeting.
-constexpr std::size_t kMostNoise = 64 * 1024;
+constexpr std::size_t kMaxNoise = 64 * 1024;
 /// Size of the pieces in which the program is sent, and the time limit for each: 128 kbit/s.
 constexpr std::size_t kPiece = 256 * 1024;
 constexpr transport::Milliseconds kPieceLimit{16'000};
@@ -23,7 +23,7 @@ constexpr transport::Milliseconds kPieceLimit{16'000};
 constexpr std::size_t kLongestPath = 200;
 
 /// Most avoided paths; the script tries fewer places.
-constexpr int kMostAvoided = 16;
+constexpr int kMaxAvoided = 16;
 
 /// What a command prints before the session begins.
 struct ControlLine {
@@ -50,7 +50,7 @@ Task<ControlLine> read_said(transport::Stream& stream) {
   transport::LineFilter means_something = [](std::string_view line) {
     return meaning_of(line).kind != ControlLine::Kind::nothing;
   };
-  const auto line = co_await transport::read_to_line(stream, std::move(means_something), kMostNoise);
+  const auto line = co_await transport::read_to_line(stream, std::move(means_something), kMaxNoise);
   ControlLine said;
   if (line) said = meaning_of(*line);
   if (!line && line.error() == transport::NoLine::ended) said.kind = ControlLine::Kind::ended;
@@ -108,7 +108,7 @@ Task<Result<void>> await_greeting(Command& command, StdioCommand& what) {
     if (!said)
       co_return fail("reach", what.text, "no farport stdio has answered in time", "does the command run it?");
     if (said->kind == Kind::greeting) co_return Result<void>();
-    if (said->kind == Kind::avoided && what.announce && ++avoided <= kMostAvoided) {
+    if (said->kind == Kind::avoided && what.announce && ++avoided <= kMaxAvoided) {
       what.announce(
           fmt::format("{}: does not use {} there: it was there before, and another user may have made "
                       "or changed it",

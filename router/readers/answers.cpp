@@ -15,7 +15,7 @@
 
 namespace farport::router {
 
-std::unique_ptr<events::LineMaker> json_log_lines() {
+std::unique_ptr<events::EventFormatter> json_log_lines() {
   return std::make_unique<events::LogLines>(
       [](const events::LogEntry& entry) { return events::to_json(entry) + "\n"; });
 }
@@ -43,7 +43,7 @@ Result<CounterSelection> selection_named(const std::string& names) {
   return CounterSelection::parse(names.empty() ? std::vector<std::string>() : std::vector{names});
 }
 
-std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted) {
+std::unique_ptr<events::EventFormatter> line_maker(const ReadingRequest& wanted) {
   switch (wanted.kind) {
     case ReadingRequest::Kind::counters: {
       auto selection = selection_named(wanted.text);
@@ -68,9 +68,9 @@ std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted) {
 
 namespace {
 
-void write_notices(events::LineMaker& maker, ReaderOutput& to) {
+void write_notices(events::EventFormatter& maker, ReaderOutput& to) {
   for (const std::string& notice : maker.take_notices()) {
-    to.write(ReaderFrame::notice, shortened(notice, kMostNoticeBytes));
+    to.write(ReaderFrame::notice, shortened(notice, kMaxNoticeBytes));
   }
 }
 
@@ -150,11 +150,11 @@ Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
   }
 }
 
-Result<void> make_lines(events::LineMaker& maker, ReaderInput& from, ReaderOutput& to) {
+Result<void> make_lines(events::EventFormatter& maker, ReaderInput& from, ReaderOutput& to) {
   bool told = false;
   Result<void> read = read_recording(from, maker, [&] {
     write_notices(maker, to);
-    to.write_lines(maker.take_lines());
+    to.write_lines(maker.drain_lines());
     if (maker.has_enough() && !std::exchange(told, true)) to.write(ReaderFrame::enough);
   });
   if (!read) return read;

@@ -18,16 +18,16 @@ namespace farport::router {
 [[nodiscard]] Result<CounterSelection> selection_named(const std::string& names);
 
 /// Makes lines of log entries, in JSON.
-[[nodiscard]] std::unique_ptr<events::LineMaker> json_log_lines();
+[[nodiscard]] std::unique_ptr<events::EventFormatter> json_log_lines();
 
 /// Makes lines of the selected counters.
-class SelectedCounters final : public events::LineMaker {
+class SelectedCounters final : public events::EventFormatter {
  public:
   explicit SelectedCounters(CounterSelection selection);
 
   void on_trace(const nettrace::TraceHeader& trace) override { lines_.on_trace(trace); }
   void on_event(const nettrace::Event& event) override { lines_.on_event(event); }
-  std::string take_lines() override { return lines_.take_lines(); }
+  std::string drain_lines() override { return lines_.drain_lines(); }
   std::vector<std::string> take_notices() override { return lines_.take_notices(); }
 
  private:
@@ -36,7 +36,7 @@ class SelectedCounters final : public events::LineMaker {
 };
 
 /// Makes one document: what each thread is doing.
-class CurrentStacks final : public events::LineMaker {
+class CurrentStacks final : public events::EventFormatter {
  public:
   void on_event(const nettrace::Event& event) override { stacks_.on_event(event); }
   Result<std::string> take_end() override;
@@ -46,7 +46,7 @@ class CurrentStacks final : public events::LineMaker {
 };
 
 /// Makes one document: the types in a heap.
-class HeapTypes final : public events::LineMaker {
+class HeapTypes final : public events::EventFormatter {
  public:
   explicit HeapTypes(std::string process) : process_(std::move(process)) {}
 
@@ -64,7 +64,7 @@ class HeapTypes final : public events::LineMaker {
 };
 
 /// What makes the requested answer from events; nullptr if nothing does.
-[[nodiscard]] std::unique_ptr<events::LineMaker> line_maker(const ReadingRequest& wanted);
+[[nodiscard]] std::unique_ptr<events::EventFormatter> line_maker(const ReadingRequest& wanted);
 
 // All of the following throw std::bad_alloc if the memory runs out.
 
@@ -75,7 +75,7 @@ class HeapTypes final : public events::LineMaker {
 
 /// Has `maker` read the input, up to its end, and writes what it makes. Errors: the input is no recording, or
 /// an incomplete one.
-[[nodiscard]] Result<void> make_lines(events::LineMaker& maker, ReaderInput& from, ReaderOutput& to);
+[[nodiscard]] Result<void> make_lines(events::EventFormatter& maker, ReaderInput& from, ReaderOutput& to);
 
 /// Writes the measurements that `values` finds in the input. Errors: as above.
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,

@@ -18,7 +18,7 @@ namespace farport::router {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kMostFailurePart = 1024;
+constexpr std::size_t kMaxFailurePart = 1024;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::string encode_failure(const Error& error) {
 
 Error decode_failure(std::string_view text) {
   std::array<std::string, 4> parts;
-  for (std::string& part : parts) part = shortened(take_until(text, '\0'), kMostFailurePart);
+  for (std::string& part : parts) part = shortened(take_until(text, '\0'), kMaxFailurePart);
   auto& [what, on, why, hint] = parts;
   if (why.empty()) why = "its reader process gave no reason";
   return {what.empty() ? "read" : what, on, why, hint};
@@ -66,10 +66,10 @@ Result<ReaderInput::Piece> ReaderInput::read_whole(std::size_t size) {
 
 void ReaderOutput::write(ReaderFrame kind, std::string_view text) {
   do {
-    std::string_view piece = text.substr(0, kMostFrame);
+    std::string_view piece = text.substr(0, kMaxFrame);
     // Split between lines where possible.
     if (piece.size() < text.size()) piece = piece.substr(0, piece.rfind('\n') + 1);
-    if (piece.empty()) piece = text.substr(0, kMostFrame);
+    if (piece.empty()) piece = text.substr(0, kMaxFrame);
     const auto size = static_cast<std::uint32_t>(piece.size());
     std::array<char, kFrameHead> head{static_cast<char>(kind)};
     for (std::size_t i = 1; i < head.size(); ++i) head[i] = static_cast<char>(size >> (8 * (i - 1)));
@@ -81,16 +81,16 @@ void ReaderOutput::write(ReaderFrame kind, std::string_view text) {
 
 namespace {
 
-constexpr std::size_t kMostMeasurementNames = 1024;
-constexpr std::size_t kMostQuantiles = 16;
+constexpr std::size_t kMaxMeasurementNames = 1024;
+constexpr std::size_t kMaxQuantiles = 16;
 /// A byte of a name may take six bytes in JSON.
-constexpr std::size_t kMostText = 16 * 1024;
-constexpr std::size_t kMostJsonValues = 64;
+constexpr std::size_t kMaxFrameText = 16 * 1024;
+constexpr std::size_t kMaxJsonValues = 64;
 
 bool fits(const events::Measurement& measurement) {
   const std::size_t names = measurement.provider.size() + measurement.name.size() + measurement.tags.size() +
                             measurement.unit.size() + measurement.display_name.size();
-  return names <= kMostMeasurementNames && measurement.quantiles.size() <= kMostQuantiles;
+  return names <= kMaxMeasurementNames && measurement.quantiles.size() <= kMaxQuantiles;
 }
 
 /// A value that JSON can't express, such as infinity, becomes null.
@@ -129,9 +129,9 @@ std::optional<std::string> encode_measurement(const events::Measurement& measure
 }
 
 std::optional<events::Measurement> decode_measurement(std::string_view text) {
-  if (text.size() > kMostText) return std::nullopt;
+  if (text.size() > kMaxFrameText) return std::nullopt;
   try {
-    const json object = parse_bounded(text, kMostJsonValues);
+    const json object = parse_bounded(text, kMaxJsonValues);
     events::Measurement measurement;
     measurement.is_meter = object.at("meter").get<bool>();
     measurement.provider = object.at("provider").get<std::string>();
@@ -163,22 +163,22 @@ std::optional<events::Measurement> decode_measurement(std::string_view text) {
 namespace {
 
 /// EventPipe's stacks have 100 frames at most.
-constexpr std::size_t kMostStackFrames = 1000;
-constexpr std::size_t kMostExceptionValues = kMostStackFrames + 16;
-constexpr std::size_t kMostMethodValues = 8;
-constexpr std::size_t kMostName = 4 * 1024;
-constexpr std::size_t kMostType = 1024;
+constexpr std::size_t kMaxStackFrames = 1000;
+constexpr std::size_t kMaxExceptionValues = kMaxStackFrames + 16;
+constexpr std::size_t kMaxMethodValues = 8;
+constexpr std::size_t kMaxFrameName = 4 * 1024;
+constexpr std::size_t kMaxType = 1024;
 /// How much is kept of a message if the whole does not fit in a frame. A byte may take six bytes in JSON.
-constexpr std::size_t kLeastMessage = 4 * 1024;
+constexpr std::size_t kMinMessage = 4 * 1024;
 constexpr std::string_view kCut = " […]";
 /// The most memory for the names of methods.
-constexpr std::size_t kMostMethodBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxMethodBytes = std::size_t{64} << 20;
 
 json object_of(const events::ThrownException& thrown, std::size_t most_message) {
-  const std::size_t frames = std::min(thrown.stack.size(), kMostStackFrames);
+  const std::size_t frames = std::min(thrown.stack.size(), kMaxStackFrames);
   return {{"time", thrown.time.time_since_epoch().count()},
           {"thread", thrown.thread},
-          {"type", shortened(thrown.type, kMostType)},
+          {"type", shortened(thrown.type, kMaxType)},
           {"message", thrown.message.size() <= most_message
                           ? thrown.message
                           : std::string(shortened(thrown.message, most_message)).append(kCut)},
@@ -193,12 +193,12 @@ json object_of(const events::ThrownException& thrown, std::size_t most_message) 
 
 std::string encode_exception(const events::ThrownException& thrown) {
   std::string whole = router::text_of(object_of(thrown, thrown.message.size()));
-  return whole.size() <= kMostFrame ? whole : router::text_of(object_of(thrown, kLeastMessage));
+  return whole.size() <= kMaxFrame ? whole : router::text_of(object_of(thrown, kMinMessage));
 }
 
 std::optional<events::ThrownException> decode_exception(std::string_view text) {
   try {
-    const json object = parse_bounded(text, kMostExceptionValues);
+    const json object = parse_bounded(text, kMaxExceptionValues);
     events::ThrownException thrown;
     thrown.time = events::Time(events::Time::duration(object.at("time").get<events::Time::rep>()));
     thrown.thread = number_at<std::uint64_t>(object, "thread");
@@ -208,7 +208,7 @@ std::optional<events::ThrownException> decode_exception(std::string_view text) {
     thrown.rethrown = object.at("rethrown").get<bool>();
     thrown.nested = object.at("nested").get<bool>();
     thrown.stack = object.at("stack").get<std::vector<std::uint64_t>>();
-    if (thrown.type.size() > kMostName) return std::nullopt;
+    if (thrown.type.size() > kMaxFrameName) return std::nullopt;
     return thrown;
   } catch (const std::exception&) {
     return std::nullopt;
@@ -217,7 +217,7 @@ std::optional<events::ThrownException> decode_exception(std::string_view text) {
 
 void NamedMethods::add(Method method) {
   const std::size_t size = sizeof method + method.frame.name.size() + method.frame.module.size();
-  if (held_ + size > kMostMethodBytes) return;
+  if (held_ + size > kMaxMethodBytes) return;
   if (by_begin_.insert_or_assign(method.begin, std::move(method)).second) held_ += size;
 }
 
@@ -231,19 +231,20 @@ const profile::Frame* NamedMethods::find(std::uint64_t address) const {
 std::string encode_method(const NamedMethods::Method& method) {
   return router::text_of({{"begin", method.begin},
                           {"end", method.end},
-                          {"name", shortened(method.frame.name, kMostName)},
-                          {"module", shortened(method.frame.module, kMostName)}});
+                          {"name", shortened(method.frame.name, kMaxFrameName)},
+                          {"module", shortened(method.frame.module, kMaxFrameName)}});
 }
 
 std::optional<NamedMethods::Method> decode_method(std::string_view text) {
   try {
-    const json object = parse_bounded(text, kMostMethodValues);
+    const json object = parse_bounded(text, kMaxMethodValues);
     NamedMethods::Method method{
         number_at<std::uint64_t>(object, "begin"), number_at<std::uint64_t>(object, "end"), {}};
     method.frame.kind = profile::FrameKind::managed;
     method.frame.name = object.at("name").get<std::string>();
     method.frame.module = object.at("module").get<std::string>();
-    if (method.frame.name.size() > kMostName || method.frame.module.size() > kMostName) return std::nullopt;
+    if (method.frame.name.size() > kMaxFrameName || method.frame.module.size() > kMaxFrameName)
+      return std::nullopt;
     return method;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -35,11 +35,11 @@ inline constexpr std::size_t kFrameHead = 5;
 /// The length before each piece of a part (see Reading::pass_on()): four bytes, little-endian. A length of 0
 /// ends the part.
 inline constexpr std::size_t kPieceHead = 4;
-inline constexpr std::size_t kMostPiece = 32 * 1024;
-inline constexpr std::size_t kMostFrame = 64 * 1024;
+inline constexpr std::size_t kMaxPiece = 32 * 1024;
+inline constexpr std::size_t kMaxFrame = 64 * 1024;
 /// How many notices of a runtime are passed on, and how much of each.
-inline constexpr std::size_t kMostNotices = events::kMostNotices + 1;
-inline constexpr std::size_t kMostNoticeBytes = 256;
+inline constexpr std::size_t kMaxNotices = events::kMaxNotices + 1;
+inline constexpr std::size_t kMaxNoticeBytes = 256;
 
 /// Encodes an error without its cause, to be shown to a person.
 [[nodiscard]] std::string encode_failure(const Error& error);

@@ -31,7 +31,7 @@ ReadingRequest local_request(ReadingTask::Kind kind, std::string text) {
 
 namespace {
 
-void be_reader(const ReaderWork& work, const ReadingRequest& wanted, int socket) {
+void run_reader(const ReaderWork& work, const ReadingRequest& wanted, int socket) {
   ReaderInput from(socket);
   ReaderOutput to(socket);
   try {
@@ -75,7 +75,7 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
   std::function<void()> confine = [secrets = std::move(given_up.secrets), rights = std::move(given_up.rights),
                                    behind = given_up.behind_others] {
     secrets();
-    be_ended_first();
+    prefer_as_oom_victim();
     if (behind) go_behind_others();
     rights();
   };
@@ -86,14 +86,14 @@ Result<ReaderProcess> ReaderProcess::start(GivenUp given_up, ReaderWork work) {
     limit_processor_time(wanted->processor_seconds);
     limit_memory(wanted->memory_bytes);
     const int socket = descriptors.front().get();
-    if (rights()) return be_reader(work, *wanted, socket);
+    if (rights()) return run_reader(work, *wanted, socket);
     const ReaderWork no_work = [](const ReadingRequest&, ReaderInput&, ReaderOutput&) -> Result<void> {
       return fail(
           "read", "what the runtime says",
           "the kernel does not let a reader give up its rights (seccomp), and what it reads may be hostile",
           "set FARPORT_CONFINE=off to read it anyway");
     };
-    be_reader(no_work, *wanted, socket);
+    run_reader(no_work, *wanted, socket);
   };
   ASSIGN_OR_RETURN(auto process, HelperProcess::start({kReaderName, std::move(confine), std::move(run)}));
   return ReaderProcess(std::move(process));
@@ -104,7 +104,7 @@ Result<ReaderEnds> ReaderProcess::begin(const ReadingRequest& wanted) const {
   if (::fcntl(sockets.ours.get(), F_SETFL, O_NONBLOCK) != 0)
     return fail_errno("make", "a pair of sockets", errno);
   const std::string bytes = encoded(wanted);
-  if (bytes.size() > HelperProcess::kMostRequest)
+  if (bytes.size() > HelperProcess::kMaxRequest)
     return fail("start", "a reader", "the request is too large", "request less at once");
   ASSIGN_OR_RETURN(auto lifeline, process_.begin(bytes, {sockets.theirs.get()}));
   return ReaderEnds{std::move(sockets.ours), std::move(lifeline)};

@@ -105,10 +105,10 @@ Task<IoStatus> Reading::write(std::span<const std::byte> bytes) {
 }
 
 Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
-  std::vector<std::byte> piece(kPieceHead + kMostPiece);
+  std::vector<std::byte> piece(kPieceHead + kMaxPiece);
   const std::span<std::byte> whole(piece);
   for (;;) {
-    co_await fed_.give_way();
+    co_await fed_.yield_if_used_up();
     const Io got = co_await from.read(whole.subspan(kPieceHead));
     if (got.status == IoStatus::failed) co_return Passed::failed;
     const bool over = got.status == IoStatus::end;
@@ -125,7 +125,7 @@ Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
 Task<IoStatus> Reading::write_part(std::span<const std::byte> part) {
   std::vector<std::byte> piece;
   for (;;) {
-    const std::span<const std::byte> passed = part.first(std::min(part.size(), kMostPiece));
+    const std::span<const std::byte> passed = part.first(std::min(part.size(), kMaxPiece));
     piece.resize(kPieceHead);
     write_head(piece, passed.size());
     piece.insert(piece.end(), passed.begin(), passed.end());
@@ -148,7 +148,7 @@ Task<void> Reading::pass_all_on(Stream& from) {
 }
 
 Task<Result<Reading::Frame>> Reading::next() {
-  co_await taken_.give_way();
+  co_await taken_.yield_if_used_up();
   waiting_since_ = Clock::now();
   auto frame = co_await take_frame();
   waiting_since_.reset();
@@ -162,7 +162,7 @@ Task<Result<Reading::Frame>> Reading::take_frame() {
   Frame frame{static_cast<ReaderFrame>(head[0]), {}};
   std::size_t size = 0;
   for (std::size_t i = head.size(); i-- > 1;) size = (size << 8U) | std::to_integer<std::size_t>(head[i]);
-  if (!is_known(frame.kind) || size > (has_text(frame.kind) ? kMostFrame : 0))
+  if (!is_known(frame.kind) || size > (has_text(frame.kind) ? kMaxFrame : 0))
     co_return tl::unexpected(no_answer("its reader process sent malformed data"));
   frame.text.resize(size);
   const Io text = co_await reader_->read_exactly(std::as_writable_bytes(std::span(frame.text)));

@@ -73,13 +73,13 @@ std::string agreement_in(std::string_view filter) {
 /// The interval as MetricsEventSource reads it: a second if it is missing, and a tenth at least.
 std::chrono::duration<double> interval_in(std::string_view filter) {
   constexpr double kUsual = 1;
-  constexpr double kLeast = 0.1;
-  constexpr double kMost = 1e6;  // More than a week.
+  constexpr double kMin = 0.1;
+  constexpr double kMax = 1e6;  // More than a week.
   const std::string_view entry = entry_of(filter, kRefreshInterval);
   const std::string_view text = entry.substr(std::min(entry.size(), kRefreshInterval.size()));
   double seconds = number_in<double>(text).value_or(kUsual);
   if (std::isnan(seconds)) seconds = kUsual;
-  return std::chrono::duration<double>(std::clamp(seconds, kLeast, kMost));
+  return std::chrono::duration<double>(std::clamp(seconds, kMin, kMax));
 }
 
 }  // namespace

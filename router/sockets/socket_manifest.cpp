@@ -194,11 +194,11 @@ void SocketManifest::remove(const std::string& path) {
   if (place == files_.end()) return;
   place->second.remove(path);
   files_.erase(place);
-  if (++forgotten_ > files_.size() + kSpareLines) begin_anew();
+  if (++stale_lines_ > files_.size() + kSpareLines) rewrite();
 }
 
 /// Writes a new manifest. The old one stays until the new one is complete; until then both are valid.
-void SocketManifest::begin_anew() {
+void SocketManifest::rewrite() {
   auto manifest = make_manifest(directory_);
   if (!manifest) return;
   std::string lines;
@@ -207,7 +207,7 @@ void SocketManifest::begin_anew() {
   ::unlink(whole ? manifest_.path.c_str() : manifest->path.c_str());
   if (!whole) return;
   manifest_ = std::move(*manifest);
-  forgotten_ = 0;
+  stale_lines_ = 0;
 }
 
 /// A failed write is ignored and overwritten later, since the manifest only helps the next start.

@@ -87,12 +87,12 @@ class SocketManifest {
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
-  void begin_anew();
+  void rewrite();
   bool append(Manifest& manifest, const std::string& lines);
 
   std::string directory_;
   Manifest manifest_;
-  std::size_t forgotten_ = 0;              ///< Lines of removed sockets.
+  std::size_t stale_lines_ = 0;            ///< Lines of removed sockets.
   std::map<std::string, MadeFile> files_;  ///< By path; none until it has been made.
 };
 

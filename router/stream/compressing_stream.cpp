@@ -134,8 +134,8 @@ using transport::Chunk;
 using transport::IoStatus;
 
 /// The most bytes in one piece: the space of a buffer.
-constexpr std::size_t kMostPerPiece = transport::BufferPool::kSpace;
-static_assert(kMostPerPiece <= raw_frame::kMostBytes);
+constexpr std::size_t kMaxPerPiece = transport::BufferPool::kSpace;
+static_assert(kMaxPerPiece <= raw_frame::kMaxFrameBytes);
 /// A window of 256 KiB, which both sides keep. A larger one hardly makes traces smaller.
 constexpr int kWindowLog = 18;
 /// With its usual tables, the thorough level would need 7 MiB and twice the time to make a trace 1 % smaller.
@@ -180,7 +180,7 @@ bool CompressingStream::write_pieces() {
 void CompressingStream::next_piece() {
   begun_ = CompressionPolicy::Clock::now();
   holder = nullptr;
-  const std::size_t size = std::min(write_->chunk.size, kMostPerPiece);
+  const std::size_t size = std::min(write_->chunk.size, kMaxPerPiece);
   WriteOperation::finish = write_->finish && size == write_->chunk.size;
   if (size == 0 && !frame_) {
     chunk = Chunk{};

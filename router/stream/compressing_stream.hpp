@@ -85,7 +85,7 @@ namespace farport::router::raw_frame {
 inline constexpr std::size_t kHeaderSize = transport::kEncodingHeadroom;
 using Header = std::array<std::byte, kHeaderSize>;
 /// The most bytes in a block, since that is also the size of the window.
-inline constexpr std::size_t kMostBytes = std::size_t{1} << 17;
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 17;
 
 /// The magic number, no options, and a window of 128 KiB; then the block's header: last (bit 0), raw (bits 1
 /// and 2 are 0), and its size.
@@ -109,7 +109,7 @@ inline constexpr std::size_t kMostBytes = std::size_t{1} << 17;
                               std::to_integer<std::uint32_t>(found[kBlock + 1]) << 8 |
                               std::to_integer<std::uint32_t>(found[kBlock + 2]) << 16;
   const std::size_t size = block >> 3;
-  if (size > kMostBytes || found != header(size)) return std::nullopt;
+  if (size > kMaxFrameBytes || found != header(size)) return std::nullopt;
   return size;
 }
 

@@ -30,13 +30,13 @@ namespace {
 /// The longest file name in Linux.
 constexpr std::size_t kLongestName = 255;
 /// The number of digits of a build id, which has 8 to 64 bytes.
-constexpr std::size_t kLeastDigits = 16;
-constexpr std::size_t kMostDigits = 128;
+constexpr std::size_t kMinDigits = 16;
+constexpr std::size_t kMaxDigits = 128;
 /// The least number of digits of a build id in a key.
 constexpr std::size_t kKeyDigits = 40;
 
 bool is_build_id(std::string_view text) {
-  return text.size() >= kLeastDigits && text.size() <= kMostDigits && text.size() % 2 == 0 &&
+  return text.size() >= kMinDigits && text.size() <= kMaxDigits && text.size() % 2 == 0 &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
@@ -186,7 +186,7 @@ using transport::IoStatus;
 using transport::Task;
 
 /// The largest file. A browser engine's symbols are larger; those of a runtime have a fifth of this.
-constexpr std::uint64_t kMostBytes = 512ULL << 20;
+constexpr std::uint64_t kMaxSymbolBytes = 512ULL << 20;
 constexpr transport::Milliseconds kLimit{300'000};
 constexpr std::size_t kPart = 64 * 1024;
 /// curl writes the status, such as "200", after the bytes of the file.
@@ -205,7 +205,7 @@ std::string curl_configuration(const std::string& url) {
       "url = \"{}\"\ngloboff\nsilent\nshow-error\nfail\nlocation\nmax-redirs = 3\nproto = \"=http,https\"\n"
       "proto-redir = \"={}\"\nmax-filesize = {}\nconnect-timeout = 10\nspeed-limit = 1024\nspeed-time = 10\n"
       "write-out = \"%{{http_code}}\"\n",
-      url, is_secured ? "https" : "http,https", kMostBytes);
+      url, is_secured ? "https" : "http,https", kMaxSymbolBytes);
 }
 
 std::string without_password(const std::string& url) {
@@ -252,9 +252,9 @@ class Fetch {
       const transport::Io got = co_await curl_.stream().read(part);
       if (got.status != IoStatus::ok) co_return Result<void>();
       size_ += got.bytes;
-      if (size_ > kMostBytes) {
+      if (size_ > kMaxSymbolBytes) {
         co_return fail("ask the symbol server", name_,
-                       fmt::format("a file has more than {} MiB", kMostBytes >> 20));
+                       fmt::format("a file has more than {} MiB", kMaxSymbolBytes >> 20));
       }
       const int failed = write_whole(to_, std::span(part).first(got.bytes));
       if (failed != 0) co_return fail_errno("keep what comes from", name_, failed);
@@ -296,9 +296,9 @@ Task<Result<bool>> SymbolServer::fetch(std::string path, int to, OnBytes on_byte
 namespace {
 
 /// An agent may name more files than any process has.
-constexpr std::size_t kMostFiles = 200;
+constexpr std::size_t kMaxSymbolFiles = 200;
 /// The most bytes that servers may send for one profile.
-constexpr std::uint64_t kMostFetched = 2ULL << 30;
+constexpr std::uint64_t kMaxFetched = 2ULL << 30;
 /// The memory for reading one file.
 constexpr std::uint64_t kOneFileMemory = 64U << 20U;
 /// How many bytes must come before progress is reported again.
@@ -356,7 +356,7 @@ SymbolSearch::SymbolSearch(transport::Loop& loop, SymbolSources sources, OnProgr
 Task<void> SymbolSearch::run(std::vector<UnnamedFile> files, SampleSink& to) {
   std::vector<Work> all;
   for (UnnamedFile& file : files) {
-    if (file.parts.empty() || all.size() == kMostFiles) continue;
+    if (file.parts.empty() || all.size() == kMaxSymbolFiles) continue;
     auto module = module_at(file.parts.front());
     if (module) all.push_back({std::move(*module), std::move(file), all.size() + 1, 0});
   }
@@ -412,7 +412,7 @@ Task<void> SymbolSearch::search_servers(Work& work, SampleSink& to) {
 
 Task<Result<bool>> SymbolSearch::fetch(ServerState& asked, Work& work, SampleSink& to) {
   for (const std::string& path : server_paths(work.module)) {
-    if (fetched_ > kMostFetched) {
+    if (fetched_ > kMaxFetched) {
       co_return fail("ask the symbol server", asked.server.name(),
                      "servers have sent enough for one profile");
     }

@@ -222,13 +222,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kProcessorSeconds = 3;
 /// The names of all functions in an hour of samples take less.
-constexpr std::uint64_t kMostResult = 8U << 20U;
+constexpr std::uint64_t kMaxResult = 8U << 20U;
 
 [[noreturn]] void work_and_tell(const std::function<std::string()>& work, int to, pid_t parent,
                                 std::uint64_t memory) {
   std::string result;
   try {
-    end_with(parent);
+    end_with_parent(parent);
     limit_processor_time(kProcessorSeconds);
     limit_memory(memory);
     result = work();
@@ -266,7 +266,7 @@ Result<std::string> run_isolated(const std::function<std::string()>& work, std::
   if (child < 0) return fail_errno("start", "a process", errno);
   if (child == 0) work_and_tell(work, pipe.writing.get(), self, memory);
   pipe.writing.reset();
-  auto result = read_all(pipe.reading.get(), Clock::now() + limit, std::min(memory / 4, kMostResult));
+  auto result = read_all(pipe.reading.get(), Clock::now() + limit, std::min(memory / 4, kMaxResult));
   if (!result) ::tgkill(child, child, SIGKILL);
   // Close the pipe first, so that a child that still writes ends.
   pipe.reading.reset();

@@ -129,13 +129,13 @@ namespace {
 
 using Level = Finding::Level;
 
-constexpr std::size_t kMostShownPlaces = 16;
+constexpr std::size_t kMaxShownPlaces = 16;
 constexpr std::size_t kLongestWord = 32;
 constexpr std::size_t kLongestText = 1024;
 /// The most diagnoses that are read from an answer. Each has nine values at most.
-constexpr std::size_t kMostDiagnoses = 1000;
+constexpr std::size_t kMaxDiagnoses = 1000;
 constexpr std::size_t kLongestAnswer = std::size_t{8} * 1024 * 1024;
-constexpr std::size_t kMostValues = 10 * kMostDiagnoses;
+constexpr std::size_t kMaxValues = 10 * kMaxDiagnoses;
 
 constexpr const char* kTimeFormat = "%Y-%m-%dT%H:%M:%SZ";
 
@@ -181,8 +181,8 @@ std::string searched_text(const DiscoveryReport& report) {
   std::string text;
   std::size_t shown = 0;
   for (const std::string& place : report.searched()) {
-    if (shown++ == kMostShownPlaces) {
-      text += " and " + std::to_string(report.searched().size() - kMostShownPlaces) + " more";
+    if (shown++ == kMaxShownPlaces) {
+      text += " and " + std::to_string(report.searched().size() - kMaxShownPlaces) + " more";
       break;
     }
     text += (text.empty() ? "" : ", ") + (place == kSearchProcesses ? "every process (proc)" : place);
@@ -358,14 +358,14 @@ Result<DoctorAnswer> doctor_answer_from_json(std::string_view body) {
     return unreadable("it has more than " + std::to_string(kLongestAnswer) + " bytes");
   }
   try {
-    const json object = parse_bounded(body, kMostValues);
+    const json object = parse_bounded(body, kMaxValues);
     DoctorAnswer answer;
     answer.version = shown_text(object, "version");
     const auto time = time_in(object.at("time").get<std::string>());
     if (!time) return unreadable("\"time\" is no time");
     answer.time = *time;
     for (const json& each : object.at("diagnoses")) {
-      if (answer.diagnoses.size() == kMostDiagnoses) break;
+      if (answer.diagnoses.size() == kMaxDiagnoses) break;
       auto diagnosis = diagnosis_in(each);
       if (diagnosis) answer.diagnoses.push_back(std::move(*diagnosis));
     }

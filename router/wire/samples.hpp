@@ -37,7 +37,7 @@ inline constexpr std::size_t kMaxSize = 16 * 1024;
 inline constexpr std::size_t kMaxText = 4096;
 
 /// The most samples in a stream.
-inline constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 23U;
+inline constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 23U;
 
 /// Maps numbers near zero, positive or negative, to small ones.
 constexpr std::uint64_t zigzag(std::int64_t value) {
@@ -161,8 +161,8 @@ class SampleWriter final : public SampleSink {
 struct SampleLimits {
   std::uint64_t threads = 1U << 16U;
   std::uint64_t calls = 1U << 20U;
-  std::uint64_t samples = 2 * sample_record::kMostSamples;  ///< The last tick may exceed kMostSamples.
-  std::uint64_t losses = 1U << 23U;                         ///< Records of losses.
+  std::uint64_t samples = 2 * sample_record::kMaxSamples;  ///< The last tick may exceed kMaxSamples.
+  std::uint64_t losses = 1U << 23U;                        ///< Records of losses.
   std::uint64_t mappings = 1U << 16U;
   std::uint64_t symbols = 1U << 18U;
   std::uint64_t notes = 256;

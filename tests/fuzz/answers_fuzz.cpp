@@ -103,7 +103,7 @@ void check_lines(std::string_view lines) {
 void make_lines(ReadingTask::Kind kind, nettrace::Cursor in) {
   const auto maker = line_maker({{kind}, {}});
   read_events(in, *maker, [&] {
-    check_lines(maker->take_lines());
+    check_lines(maker->drain_lines());
     for (const std::string& notice : maker->take_notices())
       require(!notice.empty(), "a notice says something");
   });

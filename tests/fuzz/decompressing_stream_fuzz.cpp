@@ -22,9 +22,9 @@ constexpr unsigned kEncode = 1;
 constexpr unsigned kFails = 2;
 
 /// A window of 8 MiB is the most that a frame may ask for, and a block's and a table's worth beside it.
-constexpr std::size_t kMostMemory = 10 << 20;
+constexpr std::size_t kMaxMemory = 10 << 20;
 /// What a few bytes can become is without a limit; the rest says nothing new.
-constexpr std::size_t kMostRead = 1 << 20;
+constexpr std::size_t kMaxRead = 1 << 20;
 constexpr std::size_t kRawBytes = 100;
 
 struct Read {
@@ -50,7 +50,7 @@ Read decode_whole(std::span<const std::byte> input) {
     read.bytes.append(reinterpret_cast<const char*>(part.data()), step->made);
     between = step->ended;
     full = step->made == part.size() && !between;
-    if (read.bytes.size() > kMostRead) {
+    if (read.bytes.size() > kMaxRead) {
       read.stopped = true;
       return read;
     }
@@ -75,7 +75,7 @@ Task<Read> read_stream(Stream& stream, std::size_t piece) {
       co_return read;
     }
     read.bytes.append(reinterpret_cast<const char*>(part.data()), io.bytes);
-    if (read.bytes.size() > kMostRead) {
+    if (read.bytes.size() > kMaxRead) {
       read.stopped = true;
       co_return read;
     }
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Loop loop;
     loop.run(run(loop, frames, 1 + std::size_t{data[1]}, 1 + std::size_t{data[2]} * 16, fails, read));
   }
-  require(peak.bytes() <= kMostMemory + 2 * read.bytes.size(), "no more than a window is kept");
+  require(peak.bytes() <= kMaxMemory + 2 * read.bytes.size(), "no more than a window is kept");
   const std::size_t common = std::min(read.bytes.size(), whole.bytes.size());
   require(read.bytes.compare(0, common, whole.bytes, 0, common) == 0,
           "it reads the same in whatever pieces it comes");

@@ -26,7 +26,7 @@ constexpr unsigned kEncode = 2;  ///< The rest of the input is the dump, not wha
 constexpr unsigned kZeros = 4;   ///< Pages of zeros in front.
 constexpr std::size_t kPiece = 64;
 constexpr std::size_t kPages = 3 * 4096;
-constexpr std::uint64_t kMost = 1 << 20;
+constexpr std::uint64_t kMax = 1 << 20;
 
 /// A directory that goes with the process; in memory where there is one.
 class Directory {
@@ -88,11 +88,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const bool compressed = (ways & kCompressed) != 0;
   const Sent sent = make(ways, std::as_bytes(std::span(data, size)).subspan(4));
   // Mostly the right size.
-  const std::uint64_t announced = std::min<std::uint64_t>(kMost, sent.dump.size() + data[2] * 256U - data[3]);
+  const std::uint64_t announced = std::min<std::uint64_t>(kMax, sent.dump.size() + data[2] * 256U - data[3]);
 
   const HeapPeak peak;
   auto file = OutputFile::create("the dump", directory.file(), OutputFile::Existing::replace,
-                                 OutputFile::Named::once_kept);
+                                 OutputFile::Named::on_commit);
   require(file.has_value(), "a file can be made");
   bool whole = false;
   {

@@ -17,7 +17,7 @@ using transport::WriteOperation;
 namespace {
 
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-constexpr std::size_t kMostPayload = 16384;  // What a peer must take before it says otherwise.
+constexpr std::size_t kMaxFedPayload = 16384;  // What a peer must take before it says otherwise.
 constexpr std::size_t kLengthSize = 3;
 constexpr unsigned kLastType = 9;  // CONTINUATION
 
@@ -39,7 +39,7 @@ void FrameChecker::take(std::span<const std::byte> bytes) {
     header_size_ = 0;
     for (std::size_t i = 0; i < kLengthSize; ++i)
       skip_ = skip_ << 8U | std::to_integer<std::size_t>(header_[i]);
-    require(skip_ <= kMostPayload, "no frame is longer than the peer takes");
+    require(skip_ <= kMaxFedPayload, "no frame is longer than the peer takes");
   }
 }
 

@@ -22,9 +22,9 @@ constexpr std::array<std::uint32_t, 9> kEvents{1, 2, 15, 16, 17, 18, 19, 38, 154
 constexpr std::uint32_t kModule = 154;
 
 /// A type takes an entry in a table and a name in a file, whatever little it is made of.
-constexpr std::size_t kMostHeldPerByte = 256;
+constexpr std::size_t kMaxHeldPerByte = 256;
 /// Names of static fields have those of their types in them, up to a limit.
-constexpr std::size_t kMostHeldAtLeast = 64 << 20;
+constexpr std::size_t kMaxHeldAtLeast = 64 << 20;
 
 void read_events(nettrace::Cursor in, events::HeapWalk& walk) {
   while (!in.at_end() && !in.failed()) {
@@ -61,6 +61,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         });
     require(wrote && written > 0, "a graph can be written");
   }
-  require(peak.bytes() <= kMostHeldAtLeast + kMostHeldPerByte * size, "what is held is bounded by what came");
+  require(peak.bytes() <= kMaxHeldAtLeast + kMaxHeldPerByte * size, "what is held is bounded by what came");
   return 0;
 }

@@ -31,7 +31,7 @@ std::vector<std::string> read(std::string_view input, std::size_t piece) {
     if (state == State::more) continue;
     const auto& request = parser.request();
     require(!request.method.empty(), "a request has a method");
-    require(request.path.size() <= Http1Parser::kMostHeadBytes, "what is kept of a request is bounded");
+    require(request.path.size() <= Http1Parser::kMaxHeadBytes, "what is kept of a request is bounded");
     found.push_back(request.method + " " + request.path);
     // Nothing is read behind the last one.
     if (!request.keep_alive) return found;

@@ -19,10 +19,10 @@ namespace {
 
 /// What a few bytes may become: a decoded value, a label or a name takes more than the bytes that it is made
 /// of, and the reader has some tables.
-constexpr std::size_t kMostHeldPerByte = 128;
-constexpr std::size_t kMostHeldAtLeast = 1 << 20;
+constexpr std::size_t kMaxHeldPerByte = 128;
+constexpr std::size_t kMaxHeldAtLeast = 1 << 20;
 /// What one payload's values take, whatever it is made of.
-constexpr std::size_t kMostPayloadHeld = kMostPayloadValues * 2 * sizeof(Member);
+constexpr std::size_t kMaxPayloadHeld = kMaxPayloadValues * 2 * sizeof(Member);
 
 /// Sums up all that it is called with, so that two can be compared.
 class Summary : public Handler {
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const BytesView bytes = std::as_bytes(std::span(data, size)).subspan(1);
   const HeapPeak peak;
   const Outcome whole = read_in_pieces(bytes, std::max<std::size_t>(bytes.size(), 1));
-  require(peak.bytes() <= kMostHeldAtLeast + kMostPayloadHeld + kMostHeldPerByte * size,
+  require(peak.bytes() <= kMaxHeldAtLeast + kMaxPayloadHeld + kMaxHeldPerByte * size,
           "what is held is bounded by what came");
   require(read_in_pieces(bytes, 1 + std::size_t{data[0]}) == whole,
           "it reads the same in whatever pieces it comes");

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using Input = std::vector<std::uint8_t>;
 using Offset = Input::difference_type;
 
-constexpr unsigned kMostChanges = 4;    // In one mutation.
+constexpr unsigned kMaxChanges = 4;     // In one mutation.
 constexpr unsigned kLongestPiece = 32;  // In bytes, of what one change removes or repeats.
 
 /// Which mutation is being run, where the parent of the process that runs it sees it.
@@ -92,7 +92,7 @@ Input mutation(const Input& original, unsigned number) {
   Input input = original;
   if (number == 0) return input;
   std::mt19937 random(number);
-  for (auto changes = 1 + random() % kMostChanges; changes > 0; --changes) change(input, random);
+  for (auto changes = 1 + random() % kMaxChanges; changes > 0; --changes) change(input, random);
   return input;
 }
 

@@ -22,7 +22,7 @@ using farport::fuzz::require;
 
 namespace {
 
-constexpr std::size_t kMostConnections = 16;
+constexpr std::size_t kMaxConnections = 16;
 constexpr std::size_t kAnswerUnit = 700;
 constexpr std::uint32_t kWindow = 20'000;
 constexpr std::uint64_t kBudget = 150'000;
@@ -184,7 +184,7 @@ class Mirrors {
   }
 
   void begin(Input& input) {
-    if (connections_.size() == kMostConnections) return;
+    if (connections_.size() == kMaxConnections) return;
     std::string token = input.next() % 4 == 0 ? input.text() : fresh_token();
     const std::string path = "/begin/" + std::string(input.next(), 'x');
     const HeaderFields fields{{std::string(resumption_field::kToken), token}};

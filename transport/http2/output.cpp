@@ -126,8 +126,8 @@ std::size_t Http2FlowControl::unsent() const {
   // A peer's window tells how much its network holds (Http2Window). Keep about a hundredth of that unsent,
   // which lasts about a hundredth of a round trip.
   constexpr std::uint32_t kPart = 128;
-  constexpr std::uint32_t kMostUnsent = 512 * 1024;
-  return std::min(peer_window() / kPart, kMostUnsent);
+  constexpr std::uint32_t kMaxUnsent = 512 * 1024;
+  return std::min(peer_window() / kPart, kMaxUnsent);
 }
 
 std::uint32_t Http2FlowControl::peer_window() const {
@@ -223,7 +223,7 @@ bool Http2Output::send_all(nghttp2_session* session) {
   return true;
 }
 
-void Http2Output::say_farewell() {
+void Http2Output::half_close() {
   if (pending_) return;
   finish = true;
   write_lower({}, false);

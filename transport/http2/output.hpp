@@ -163,7 +163,7 @@ class Http2Output final : private WriteOperation {
   [[nodiscard]] bool pending() const { return pending_; }
   /// Ends our direction of the lower stream, unless a write is pending, so that the peer knows that it has
   /// everything.
-  void say_farewell();
+  void half_close();
   /// Copies what is unwritten of this stream's payload, which won't stay where it is.
   void release(const Http2Stream& stream);
   /// The same, whichever stream the pending payload belongs to.

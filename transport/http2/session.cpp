@@ -237,7 +237,7 @@ constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
 /// Most bytes of a GOAWAY's text that are shown to people.
 constexpr std::size_t kLongestFarewell = 1024;
 /// How long a peer may take to close a session that it knows to be over.
-constexpr Milliseconds kFarewell{1000};
+constexpr Milliseconds kCloseTimeout{1000};
 
 // Estimated costs in bytes of what can't be measured: state of TLS, of nghttp2 and of our own.
 constexpr std::uint64_t kSessionBytes = 48 * 1024;
@@ -263,8 +263,8 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Party party
       credit_(session_.get(), limits_.window, std::max(limits_.window, limits_.largest_window)),
       keepalive_(loop_, *this, limits_.ping_interval, limits_.ping_timeout),
       draining_(loop_) {
-  holding_ = std::make_unique<BufferBudget::Reservation>(*party_.memory(), [this] {
-    holding_.reset();
+  reservation_ = std::make_unique<BufferBudget::Reservation>(*party_.memory(), [this] {
+    reservation_.reset();
     // Deferred: the eviction may come in the middle of anything.
     loop_.defer(*this);
   });
@@ -329,8 +329,8 @@ Task<Result<void>> Http2Session::run() {
                                        : lower_->error();
       // A peer that knows the session to be over may just close.
       const bool broken = io.status == IoStatus::failed || (limits_.end_is_break && !peer_left_);
-      lost = broken && !ended_ && !farewell_;
-      if (io.status == IoStatus::end) output_.say_farewell();
+      lost = broken && !ended_ && !close_deadline_;
+      if (io.status == IoStatus::end) output_.half_close();
       break;
     }
     keepalive_.heard();
@@ -380,9 +380,9 @@ ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
 }
 
 void Http2Session::count() {
-  if (!holding_) return;
+  if (!reservation_) return;
   const std::uint64_t queued = nghttp2_session_get_outbound_queue_size(session_.get());
-  holding_->update(kSessionBytes + streams_.size() * kStreamBytes + queued * kFrameBytes);
+  reservation_->update(kSessionBytes + streams_.size() * kStreamBytes + queued * kFrameBytes);
 }
 
 std::unique_ptr<Http2Stream> Http2Session::request(std::string_view method, std::string_view path,
@@ -410,7 +410,7 @@ void Http2Session::abort(const Error& why) {
   output_.release_all();
   streams_.close_all(why, false);
   leave();
-  last_words_.emplace(loop_, kFarewell, [this] { end(*ended_why_, false); });
+  goaway_deadline_.emplace(loop_, kCloseTimeout, [this] { end(*ended_why_, false); });
 }
 
 void Http2Session::end(const Error& why, bool lost) {
@@ -442,7 +442,7 @@ void Http2Session::turn_away(std::string_view why) {
 }
 
 void Http2Session::end_of_tick() {
-  if (holding_ == nullptr) {
+  if (reservation_ == nullptr) {
     const Error much{"continue",
                      "the session",
                      "the memory for buffered data is used up (limits.buffered_bytes at an agent); read "
@@ -452,7 +452,7 @@ void Http2Session::end_of_tick() {
     if (!ended_) abort(much);
     // The GOAWAY is sent only as far as that takes no waiting. A peer that reads nothing would otherwise make
     // us keep everything until it reads.
-    if (output_.send_all(session_.get())) output_.say_farewell();
+    if (output_.send_all(session_.get())) output_.half_close();
     end(ended_why_.value_or(much), false);
     return;
   }
@@ -469,14 +469,14 @@ void Http2Session::end_if_over() {
     draining_out_ = false;
     leave();
   }
-  if (output_.pending() || farewell_ || nghttp2_session_want_read(session_.get()) != 0 ||
+  if (output_.pending() || close_deadline_ || nghttp2_session_want_read(session_.get()) != 0 ||
       nghttp2_session_want_write(session_.get()) != 0) {
     return;
   }
   // Closing first could cut off data that the peer has not read yet, such as the reason.
-  output_.say_farewell();
-  last_words_.reset();
-  farewell_.emplace(loop_, kFarewell, [this] {
+  output_.half_close();
+  goaway_deadline_.reset();
+  close_deadline_.emplace(loop_, kCloseTimeout, [this] {
     end(Error{"continue", "the session", "one side has ended it (GOAWAY)"}, false);
   });
 }

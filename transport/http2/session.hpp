@@ -190,7 +190,7 @@ class Http2Session final : private TurnEndHook {
   [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const;
   /// Sends a PING. Once the PING with the returned number is acknowledged, everything sent before has
   /// arrived.
-  std::uint64_t ask_whether_arrived() { return keepalive_.ask(); }
+  std::uint64_t ping_for_delivery() { return keepalive_.ask(); }
 
   friend class Http2Keepalive;
   void send_ping();
@@ -234,16 +234,16 @@ class Http2Session final : private TurnEndHook {
   Http2FlowControl credit_;
   Http2Keepalive keepalive_;
 
-  std::unique_ptr<BufferBudget::Reservation> holding_;  ///< Null once the session was evicted.
+  std::unique_ptr<BufferBudget::Reservation> reservation_;  ///< Null once the session was evicted.
 
   bool ended_ = false;
   bool peer_left_ = false;
   bool pinged_ = false;             ///< The input being read has a PING.
   std::optional<Error> ended_why_;  ///< From abort() or from the peer.
   std::optional<Deadline> settings_limit_;
-  bool draining_out_ = false;           ///< Leave with the last stream.
-  std::optional<Deadline> last_words_;  ///< Set by abort(): the peer may never read why.
-  std::optional<Deadline> farewell_;    ///< Time for the peer to close after us.
+  bool draining_out_ = false;                ///< Leave with the last stream.
+  std::optional<Deadline> goaway_deadline_;  ///< Set by abort(): the peer may never read why.
+  std::optional<Deadline> close_deadline_;   ///< Time for the peer to close after us.
   Event draining_;
 };
 

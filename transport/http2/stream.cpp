@@ -50,7 +50,7 @@ Io Http2Stream::try_read(std::span<std::byte> into) {
     inbound_.erase(inbound_.begin(), inbound_.begin() + static_cast<std::ptrdiff_t>(inbound_read_));
     inbound_read_ = 0;
   }
-  if (holding_) holding_->update(unread() + counted_kept_);
+  if (reservation_) reservation_->update(unread() + counted_kept_);
   if (session_ != nullptr) session_->consumed(*this, taken);
   return {IoStatus::ok, taken};
 }
@@ -88,7 +88,7 @@ void Http2Stream::when_gone(Wake* wake) {
 }
 
 void Http2Stream::abort(Error why) {
-  holding_.reset();
+  reservation_.reset();
   if (session_ != nullptr) std::exchange(session_, nullptr)->forget(*this, NGHTTP2_CANCEL);
   fail(std::move(why));
 }
@@ -113,8 +113,8 @@ void Http2Stream::received(std::span<const std::byte> bytes) {
 /// Updates the reservation. If the budget is exceeded, this may abort this stream.
 void Http2Stream::hold() {
   if (session_ == nullptr) return;
-  if (!holding_) {
-    holding_ = std::make_unique<BufferBudget::Reservation>(session_->account(), [this] {
+  if (!reservation_) {
+    reservation_ = std::make_unique<BufferBudget::Reservation>(session_->account(), [this] {
       inbound_ = {};
       inbound_read_ = 0;
       abort(Error{"buffer data for",
@@ -125,7 +125,7 @@ void Http2Stream::hold() {
                   Cause(ENOBUFS)});
     });
   }
-  holding_->update(unread() + counted_kept_);
+  reservation_->update(unread() + counted_kept_);
 }
 
 void Http2Stream::received_end() {
@@ -139,7 +139,7 @@ void Http2Stream::received_head() {
 }
 
 void Http2Stream::closed(Error why, bool clean) {
-  holding_.reset();
+  reservation_.reset();
   session_ = nullptr;
   // An answer may end without a valid head, such as one with status 099.
   if (clean && inbound_ended_ && head_complete_) {
@@ -169,7 +169,7 @@ std::uint64_t Http2Stream::acknowledged() const {
 void Http2Stream::confirm_end(Wake& wake) {
   confirmed_wake_ = &wake;
   if (ended_in_ != nullptr) {
-    confirmed_by_ = ended_in_->ask_whether_arrived();
+    confirmed_by_ = ended_in_->ping_for_delivery();
   } else {
     end_known(lost_);
   }

@@ -50,7 +50,7 @@ class Http2Stream final : public Stream, private ListNode {
   void respond(int status, const HeaderFields& fields, bool body);
   /// Ends this direction with a trailer of one field (RFC 9113 section 8.1), which the peer finds in head().
   /// Both strings must outlive the stream.
-  void end_with(std::string_view name, std::string_view value) { trailer_ = {name, value}; }
+  void set_trailer(std::string_view name, std::string_view value) { trailer_ = {name, value}; }
 
   /// On a server, after a complete answer: tells the peer that the rest of its request is not wanted (RFC
   /// 9113 section 8.1). Both directions have then ended.
@@ -116,8 +116,8 @@ class Http2Stream final : public Stream, private ListNode {
   std::vector<std::byte> inbound_;
   std::size_t inbound_read_ = 0;  ///< How much of inbound_ has been read.
   bool inbound_ended_ = false;
-  std::unique_ptr<BufferBudget::Reservation> holding_;  ///< Made when there is something to count.
-  std::size_t counted_kept_ = 0;                        ///< Bytes.
+  std::unique_ptr<BufferBudget::Reservation> reservation_;  ///< Made when there is something to count.
+  std::size_t counted_kept_ = 0;                            ///< Bytes.
 
   WriteOperation* write_ = nullptr;
   bool outbound_ended_ = false;

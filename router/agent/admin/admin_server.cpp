@@ -39,7 +39,7 @@ namespace {
 using transport::Task;
 
 /// More than probes and a few Prometheus servers need.
-constexpr std::size_t kMostConnections = 64;
+constexpr std::size_t kMaxConnections = 64;
 /// How long all peers here may keep the loop busy in one turn.
 constexpr std::chrono::milliseconds kShare{1};
 
@@ -51,7 +51,7 @@ AdminServer::AdminServer(transport::Loop& loop, AdminSources sources)
         return answer_admin(sources, request);
       }),
       share_(loop, kShare),
-      places_(kMostConnections),
+      places_(kMaxConnections),
       serving_(loop),
       accepting_(loop) {}
 

@@ -57,7 +57,7 @@ bool names_version(std::string_view head) {
 
 Http1Parser::State Http1Parser::feed(std::string_view& bytes) {
   if (status_ != 0) return State::wrong;
-  std::string_view part = bytes.substr(0, kMostHeadBytes - head_bytes_);
+  std::string_view part = bytes.substr(0, kMaxHeadBytes - head_bytes_);
   if (head_.empty()) {
     // Empty lines before a request are ignored (RFC 9112 section 2.2).
     const std::size_t empty = std::min(part.find_first_not_of("\r\n"), part.size());
@@ -73,7 +73,7 @@ Http1Parser::State Http1Parser::feed(std::string_view& bytes) {
   if (size == std::string::npos) {
     bytes.remove_prefix(part.size());
     head_bytes_ += part.size();
-    return head_bytes_ < kMostHeadBytes ? State::more : fail(431);
+    return head_bytes_ < kMaxHeadBytes ? State::more : fail(431);
   }
   bytes.remove_prefix(size - before);
   head_.resize(size);
@@ -83,7 +83,7 @@ Http1Parser::State Http1Parser::feed(std::string_view& bytes) {
 
 Http1Parser::State Http1Parser::parse(const std::string& head) {
   http::request_parser<http::empty_body> parser;
-  parser.header_limit(kMostHeadBytes);
+  parser.header_limit(kMaxHeadBytes);
   // Whoever announces a body has a head nevertheless, and is answered.
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   boost::beast::error_code error;

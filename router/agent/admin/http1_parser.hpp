@@ -14,11 +14,11 @@ struct Http1Request {
   bool keep_alive = false;  ///< Another request may follow.
 };
 
-/// Parses one request after the other. Keeps at most kMostHeadBytes.
+/// Parses one request after the other. Keeps at most kMaxHeadBytes.
 class Http1Parser {
  public:
   /// The most bytes of a request line and all header fields together.
-  static constexpr std::size_t kMostHeadBytes = 8192;
+  static constexpr std::size_t kMaxHeadBytes = 8192;
 
   enum class State {
     more,   ///< The request is not complete yet.

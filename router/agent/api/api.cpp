@@ -38,7 +38,7 @@ Refusal bad_request(int status, std::string why) {
 }
 
 /// The most memory of an examination, for its work and its result. It is charged before it begins.
-constexpr std::size_t kMostDoctorBytes = std::size_t{128} * 1024;
+constexpr std::size_t kMaxDoctorBytes = std::size_t{128} * 1024;
 
 Refusal head_too_large(std::uint64_t limit) {
   return bad_request(http_status::kHeadTooLarge, "the request's header fields have more than " +
@@ -187,7 +187,7 @@ Handled Api::doctor(Response& response, Route route) {
 Handled Api::examine(Response& response, Route route) {
   const Examine what = route.parameter("runtimes") == "false" ? Examine::search : Examine::all;
   co_await session_.share->share()->turn();
-  response.count_kept(kMostDoctorBytes);
+  response.count_kept(kMaxDoctorBytes);
   // Stop when the caller is gone or the answer is given up, so that the examination keeps no memory.
   auto examined = co_await first_of(parts_.examine(session_.caller, what, *session_.share->share()),
                                     response.stream().gone());

@@ -50,17 +50,17 @@ using transport::IoStatus;
 using transport::Task;
 
 /// Concurrent profiles. Each needs locked memory, which RLIMIT_MEMLOCK restricts.
-constexpr std::size_t kMostProfiles = 4;
+constexpr std::size_t kMaxProfiles = 4;
 /// The memory of one profile, in bytes: enough for any application at least, and this at most.
-constexpr std::uint64_t kLeastMemory = std::uint64_t{8} << 20;
-constexpr std::uint64_t kMostMemory = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxMemory = std::uint64_t{64} << 20;
 constexpr std::uint32_t kFrequency = 99;
-constexpr std::uint32_t kMostFrequency = 1000;
+constexpr std::uint32_t kMaxFrequency = 1000;
 constexpr std::uint32_t kSeconds = 10;
-constexpr std::uint32_t kMostSeconds = 3600;
+constexpr std::uint32_t kMaxSeconds = 3600;
 /// How long it may take until it is known whether the kernel samples.
 constexpr transport::Milliseconds kBeginLimit{10'000};
-constexpr std::size_t kMostRefusal = 4096;
+constexpr std::size_t kMaxShownRefusal = 4096;
 constexpr std::size_t kSamplesPieceSize = 16 * 1024;
 
 std::string profiles(std::size_t count) {
@@ -100,8 +100,8 @@ tl::expected<std::uint32_t, Refusal> count_in(const Route& route, std::string_vi
 }
 
 tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
-  ASSIGN_OR_RETURN(const auto frequency, count_in(route, "frequency", kFrequency, kMostFrequency));
-  ASSIGN_OR_RETURN(const auto seconds, count_in(route, "duration", kSeconds, kMostSeconds));
+  ASSIGN_OR_RETURN(const auto frequency, count_in(route, "frequency", kFrequency, kMaxFrequency));
+  ASSIGN_OR_RETURN(const auto seconds, count_in(route, "duration", kSeconds, kMaxSeconds));
   const std::string event = route.parameter("event");
   if (!event.empty() && event != "cpu" && event != "wall")
     return tl::unexpected(no_profile(http_status::kBadRequest, "event must be cpu or wall"));
@@ -121,7 +121,7 @@ Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
     co_return no_profile(http_status::kBadGateway, "the agent's sampler process has exited");
   }
   if (said[0] == kSampling) co_return std::nullopt;
-  std::string text(kMostRefusal, '\0');
+  std::string text(kMaxShownRefusal, '\0');
   const Io rest = co_await samples.read_exactly(std::as_writable_bytes(std::span(text)));
   text.resize(rest.bytes);
   const std::size_t zero = std::min(text.find('\0'), text.size());
@@ -179,8 +179,8 @@ ProfileRequests::ProfileRequests(transport::Loop& loop, Registry& registry,
       audit_(audit),
       metrics_(metrics) {
   const std::uint64_t for_all = memory_for_helpers();
-  at_once_ = std::clamp<std::size_t>(for_all / kLeastMemory, 1, kMostProfiles);
-  memory_of_each_ = std::clamp(for_all / at_once_, kLeastMemory, kMostMemory);
+  at_once_ = std::clamp<std::size_t>(for_all / kMinMemory, 1, kMaxProfiles);
+  memory_of_each_ = std::clamp(for_all / at_once_, kMinMemory, kMaxMemory);
 }
 
 Handled ProfileRequests::take(Response& response, Route route, const Caller& caller,
@@ -215,7 +215,7 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
         "shareProcessNamespace)");
   const UniqueFd process = transport::open_pidfd(request.process);
   // The pid may belong to another process by now.
-  if (!process || transport::start_of(request.process) != port->process_start())
+  if (!process || transport::start_time_of(request.process) != port->process_start())
     return failed("it has ended");
   auto ends = sampler_->begin(request, process);
   if (!ends) return failed(ends.error().message());

@@ -200,7 +200,7 @@ bool AccessRows::append_next(std::string& to) {
 using transport::IoStatus;
 
 /// Watches that one session may have at once. A mirror has one.
-constexpr std::size_t kMostWatches = 4;
+constexpr std::size_t kMaxWatches = 4;
 
 struct Counted {
   explicit Counted(std::size_t& all) : count(all) { ++count; }
@@ -249,9 +249,9 @@ void RuntimeRequests::begin_watch(Response& response) const {
 }
 
 Handled RuntimeRequests::watch(Response& response, CallerSession& session) {
-  if (session.watches >= kMostWatches) {
+  if (session.watches >= kMaxWatches) {
     Refusal many{http_status::kTooManyRequests, ipc::hresult::kBusy,
-                 "this session follows the runtimes " + std::to_string(kMostWatches) + " times already"};
+                 "this session follows the runtimes " + std::to_string(kMaxWatches) + " times already"};
     co_return many;
   }
   const Counted counted(session.watches);

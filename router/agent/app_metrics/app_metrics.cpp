@@ -242,8 +242,8 @@ Task<Result<void>> MetricSession::read_values(transport::FdStream& from, Reading
     const auto frame = co_await reading.next();
     if (!frame) co_return fail("read the counters of", runtime_.name, frame.error().why);
     if (frame->kind == ReaderFrame::end) co_return Result<void>();
-    if (frame->kind == ReaderFrame::notice && ++notices <= kMostNotices)
-      log_->warn("counters of {}: {}", runtime_.name, shortened(frame->text, kMostNoticeBytes));
+    if (frame->kind == ReaderFrame::notice && ++notices <= kMaxNotices)
+      log_->warn("counters of {}: {}", runtime_.name, shortened(frame->text, kMaxNoticeBytes));
     if (frame->kind != ReaderFrame::measurement) continue;
     const auto measurement = decode_measurement(frame->text);
     if (!measurement)
@@ -261,9 +261,9 @@ Task<DiagnosticPort::Connection> MetricSession::open_port() {
 
 namespace {
 
-constexpr transport::Milliseconds kStopLimit = MeterClaims::kMostHold + transport::Milliseconds(1000);
+constexpr transport::Milliseconds kStopLimit = MeterClaims::kMaxHold + transport::Milliseconds(1000);
 /// Further runtimes are left out. What is kept of each is bounded, and so the total is.
-constexpr std::size_t kMostRuntimes = 100;
+constexpr std::size_t kMaxRuntimes = 100;
 
 }  // namespace
 
@@ -295,11 +295,11 @@ Task<void> AppMetrics::run() {
 void AppMetrics::begin(const Runtime& runtime) {
   const auto known = kept_.find(runtime.id);
   if (known != kept_.end()) return known->second->change(runtime);
-  if (kept_.size() == kMostRuntimes) {
+  if (kept_.size() == kMaxRuntimes) {
     log_->warn(
         "{} (pid {}) is left out of the applications' metrics: those of {} runtimes, the maximum, are "
         "collected already",
-        runtime.name, runtime.pid, kMostRuntimes);
+        runtime.name, runtime.pid, kMaxRuntimes);
     return;
   }
   kept_.emplace(runtime.id, std::make_unique<MetricSession>(loop_, registry_, meters_, readers_, log_,

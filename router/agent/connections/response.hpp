@@ -72,7 +72,7 @@ class RawEndpoint final : public ToolEndpoint {
   explicit RawEndpoint(transport::Stream& stream) : stream_(stream) {}
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void accept(bool) override {}
-  void allow_text() override { has_text_ = true; }
+  void enable_error_text() override { has_text_ = true; }
   transport::Task<void> refuse(Refusal refusal) override;
 
  private:

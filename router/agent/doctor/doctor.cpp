@@ -19,7 +19,7 @@ using Level = Finding::Level;
 constexpr std::chrono::seconds kFresh{5};
 /// The time limit of an answer, including the wait for its turn.
 constexpr Milliseconds kExaminationLimit{10'000};
-constexpr std::size_t kMostExamined = 100;
+constexpr std::size_t kMaxExamined = 100;
 
 /// For example "orders (pid 12)".
 std::string called(const Runtime& runtime) {
@@ -85,7 +85,7 @@ std::vector<Diagnosis> Doctor::examine_search(const Registry::Filter& seen, Disc
 Task<std::vector<Diagnosis>> Doctor::examine(Registry::Filter seen, Disclosure disclosure,
                                              transport::Share& share) {
   std::vector<RuntimePtr> runtimes = registry_.all(seen);
-  const std::size_t left_out = runtimes.size() > kMostExamined ? runtimes.size() - kMostExamined : 0;
+  const std::size_t left_out = runtimes.size() > kMaxExamined ? runtimes.size() - kMaxExamined : 0;
   runtimes.resize(runtimes.size() - left_out);
   std::vector<LookPtr> looks;
   for (const RuntimePtr& runtime : runtimes) looks.push_back(look_of(*runtime));

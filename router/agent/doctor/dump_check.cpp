@@ -23,7 +23,7 @@
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kMostMapsBytes = std::size_t{8} * 1024 * 1024;
+constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
 constexpr std::string_view kLibrary = "/libcoreclr.so";
 constexpr mode_t kMayExecute = S_IXUSR | S_IXGRP | S_IXOTH;
 
@@ -50,7 +50,7 @@ std::optional<std::string> coreclr_directory_in(std::string_view maps) {
 
 CreatedumpFile find_createdump(const ProcessRoot& root) {
   const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
-  const auto maps = file ? read_limited(file.get(), kMostMapsBytes) : std::nullopt;
+  const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
   if (!maps) return {};
   const auto library = coreclr_directory_in(*maps);
   const std::string directory = library ? *library : program_directory(root);

@@ -206,7 +206,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   const transport::PeerCredentials process = port->process();
   CO_ASSIGN_OR_RETURN(auto shared, co_await dumps_.find_shared(process, port->path()));
   if (stopped_) co_return tl::unexpected(*stopped_);
-  const std::string warning = warn_of_strangers(shared);
+  const std::string warning = check_sticky_bit(shared);
   if (!warning.empty()) dumps_.log_->warn("{}", warning);
   CO_ASSIGN_OR_RETURN(auto directory, DumpDirectory::make(std::move(shared), process.uid));
   directory_ = std::move(directory);
@@ -369,7 +369,7 @@ constexpr int kLevel = -3;
 constexpr std::size_t kReadSize = 256 * 1024;
 constexpr std::size_t kPieceSize = 256 * 1024;
 /// The most bytes read for one piece, since data that compresses to nothing never fills it.
-constexpr std::uint64_t kMostReadPerPiece = 8 * 1024 * 1024;
+constexpr std::uint64_t kMaxReadPerPiece = 8 * 1024 * 1024;
 
 struct Piece {
   std::vector<std::byte> bytes = std::vector<std::byte>(transport::kHeadroom + kPieceSize);
@@ -396,7 +396,7 @@ class Source {
     piece.size = 0;
     const std::uint64_t begin = offset_;
     Result<void> filled;
-    while (filled && !piece.last && !piece.space().empty() && offset_ - begin < kMostReadPerPiece) {
+    while (filled && !piece.last && !piece.space().empty() && offset_ - begin < kMaxReadPerPiece) {
       filled = compressor_ ? add_compressed(piece) : add_plain(piece);
     }
     piece.read = offset_;

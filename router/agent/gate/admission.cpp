@@ -69,7 +69,7 @@ json arguments_of(ipc::Command command, ipc::BytesView payload) {
 
 }  // namespace
 
-std::string telling_arguments(ipc::Command command, ipc::BytesView payload) {
+std::string audit_arguments(ipc::Command command, ipc::BytesView payload) {
   const json arguments = arguments_of(command, payload);
   return arguments.is_null() ? std::string() : arguments.dump(-1, ' ', true, json::error_handler_t::replace);
 }
@@ -192,11 +192,11 @@ Task<std::optional<FirstMessage>> Admission::admit(AuditEntry& entry, ToolEndpoi
     co_return std::nullopt;
   }
   entry.command = ipc::describe(first->command());
-  entry.arguments = telling_arguments(first->command(), first->payload());
+  entry.arguments = audit_arguments(first->command(), first->payload());
   Decision decision = authorize(entry.caller, *entry.runtime, *first);
   if (!decision.allowed) {
     metrics_.commands_refused.add(label_of(first->command()));
-    if (first->command() == ipc::kGenerateCoreDump3) tool.allow_text();
+    if (first->command() == ipc::kGenerateCoreDump3) tool.enable_error_text();
     co_await refuse(entry, tool, std::move(decision.refusal));
     co_return std::nullopt;
   }

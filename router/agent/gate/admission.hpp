@@ -19,7 +19,7 @@ namespace farport::router {
 /// The arguments of a command that the audit records, as a JSON object: a trace's providers, a dump's type, a
 /// variable's name, a profiler's path. Never a variable's value nor a provider's filter, which may hold
 /// secrets. Empty for a command without arguments; {"unreadable":…} where the payload can't be decoded.
-[[nodiscard]] std::string telling_arguments(ipc::Command command, ipc::BytesView payload);
+[[nodiscard]] std::string audit_arguments(ipc::Command command, ipc::BytesView payload);
 
 /// Counts, logs and audits callers that are refused or ended. It counts all of them, and rate-limits the log
 /// and the audit, so that a flood does not fill the disk.
@@ -67,7 +67,7 @@ class ToolEndpoint {
   virtual void accept(bool as_zstd) = 0;
   /// Lets refuse() send its reason as text. Called for GenerateCoreDump3, the only command whose IPC error
   /// has room for one.
-  virtual void allow_text() {}
+  virtual void enable_error_text() {}
   /// Tells the tool that its connection is refused, and why.
   virtual transport::Task<void> refuse(Refusal refusal) = 0;
 

@@ -20,11 +20,11 @@ namespace farport::router {
 namespace {
 
 /// Together with what syslog puts in front, a line has 8 KiB at most.
-constexpr std::size_t kMostLineBytes = 8000;
+constexpr std::size_t kMaxLineBytes = 8000;
 /// The most bytes of one text in a line, and of one in a line that would be too long with those. A line has
 /// ten texts, and JSON may take six bytes for one.
-constexpr std::size_t kMostTextBytes = 4096;
-constexpr std::size_t kMostShortTextBytes = 96;
+constexpr std::size_t kMaxTextBytes = 4096;
+constexpr std::size_t kMaxShortTextBytes = 96;
 
 /// Whether a character needs no escape in JSON.
 constexpr std::array<bool, 256> kPlain = [] {
@@ -184,10 +184,10 @@ std::optional<Refusal> decide(AuditEntry& entry, const tl::expected<RuntimePtr, 
 
 std::string line_of(const AuditEntry& entry) {
   std::string line;
-  add_line(line, entry, kMostTextBytes);
-  if (line.size() <= kMostLineBytes) return line;
+  add_line(line, entry, kMaxTextBytes);
+  if (line.size() <= kMaxLineBytes) return line;
   line.clear();
-  add_line(line, entry, kMostShortTextBytes);
+  add_line(line, entry, kMaxShortTextBytes);
   return line;
 }
 
@@ -201,7 +201,7 @@ constexpr transport::Milliseconds kMinute{60'000};
 /// Lines a minute for what is refused to one identity.
 constexpr std::size_t kRefusedAMinute = 100;
 /// How many identities have a count of their own. All others share one.
-constexpr std::size_t kMostRefused = 256;
+constexpr std::size_t kMaxRefused = 256;
 
 Result<UniqueFd> open_file(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
@@ -243,13 +243,13 @@ Result<void> Audit::reopen() {
 
 void Audit::write(const AuditEntry& entry) {
   if (to_ == kOff) return;
-  if (entry.allowed || has_line(entry.caller)) put(entry);
+  if (entry.allowed || within_rate(entry.caller)) put(entry);
 }
 
-bool Audit::has_line(const Caller& caller) {
+bool Audit::within_rate(const Caller& caller) {
   if (refused_.empty()) minute_.emplace(loop_, kMinute, [this] { end_minute(); });
   std::string key = identity_key(caller);
-  if (refused_.size() >= kMostRefused && !refused_.contains(key)) key.clear();
+  if (refused_.size() >= kMaxRefused && !refused_.contains(key)) key.clear();
   Refused& refused = refused_[key];
   if (refused.lines < kRefusedAMinute) {
     ++refused.lines;

@@ -35,7 +35,7 @@ struct AuditEntry {
   const Caller& caller;
   RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name of it.
-  std::string arguments{};  ///< A JSON object: see telling_arguments().
+  std::string arguments{};  ///< A JSON object: see audit_arguments().
   bool allowed = false;
   std::string rule{};  ///< The grant that allowed it.
   std::string role{};  ///< The role that the grant gives.
@@ -99,7 +99,7 @@ class Audit final : private transport::TurnEndHook {
   void end_of_tick() override;
   void flush();
   void put(const AuditEntry& entry);
-  [[nodiscard]] bool has_line(const Caller& caller);
+  [[nodiscard]] bool within_rate(const Caller& caller);
   void end_minute();
   void note(bool fails, int error);
 

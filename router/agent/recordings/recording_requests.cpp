@@ -20,7 +20,7 @@ using ReadKind = ReadingRequest::Kind;
 
 /// The default duration, the same as dotnet-monitor's.
 constexpr transport::Milliseconds kUsualDuration{30'000};
-constexpr double kMostSeconds = 7.0 * 24 * 60 * 60;
+constexpr double kMaxSeconds = 7.0 * 24 * 60 * 60;
 constexpr std::uint32_t kTraceBufferMb = 256;
 constexpr const char* kJsonLines = "application/x-ndjson";
 
@@ -37,7 +37,7 @@ Result<transport::Milliseconds> seconds_of(const std::string& name, const std::s
   if (text.empty()) return otherwise;
   const double seconds = events::number_or_nan(text);
   // Also false if the text is not a number.
-  const bool is_time = seconds > 0 && seconds <= kMostSeconds;
+  const bool is_time = seconds > 0 && seconds <= kMaxSeconds;
   if (!is_time) {
     return fail("take the parameter", name, "it is no number of seconds above 0, a week at most");
   }

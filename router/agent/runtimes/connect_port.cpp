@@ -126,7 +126,7 @@ Task<void> ConnectedRuntime::follow() {
     ~Close() { queue.close(); }
   } const close{*queue_};
   UniqueFd pidfd = transport::open_pidfd(process_.pid);
-  process_start_ = transport::start_of(process_.pid);
+  process_start_ = transport::start_time_of(process_.pid);
   const Result<Runtime> met = co_await meet();
   using Listing = Result<std::unique_ptr<Registry::Entry>>;
   const Listing entry =
@@ -188,7 +188,7 @@ constexpr std::size_t kMaxUnlisted = 256;
 /// Descriptors that a runtime takes: a connection that waits, and a pidfd.
 constexpr std::size_t kDescriptors = 2;
 /// Descriptors that a runtime of an untrusted user may take.
-constexpr std::size_t kMostDescriptors = 4;
+constexpr std::size_t kMaxDescriptors = 4;
 
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kForAllUsers = 0666;
@@ -370,7 +370,7 @@ bool ConnectPort::has_share_left(uid_t user) {
     return follower->runtime.process().uid == user;
   });
   const bool trusted = shares_.is_trusted(user);
-  const std::size_t share = shares_.of(user) / (trusted ? kDescriptors : kMostDescriptors);
+  const std::size_t share = shares_.of(user) / (trusted ? kDescriptors : kMaxDescriptors);
   if (static_cast<std::size_t>(count) < share) return true;
   warnings_.add("share of " + user_text(user),
                 user_text(user) + " has more runtimes that dial " + path() + " than the " +

@@ -23,7 +23,7 @@ constexpr Milliseconds kFirstLook{2000};
 constexpr Milliseconds kFirstLookStep{10};
 /// A scan takes time from other threads, so the next one waits at least this many times as long as it took.
 constexpr int kRestsPerScan = 10;
-constexpr Milliseconds kLeastRest{20};
+constexpr Milliseconds kMinRest{20};
 /// Events from a directory until it is left alone until the next scan, since other users can make any number.
 constexpr int kMaxEvents = 1000;
 /// Warnings about the sockets of one user.
@@ -76,7 +76,7 @@ Task<void> Discovery::run() {
     const auto rest = std::chrono::duration_cast<Milliseconds>(result.took) * kRestsPerScan;
     co_await apply(std::move(result));
     scanned_ = scanned_ || looked;
-    co_await transport::sleep(loop_, std::max(rest, kLeastRest));
+    co_await transport::sleep(loop_, std::max(rest, kMinRest));
     co_await with_deadline(loop_, changed_.wait(), settings_.rescan);
   }
 }
@@ -155,14 +155,14 @@ Task<void> Discovery::apply(ScanResult result) {
       continue;
     }
     place = followed_.erase(place);
-    co_await budget.give_way();
+    co_await budget.yield_if_used_up();
   }
   for (const FoundSocket& each : result.sockets) {
     const auto known = followed_.find(each.path);
     if (known != followed_.end() && known->second->file == each.file) continue;
     if (known != followed_.end()) followed_.erase(known);
     follow(each);
-    co_await budget.give_way();
+    co_await budget.yield_if_used_up();
   }
 }
 

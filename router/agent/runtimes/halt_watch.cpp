@@ -20,11 +20,11 @@ using transport::Task;
 
 /// The time between two looks, and the least time if somebody asks for one.
 constexpr Milliseconds kBetweenAllLooks{5000};
-constexpr Milliseconds kLeastBetweenLooks{500};
+constexpr Milliseconds kMinBetweenLooks{500};
 /// A healthy runtime says who it is within this time.
 constexpr Milliseconds kAnswerLimit{1000};
 /// The most threads to read of one process.
-constexpr std::size_t kMostThreads = 4096;
+constexpr std::size_t kMaxWatchedThreads = 4096;
 
 /// Whether a thread that waits here is in a frozen cgroup (version 2), given that it is not stopped.
 bool is_in_freezer(const std::string& place) {
@@ -41,7 +41,7 @@ struct Looked {
 };
 
 void count_threads(Looked& process) {
-  for (const ProcessStat& thread : thread_stats(process.pid, kMostThreads)) {
+  for (const ProcessStat& thread : thread_stats(process.pid, kMaxWatchedThreads)) {
     ++process.condition.threads;
     process.condition.running += thread.state == 'R' ? 1 : 0;
     process.condition.in_disk += thread.state == 'D' ? 1 : 0;
@@ -88,7 +88,7 @@ HaltWatch::~HaltWatch() = default;
 Task<void> HaltWatch::run() {
   for (;;) {
     co_await look_at_all();
-    co_await transport::sleep(loop_, kLeastBetweenLooks);
+    co_await transport::sleep(loop_, kMinBetweenLooks);
     if (wanted_.empty()) co_await with_deadline(loop_, wake_.wait(), kBetweenAllLooks);
   }
 }

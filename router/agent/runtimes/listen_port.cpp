@@ -138,7 +138,7 @@ Task<void> ListenPort::follow() {
         co_await transport::sleep(loop_, retry_);
         continue;
       }
-      if (!provisional_id_.empty() && provisional_id_ != id) (*entry)->was_called(provisional_id_);
+      if (!provisional_id_.empty() && provisional_id_ != id) (*entry)->add_alias(provisional_id_);
       log_->info("found {} (pid {}, .NET {}) at {}", name, pid, version, path_);
       listed_ = true;
       was_listed_ = true;
@@ -159,7 +159,7 @@ Task<Result<ListenPort::Contact>> ListenPort::make_contact() {
   Contact contact;
   contact.pidfd = transport::open_pidfd(peer.pid);
   process_ = peer;
-  const std::uint64_t before = std::exchange(process_start_, transport::start_of(process_.pid));
+  const std::uint64_t before = std::exchange(process_start_, transport::start_time_of(process_.pid));
   if (process_start_ != before) {
     provisional_.reset();
     provisional_id_.clear();

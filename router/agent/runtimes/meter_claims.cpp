@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kSooner{1000};
 /// takes some 50 ms of a processor, and there may be a tenth of one.
 constexpr std::chrono::milliseconds kFirstCollection{3000};
 /// A runtime ends a session within milliseconds, unless it must collect first or does not answer.
-constexpr transport::Milliseconds kGiveWayLimit = MeterClaims::kMostHold + std::chrono::milliseconds(1000);
+constexpr transport::Milliseconds kGiveWayLimit = MeterClaims::kMaxHold + std::chrono::milliseconds(1000);
 
 }  // namespace
 
@@ -112,7 +112,7 @@ Task<void> MeterClaims::until_stoppable(std::string runtime_id, ipc::SessionId s
     co_return;
   }
   const Ending ending(*this, runtime_id);
-  const auto left = std::min<Clock::duration>(first->over - now, kMostHold);
+  const auto left = std::min<Clock::duration>(first->over - now, kMaxHold);
   if (left.count() > 0) co_await transport::sleep(loop_, std::chrono::ceil<transport::Milliseconds>(left));
   const auto use = uses_.find(runtime_id);
   if (use != uses_.end() && use->second.first && use->second.first->over <= Clock::now())

@@ -29,7 +29,7 @@ class MeterClaims {
   using Clock = std::chrono::steady_clock;
 
   /// The longest time that until_stoppable() takes.
-  static constexpr transport::Milliseconds kMostHold{5000};
+  static constexpr transport::Milliseconds kMaxHold{5000};
 
   /// `own` is how the agent itself reads meters, if it does.
   MeterClaims(transport::Loop& loop, const Registry& registry, const std::optional<CounterLimits>& own);

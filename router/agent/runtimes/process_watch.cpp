@@ -322,8 +322,8 @@ constexpr Milliseconds kPause{1000};
 constexpr Milliseconds kUntilSecondLook{100};
 constexpr int kRest = 10;
 /// The pause between two looks for processes that are not served, however often somebody asks.
-constexpr Milliseconds kLeastPause{200};
-constexpr Milliseconds kMostPause{1000};
+constexpr Milliseconds kMinPause{200};
+constexpr Milliseconds kMaxPause{1000};
 /// How long one user's processes may hold up the others'.
 constexpr Milliseconds kSocketLookLimit{1000};
 /// The most threads that may hang in processes of users other than root and the agent's own.
@@ -502,7 +502,7 @@ Task<void> ProcessWatch::find_unserved() {
     unserved_ended_ = unserved_begun_;
     unserved_looked_.changed();
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
-    co_await transport::sleep(loop_, std::clamp(took * kRest, kLeastPause, kMostPause));
+    co_await transport::sleep(loop_, std::clamp(took * kRest, kMinPause, kMaxPause));
   }
 }
 

@@ -214,13 +214,13 @@ RuntimePtr Registry::set_halt(const std::string& id, Halt halt) {
   return listed.runtime;
 }
 
-void Registry::Entry::was_called(std::string id) {
+void Registry::Entry::add_alias(std::string id) {
   former_id_ = std::move(id);
-  registry_.former_ids_.insert_or_assign(former_id_, id_);
+  registry_.aliases_.insert_or_assign(former_id_, id_);
 }
 
 void Registry::remove(Entry& entry) {
-  if (!entry.former_id_.empty()) former_ids_.erase(entry.former_id_);
+  if (!entry.former_id_.empty()) aliases_.erase(entry.former_id_);
   const auto place = listed_.find(entry.id_);
   if (place == listed_.end()) return;
   std::erase(place->second.entries, &entry);
@@ -255,8 +255,8 @@ std::optional<Registry::ListedRuntime> Registry::next_after(std::string_view id,
 
 const Registry::Listed* Registry::listed(std::string_view id) const {
   auto place = listed_.find(id);
-  const auto former = former_ids_.find(id);
-  if (place == listed_.end() && former != former_ids_.end()) place = listed_.find(former->second);
+  const auto former = aliases_.find(id);
+  if (place == listed_.end() && former != aliases_.end()) place = listed_.find(former->second);
   return place == listed_.end() ? nullptr : &place->second;
 }
 

@@ -114,7 +114,7 @@ class Registry {
   transport::Loop& loop_;
   std::string host_;
   std::map<std::string, Listed, std::less<>> listed_;
-  std::map<std::string, std::string, std::less<>> former_ids_;  ///< The present id for each former one.
+  std::map<std::string, std::string, std::less<>> aliases_;  ///< The present id for each former one.
   std::vector<Watch*> watches_;
   std::uint64_t bytes_ = 0;
   std::function<void(std::uint64_t bytes)> on_size_;
@@ -129,7 +129,7 @@ class Registry::Entry {
   ~Entry() { registry_.remove(*this); }
 
   /// Lets callers find the runtime by an id with which it was listed before.
-  void was_called(std::string id);
+  void add_alias(std::string id);
 
  private:
   friend class Registry;

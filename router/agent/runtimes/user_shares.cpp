@@ -17,11 +17,11 @@ namespace {
 
 using transport::Task;
 
-constexpr std::size_t kLeastTotal = 64;
+constexpr std::size_t kMinTotal = 64;
 /// A limit even with more descriptors, since all sockets are looked at again and again.
-constexpr std::size_t kMostTotal = 8192;
-constexpr std::size_t kLeastOther = 16;
-constexpr std::size_t kMostOther = 1000;
+constexpr std::size_t kMaxTotal = 8192;
+constexpr std::size_t kMinOther = 16;
+constexpr std::size_t kMaxOther = 1000;
 
 }  // namespace
 
@@ -30,8 +30,8 @@ std::string user_text(uid_t user) {
 }
 
 UserShares user_shares(std::size_t descriptors, uid_t self) {
-  const std::size_t total = std::clamp(descriptors / 2, kLeastTotal, kMostTotal);
-  return {self, std::clamp(total / 4, kLeastOther, kMostOther), total};
+  const std::size_t total = std::clamp(descriptors / 2, kMinTotal, kMaxTotal);
+  return {self, std::clamp(total / 4, kMinOther, kMaxOther), total};
 }
 
 UserShares user_shares(std::size_t descriptors_each) {
@@ -109,7 +109,7 @@ namespace {
 
 /// A process can make reading about it take for ever.
 constexpr transport::Milliseconds kLookLimit{2000};
-constexpr long kMostOfOneUser = 4;
+constexpr long kMaxShareOfOneUser = 4;
 
 }  // namespace
 
@@ -120,7 +120,7 @@ Task<ProcessLooks::Place> ProcessLooks::take_place(uid_t user) {
     std::erase_if(under_way_, [](const auto& entry) { return entry.second.use_count() == 1; });
     Place& of_user = under_way_[user];
     if (of_user == nullptr) of_user = std::make_shared<char>();
-    if (of_user.use_count() <= kMostOfOneUser) co_return of_user;
+    if (of_user.use_count() <= kMaxShareOfOneUser) co_return of_user;
     if (limit.expired()) co_return nullptr;
     co_await ended_.wait();
   }

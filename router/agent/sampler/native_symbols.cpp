@@ -62,7 +62,7 @@ bool become_reader(ProcessRoot& root, uid_t user) {
   // This process is in the other root by now, where it must not go on with more rights than the user's.
   if (!became) ::_exit(1);
   // Changing the user has cancelled the signal at the parent's end, so ask for it again.
-  end_with(parent);
+  end_with_parent(parent);
   return true;
 }
 

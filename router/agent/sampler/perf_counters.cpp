@@ -23,7 +23,7 @@ namespace {
 
 /// From this value on, only processes with a capability may count anything (in Debian's kernels).
 constexpr int kCapableOnly = 3;
-constexpr const char* kLeast =
+constexpr const char* kMin =
     "give farport CAP_PERFMON, or set kernel.perf_event_paranoid to 2 and run it as the application's user";
 
 bool has(const PerfFacts& facts, int capability) {
@@ -85,7 +85,7 @@ Error explain_perf_refusal(const PerfFacts& facts, int error) {
       return refused(error,
                      describe_paranoia(facts) + (facts.own_process ? ", and farport has no CAP_PERFMON"
                                                                    : ", and it is another user's process"),
-                     kLeast);
+                     kMin);
     case EMFILE:
       return refused(error,
                      "counters for all of its threads on all processors exceed farport's limit of open files",
@@ -107,8 +107,8 @@ namespace {
 
 /// Pages of data; a power of two. A stack takes a kilobyte at most, and the ring is read twenty times a
 /// second.
-constexpr std::size_t kMostPages = 64;
-constexpr std::size_t kLeastPages = 4;
+constexpr std::size_t kMaxPages = 64;
+constexpr std::size_t kMinPages = 4;
 
 std::size_t page_size() {
   return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -117,7 +117,7 @@ std::size_t page_size() {
 }  // namespace
 
 Result<PerfRing> PerfRing::map(int counter) {
-  for (std::size_t pages = kMostPages; pages >= kLeastPages; pages /= 2) {
+  for (std::size_t pages = kMaxPages; pages >= kMinPages; pages /= 2) {
     const std::size_t size = pages * page_size();
     void* const base = ::mmap(nullptr, page_size() + size, PROT_READ | PROT_WRITE, MAP_SHARED, counter, 0);
     if (base != MAP_FAILED) return PerfRing(static_cast<std::byte*>(base), size);
@@ -162,22 +162,22 @@ void PerfRing::read(PerfSink& sink) {
 namespace {
 
 /// How often to look for threads that have begun while counters were opened for the others.
-constexpr int kMostLooks = 10;
+constexpr int kMaxLooks = 10;
 /// What the kernel keeps for an open counter, and charges to this process: a file, its name, and its
 /// descriptor.
 constexpr std::uint64_t kCounterBytes = 512;
 
 /// Passes everything on, and notes the threads that have inherited their counters.
-class NotingThreads final : public PerfSink {
+class InheritedThreadTracker final : public PerfSink {
  public:
-  NotingThreads(PerfSink& sink, std::set<pid_t>& threads) : sink_(sink), threads_(threads) {}
+  InheritedThreadTracker(PerfSink& sink, std::set<pid_t>& threads) : sink_(sink), threads_(threads) {}
   void on_sample(const PerfSample& sample) override { sink_.on_sample(sample); }
-  void on_again(pid_t thread, std::uint64_t time) override { sink_.on_again(thread, time); }
-  void on_begin(pid_t process, pid_t thread) override {
+  void on_same_stack(pid_t thread, std::uint64_t time) override { sink_.on_same_stack(thread, time); }
+  void on_thread_start(pid_t process, pid_t thread) override {
     threads_.insert(thread);
-    sink_.on_begin(process, thread);
+    sink_.on_thread_start(process, thread);
   }
-  void on_gone(pid_t process, pid_t thread) override { sink_.on_gone(process, thread); }
+  void on_thread_exit(pid_t process, pid_t thread) override { sink_.on_thread_exit(process, thread); }
   void on_name(pid_t thread, std::string_view name) override { sink_.on_name(thread, name); }
   void on_mapped(pid_t process, MappedFile file) override { sink_.on_mapped(process, std::move(file)); }
   void on_lost(std::uint64_t records) override { sink_.on_lost(records); }
@@ -254,8 +254,8 @@ Result<void> PerfCounters::choose_kind(pid_t process, std::uint32_t frequency, b
 }
 
 Result<void> PerfCounters::add_threads(pid_t process, PerfSink& sink) {
-  NotingThreads noting(sink, threads_);
-  for (int looks = 0; looks < kMostLooks; ++looks) {
+  InheritedThreadTracker noting(sink, threads_);
+  for (int looks = 0; looks < kMaxLooks; ++looks) {
     bool changed = false;
     const std::vector<pid_t> there = threads_of(process);
     // New threads may have inherited their counters: read which.

@@ -93,7 +93,8 @@ void read_perf_record(std::span<const std::byte> record, PerfSink& sink) {
       std::ignore = fields.number<pid_t>();  // Its parent.
       const auto thread = fields.number<pid_t>();
       if (fields.failed()) return;
-      return header.type == PERF_RECORD_FORK ? sink.on_begin(process, thread) : sink.on_gone(process, thread);
+      return header.type == PERF_RECORD_FORK ? sink.on_thread_start(process, thread)
+                                             : sink.on_thread_exit(process, thread);
     }
     case PERF_RECORD_COMM: {
       std::ignore = fields.number<pid_t>();  // The process.

@@ -37,11 +37,11 @@ class PerfSink {
  public:
   virtual void on_sample(const PerfSample& sample) = 0;
   /// The thread is sampled again, and its stack has not changed.
-  virtual void on_again(pid_t thread, std::uint64_t time) = 0;
+  virtual void on_same_stack(pid_t thread, std::uint64_t time) = 0;
   /// A thread begins, and is sampled like the one that began it.
-  virtual void on_begin(pid_t process, pid_t thread) = 0;
+  virtual void on_thread_start(pid_t process, pid_t thread) = 0;
   /// A thread has ended.
-  virtual void on_gone(pid_t process, pid_t thread) = 0;
+  virtual void on_thread_exit(pid_t process, pid_t thread) = 0;
   /// A thread has changed its name.
   virtual void on_name(pid_t thread, std::string_view name) = 0;
   virtual void on_mapped(pid_t process, MappedFile file) = 0;

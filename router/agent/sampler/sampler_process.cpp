@@ -59,7 +59,7 @@ void SampleOutput::finish() {
 
 namespace {
 
-constexpr std::uint64_t kMostCalls = 1U << 18U;
+constexpr std::uint64_t kMaxCalls = 1U << 18U;
 /// The size of a call in the map.
 constexpr std::uint64_t kCallBytes = 64;
 
@@ -72,7 +72,7 @@ std::uint64_t within(const std::vector<std::uint64_t>& part, std::size_t place) 
 }  // namespace
 
 StackTree::StackTree(std::uint64_t kernel_base, std::uint64_t memory)
-    : kernel_base_(kernel_base), most_calls_(std::min(memory / kCallBytes, kMostCalls)) {}
+    : kernel_base_(kernel_base), most_calls_(std::min(memory / kCallBytes, kMaxCalls)) {}
 
 CallNumber StackTree::add(const PerfSample& sample, SampleSink& to) {
   CallNumber caller = 0;
@@ -113,7 +113,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The most names that are remembered or told, so that a process that keeps renaming threads fills nothing.
-constexpr std::size_t kMostNames = 20'000;
+constexpr std::size_t kMaxSymbolNames = 20'000;
 
 /// A sampling's memory for calls, in bytes.
 std::uint64_t memory_for_calls(const SamplingRequest& request) {
@@ -183,9 +183,9 @@ class Sampling final : private PerfSink {
 
  private:
   void on_sample(const PerfSample& taken) override;
-  void on_again(pid_t thread, std::uint64_t time) override;
-  void on_begin(pid_t, pid_t) override {}
-  void on_gone(pid_t process, pid_t thread) override;
+  void on_same_stack(pid_t thread, std::uint64_t time) override;
+  void on_thread_start(pid_t, pid_t) override {}
+  void on_thread_exit(pid_t process, pid_t thread) override;
   void on_name(pid_t thread, std::string_view name) override;
   void on_mapped(pid_t process, MappedFile file) override;
   void on_lost(std::uint64_t records) override { lost_ += records; }
@@ -265,7 +265,7 @@ void Sampling::on_sample(const PerfSample& taken) {
   tell_sample(sample.thread, sample.time, stacks_.add(sample, writer_));
 }
 
-void Sampling::on_again(pid_t thread, std::uint64_t time) {
+void Sampling::on_same_stack(pid_t thread, std::uint64_t time) {
   const auto last = last_.find(thread);
   if (last != last_.end()) tell_sample(thread, time, last->second);
 }
@@ -283,11 +283,11 @@ void Sampling::tell_sample(pid_t thread, std::uint64_t time, CallNumber call) {
 }
 
 void Sampling::on_name(pid_t thread, std::string_view name) {
-  if (++heard_ <= kMostNames) names_[thread] = name;
+  if (++heard_ <= kMaxSymbolNames) names_[thread] = name;
   if (last_.contains(thread)) tell_name(thread, name);
 }
 
-void Sampling::on_gone(pid_t process, pid_t thread) {
+void Sampling::on_thread_exit(pid_t process, pid_t thread) {
   // Its last samples may come with the next read, since each processor has its own order.
   if (process == request_.process) gone_.push_back(thread);
 }
@@ -300,7 +300,7 @@ std::string Sampling::name_of(pid_t thread) const {
 }
 
 void Sampling::tell_name(pid_t thread, std::string_view name) {
-  if (!name.empty() && ++names_told_ <= kMostNames)
+  if (!name.empty() && ++names_told_ <= kMaxSymbolNames)
     writer_.on_thread(static_cast<std::uint32_t>(thread), name);
 }
 
@@ -342,7 +342,7 @@ SamplingEnd Sampling::run(const UniqueFd& process, const UniqueFd& control) {
     if (process_ended) return SamplingEnd::process_ended;
     if (stopped) return SamplingEnd::stopped;
     if (Clock::now() >= until) return SamplingEnd::time_over;
-    if (samples_told_ >= sample_record::kMostSamples) {
+    if (samples_told_ >= sample_record::kMaxSamples) {
       writer_.on_note("the profile was cut short: it reached the maximum number of samples");
       return SamplingEnd::time_over;
     }

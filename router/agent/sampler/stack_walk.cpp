@@ -19,7 +19,7 @@
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
+constexpr std::size_t kMaxEhFrameBytes = std::size_t{2} << 20U;
 
 /// The memory that a file takes, including what a map and the allocator add.
 std::size_t size_of(const MappedFile& file) {
@@ -63,13 +63,13 @@ std::optional<MappedPart> parse_line(std::string_view line) {
 }  // namespace
 
 void read_maps(std::istream& maps, const TakeMapped& take) {
-  constexpr std::size_t kMostMaps = 16U << 20U;
+  constexpr std::size_t kMaxMaps = 16U << 20U;
   // The last file whose first byte is mapped; its other parts follow it.
   std::string beginning;
   std::uint64_t base = 0;
   std::size_t text = 0;
   // The kernel writes a newline in a path as \012.
-  for (std::string line; text < kMostMaps && std::getline(maps, line); text += line.size()) {
+  for (std::string line; text < kMaxMaps && std::getline(maps, line); text += line.size()) {
     auto part = parse_line(line);
     if (!part) continue;
     if (part->file.offset == 0 && part->file.path.starts_with('/')) {
@@ -117,7 +117,7 @@ AddressSpace::Files::iterator AddressSpace::remove(Files::iterator each) {
 }
 
 AddressSpace::Files::iterator AddressSpace::put(MappedFile file) {
-  if (bytes_ + size_of(file) > kMostBytes) return files_.upper_bound(file.start);
+  if (bytes_ + size_of(file) > kMaxEhFrameBytes) return files_.upper_bound(file.start);
   bytes_ += size_of(file);
   const std::uint64_t start = file.start;
   return files_.emplace(start, std::move(file)).first;
@@ -139,11 +139,11 @@ constexpr std::uint64_t kFramePointer = 6;
 constexpr std::uint64_t kStackPointer = 7;
 constexpr std::uint64_t kReturnAddress = 16;
 
-constexpr std::uint32_t kMostFunctions = 1U << 22U;
-constexpr std::size_t kMostSegments = 64;
+constexpr std::uint32_t kMaxFunctions = 1U << 22U;
+constexpr std::size_t kMaxSegments = 64;
 /// The most bytes of a record. The longest seen has some hundred.
-constexpr std::uint32_t kMostRecord = 4096;
-constexpr std::size_t kMostKept = 16;
+constexpr std::uint32_t kMaxRecord = 4096;
+constexpr std::size_t kMaxKept = 16;
 
 /// The usual encodings of addresses (Linux Standard Base, Core, 10.5).
 constexpr std::uint8_t kUdata4 = 0x03;
@@ -182,7 +182,7 @@ struct EhFrameEntry {
 std::optional<EhFrameEntry> record_at(Memory& memory, std::uint64_t address) {
   const auto size = value_at<std::uint32_t>(memory, address);
   // The value that announces a longer record than four gigabytes is above the limit as well.
-  if (!size || *size < sizeof(std::uint32_t) || *size > kMostRecord) return std::nullopt;
+  if (!size || *size < sizeof(std::uint32_t) || *size > kMaxRecord) return std::nullopt;
   EhFrameEntry record{address + sizeof *size, std::vector<std::byte>(*size)};
   if (!memory.read(record.address, record.bytes)) return std::nullopt;
   return record;
@@ -380,7 +380,7 @@ class CfiInterpreter {
     return number != kReturnAddress;
   }
   bool remember() {
-    if (kept_.size() == kMostKept) return false;
+    if (kept_.size() == kMaxKept) return false;
     kept_.push_back(state());
     return true;
   }
@@ -453,7 +453,7 @@ std::optional<std::uint64_t> record_of(Memory& memory, const FrameIndex& index, 
 std::optional<FrameIndex> find_frame_index(Memory& memory, std::uint64_t base) {
   const auto header = value_at<Elf64_Ehdr>(memory, base);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_machine != EM_X86_64 ||
-      header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > kMostSegments)
+      header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > kMaxSegments)
     return std::nullopt;
   std::optional<std::uint64_t> first;
   std::optional<std::uint64_t> place;
@@ -469,7 +469,7 @@ std::optional<FrameIndex> find_frame_index(Memory& memory, std::uint64_t base) {
   const auto functions = value_at<std::uint32_t>(memory, address + 8);
   // The version, and the encodings of the section's address, the count and the table.
   if (!head || !functions || (*head)[0] != 1 || (*head)[1] == kOmit || (*head)[2] != kUdata4 ||
-      (*head)[3] != kDataRelSdata4 || *functions > kMostFunctions)
+      (*head)[3] != kDataRelSdata4 || *functions > kMaxFunctions)
     return std::nullopt;
   return FrameIndex{address, *functions};
 }
@@ -498,9 +498,9 @@ std::optional<FrameRules> frame_rules_at(Memory& memory, const FrameIndex& index
 namespace {
 
 /// The most frames that the kernel shows of a stack.
-constexpr std::size_t kMostFrames = 127;
+constexpr std::size_t kMaxFrames = 127;
 /// Their rules take about 1 MiB.
-constexpr std::size_t kMostRules = 8192;
+constexpr std::size_t kMaxRules = 8192;
 /// How far to search for a frame pointer, in bytes.
 constexpr std::uint64_t kSearched = 16 * 1024;
 /// The largest stack, in bytes.
@@ -566,7 +566,7 @@ std::vector<std::uint64_t> StackWalk::walk(const ThreadRegisters& at) {
   searched_ = false;
   // A caller is known by its return address, which may already belong to another function: look one byte
   // before.
-  for (std::uint64_t behind = 0; stack.size() < kMostFrames; behind = 1) {
+  for (std::uint64_t behind = 0; stack.size() < kMaxFrames; behind = 1) {
     if (!step(registers, registers.instruction - behind) || space_.find(registers.instruction - 1) == nullptr)
       break;
     stack.push_back(registers.instruction);
@@ -622,7 +622,7 @@ bool StackWalk::step_by_frame_pointer(Registers& registers) {
 const std::optional<FrameRules>& StackWalk::rules_at(std::uint64_t instruction) {
   const auto known = rules_.find(instruction);
   if (known != rules_.end()) return known->second;
-  if (rules_.size() == kMostRules) rules_.clear();
+  if (rules_.size() == kMaxRules) rules_.clear();
   return rules_.emplace(instruction, look_up(instruction)).first->second;
 }
 

@@ -22,13 +22,13 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kStackPages = 4;
 /// The most pages kept: 1 MiB.
-constexpr std::size_t kMostRemembered = 256;
+constexpr std::size_t kMaxRemembered = 256;
 
 }  // namespace
 
 const ProcessPages::Page* ProcessPages::page_at(std::uint64_t address) {
   const std::uint64_t number = address / kPage;
-  if (pages_.size() == kMostRemembered && !pages_.contains(number)) pages_.clear();
+  if (pages_.size() == kMaxRemembered && !pages_.contains(number)) pages_.clear();
   const auto [place, added] = pages_.try_emplace(number);
   Page& page = place->second;
   if (added) {
@@ -80,7 +80,7 @@ namespace {
 
 constexpr std::uint64_t kSystemCalls = std::uint64_t{1} << 63U;
 /// The most threads of one process.
-constexpr std::size_t kMostThreads = 8192;
+constexpr std::size_t kMaxWalkedThreads = 8192;
 /// How long one look at all threads may take before other work is done.
 constexpr std::chrono::milliseconds kLongestLook{50};
 /// How often to look for new threads, and for new files in memory.
@@ -195,7 +195,7 @@ Result<std::unique_ptr<ThreadWalker>> ThreadWalker::open_as(std::optional<confin
 /// Tries everything that a look needs on a thread that exists; others may end meanwhile.
 Result<void> ThreadWalker::try_out() {
   std::array<char, kThreadLine> line{};
-  for (const pid_t thread : threads_of(process_, kMostThreads)) {
+  for (const pid_t thread : threads_of(process_, kMaxWalkedThreads)) {
     int error = 0;
     for (const char* const file : {"syscall", "schedstat"}) {
       // An empty file is as good as none.
@@ -240,14 +240,14 @@ void ThreadWalker::read(PerfSink& sink) {
 
 void ThreadWalker::find_threads(PerfSink& sink) {
   threads_found_ = Clock::now();
-  const std::vector<pid_t> there = threads_of(process_, kMostThreads);
+  const std::vector<pid_t> there = threads_of(process_, kMaxWalkedThreads);
   for (auto& [number, thread] : threads_) thread.there = false;
   for (const pid_t number : there) {
     const auto known = threads_.find(number);
     if (known != threads_.end()) known->second.there = true;
   }
   for (auto each = threads_.begin(); each != threads_.end();) {
-    if (!each->second.there) sink.on_gone(process_, each->first);
+    if (!each->second.there) sink.on_thread_exit(process_, each->first);
     each = each->second.there ? std::next(each) : threads_.erase(each);
   }
   auto files = std::count_if(threads_.begin(), threads_.end(),
@@ -272,7 +272,7 @@ void ThreadWalker::read_maps(PerfSink& sink) {
 bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
   const std::optional<std::string> schedule = schedule_of(number, thread);
   if (schedule && schedule->empty()) {
-    sink.on_gone(process_, number);
+    sink.on_thread_exit(process_, number);
     return false;
   }
   if (!schedule) {
@@ -283,7 +283,7 @@ bool ThreadWalker::sample(pid_t number, Thread& thread, PerfSink& sink) {
   const auto now =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
   if (ran == thread.ran) {
-    sink.on_again(number, now);
+    sink.on_same_stack(number, now);
     return true;
   }
   tell_name(number, thread, sink);

@@ -83,12 +83,12 @@ TEST_CASE("capabilities are told by their names") {
 TEST_CASE("what would be in force is found out without any harm", "[not-in-valgrind]") {
   Needs needs;
   needs.files = {{"/proc", static_cast<std::uint8_t>(Access::read)}};
-  const Confinement all = foresee(needs);
+  const Confinement all = dry_run(needs);
   CHECK_THAT(join(all.in_force), Catch::Contains("no new privileges") &&
                                      Catch::Contains("capabilities: none") &&
                                      Catch::Contains("system calls filtered"));
-  needs.against_landlock = "it would end something";
-  const Confinement some = foresee(needs);
+  needs.landlock_conflict = "it would end something";
+  const Confinement some = dry_run(needs);
   CHECK_THAT(join(some.missing), Catch::Contains("it would end something"));
   // This process is as free as before.
   CHECK(std::filesystem::exists("/proc/self/status"));
@@ -118,7 +118,7 @@ TEST_CASE("an agent needs the directories of its files, and of what they are lin
   CHECK(access_at(needs, "/run/orders") == kExchange);
   CHECK(access_at(needs, "/diag") == (kExchange | kRemove));
   CHECK(access_at(needs, "/dumps") == kExchange);
-  CHECK(needs.against_landlock.empty());
+  CHECK(needs.landlock_conflict.empty());
   CHECK(needs.capabilities == agent_capabilities());
 }
 
@@ -137,9 +137,9 @@ TEST_CASE("an audit that is no file needs no directory") {
 
 TEST_CASE("dumps through the roots of processes are root's alone, and end with a place for dumps") {
   config::ServeSettings settings;
-  CHECK(cli::needs_of(settings).against_landlock.empty() == (::geteuid() != 0));
+  CHECK(cli::needs_of(settings).landlock_conflict.empty() == (::geteuid() != 0));
   settings.dump.directory = "/dumps";
-  CHECK(cli::needs_of(settings).against_landlock.empty());
+  CHECK(cli::needs_of(settings).landlock_conflict.empty());
 }
 
 TEST_CASE("what samples as root can't open files in a way that no filter sees, and may become others") {

@@ -39,7 +39,7 @@ TEST_CASE("of what a runtime has to tell ten things are said, and that there are
     reader.on_event(error.event());
   }
   const auto notices = reader.take_notices();
-  REQUIRE(notices.size() == kMostNotices + 1);
+  REQUIRE(notices.size() == kMaxNotices + 1);
   CHECK(notices[1] == "an instrument of the application fails: error 1");
   CHECK(notices.back() == "the runtime has more to tell, which is left out");
 }

@@ -100,6 +100,6 @@ TEST_CASE("a report says how many exceptions it has left out", "[events]") {
   ExceptionReport report;
   SampleEvent any(kRundownProvider, 1);
   report.on_dropped(any.thread, 3);
-  CHECK(report.take_lines().empty());
+  CHECK(report.drain_lines().empty());
   CHECK(report.take_end().value() == "{\"left_out\":3}\n");
 }

@@ -143,19 +143,19 @@ TEST_CASE("sizes of a definition that lie are refused", "[nettrace]") {
 
 TEST_CASE("fields are neither many nor deep without an end", "[nettrace]") {
   auto deep = definition_4(1, "P", 1, "E");
-  for (int i = 0; i < kMostFieldDepth + 2; ++i) deep.u32(1).u32(1);
+  for (int i = 0; i < kMaxFieldDepth + 2; ++i) deep.u32(1).u32(1);
   CHECK(read_4(deep).error().why == "the fields of an event are nested too deeply");
 
-  auto many = definition_4(1, "P", 1, "E").u32(kMostFields + 1);
-  for (std::size_t i = 0; i < kMostFields + 1; ++i) many.u32(9).utf16("");
+  auto many = definition_4(1, "P", 1, "E").u32(kMaxFields + 1);
+  for (std::size_t i = 0; i < kMaxFields + 1; ++i) many.u32(9).utf16("");
   CHECK(read_4(many).error().why == "an event has too many fields");
 
   FieldWriter arrays;
-  for (int i = 0; i < kMostFieldDepth + 1; ++i) arrays.u8(19);
+  for (int i = 0; i < kMaxFieldDepth + 1; ++i) arrays.u8(19);
   CHECK(read_6(row_of_6(described_6("a", arrays.u8(9)))).error().why ==
         "a field's description does not fit its size");
-  FieldWriter many6 = definition_6(1, "P", 1, "E").u16(kMostFields + 1);
-  for (std::size_t i = 0; i < kMostFields + 1; ++i) many6.bytes(described_6("", FieldWriter().u8(9)).take());
+  FieldWriter many6 = definition_6(1, "P", 1, "E").u16(kMaxFields + 1);
+  for (std::size_t i = 0; i < kMaxFields + 1; ++i) many6.bytes(described_6("", FieldWriter().u8(9)).take());
   CHECK(read_6(many6.u16(0)).error().why == "an event has too many fields");
 }
 

@@ -253,7 +253,7 @@ TEST_CASE("objects of formats 4 and 5 are where they should be, and of known typ
   CHECK(object("Trace", 7, 7) == "its format is 7, and 4, 5 and 6 are known");
   CHECK(object("Tracy", 4, 4) == "an object is of an unknown type");
   CHECK(object("EventBlock", 3, 3) == "a block is for readers of its version 3, and 2 is known");
-  CHECK(object(std::string(kMostTypeNameBytes + 1, 'x'), 4, 4) == "the name of an object's type is too long");
+  CHECK(object(std::string(kMaxTypeNameBytes + 1, 'x'), 4, 4) == "the name of an object's type is too long");
 
   const auto then = [](const FieldWriter& bytes) {
     return why(outcome_of(TraceWriter::begun(4).raw(bytes)));
@@ -264,7 +264,7 @@ TEST_CASE("objects of formats 4 and 5 are where they should be, and of known typ
   CHECK(then(FieldWriter().u8(5).u8(5).u8(1).u32(2).u32(2).u32(7).text("SPBlock").u8(5)) ==
         "an object's type does not end where it should");
   CHECK(then(FieldWriter().u8(5).u8(5).u8(1).u32(2).u32(2).u32(7).text("SPBlock").u8(6).u32(
-            kMostBlockBytes + 1)) == "a block is too large");
+            kMaxBlockBytes + 1)) == "a block is too large");
   const auto longer = FieldWriter().bytes(trace_object().take()).u8(0);
   CHECK(why(outcome_of(TraceWriter(4).object("Trace", longer, 4))) ==
         "an object does not end where it should");
@@ -291,7 +291,7 @@ TEST_CASE("a header that can't be is refused", "[nettrace]") {
   CHECK(begun(trace_clock().u32(0)) == kEnds);
   CHECK(begun(trace_clock(1).u32(0)) == kEnds);
   CHECK(begun(trace_clock(0).u32(0)) == "the clock's frequency can't be");
-  CHECK(begun(trace_clock(kMostTicksPerSecond + 1).u32(0)) == "the clock's frequency can't be");
+  CHECK(begun(trace_clock(kMaxTicksPerSecond + 1).u32(0)) == "the clock's frequency can't be");
   CHECK(begun(trace_clock(UINT64_MAX).u32(0)) == "the clock's frequency can't be");
   CHECK(begun(trace_clock(1, 5).u32(0)) == "pointers are neither of 4 nor of 8 bytes");
   CHECK(begun(trace_clock().u32(0xFFFFFFFF)) == "a field goes beyond the end of what holds it");
@@ -320,8 +320,8 @@ TEST_CASE("timestamps are moments", "[nettrace]") {
   trace.ticks_per_second = 1;
   CHECK(trace.time_of(INT64_MAX) == INT64_MAX);
   CHECK(trace.time_of(INT64_MIN) == INT64_MIN);
-  trace.ticks_per_second = kMostTicksPerSecond;
-  CHECK(trace.time_of(kSyncTicks + kMostTicksPerSecond - 1) == kSync + 9'999'999);
+  trace.ticks_per_second = kMaxTicksPerSecond;
+  CHECK(trace.time_of(kSyncTicks + kMaxTicksPerSecond - 1) == kSync + 9'999'999);
 }
 
 TEST_CASE("events of a block may be written whole", "[nettrace]") {
@@ -529,13 +529,13 @@ TEST_CASE("labels stand for what the definition says", "[nettrace]") {
 }
 
 TEST_CASE("nothing grows without an end", "[nettrace]") {
-  constexpr std::size_t kPart = kMostFrames * 8;
+  constexpr std::size_t kPart = kMaxFrames * 8;
   // Its size, and its place in a table.
   constexpr std::size_t kBeside = 4 + 64;
   FieldWriter stack = FieldWriter().u32(kPart);
   stack.bytes(Bytes(kPart));
   TraceWriter deep = TraceWriter::begun(6);
-  constexpr std::uint32_t kFit = kMostStackBytes / (kPart + kBeside);
+  constexpr std::uint32_t kFit = kMaxStackBytes / (kPart + kBeside);
   for (std::uint32_t id = 1; id <= kFit; ++id) {
     deep.block(BlockKind::stacks, FieldWriter().u32(id).u32(1).bytes(stack.take()));
   }
@@ -544,11 +544,11 @@ TEST_CASE("nothing grows without an end", "[nettrace]") {
         "there are too many stacks without a sequence point");
 
   TraceWriter crowd = TraceWriter::begun(4);
-  FieldWriter all = FieldWriter().u64(0).u32(kMostThreads + 1);
-  for (std::size_t i = 0; i < kMostThreads + 1; ++i) all.u64(i).u32(0);
+  FieldWriter all = FieldWriter().u64(0).u32(kMaxThreads + 1);
+  for (std::size_t i = 0; i < kMaxThreads + 1; ++i) all.u64(i).u32(0);
   CHECK(why(after(crowd, BlockKind::sequence_point, all)) == "there are too many threads");
   FieldWriter named;
-  for (std::size_t i = 0; i < kMostThreads + 1; ++i) named.sized16(FieldWriter().var(i));
+  for (std::size_t i = 0; i < kMaxThreads + 1; ++i) named.sized16(FieldWriter().var(i));
   CHECK(why(after(TraceWriter::begun(6), BlockKind::threads, named)) == "there are too many threads");
   FieldWriter long_names;
   for (std::size_t i = 0; i < 70; ++i)
@@ -556,7 +556,7 @@ TEST_CASE("nothing grows without an end", "[nettrace]") {
   CHECK(why(after(TraceWriter::begun(6), BlockKind::threads, long_names)) == "there are too many threads");
 
   FieldWriter list = FieldWriter().u32(1).u32(1);
-  for (std::size_t i = 0; i < kMostLabels + 1; ++i) list.u8(5).utf8("").utf8("");
+  for (std::size_t i = 0; i < kMaxLabels + 1; ++i) list.u8(5).utf8("").utf8("");
   CHECK(why(after(TraceWriter::begun(6), BlockKind::labels, list.u8(0x80 | 9).u8(1))) ==
         "a label list is too long");
   FieldWriter lists = FieldWriter().u32(1).u32(200'000);

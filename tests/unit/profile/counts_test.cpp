@@ -58,7 +58,7 @@ TEST_CASE("many samples are counted as few are", "[profile]") {
 TEST_CASE("calls that have become one are counted as one", "[profile]") {
   Samples samples(GENERATE(Keep::counts, Keep::each));
   for (const CallId call : {1U, 2U, 3U, 1U}) samples.add({{}, 0, call, false});
-  samples.rename_calls({kRoot, 2, 2, 1});
+  samples.remap_calls({kRoot, 2, 2, 1});
   const auto counts = samples.counts();
   REQUIRE(counts.size() == 2);
   CHECK(counts[0].call == 1);
@@ -76,10 +76,10 @@ TEST_CASE("there is an end to samples, one by one and counted", "[profile]") {
     each.add({{}, 0, 7, false});
     alike.add({{}, 0, 7, false});
   }
-  CHECK(each.size() == kMostSamples);
+  CHECK(each.size() == kMaxSamples);
   CHECK_FALSE(alike.full());
   for (CallId call = 0; !different.full(); ++call) different.add({{}, 0, call, false});
-  CHECK(different.size() < 2 * kMostCounts);
+  CHECK(different.size() < 2 * kMaxCounts);
 }
 
 TEST_CASE("a call's total has what it called", "[profile]") {

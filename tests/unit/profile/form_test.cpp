@@ -62,7 +62,7 @@ TEST_CASE("no file is greater than can be wanted", "[profile]") {
   });
   const std::string piece(std::size_t{64} << 20, 'x');
   while (out.good()) out.put(piece);
-  CHECK(bytes == kMostBytes);
+  CHECK(bytes == kMaxBytes);
   const Result<void> done = out.finish();
   REQUIRE_FALSE(done);
   CHECK(done.error().hint.find(".html") != std::string::npos);

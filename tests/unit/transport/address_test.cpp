@@ -30,10 +30,10 @@ Task<void> look_up(Loop& loop, bool& found) {
 }  // namespace
 
 TEST_CASE("families take turns, and the first address stays the first", "[transport]") {
-  CHECK(joined(by_turns(addresses_of({"10.0.0.1", "10.0.0.2", "::1", "::2", "::3"}))) ==
+  CHECK(joined(interleave_families(addresses_of({"10.0.0.1", "10.0.0.2", "::1", "::2", "::3"}))) ==
         "10.0.0.1:9000 [::1]:9000 10.0.0.2:9000 [::2]:9000 [::3]:9000 ");
-  CHECK(joined(by_turns(addresses_of({"::1", "127.0.0.1"}))) == "[::1]:9000 127.0.0.1:9000 ");
-  CHECK(by_turns({}).empty());
+  CHECK(joined(interleave_families(addresses_of({"::1", "127.0.0.1"}))) == "[::1]:9000 127.0.0.1:9000 ");
+  CHECK(interleave_families({}).empty());
 }
 
 TEST_CASE("an address is told from a name", "[transport]") {

@@ -13,13 +13,14 @@ namespace {
 class Keeper {
  public:
   explicit Keeper(BufferBudget::Account& account)
-      : holding_(std::make_unique<BufferBudget::Reservation>(account, [this] { holding_.reset(); })) {}
+      : reservation_(std::make_unique<BufferBudget::Reservation>(account, [this] { reservation_.reset(); })) {
+  }
 
-  void keep(std::uint64_t bytes) { holding_->update(bytes); }
-  [[nodiscard]] bool has_given_up() const { return holding_ == nullptr; }
+  void keep(std::uint64_t bytes) { reservation_->update(bytes); }
+  [[nodiscard]] bool has_given_up() const { return reservation_ == nullptr; }
 
  private:
-  std::unique_ptr<BufferBudget::Reservation> holding_;
+  std::unique_ptr<BufferBudget::Reservation> reservation_;
 };
 
 }  // namespace

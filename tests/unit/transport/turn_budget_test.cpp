@@ -16,7 +16,7 @@ namespace {
 Task<void> work(Loop& loop, std::string& order, char name, int pieces, TurnBudget::Clock::duration per_turn) {
   TurnBudget budget(loop, per_turn);
   for (int i = 0; i < pieces; ++i) {
-    co_await budget.give_way();
+    co_await budget.yield_if_used_up();
     order += name;
   }
 }

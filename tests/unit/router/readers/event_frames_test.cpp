@@ -40,8 +40,8 @@ TEST_CASE("an exception always has room in a frame", "[readers]") {
   thrown.message = std::string(100'000, '\x01');
   thrown.stack.assign(100'000, 0xffffffffffffffff);
   const std::string frame = encode_exception(thrown);
-  CHECK(frame.size() <= kMostFrame);
-  CHECK(encode_exception(an_exception()).size() < kMostFrame);
+  CHECK(frame.size() <= kMaxFrame);
+  CHECK(encode_exception(an_exception()).size() < kMaxFrame);
 }
 
 TEST_CASE("what is no exception is none", "[readers]") {
@@ -69,7 +69,7 @@ TEST_CASE("a method comes as it was told, with its addresses", "[readers]") {
   CHECK(told->frame.module == method.frame.module);
   CHECK(told->frame.kind == profile::FrameKind::managed);
   method.frame.name = std::string(100'000, 'x');
-  CHECK(encode_method(method).size() < kMostFrame);
+  CHECK(encode_method(method).size() < kMaxFrame);
   for (const std::string text : {"", "{}", "[1,2,3]", R"({"begin":"1","end":2,"name":"","module":""})"})
     CHECK_FALSE(decode_method(text));
 }

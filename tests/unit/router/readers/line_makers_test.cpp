@@ -15,6 +15,6 @@ TEST_CASE("a heap that is not told to its end is no heap", "[recordings]") {
 
 TEST_CASE("stacks of no threads are a list", "[recordings]") {
   CurrentStacks stacks;
-  CHECK(stacks.take_lines().empty());
+  CHECK(stacks.drain_lines().empty());
   CHECK(stacks.take_end().value() == "[]\n");
 }

@@ -151,7 +151,7 @@ std::string said_of(LocalFixture& desk, test::Bytes part) {
 
 TEST_CASE("a part of any length comes whole", "[readers]") {
   LocalFixture desk(count_part);
-  for (const std::size_t size : {0UL, 1UL, kMostPiece, kMostPiece + 1, 5 * kMostPiece})
+  for (const std::size_t size : {0UL, 1UL, kMaxPiece, kMaxPiece + 1, 5 * kMaxPiece})
     CHECK(said_of(desk, test::Bytes(size, std::byte{7})) == "bytes " + std::to_string(size) + " 0end");
 }
 

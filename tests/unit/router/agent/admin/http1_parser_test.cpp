@@ -107,7 +107,7 @@ TEST_CASE("nothing is read after what is wrong", "[router]") {
 }
 
 TEST_CASE("a head has a limit, whatever it is made of", "[router]") {
-  const std::string long_text(Http1Parser::kMostHeadBytes, 'a');
+  const std::string long_text(Http1Parser::kMaxHeadBytes, 'a');
   CHECK(status_of("GET /" + long_text) == 431);
   CHECK(status_of("GET / HTTP/1.1\r\n" + long_text) == 431);
   CHECK(status_of("GET / HTTP/1.1\r\nHost: " + long_text) == 431);
@@ -118,7 +118,7 @@ TEST_CASE("a head has a limit, whatever it is made of", "[router]") {
   // As long as it may be, and no longer.
   const std::string begin = "GET / HTTP/1.1\r\nHost: ";
   const std::string end = "\r\n\r\n";
-  const std::string most(Http1Parser::kMostHeadBytes - begin.size() - end.size(), 'a');
+  const std::string most(Http1Parser::kMaxHeadBytes - begin.size() - end.size(), 'a');
   CHECK(status_of(begin + most + end) == 0);
   CHECK(status_of(begin + most + "a" + end) == 431);
 }

@@ -7,14 +7,14 @@
 
 using namespace farport;
 using nlohmann::json;
-using router::telling_arguments;
+using router::audit_arguments;
 
 namespace {
 
 const std::string kSecret = "hunter2-swordfish";
 
 json parsed(ipc::Command command, const ipc::Bytes& payload) {
-  return json::parse(telling_arguments(command, payload));
+  return json::parse(audit_arguments(command, payload));
 }
 
 ipc::CollectTracing session(ipc::Command version) {
@@ -37,7 +37,7 @@ ipc::CollectTracing session(ipc::Command version) {
 void check_every_beginning(ipc::Command command, const ipc::Bytes& payload) {
   for (std::size_t size = 0; size <= payload.size(); ++size) {
     const ipc::Bytes part(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size));
-    const std::string text = telling_arguments(command, part);
+    const std::string text = audit_arguments(command, part);
     INFO(ipc::describe(command) << ", " << size << " bytes: " << text);
     REQUIRE(text.find("hunter") == std::string::npos);
     REQUIRE(text.find("swordfish") == std::string::npos);
@@ -102,8 +102,8 @@ TEST_CASE("commands without telling arguments have none", "[router]") {
   for (const ipc::Command command :
        {ipc::kProcessInfo, ipc::kProcessInfo3, ipc::kResumeRuntime, ipc::kProcessEnvironment,
         ipc::kDisablePerfMap, ipc::Command{0x04, 0x7E}}) {
-    CHECK(telling_arguments(command, {}).empty());
-    CHECK(telling_arguments(command, ipc::SetEnvironmentVariable{"A", kSecret}.encode()).empty());
+    CHECK(audit_arguments(command, {}).empty());
+    CHECK(audit_arguments(command, ipc::SetEnvironmentVariable{"A", kSecret}.encode()).empty());
   }
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a payload that doesn't fit its command is audited as unreadable", "[r
 }
 
 TEST_CASE("names in arguments can't control a terminal or end the line", "[router]") {
-  const std::string text = telling_arguments(
+  const std::string text = audit_arguments(
       ipc::kSetEnvironmentVariable, ipc::SetEnvironmentVariable{"A\n\x1b[2J\"é", std::nullopt}.encode());
   for (const char c : text) CHECK((c >= ' ' && c <= '~'));
   CHECK(json::parse(text)["variable"] == "A\n\x1b[2J\"é");

@@ -16,13 +16,13 @@ constexpr std::uint64_t kMemory = std::uint64_t{1} << 20;
 class Heard final : public PerfSink {
  public:
   void on_sample(const PerfSample& sample) override { samples.push_back(sample); }
-  void on_again(pid_t thread, std::uint64_t /*time*/) override {
+  void on_same_stack(pid_t thread, std::uint64_t /*time*/) override {
     lines.push_back("again " + std::to_string(thread));
   }
-  void on_begin(pid_t process, pid_t thread) override {
+  void on_thread_start(pid_t process, pid_t thread) override {
     lines.push_back("begin " + std::to_string(process) + " " + std::to_string(thread));
   }
-  void on_gone(pid_t process, pid_t thread) override {
+  void on_thread_exit(pid_t process, pid_t thread) override {
     lines.push_back("gone " + std::to_string(process) + " " + std::to_string(thread));
   }
   void on_name(pid_t thread, std::string_view name) override {

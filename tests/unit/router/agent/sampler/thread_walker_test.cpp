@@ -25,9 +25,9 @@ namespace {
 class Seen final : public PerfSink {
  public:
   void on_sample(const PerfSample& sample) override { stacks[sample.thread] = sample; }
-  void on_again(pid_t /*thread*/, std::uint64_t /*time*/) override { ++again; }
-  void on_begin(pid_t /*process*/, pid_t /*thread*/) override {}
-  void on_gone(pid_t /*process*/, pid_t /*thread*/) override { ++gone; }
+  void on_same_stack(pid_t /*thread*/, std::uint64_t /*time*/) override { ++again; }
+  void on_thread_start(pid_t /*process*/, pid_t /*thread*/) override {}
+  void on_thread_exit(pid_t /*process*/, pid_t /*thread*/) override { ++gone; }
   void on_name(pid_t /*thread*/, std::string_view /*name*/) override {}
   void on_mapped(pid_t /*process*/, MappedFile /*file*/) override {}
   void on_lost(std::uint64_t records) override { lost += records; }
