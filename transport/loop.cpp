@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "transport/timer.hpp"
-
 namespace farport::transport {
 namespace {
 

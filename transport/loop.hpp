@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -236,6 +237,32 @@ class Loop {
   Timers timers_;
   NodeList ready_;
   NodeList turn_ends_;
+};
+
+/// Fires once, from the loop, unless it is stopped or destroyed before.
+class Timer {
+ public:
+  explicit Timer(Loop& loop) : loop_(loop) {}
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  void start(Milliseconds delay) { place_ = loop_.start_timer(delay, *this); }
+  void stop() {
+    if (place_) loop_.stop_timer(*std::exchange(place_, std::nullopt));
+  }
+  /// Called by the loop when the time has come.
+  void fire() {
+    place_.reset();
+    on_time();
+  }
+
+ protected:
+  ~Timer() { stop(); }
+  virtual void on_time() = 0;
+  Loop& loop_;
+
+ private:
+  std::optional<Loop::Timers::iterator> place_;
 };
 
 template <typename T>

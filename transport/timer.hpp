@@ -11,32 +11,6 @@
 
 namespace farport::transport {
 
-/// Fires once, from the loop, unless it is stopped or destroyed before.
-class Timer {
- public:
-  explicit Timer(Loop& loop) : loop_(loop) {}
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
-  void start(Milliseconds delay) { place_ = loop_.start_timer(delay, *this); }
-  void stop() {
-    if (place_) loop_.stop_timer(*std::exchange(place_, std::nullopt));
-  }
-  /// Called by the loop when the time has come.
-  void fire() {
-    place_.reset();
-    on_time();
-  }
-
- protected:
-  ~Timer() { stop(); }
-  virtual void on_time() = 0;
-  Loop& loop_;
-
- private:
-  std::optional<Loop::Timers::iterator> place_;
-};
-
 /// co_await sleep(loop, delay): resumes after the delay. Destroying the coroutine cancels it.
 class [[nodiscard]] Sleep final : Timer {
  public:

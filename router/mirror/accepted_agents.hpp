@@ -79,9 +79,8 @@ class AcceptedAgents final : public RemoteAgents {
   [[nodiscard]] bool settled() const override { return !links_.empty() && RemoteAgents::settled(); }
   [[nodiscard]] bool follows(const std::string& agent) const override;
 
-  void link_changed(AgentLink& /*link*/) override { changed_.set(); }
-
  private:
+  void link_changed(AgentLink& /*link*/) override { changed_.set(); }
   [[nodiscard]] std::string search_error() const override;
   transport::Task<void> accept(transport::Listener& listener);
   transport::Task<void> admit(std::unique_ptr<transport::FdStream> connection);

@@ -5,7 +5,6 @@
 
 #include "base/text.hpp"
 #include "router/mirror/agent_session.hpp"
-#include "router/mirror/remote_agents.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/share.hpp"
@@ -31,10 +30,10 @@ std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<Nam
 
 }  // namespace
 
-AgentLink::AgentLink(MirrorServices& services, RemoteAgents& owner, MirrorChoice choice,
+AgentLink::AgentLink(MirrorServices& services, LinkEvents events, MirrorChoice choice,
                      std::unique_ptr<AgentRoute> route)
     : services_(services),
-      owner_(owner),
+      events_(std::move(events)),
       choice_(std::move(choice)),
       sessions_(services.loop, services.log, std::move(route), services.session),
       tasks_(services.loop) {}
@@ -95,7 +94,7 @@ Task<void> AgentLink::follow(AgentSession& session) {
     co_return;
   }
   session.learn_instance(answer.head());
-  if (!owner_.may_follow(*this, session)) {
+  if (!events_.may_follow(*this, session)) {
     // A link that has never had an agent ends by itself when its session ends.
     if (!instance_.empty()) session.leave();
     co_return;
@@ -280,7 +279,7 @@ void AgentLink::settle(std::string error) {
     grace_over_ = false;
   }
   services_.on_change();
-  owner_.link_changed(*this);
+  events_.on_change(*this);
 }
 
 bool AgentLink::selected(const Runtime& runtime) const {

@@ -2,6 +2,7 @@
 // breaks.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,9 +27,20 @@ struct MirrorChoice {
   std::string remote;              ///< The user's name for the agent: a profile, or HOST:PORT.
 };
 
+class AgentLink;
+
+/// What a link asks and tells those who hold it.
+struct LinkEvents {
+  /// Asked in each session, before anything is mirrored: whether the link may follow the agent that answered.
+  /// If not, the link is ended or its route changed.
+  std::function<bool(AgentLink&, const AgentSession&)> may_follow;
+  /// The link has listed its runtimes, or its session has ended or could not be opened.
+  std::function<void(AgentLink&)> on_change;
+};
+
 class AgentLink {
  public:
-  AgentLink(MirrorServices& services, RemoteAgents& owner, MirrorChoice choice,
+  AgentLink(MirrorServices& services, LinkEvents events, MirrorChoice choice,
             std::unique_ptr<AgentRoute> route);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
@@ -84,7 +96,7 @@ class AgentLink {
   [[nodiscard]] bool selected(const Runtime& runtime) const;
 
   MirrorServices& services_;
-  RemoteAgents& owner_;
+  LinkEvents events_;
   MirrorChoice choice_;
   SessionManager sessions_;
   std::optional<transport::Deadline> grace_;  ///< How long mirrored runtimes outlive a broken session.

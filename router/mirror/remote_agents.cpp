@@ -16,8 +16,13 @@ RemoteAgents::~RemoteAgents() = default;
 
 void RemoteAgents::add_link(std::string key, std::unique_ptr<AgentRoute> route) {
   AgentRoute* const way = route.get();
-  links_.push_back(
-      {std::move(key), way, std::make_unique<AgentLink>(services_, *this, choice_, std::move(route)), {}});
+  LinkEvents events{
+      [this](AgentLink& link, const AgentSession& session) { return may_follow(link, session); },
+      [this](AgentLink& link) { link_changed(link); }};
+  links_.push_back({std::move(key),
+                    way,
+                    std::make_unique<AgentLink>(services_, std::move(events), choice_, std::move(route)),
+                    {}});
   // Started last: a link calls this object, which must know it by then.
   LinkEntry& entry = links_.back();
   entry.running = entry.link->run();

@@ -42,12 +42,6 @@ class RemoteAgents {
   /// The links that people want to see.
   [[nodiscard]] virtual std::vector<const AgentLink*> links() const;
 
-  /// A link asks this in each session, before it mirrors anything: whether it may follow the agent that
-  /// answered. If not, this object ends the link or changes its route.
-  [[nodiscard]] virtual bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) { return true; }
-  /// The link has listed its runtimes, or its session has ended or could not be opened.
-  virtual void link_changed(AgentLink& /*link*/) {}
-
  protected:
   struct LinkEntry {
     std::string key;              ///< By which add_link()'s caller knows it.
@@ -63,6 +57,9 @@ class RemoteAgents {
   /// Ends the links that are superseded, and those that were not found again and are not connected. Logs why
   /// the latter are gone.
   void remove_gone(std::string_view why);
+  /// See LinkEvents.
+  [[nodiscard]] virtual bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) { return true; }
+  virtual void link_changed(AgentLink& /*link*/) {}
   /// Why no agent was found; empty if one was.
   [[nodiscard]] virtual std::string search_error() const { return {}; }
 

@@ -39,7 +39,7 @@ struct Http2Callbacks {
 class Http2Streams {
  public:
   /// `owner` and its `session` must outlive the streams in here.
-  Http2Streams(Loop& loop, Http2Session& owner, nghttp2_session* session)
+  Http2Streams(Loop& loop, Http2Connection& owner, nghttp2_session* session)
       : loop_(loop), owner_(owner), session_(session) {}
 
   /// Makes an open stream with this number.
@@ -64,7 +64,7 @@ class Http2Streams {
 
  private:
   Loop& loop_;
-  Http2Session& owner_;
+  Http2Connection& owner_;
   nghttp2_session* session_;
   NodeList open_;
   std::size_t size_ = 0;
@@ -120,7 +120,7 @@ struct Http2Limits {
   Milliseconds settings_timeout{10'000};  ///< Time for the peer to acknowledge our SETTINGS.
 };
 
-class Http2Session final : private TurnEndHook {
+class Http2Session final : private Http2Connection, private TurnEndHook {
  public:
   enum class Role { client, server };
   /// Called from the loop for each request. The handler owns the stream.
@@ -170,27 +170,18 @@ class Http2Session final : private TurnEndHook {
   using SessionPtr = std::unique_ptr<nghttp2_session, SessionFree>;
   [[nodiscard]] SessionPtr make_session();
 
-  friend class Http2Stream;
-  [[nodiscard]] bool is_server() const { return role_ == Role::server; }
-  /// The account for the memory that streams hold.
-  [[nodiscard]] BufferBudget::Account& account() const { return *party_.memory(); }
-  /// The stream has something to write.
-  void write_waits(Http2Stream& stream);
-  /// The bytes of the stream's pending write are about to be freed.
-  void write_cancelled(Http2Stream& stream) { output_.release(stream); }
-  /// The stream's reader has taken so many bytes.
-  void consumed(Http2Stream& stream, std::size_t bytes);
-  void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body);
-  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value);
-  /// See Http2Stream::stop_reading().
-  void stop_request(Http2Stream& stream);
-  /// The stream's user has dropped it; reset it with this code if it is still open (RFC 9113 section 7).
-  void forget(Http2Stream& stream, std::uint32_t error_code);
-  /// See Http2Stream::acknowledged().
-  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const;
-  /// Sends a PING. Once the PING with the returned number is acknowledged, everything sent before has
-  /// arrived.
-  std::uint64_t ping_for_delivery() { return keepalive_.ask(); }
+  // Called by Http2Stream.
+  [[nodiscard]] bool is_server() const override { return role_ == Role::server; }
+  [[nodiscard]] BufferBudget::Account& account() const override { return *party_.memory(); }
+  void write_waits(Http2Stream& stream) override;
+  void write_cancelled(Http2Stream& stream) override { output_.release(stream); }
+  void consumed(Http2Stream& stream, std::size_t bytes) override;
+  void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) override;
+  void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) override;
+  void stop_request(Http2Stream& stream) override;
+  void forget(Http2Stream& stream, std::uint32_t error_code) override;
+  [[nodiscard]] std::uint64_t acknowledged(const Http2Stream& stream) const override;
+  std::uint64_t ping_for_delivery() override { return keepalive_.ask(); }
 
   friend class Http2Keepalive;
   void send_ping();

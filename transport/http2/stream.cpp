@@ -6,8 +6,6 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "transport/http2/session.hpp"
-
 namespace farport::transport {
 
 std::string_view MessageHead::field(std::string_view name) const {
@@ -17,7 +15,7 @@ std::string_view MessageHead::field(std::string_view name) const {
   return {};
 }
 
-Http2Stream::Http2Stream(Loop& loop, Http2Session& session, std::int32_t id)
+Http2Stream::Http2Stream(Loop& loop, Http2Connection& session, std::int32_t id)
     : Stream(loop), session_(&session), id_(id), head_event_(loop) {}
 
 Http2Stream::~Http2Stream() {

@@ -13,7 +13,7 @@
 
 namespace farport::transport {
 
-class Http2Session;
+class Http2Stream;
 
 /// Header fields in the order in which they came. Names are lower case (RFC 9113 section 8.2).
 using HeaderFields = std::vector<std::pair<std::string, std::string>>;
@@ -31,10 +31,38 @@ struct MessageHead {
   [[nodiscard]] std::string_view field(std::string_view name) const;
 };
 
+/// The session as its streams know it, which it includes.
+class Http2Connection {
+ public:
+  [[nodiscard]] virtual bool is_server() const = 0;
+  /// The account for the memory that the stream holds.
+  [[nodiscard]] virtual BufferBudget::Account& account() const = 0;
+  /// The stream has something to write.
+  virtual void write_waits(Http2Stream& stream) = 0;
+  /// The bytes of the stream's pending write are about to be freed.
+  virtual void write_cancelled(Http2Stream& stream) = 0;
+  /// The stream's reader has taken so many bytes.
+  virtual void consumed(Http2Stream& stream, std::size_t bytes) = 0;
+  virtual void submit_response(Http2Stream& stream, int status, const HeaderFields& fields, bool body) = 0;
+  virtual void submit_trailer(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
+  /// See Http2Stream::stop_reading().
+  virtual void stop_request(Http2Stream& stream) = 0;
+  /// The stream's user has dropped it; reset it with this code if it is still open (RFC 9113 section 7).
+  virtual void forget(Http2Stream& stream, std::uint32_t error_code) = 0;
+  /// See Http2Stream::acknowledged().
+  [[nodiscard]] virtual std::uint64_t acknowledged(const Http2Stream& stream) const = 0;
+  /// Sends a PING. Once the PING with the returned number is acknowledged, everything sent before has
+  /// arrived.
+  virtual std::uint64_t ping_for_delivery() = 0;
+
+ protected:
+  ~Http2Connection() = default;
+};
+
 /// Owned by its user. Destroying it before both directions have ended resets the stream.
 class Http2Stream final : public Stream, private ListNode {
  public:
-  Http2Stream(Loop& loop, Http2Session& session, std::int32_t id);
+  Http2Stream(Loop& loop, Http2Connection& session, std::int32_t id);
   ~Http2Stream() override;
 
   /// Its number in the connection (RFC 9113 section 5.1.1).
@@ -107,7 +135,7 @@ class Http2Stream final : public Stream, private ListNode {
   /// Returns false if there is no trailer or it has been submitted already.
   bool submit_trailer();
 
-  Http2Session* session_;  ///< nullptr once the stream is closed or the session is gone.
+  Http2Connection* session_;  ///< nullptr once the stream is closed or the session is gone.
   std::int32_t id_;
   MessageHead head_;
   bool head_complete_ = false;
@@ -128,8 +156,8 @@ class Http2Stream final : public Stream, private ListNode {
   Wake* gone_wake_ = nullptr;
   Wake* acknowledged_wake_ = nullptr;
   Wake* confirmed_wake_ = nullptr;
-  Http2Session* ended_in_ = nullptr;  ///< The session, after both sides have ended the stream.
-  std::uint64_t confirmed_by_ = 0;    ///< The PING whose acknowledgement confirms our end.
+  Http2Connection* ended_in_ = nullptr;  ///< The session, after both sides have ended the stream.
+  std::uint64_t confirmed_by_ = 0;       ///< The PING whose acknowledgement confirms our end.
   bool end_confirmed_ = false;
   bool lost_ = false;
   bool failed_ = false;
