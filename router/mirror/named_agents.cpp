@@ -189,6 +189,12 @@ bool NamedAgents::leave_to_another(LinkEntry& own, const Address& address) {
   return true;
 }
 
+bool NamedAgents::follows(const std::string& agent) const {
+  return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
+    return !each.superseded && each.link->agent() == agent && !each.link->given_up();
+  });
+}
+
 bool NamedAgents::followed_elsewhere(const std::string& agent) const {
   return std::any_of(elsewhere_.begin(), elsewhere_.end(),
                      [&](const Elsewhere& each) { return each.agent == agent; });

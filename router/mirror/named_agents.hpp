@@ -21,6 +21,8 @@ class NamedAgents final : public RemoteAgents {
   transport::Task<void> run() override;
   transport::Task<void> leave() override;
   [[nodiscard]] bool settled() const override;
+  /// Not one that is given up: leave_to_another() gives it up when it is back.
+  [[nodiscard]] bool follows(const std::string& agent) const override;
   [[nodiscard]] bool followed_elsewhere(const std::string& agent) const override;
   [[nodiscard]] bool is_alias() const override;
   /// Leaves out addresses that were never reached once an address of the other family is connected.

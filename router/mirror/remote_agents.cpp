@@ -71,9 +71,8 @@ std::string RemoteAgents::last_error() const {
 }
 
 bool RemoteAgents::follows(const std::string& agent) const {
-  return std::any_of(links_.begin(), links_.end(), [&](const LinkEntry& each) {
-    return !each.superseded && each.link->agent() == agent && !each.link->given_up();
-  });
+  return std::any_of(links_.begin(), links_.end(),
+                     [&](const LinkEntry& each) { return !each.superseded && each.link->agent() == agent; });
 }
 
 std::vector<const AgentLink*> RemoteAgents::links() const {
@@ -127,12 +126,12 @@ std::string ReachedAgents::search_error() const {
 
 ProxiedAgent::ProxiedAgent(MirrorServices& services, MirrorChoice choice, const Proxy& proxy,
                            const AgentAddress& agent, CredentialWatch& credentials)
-    : RemoteAgents(services, std::move(choice), agent.text()) {
-  add_link({}, std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials,
-                                            services.session.agents->strangers()));
-}
+    : RemoteAgents(services, std::move(choice), agent.text()),
+      route_(std::make_unique<ProxyRoute>(services.loop, proxy, agent, credentials,
+                                          services.session.agents->strangers())) {}
 
 Task<void> ProxiedAgent::run() {
+  add_link({}, std::move(route_));
   co_return;
 }
 

@@ -33,7 +33,8 @@ class RemoteAgents {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Which runtimes of these agents are mirrored, and the user's name for the agents.
   [[nodiscard]] const MirrorChoice& choice() const { return choice_; }
-  /// Whether this agent (AgentSession::agent()) is followed here.
+  /// Whether this agent (AgentSession::agent()) is followed here. If another name could take over one that is
+  /// given up for now, both would follow it once it is back, unless this object gives it up then.
   [[nodiscard]] virtual bool follows(const std::string& agent) const;
   /// Whether this agent is one of these, but is followed under another name.
   [[nodiscard]] virtual bool followed_elsewhere(const std::string& /*agent*/) const { return false; }
@@ -100,6 +101,10 @@ class ProxiedAgent final : public RemoteAgents {
                CredentialWatch& credentials);
 
   transport::Task<void> run() override;
+  [[nodiscard]] bool settled() const override { return !links_.empty() && RemoteAgents::settled(); }
+
+ private:
+  std::unique_ptr<AgentRoute> route_;  ///< Until it runs.
 };
 
 }  // namespace farport::router
