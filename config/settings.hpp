@@ -89,8 +89,8 @@ struct AgentSettings {
   bool reuse_port = false;         ///< Allow another agent to listen on the same ports.
   std::string local;               ///< Path of a socket for users of this host; empty: none.
   TlsFiles tls;
-  std::vector<std::string> search;            ///< Directories; in a Configuration also kSearchProcesses.
-  std::vector<NamedPath> named;               ///< Listen ports at other paths.
+  std::vector<std::string> search;  ///< Directories; none: $TMPDIR or /tmp. Of a file also kSearchProcesses.
+  std::vector<NamedPath> named;     ///< Listen ports at other paths.
   std::vector<std::string> diagnostic_ports;  ///< Paths of sockets that runtimes dial; absolute.
   std::string audit = "stderr";               ///< "stderr", "syslog", "off", or a file's path.
   bool audit_waits = false;                   ///< Wait for a slow reader rather than lose lines.

@@ -148,7 +148,7 @@ def said_of(option):
 
 
 COMMON = """.PP
-Certificates, sessions, ways to reach a target and the log have options that most commands share:
+Options for certificates, sessions and the log, which most commands share, are described in
 .BR farport\\-options (7)."""
 
 

@@ -93,10 +93,10 @@ class TurnBudget {
   TurnBudget(const TurnBudget&) = delete;
   TurnBudget& operator=(const TurnBudget&) = delete;
 
-  class [[nodiscard]] GiveWay;
+  class [[nodiscard]] Yield;
   /// co_await yield_if_used_up(): passes at once while the budget lasts; otherwise lets all others run first.
   /// Call it for each piece of work. For one caller at a time.
-  GiveWay yield_if_used_up();
+  Yield yield_if_used_up();
 
  private:
   [[nodiscard]] bool lasts();
@@ -111,11 +111,11 @@ class TurnBudget {
   Clock::time_point began_{};
 };
 
-class TurnBudget::GiveWay {
+class TurnBudget::Yield {
  public:
-  explicit GiveWay(TurnBudget& budget) : budget_(budget) {}
-  GiveWay(const GiveWay&) = delete;
-  GiveWay& operator=(const GiveWay&) = delete;
+  explicit Yield(TurnBudget& budget) : budget_(budget) {}
+  Yield(const Yield&) = delete;
+  Yield& operator=(const Yield&) = delete;
   [[nodiscard]] bool await_ready() { return passed_ = budget_.lasts(); }
   void await_suspend(std::coroutine_handle<> coroutine) {
     waiter_.coroutine = coroutine;
@@ -131,8 +131,8 @@ class TurnBudget::GiveWay {
   bool passed_ = false;
 };
 
-inline TurnBudget::GiveWay TurnBudget::yield_if_used_up() {
-  return GiveWay(*this);
+inline TurnBudget::Yield TurnBudget::yield_if_used_up() {
+  return Yield(*this);
 }
 
 inline bool TurnBudget::lasts() {

@@ -261,7 +261,7 @@ void TlsStream::fail_tls(std::string_view what, int ssl_result) {
               "the TLS peer",
               cut_off ? "it closed the connection" : openssl_reason("protocol error"),
               {},
-              Cause(alert_in(openssl_error_))});
+              alert_in(openssl_error_)});
 }
 
 std::string_view TlsStream::alpn() const {

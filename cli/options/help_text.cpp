@@ -179,8 +179,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI:
     const auto options = options_in(*app, group);
     if (group.empty() || options.empty()) continue;
     if (group == kCommonOptions && mode == CLI::AppFormatMode::Normal) {
-      text += "\n" + group + " (certificates, sessions, ways to a target, log): farport " + app->get_name() +
-              " --help-all\n";
+      text += "\n" + group + " (certificates, sessions, log …): farport " + app->get_name() + " --help-all\n";
     } else {
       text += make_group(group, false, options);
     }

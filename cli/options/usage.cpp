@@ -45,9 +45,8 @@ Words with_help_option(Words words) {
 }
 
 std::optional<Misplaced> find_misplaced(const Words& words, const Words& commands) {
-  if (words.empty() || has(words, "--help") || has(words, "--help-all") || has(words, "-h") ||
-      has(words, "--version"))
-    return {};
+  if (words.empty() || has(words, "--help") || has(words, "-h") || has(words, "--version")) return {};
+  if (words.front() == "run" && has(words, "--help-all")) return {};
   if (words.front() == "run" && !has(words, "--")) return without_separator(words);
   const auto command = std::find_first_of(words.begin(), words.end(), commands.begin(), commands.end());
   if (!words.front().starts_with("-") || command == words.end()) return {};

@@ -59,8 +59,10 @@ class ProgressBar : public StatusLine {
 
 /// A recording's progress in one line on standard error, redrawn several times a second; nothing if that is
 /// no terminal.
-class ProgressLine final : public StatusLine, transport::Timer {
+class ProgressLine final : StatusLine, transport::Timer {
  public:
+  using StatusLine::interrupted;
+  using StatusLine::say;
   using Clock = std::chrono::steady_clock;
 
   explicit ProgressLine(transport::Loop& loop) : Timer(loop) {}

@@ -43,7 +43,7 @@ Result<CounterSelection> selection_named(const std::string& names) {
   return CounterSelection::parse(names.empty() ? std::vector<std::string>() : std::vector{names});
 }
 
-std::unique_ptr<events::EventFormatter> line_maker(const ReadingRequest& wanted) {
+std::unique_ptr<events::EventFormatter> event_formatter(const ReadingRequest& wanted) {
   switch (wanted.kind) {
     case ReadingRequest::Kind::counters: {
       auto selection = selection_named(wanted.text);
@@ -68,8 +68,8 @@ std::unique_ptr<events::EventFormatter> line_maker(const ReadingRequest& wanted)
 
 namespace {
 
-void write_notices(events::EventFormatter& maker, ReaderOutput& to) {
-  for (const std::string& notice : maker.take_notices()) {
+void write_notices(events::EventFormatter& formatter, ReaderOutput& to) {
+  for (const std::string& notice : formatter.take_notices()) {
     to.write(ReaderFrame::notice, shortened(notice, kMaxNoticeBytes));
   }
 }
@@ -150,16 +150,16 @@ Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
   }
 }
 
-Result<void> make_lines(events::EventFormatter& maker, ReaderInput& from, ReaderOutput& to) {
+Result<void> make_lines(events::EventFormatter& formatter, ReaderInput& from, ReaderOutput& to) {
   bool told = false;
-  Result<void> read = read_recording(from, maker, [&] {
-    write_notices(maker, to);
-    to.write_lines(maker.drain_lines());
-    if (maker.has_enough() && !std::exchange(told, true)) to.write(ReaderFrame::enough);
+  Result<void> read = read_recording(from, formatter, [&] {
+    write_notices(formatter, to);
+    to.write_lines(formatter.drain_lines());
+    if (formatter.has_enough() && !std::exchange(told, true)) to.write(ReaderFrame::enough);
   });
   if (!read) return read;
-  const Result<std::string> end = maker.take_end();
-  write_notices(maker, to);
+  const Result<std::string> end = formatter.take_end();
+  write_notices(formatter, to);
   if (!end) return tl::unexpected(end.error());
   to.write_lines(*end);
   return {};
@@ -199,9 +199,9 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
         kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
     return tell_measurements(values, from, to);
   }
-  const auto maker = line_maker(wanted);
-  if (maker == nullptr) return fail("make", "the answer", "there is no such kind of answer");
-  return make_lines(*maker, from, to);
+  const auto formatter = event_formatter(wanted);
+  if (formatter == nullptr) return fail("make", "the answer", "there is no such kind of answer");
+  return make_lines(*formatter, from, to);
 }
 
 }  // namespace farport::router

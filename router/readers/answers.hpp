@@ -64,7 +64,7 @@ class HeapTypes final : public events::EventFormatter {
 };
 
 /// What makes the requested answer from events; nullptr if nothing does.
-[[nodiscard]] std::unique_ptr<events::EventFormatter> line_maker(const ReadingRequest& wanted);
+[[nodiscard]] std::unique_ptr<events::EventFormatter> event_formatter(const ReadingRequest& wanted);
 
 // All of the following throw std::bad_alloc if the memory runs out.
 
@@ -73,9 +73,9 @@ class HeapTypes final : public events::EventFormatter {
 [[nodiscard]] Result<void> read_recording(ReaderInput& from, nettrace::Handler& handler,
                                           const std::function<void()>& after);
 
-/// Has `maker` read the input, up to its end, and writes what it makes. Errors: the input is no recording, or
-/// an incomplete one.
-[[nodiscard]] Result<void> make_lines(events::EventFormatter& maker, ReaderInput& from, ReaderOutput& to);
+/// Has `formatter` read the input, up to its end, and writes what it makes. Errors: the input is no
+/// recording, or an incomplete one.
+[[nodiscard]] Result<void> make_lines(events::EventFormatter& formatter, ReaderInput& from, ReaderOutput& to);
 
 /// Writes the measurements that `values` finds in the input. Errors: as above.
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,

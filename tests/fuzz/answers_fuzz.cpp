@@ -101,7 +101,7 @@ void check_lines(std::string_view lines) {
 }
 
 void make_lines(ReadingTask::Kind kind, nettrace::Cursor in) {
-  const auto maker = line_maker({{kind}, {}});
+  const auto maker = event_formatter({{kind}, {}});
   read_events(in, *maker, [&] {
     check_lines(maker->drain_lines());
     for (const std::string& notice : maker->take_notices())

@@ -31,7 +31,7 @@ struct MessageHead {
   [[nodiscard]] std::string_view field(std::string_view name) const;
 };
 
-/// The session as its streams know it, which it includes.
+/// The session as its streams know it: session.hpp includes this file, so that this one can't include it.
 class Http2Connection {
  public:
   [[nodiscard]] virtual bool is_server() const = 0;

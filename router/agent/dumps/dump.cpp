@@ -206,7 +206,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   const transport::PeerCredentials process = port->process();
   CO_ASSIGN_OR_RETURN(auto shared, co_await dumps_.find_shared(process, port->path()));
   if (stopped_) co_return tl::unexpected(*stopped_);
-  const std::string warning = check_sticky_bit(shared);
+  const std::string warning = ensure_sticky_bit(shared);
   if (!warning.empty()) dumps_.log_->warn("{}", warning);
   CO_ASSIGN_OR_RETURN(auto directory, DumpDirectory::make(std::move(shared), process.uid));
   directory_ = std::move(directory);

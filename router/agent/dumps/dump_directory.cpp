@@ -248,7 +248,7 @@ Result<void> check_space(const DumpDirectory& directory, const DumpSettings& set
   return {};
 }
 
-std::string check_sticky_bit(const SharedDirectory& shared) {
+std::string ensure_sticky_bit(const SharedDirectory& shared) {
   struct stat status {};
   if (::fstat(shared.fd.get(), &status) != 0) return {};
   const bool open_to_others = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0;

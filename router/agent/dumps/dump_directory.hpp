@@ -97,6 +97,6 @@ struct DumpSize {
 
 /// A warning if others may write to the directory and it has no sticky bit: they could replace a private
 /// directory with one of theirs. Sets the bit if this process may. Empty if nothing is wrong.
-[[nodiscard]] std::string check_sticky_bit(const SharedDirectory& shared);
+[[nodiscard]] std::string ensure_sticky_bit(const SharedDirectory& shared);
 
 }  // namespace farport::router

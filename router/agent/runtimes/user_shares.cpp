@@ -109,7 +109,7 @@ namespace {
 
 /// A process can make reading about it take for ever.
 constexpr transport::Milliseconds kLookLimit{2000};
-constexpr long kMaxShareOfOneUser = 4;
+constexpr long kMaxLooksOfOneUser = 4;
 
 }  // namespace
 
@@ -120,7 +120,7 @@ Task<ProcessLooks::Place> ProcessLooks::take_place(uid_t user) {
     std::erase_if(under_way_, [](const auto& entry) { return entry.second.use_count() == 1; });
     Place& of_user = under_way_[user];
     if (of_user == nullptr) of_user = std::make_shared<char>();
-    if (of_user.use_count() <= kMaxShareOfOneUser) co_return of_user;
+    if (of_user.use_count() <= kMaxLooksOfOneUser) co_return of_user;
     if (limit.expired()) co_return nullptr;
     co_await ended_.wait();
   }

@@ -23,7 +23,7 @@ namespace {
 
 /// From this value on, only processes with a capability may count anything (in Debian's kernels).
 constexpr int kCapableOnly = 3;
-constexpr const char* kMin =
+constexpr const char* kLeastRightsHint =
     "give farport CAP_PERFMON, or set kernel.perf_event_paranoid to 2 and run it as the application's user";
 
 bool has(const PerfFacts& facts, int capability) {
@@ -85,7 +85,7 @@ Error explain_perf_refusal(const PerfFacts& facts, int error) {
       return refused(error,
                      describe_paranoia(facts) + (facts.own_process ? ", and farport has no CAP_PERFMON"
                                                                    : ", and it is another user's process"),
-                     kMin);
+                     kLeastRightsHint);
     case EMFILE:
       return refused(error,
                      "counters for all of its threads on all processors exceed farport's limit of open files",

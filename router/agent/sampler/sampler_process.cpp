@@ -113,7 +113,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The most names that are remembered or told, so that a process that keeps renaming threads fills nothing.
-constexpr std::size_t kMaxSymbolNames = 20'000;
+constexpr std::size_t kMaxThreadNames = 20'000;
 
 /// A sampling's memory for calls, in bytes.
 std::uint64_t memory_for_calls(const SamplingRequest& request) {
@@ -283,7 +283,7 @@ void Sampling::tell_sample(pid_t thread, std::uint64_t time, CallNumber call) {
 }
 
 void Sampling::on_name(pid_t thread, std::string_view name) {
-  if (++heard_ <= kMaxSymbolNames) names_[thread] = name;
+  if (++heard_ <= kMaxThreadNames) names_[thread] = name;
   if (last_.contains(thread)) tell_name(thread, name);
 }
 
@@ -300,7 +300,7 @@ std::string Sampling::name_of(pid_t thread) const {
 }
 
 void Sampling::tell_name(pid_t thread, std::string_view name) {
-  if (!name.empty() && ++names_told_ <= kMaxSymbolNames)
+  if (!name.empty() && ++names_told_ <= kMaxThreadNames)
     writer_.on_thread(static_cast<std::uint32_t>(thread), name);
 }
 

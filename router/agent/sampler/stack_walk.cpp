@@ -19,7 +19,7 @@
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kMaxEhFrameBytes = std::size_t{2} << 20U;
+constexpr std::size_t kMaxMapBytes = std::size_t{2} << 20U;
 
 /// The memory that a file takes, including what a map and the allocator add.
 std::size_t size_of(const MappedFile& file) {
@@ -117,7 +117,7 @@ AddressSpace::Files::iterator AddressSpace::remove(Files::iterator each) {
 }
 
 AddressSpace::Files::iterator AddressSpace::put(MappedFile file) {
-  if (bytes_ + size_of(file) > kMaxEhFrameBytes) return files_.upper_bound(file.start);
+  if (bytes_ + size_of(file) > kMaxMapBytes) return files_.upper_bound(file.start);
   bytes_ += size_of(file);
   const std::uint64_t start = file.start;
   return files_.emplace(start, std::move(file)).first;
