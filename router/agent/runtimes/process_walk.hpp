@@ -26,6 +26,8 @@ class ProcessWalk {
   /// Calls `each` for processes in ascending order, from where the last call has ended, for at most `budget`.
   /// Returns whether the round is complete; always false if /proc can't be read.
   [[nodiscard]] bool go_on(std::chrono::milliseconds budget, const std::function<void(pid_t)>& each);
+  /// Whether the next call begins a round.
+  [[nodiscard]] bool at_start() const { return next_ == 0; }
 
  private:
   pid_t next_ = 0;

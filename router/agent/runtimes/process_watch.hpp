@@ -1,6 +1,7 @@
 // ProcessWatch: what /proc says about sockets in no search directory, and about .NET processes not served.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,9 +34,13 @@ class DotnetProcesses {
     std::vector<std::string> search;  ///< Directories.
     std::set<pid_t> processes;        ///< Those whose runtimes are listed or being looked into.
   };
+  /// How much to look at: every process, or only new ones and .NET's, except in a full round now and then.
+  enum class Extent { all, new_ones };
   /// The problems of processes that are not served. A look takes a limited time, and the next one goes on
   /// where it ended; until then earlier results stay. Only some problems of each user are returned.
-  [[nodiscard]] std::vector<DiscoveryProblem> look(const Served& served);
+  [[nodiscard]] std::vector<DiscoveryProblem> look(const Served& served, Extent extent);
+  /// Whether the last look was part of a full round.
+  [[nodiscard]] bool looked_at_all() const { return looked_at_all_; }
 
  private:
   using Process = std::pair<pid_t, std::uint64_t>;  ///< pid and start time.
@@ -47,12 +52,20 @@ class DotnetProcesses {
     uid_t user = 0;
     std::uint64_t round = 0;
   };
+  using Clock = std::chrono::steady_clock;
+  /// Whether the process with this pid was settled in an earlier round: not .NET, and too old to become it.
+  /// Another one that has taken its pid, or one that executes .NET later, is found by a full round.
+  [[nodiscard]] bool is_settled(pid_t pid);
   void look_at(pid_t pid, const Served& served);
   [[nodiscard]] std::vector<DiscoveryProblem> unserved() const;
 
   std::map<Process, Seen> seen_;
   std::uint64_t round_ = 0;
   ProcessWalk walk_;
+  bool looked_at_all_ = false;
+  bool full_ = false;               ///< This round looks at every process.
+  Clock::duration full_took_{};     ///< How long the last full round took.
+  Clock::time_point full_ended_{};  ///< When it ended.
 };
 
 /// The sockets that were found through processes, and what kept others from being found.
@@ -123,6 +136,7 @@ class ProcessWatch {
   UserShares shares_;
   int looks_ = 0;  ///< For sockets; stops at two.
   transport::Event unserved_now_;
+  bool unserved_asked_ = false;  ///< Somebody waits for the next look.
   /// The numbers of the last look for unserved processes that has begun, and that has ended.
   std::uint64_t unserved_begun_ = 0;
   std::uint64_t unserved_ended_ = 0;

@@ -1,11 +1,15 @@
 // Which processes have a default listen port, by what the kernel says of sockets.
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -62,7 +66,43 @@ const router::PortProcess* own_in(const std::vector<router::PortProcess>& found)
   return place == found.end() ? nullptr : &*place;
 }
 
+/// A process with a thread that has one of .NET's names.
+class DotnetLike {
+ public:
+  DotnetLike() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_NAME, ".NET Finalizer");
+    for (;;) ::pause();
+  }
+  DotnetLike(const DotnetLike&) = delete;
+  DotnetLike& operator=(const DotnetLike&) = delete;
+  ~DotnetLike() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  [[nodiscard]] bool is_in(const std::vector<router::DiscoveryProblem>& found) const {
+    const std::string name = "the .NET process " + std::to_string(pid_);
+    return std::any_of(found.begin(), found.end(), [&](const auto& each) { return each.about == name; });
+  }
+
+ private:
+  pid_t pid_;
+};
+
 }  // namespace
+
+TEST_CASE("a .NET process that comes between two rounds through all is found by a look at new ones") {
+  using Extent = router::DotnetProcesses::Extent;
+  router::DotnetProcesses processes;
+  const router::DotnetProcesses::Served served;
+  const DotnetLike first;
+  while (!first.is_in(processes.look(served, Extent::all))) ::usleep(1000);
+  const DotnetLike second;
+  while (!second.is_in(processes.look(served, Extent::new_ones))) ::usleep(1000);
+  CHECK(first.is_in(processes.look(served, Extent::new_ones)));
+}
 
 TEST_CASE("the paths of wanted names are taken from the kernel's table, each once") {
   router::BoundPaths bound;
